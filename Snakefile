@@ -1,0 +1,29 @@
+"""beyond-ram: what larger-than-RAM data pipelines cost in memory, and why. The chapters are in rules/."""
+
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+configfile: "config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/stacks.smk"
+include: "rules/corpora.smk"
+include: "rules/tokenize.smk"
+include: "rules/report.smk"
+
+
+rule all:
+    input:
+        rules.report.output,
+    default_target: True
+
+
+rule tokenize:
+    input:
+        rules.tokenize_growth.output,
+        rules.tokenize_shards.output,
+        rules.runs.output,
+        TOKENIZE_FIGURES,

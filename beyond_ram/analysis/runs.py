@@ -1,0 +1,40 @@
+"""Table `runs`: a line a run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ..metrics import derive
+
+SCALARS = ("outcome", "completed_work", "exit_status", "signal", "duration_s", "cpu_s")
+
+
+def runs(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]) -> pd.DataFrame:
+    """Records and events of runs as a tidy table: the cell, the scalars of run.json, and every metric.
+
+    `ids_agree` is False on every line of a corpus and file count whose completed runs do not all have the same hash of
+    ids: one of them tokenised wrongly, and which one, the hashes beside it tell.
+    """
+    table = pd.DataFrame([_line(record, events) for record, events in records])
+    if "ids_sha256" in table:
+        hashes = table.groupby(["corpus", "num_files"])["ids_sha256"].transform("nunique")
+        table["ids_agree"] = (hashes <= 1).where(table["ids_sha256"].notna())
+    return table
+
+
+def _line(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    provenance = record["provenance"]
+    versions = {f"version_{name.replace('-', '_')}": version for name, version in provenance["versions"].items()}
+    settings = " ".join(f"{name}={value}" for name, value in provenance["allocator_settings"].items())
+    machine = {k: v for k, v in provenance.items() if k not in ("versions", "allocator_settings", "stack")}
+    return {
+        **record["cell"],
+        **{key: record[key] for key in SCALARS},
+        **{key: record["work"].get(key) for key in ("rows", "bytes_in", "tokens", "ids_sha256")},
+        **derive(record, events),
+        **{f"sampler_{key}": value for key, value in record["sampler"].items()},
+        **machine,
+        "allocator_settings": settings,
+        **versions,
+    }

@@ -1,0 +1,21 @@
+"""The command `beyond-ram`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from . import stack, watch, weigh
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status: its own, or 2 for bad input, told in one line."""
+    parser = argparse.ArgumentParser(prog="beyond-ram", description="Weighs memory of data pipelines, and says why.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for module in (watch, stack, weigh):
+        module.add_to(commands)
+    arguments = parser.parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except (ValueError, OSError, RuntimeError) as error:
+        print(f"beyond-ram: {error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,51 @@
+"""`beyond-ram stack`: make, renew and build the locked environments that workloads run in."""
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("stack", help="make, renew or build a stack of pinned versions")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+
+    adding = actions.add_parser("add", help="make a stack from requirements and lock it")
+    adding.add_argument("name")
+    adding.add_argument("requirements", nargs="+", metavar="REQ")
+    adding.set_defaults(run=_add)
+
+    upgrading = actions.add_parser("upgrade", help="renew a lock, keeping the results of the old one beside the new")
+    upgrading.add_argument("name")
+    upgrading.add_argument("packages", nargs="*", metavar="PACKAGE", help="only these (default: all)")
+    upgrading.add_argument("--results", type=Path, default=Path("results"), help="results folder (default: results)")
+    upgrading.set_defaults(run=_upgrade)
+
+    building = actions.add_parser("build", help="build the environment of a lock (what the rules call)")
+    building.add_argument("lock", type=Path)
+    building.add_argument("folder", type=Path)
+    building.set_defaults(run=_build)
+
+
+def _add(arguments: argparse.Namespace) -> int:
+    from ..stacks import add
+
+    add(arguments.name, arguments.requirements)
+    print(f"envs/{arguments.name}.txt is locked; name {arguments.name!r} under `stack` in a matrix to weigh it")
+    return 0
+
+
+def _upgrade(arguments: argparse.Namespace) -> int:
+    from ..stacks import upgrade
+
+    if upgrade(arguments.name, arguments.packages):
+        print(f"envs/{arguments.name}.txt is renewed; the next snakemake runs its cells")
+    else:
+        print(f"envs/{arguments.name}.txt is as new as it can be; nothing changed", file=sys.stderr)
+    return 0
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    from ..stacks import build
+
+    build(arguments.lock, arguments.folder)
+    return 0

@@ -1,0 +1,36 @@
+"""`beyond-ram weigh`: one cell, as the rules call it."""
+
+import argparse
+from pathlib import Path
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("weigh", help="weigh one cell of an experiment (what the rules call)")
+    parser.add_argument("--runs", type=Path, required=True, help="folder of all runs")
+    parser.add_argument("--python", required=True, help="interpreter of the stack")
+    parser.add_argument("--lock", type=Path, required=True, help="lock of the stack")
+    parser.add_argument("--workload", type=Path, required=True, help="program that is weighed")
+    parser.add_argument("--corpus", type=Path, required=True, help="prepared corpus")
+    parser.add_argument("--work", type=Path, required=True, help="folder for private work folders")
+    parser.add_argument("--interval-ms", type=int, default=20, help="sampling interval in milliseconds")
+    parser.add_argument("paths", nargs="+", help="the run's folder below --runs; two: interrupted and rerun")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from ..weighing import weigh, weigh_interrupted
+    from ..weighing.tokenize import Setting
+
+    setting = Setting(
+        python=arguments.python,
+        workload=arguments.workload,
+        corpus=arguments.corpus,
+        lock=arguments.lock,
+        work=arguments.work,
+        interval_ms=arguments.interval_ms,
+    )
+    if len(arguments.paths) == 1:
+        weigh(setting, arguments.runs, arguments.paths[0])
+    else:
+        weigh_interrupted(setting, arguments.runs, *arguments.paths)
+    return 0

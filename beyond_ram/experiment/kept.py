@@ -1,0 +1,59 @@
+"""Results kept from before an upgrade of a stack, declared in results/kept.json.
+
+`beyond-ram stack upgrade NAME` moves the runs of the old lock from `stack~NAME` to `stack~NAME@LOCK`, LOCK being the
+first eight digits of the old lock's SHA-256. From then on they are declared inputs of every table and figure.
+"""
+
+import json
+import os
+from pathlib import Path
+
+from .load import ConfigError
+from .paths import parse
+
+FILE = "kept.json"
+
+
+def read(results: Path | str) -> list[str]:
+    """The folders of all kept runs, relative to the folder of runs. Raises ConfigError for a file that is no such list."""
+    path = Path(results, FILE)
+    if not path.exists():
+        return []
+    try:
+        return [run for runs in json.loads(path.read_text(encoding="utf-8")).values() for run in runs]
+    except (ValueError, AttributeError, TypeError):
+        raise ConfigError(f"{path}: not a map from NAME@LOCK to lists of runs; delete it to do without kept runs") from None
+
+
+def keep(results: Path | str, stack: str, lock_sha256: str) -> list[str]:
+    """Keep the runs of a stack that were measured with one lock, and return their new folders.
+
+    This is the one place that looks for runs, because a run may come from any config; what it finds, it declares.
+    """
+    runs, name = Path(results, "runs"), f"{stack}@{lock_sha256[:8]}"
+    moved = []
+    for experiment in sorted(runs.iterdir()) if runs.is_dir() else []:
+        for run_json in sorted((experiment / f"stack~{stack}").rglob("run.json")):
+            record = json.loads(run_json.read_text(encoding="utf-8"))
+            if record["provenance"].get("lock_sha256") != lock_sha256:
+                continue
+            cell = parse(run_json.parent.relative_to(runs).as_posix()).replace(stack=name)
+            record["cell"]["stack"] = name
+            target = runs / cell.path
+            target.mkdir(parents=True, exist_ok=True)
+            for file in run_json.parent.iterdir():
+                if file != run_json:
+                    file.replace(target / file.name)
+            partial = target / ".run.json.partial"
+            partial.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            partial.replace(target / "run.json")
+            run_json.unlink()
+            moved.append(cell.path)
+    if moved:
+        path = Path(results, FILE)
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        known[name] = sorted({*known.get(name, []), *moved})
+        partial = path.with_name(f".{FILE}.partial")
+        partial.write_text(json.dumps(known, indent=2) + os.linesep, encoding="utf-8")
+        partial.replace(path)
+    return moved

@@ -1,0 +1,125 @@
+"""From a config as read to a checked one: every fault in one clear line that names the file and the key."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from .model import Config
+
+
+class ConfigError(ValueError):
+    """A config that cannot be run; the text is one line a fault."""
+
+
+def load(config: Mapping[str, Any], files: Sequence[Path | str] = (), root: Path | str = ".") -> Config:
+    """Check a config and everything it names.
+
+    `files` are the files it was merged from, the last one strongest: they are only read to say where a fault stands.
+    `root` is the folder that holds `envs/`. Raises ConfigError.
+    """
+    where = _Origin(files)
+    try:
+        checked = Config.model_validate(dict(config))
+    except ValidationError as error:
+        raise ConfigError("\n".join(_lines(error, config, where))) from None
+    faults = list(_faults(checked, {p.stem for p in Path(root, "envs").glob("*.txt")}, where))
+    if faults:
+        raise ConfigError("\n".join(faults))
+    return checked
+
+
+def _faults(config: Config, stacks: set[str], where: "_Origin") -> Iterable[str]:
+    for name, experiment in config.experiments.items():
+        if experiment is None:
+            continue
+        key = ("experiments", name, "matrix")
+        matrix = experiment.matrix
+        for stack in matrix.stack:
+            if stack.partition("@")[0] not in stacks:
+                yield where(*key, "stack") + f"no stack {stack!r} in envs/" + _instead(stack, stacks)
+        for corpus in matrix.corpus:
+            if corpus not in config.corpora:
+                yield where(*key, "corpus") + f"no corpus {corpus!r}" + _instead(corpus, config.corpora)
+                continue
+            count = config.corpora[corpus].file_count()
+            if count and max(matrix.num_files) > count:
+                yield (
+                    where(*key, "num_files")
+                    + f"{max(matrix.num_files)} files asked for, and corpus {corpus!r} has {count}"
+                )
+        if not config.cells(name):
+            yield where(*key) + "the matrix is empty: no combination of these values can be run"
+
+
+def _instead(wrong: str, known: Iterable[str]) -> str:
+    known = sorted(known)
+    close = difflib.get_close_matches(wrong, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{hint} (there {'is' if len(known) == 1 else 'are'}: {', '.join(known) or 'none'})"
+
+
+def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") -> Iterable[str]:
+    """pydantic's findings, one line a fault, under the key as the user wrote it."""
+    lines = {}
+    for fault in error.errors(include_url=False):
+        added = fault["type"] == "missing"
+        key = _as_written(fault["loc"][: -1 if added else None], config)
+        if added:
+            line = where(*key) + f"key {fault['loc'][-1]!r} is missing"
+        elif fault["type"] == "extra_forbidden":
+            line = where(*key[:-1]) + f"unknown key {key[-1]!r}" + _instead(str(key[-1]), _known_keys(key[:-1], config))
+        else:
+            given = "" if isinstance(fault["input"], dict) else f"; given: {fault['input']!r}"
+            line = where(*key) + fault["msg"].removeprefix("Value error, ") + given
+        lines.setdefault(tuple(key), line)  # one line a key, where several branches of a union object to it
+    return lines.values()
+
+
+def _as_written(location: Sequence[Any], config: Any) -> list[Any]:
+    """A location of pydantic's without the parts that name a branch of a union and stand in no file."""
+    key = []
+    for part in location:
+        try:
+            config = config[part]
+        except (KeyError, IndexError, TypeError):
+            continue
+        key.append(part)
+    return key
+
+
+def _known_keys(key: Sequence[Any], config: Any) -> Iterable[str]:
+    """The keys that the schema allows under a key."""
+    schema = Config.model_json_schema()
+    node = schema
+    for part in [*key, None]:
+        options = [node, *node.get("anyOf", []), *node.get("oneOf", [])]
+        options = [schema["$defs"][o["$ref"].rpartition("/")[2]] if "$ref" in o else o for o in options]
+        if "discriminator" in node:
+            chosen = config.get(node["discriminator"]["propertyName"])
+            options = [o for o in options if o.get("properties", {}).get("source", {}).get("const") == chosen]
+        node = next((o for o in options if {"properties", "patternProperties", "items"} & set(o)), {})
+        if part is None:
+            return node.get("properties", {})
+        config = config[part]
+        named = next(iter(node.get("patternProperties", {}).values()), None) or node.get("additionalProperties")
+        node = node.get("properties", {}).get(part) or node.get("items") or named or {}
+    return ()
+
+
+class _Origin:
+    """Says which of the merged files a key was last written in."""
+
+    def __init__(self, files: Sequence[Path | str]) -> None:
+        self.contents = [(str(file), yaml.safe_load(Path(file).read_text(encoding="utf-8"))) for file in files]
+
+    def __call__(self, *key: Any) -> str:
+        dotted = ".".join(str(part) for part in key)
+        for length in range(len(key), 0, -1):
+            for file, content in reversed(self.contents):
+                if len(_as_written(key[:length], content)) == length:
+                    return f"{file}, {dotted}: "
+        return ", ".join(filter(None, [self.contents[-1][0] if self.contents else "", dotted])) + ": "

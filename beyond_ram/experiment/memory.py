@@ -1,0 +1,27 @@
+"""How much memory to ask a scheduler for: what the cell needed last time, or else an estimate."""
+
+import json
+from pathlib import Path
+
+from .paths import Cell
+
+HEADROOM = 1.25
+WATCHER_MB = 200
+
+
+def request_mb(runs: Path | str, cell: Cell, estimate_mb: int, attempt: int = 1) -> int:
+    """Megabytes to ask for: the cell's measured peak with headroom and room for the watcher, doubled by each attempt.
+
+    Any repeat of the cell will do. Without a measured run it is the estimate.
+    """
+    peaks = [peak for rep in {cell.rep, 1} if (peak := _measured_mb(Path(runs, Cell(cell.experiment, cell.axes, rep).path)))]
+    asked = max(peaks) * HEADROOM + WATCHER_MB if peaks else estimate_mb
+    return int(asked * 2 ** (attempt - 1))
+
+
+def _measured_mb(run: Path) -> float | None:
+    try:
+        record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+        return max(record["peak"]["rss_bytes"], record["peak"].get("cgroup_bytes") or 0) / 1e6
+    except (OSError, ValueError, KeyError):
+        return None

@@ -1,0 +1,53 @@
+"""What all figures share: the look, the colours of the kinds of memory, saving, captions."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import matplotlib
+import pandas as pd
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import seaborn as sns
+from matplotlib.figure import Figure
+
+MB = 1e6
+# Colour-blind safe, and the same in every figure.
+KINDS = {"anon_bytes": ("anonymous", "#0072B2"), "shmem_bytes": ("shared", "#009E73"), "file_bytes": ("file", "#E69F00")}
+
+
+def theme() -> None:
+    """Set the look of every figure."""
+    sns.set_theme(context="notebook", style="whitegrid", palette="colorblind")
+    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "beyond-ram", "figure.dpi": 120, "savefig.dpi": 120})
+
+
+def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str) -> None:
+    """Write a figure as SVG and PNG and its caption, each whole or not at all."""
+    for path, metadata in ((Path(svg), {"Date": None}), (Path(png), {})):
+        partial = path.with_name(f".partial-{path.name}")
+        figure.savefig(partial, bbox_inches="tight", metadata=metadata)
+        partial.replace(path)
+    partial = Path(caption_file).with_name(f".partial-{Path(caption_file).name}")
+    partial.write_text(caption.strip() + "\n", encoding="utf-8")
+    partial.replace(caption_file)
+    plt.close(figure)
+
+
+def empty(reason: str) -> Figure:
+    """The figure of an experiment that this config does not run."""
+    figure, axes = plt.subplots(figsize=(8, 2))
+    axes.axis("off")
+    axes.text(0.5, 0.5, f"Not run: {reason}", ha="center", va="center", fontsize=13)
+    return figure
+
+
+def input_size(cell: "Mapping[str, object] | pd.Series") -> str:
+    return f"{float(str(cell['bytes_in'])) / MB:,.0f} MB"
+
+
+def interval(value: float, low: float, high: float) -> str:
+    """A value with its 95 % interval, as captions write it."""
+    if pd.isna(low):
+        return f"{value:,.0f} (too few runs for an interval)"
+    return f"{value:,.0f} (95 % interval {low:,.0f} to {high:,.0f})"

@@ -1,0 +1,19 @@
+"""Where the scripts of the workflow write what they have to say."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def to_file(path: Path | str) -> Iterator[None]:
+    """Send standard output and error, an error's traceback included, to the log of a rule."""
+    import traceback
+
+    with Path(path).open("w", buffering=1, encoding="utf-8") as log:
+        with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+            try:
+                yield
+            except Exception:
+                traceback.print_exc()
+                raise

@@ -1,0 +1,97 @@
+"""Metrics: key, label, unit, direction, derivation, trust, and the function that derives one from a run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Record = Mapping[str, Any]
+Events = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A quantity of one run."""
+
+    key: str
+    label: str
+    unit: str
+    direction: Literal["lower", "higher", "neither"]
+    derivation: str
+    trust: str
+    derive: Callable[[Record, Events], float | None]
+
+
+def _at(event_name: str, kind: str) -> Callable[[Record, Events], float | None]:
+    """The tree's reading right after the last event of a name."""
+
+    def reading(_: Record, events: Events) -> float | None:
+        readings = [event["tree"] for event in events if event["event"] == event_name and "tree" in event]
+        return readings[-1].get(kind) if readings else None
+
+    return reading
+
+
+def _difference(kind: str) -> Callable[[Record, Events], float | None]:
+    end, baseline = _at("work", kind), _at("baseline", kind)
+
+    def grown(record: Record, events: Events) -> float | None:
+        last, first = end(record, events), baseline(record, events)
+        return None if last is None or first is None else last - first
+
+    return grown
+
+
+def _peak(kind: str) -> Callable[[Record, Events], float | None]:
+    return lambda record, _: record["peak"][kind]
+
+
+def _hwm(record: Record, _: Events) -> float | None:
+    return record["peak"]["hwm_bytes"]["sum_upper_bound_bytes"]
+
+
+def _hwm_gap(record: Record, events: Events) -> float | None:
+    """Only for one process: over several, their high-water marks need not fall together."""
+    processes = record["peak"]["hwm_bytes"]["processes"]
+    if len(processes) != 1 or not processes[0]["hwm_bytes"]:
+        return None
+    return record["peak"]["rss_bytes"] / processes[0]["hwm_bytes"] - 1
+
+
+def _per_cpu_s(record: Record, _: Events) -> float | None:
+    tokens = record["work"].get("tokens")
+    return tokens / record["cpu_s"] if tokens and record["cpu_s"] else None
+
+
+def _page_cache(key: str) -> Callable[[Record, Events], float | None]:
+    return lambda record, _: record.get("page_cache", {}).get(key)
+
+
+_SAMPLED = "sampled from outside every interval_ms; a spike between two samples is not seen"
+_MARK = "read from outside within one interval of the mark, which the workload holds for 0.1 s"
+
+METRICS = {
+    metric.key: metric
+    for metric in (
+        Metric("end_rss_bytes", "RSS at end of work", "bytes", "lower", "tree at the mark `work`", _MARK, _at("work", "rss_bytes")),
+        Metric("end_anon_bytes", "Anonymous memory at end of work", "bytes", "lower", "tree at the mark `work`", _MARK, _at("work", "anon_bytes")),
+        Metric("end_file_bytes", "File memory at end of work", "bytes", "neither", "tree at the mark `work`", _MARK, _at("work", "file_bytes")),
+        Metric("end_pss_bytes", "PSS at end of work", "bytes", "lower", "tree at the mark `work`", _MARK, _at("work", "pss_bytes")),
+        Metric("baseline_anon_bytes", "Anonymous memory after imports", "bytes", "lower", "tree at the mark `baseline`", _MARK, _at("baseline", "anon_bytes")),
+        Metric("grown_anon_bytes", "Growth of anonymous memory", "bytes", "lower", "mark `work` less mark `baseline`", _MARK, _difference("anon_bytes")),
+        Metric("grown_file_bytes", "Growth of file memory", "bytes", "neither", "mark `work` less mark `baseline`", _MARK, _difference("file_bytes")),
+        Metric("peak_rss_bytes", "Peak RSS", "bytes", "lower", "largest sum over the tree", _SAMPLED, _peak("rss_bytes")),
+        Metric("peak_anon_bytes", "Peak anonymous memory", "bytes", "lower", "largest sum over the tree", _SAMPLED, _peak("anon_bytes")),
+        Metric("peak_file_bytes", "Peak file memory", "bytes", "neither", "largest sum over the tree", _SAMPLED, _peak("file_bytes")),
+        Metric("peak_pss_bytes", "Peak PSS", "bytes", "lower", "largest sum over the tree", "read at marks and sparsely between them", _peak("pss_bytes")),
+        Metric("hwm_sum_bytes", "High-water marks, summed (upper bound)", "bytes", "lower", "VmHWM of each process, summed", "exact for one process; an upper bound for several", _hwm),
+        Metric("hwm_gap", "Sampled peak against high-water mark", "share", "neither", "peak RSS / VmHWM - 1, one process only", "two independent readings of the kernel's", _hwm_gap),
+        Metric("tokens_per_cpu_s", "Tokens per CPU-second", "1/s", "higher", "tokens / CPU-seconds of all processes", "rusage of the whole tree", _per_cpu_s),
+        Metric("input_resident_before", "Input in page cache before", "share", "neither", "mincore over the input files", "exact when read", _page_cache("input_resident_before")),
+        Metric("input_resident_after", "Input in page cache after", "share", "neither", "mincore over the input files", "exact when read", _page_cache("input_resident_after")),
+    )
+}
+
+
+def derive(record: Record, events: Events) -> dict[str, float | None]:
+    """Every metric of one run, by key; None where the run does not have it."""
+    return {key: metric.derive(record, events) for key, metric in METRICS.items()}

@@ -1,0 +1,5 @@
+"""The instrument: a command's process tree, weighed from outside. Knows the kernel's files and nothing of the workflow."""
+
+from .watcher import RUN_FILES, watch, write_record
+
+__all__ = ["RUN_FILES", "watch", "write_record"]

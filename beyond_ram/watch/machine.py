@@ -1,0 +1,53 @@
+"""What a result says about the machine it was measured on. No host name, no environment."""
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+# Settings of the allocators that decide what a process keeps; only these are looked at, and only if set.
+ALLOCATOR_VARIABLES = (
+    "ARROW_DEFAULT_MEMORY_POOL",
+    "GLIBC_TUNABLES",
+    "LD_PRELOAD",
+    "MALLOC_ARENA_MAX",
+    "MALLOC_CONF",
+    "MALLOC_MMAP_THRESHOLD_",
+    "MALLOC_TOP_PAD_",
+    "MALLOC_TRIM_THRESHOLD_",
+    "MIMALLOC_PURGE_DELAY",
+    "PYTHONMALLOC",
+)
+
+
+def provenance() -> dict[str, Any]:
+    """Kernel, cgroup version, transparent huge pages, allocator settings, memory in bytes and CPU count."""
+    return {
+        "kernel": platform.release(),
+        "architecture": platform.machine(),
+        "libc": " ".join(platform.libc_ver()),
+        "cgroup_version": cgroup_version(),
+        "transparent_hugepage": _chosen(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "allocator_settings": {name: os.environ[name] for name in ALLOCATOR_VARIABLES if name in os.environ},
+        "machine_memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "cpu_count": len(os.sched_getaffinity(0)),
+    }
+
+
+def cgroup_version() -> int | None:
+    """2 where the memory controller is in the unified hierarchy, 1 where it has its own, None without one."""
+    try:
+        controllers = Path("/sys/fs/cgroup/cgroup.controllers").read_text().split()
+    except OSError:
+        controllers = []
+    if "memory" in controllers:
+        return 2
+    return 1 if Path("/sys/fs/cgroup/memory").is_dir() else None
+
+
+def _chosen(path: Path) -> str | None:
+    """The value in brackets, as /sys marks the one of several that is in force."""
+    try:
+        return path.read_text().partition("[")[2].partition("]")[0]
+    except OSError:
+        return None

@@ -1,0 +1,95 @@
+"""Sampling of a process tree, from outside, into samples.csv."""
+
+import csv
+import os
+import resource
+import time
+from pathlib import Path
+from typing import Any, TextIO
+
+from . import procfs
+
+COLUMNS = (
+    "t_s phase processes rss_bytes anon_bytes file_bytes shmem_bytes swap_bytes pss_bytes uss_bytes cpu_s read_bytes "
+    "written_bytes"
+).split()
+# PSS and USS cost a walk over the page tables, under the lock of the process's address space. They are read at phase
+# marks, and between them only while their cost stays below this share of the elapsed time.
+PROPORTIONAL_BUDGET = 0.005
+
+
+class Sampler:
+    """Reads all processes below one process and writes a line a sample.
+
+    The watched command is a child of this process, which is a subreaper: whatever daemonises stays below it.
+    """
+
+    def __init__(self, path: Path, start_s: float, root: int) -> None:
+        self.start_s, self.root = start_s, root
+        self.phase = ""
+        self.samples = 0
+        self.peak = {"rss_bytes": 0, "anon_bytes": 0, "file_bytes": 0, "shmem_bytes": 0}
+        self.peak_pss_bytes: int | None = None
+        self.processes: dict[int, dict[str, Any]] = {}
+        self._proportional_cost_s = 0.0
+        self._last_proportional_s = 0.0
+        self._file: TextIO = path.open("w", newline="", encoding="utf-8")
+        self._writer = csv.writer(self._file, lineterminator="\n")
+        self._writer.writerow(COLUMNS)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def sample(self, proportional: bool = False) -> dict[str, Any] | None:
+        """Read the tree once, write the line and return it; None when no process could be read.
+
+        `proportional` asks for PSS and USS whatever the budget says.
+        """
+        now = time.monotonic()
+        pids = procfs.descendants(self.root)
+        readings = {pid: reading for pid in pids if (reading := procfs.memory(pid))}
+        if not readings:
+            return None
+        row: dict[str, Any] = dict.fromkeys(COLUMNS, "")
+        row |= {"t_s": round(now - self.start_s, 6), "phase": self.phase, "processes": len(readings)}
+        for kind in ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes"):
+            row[kind] = sum(getattr(reading, kind) for reading in readings.values())
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = [seconds for pid in pids if (seconds := procfs.cpu_s(pid)) is not None]
+        row["cpu_s"] = round(sum(cpu) + ended.ru_utime + ended.ru_stime, 3)
+        storage = [pair for pid in pids if (pair := procfs.storage(pid))]
+        if storage:
+            row["read_bytes"], row["written_bytes"] = (sum(column) for column in zip(*storage, strict=True))
+        if proportional or self._proportional_is_due(now):
+            self._read_proportional(row, readings)
+        self._note(row, readings)
+        self._writer.writerow(row.values())
+        self.samples += 1
+        return row
+
+    def _proportional_is_due(self, now: float) -> bool:
+        spent_share = self._proportional_cost_s / max(now - self.start_s, 1e-9)
+        return spent_share < PROPORTIONAL_BUDGET and now - self._last_proportional_s >= 0.25
+
+    def _read_proportional(self, row: dict[str, Any], readings: dict[int, procfs.Memory]) -> None:
+        began = time.monotonic()
+        pairs = [procfs.proportional(pid) for pid in readings]
+        self._last_proportional_s = time.monotonic()
+        self._proportional_cost_s += self._last_proportional_s - began
+        if all(pairs):
+            row["pss_bytes"], row["uss_bytes"] = (sum(column) for column in zip(*pairs, strict=True))
+            self.peak_pss_bytes = max(self.peak_pss_bytes or 0, row["pss_bytes"])
+
+    def _note(self, row: dict[str, Any], readings: dict[int, procfs.Memory]) -> None:
+        for kind in self.peak:
+            self.peak[kind] = max(self.peak[kind], row[kind])
+        for pid, reading in readings.items():
+            known = self.processes.setdefault(pid, {"pid": pid, "name": "", "hwm_bytes": 0})
+            if not known["name"] or known["hwm_bytes"] == 0:
+                known["name"] = procfs.name(pid)
+            known["hwm_bytes"] = max(known["hwm_bytes"], reading.hwm_bytes)
+
+
+def own_cpu_s() -> float:
+    """CPU seconds of this process: what the sampler itself costs."""
+    return sum(os.times()[:2])

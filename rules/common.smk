@@ -1,0 +1,68 @@
+"""Paths, the checked config, and the input functions that every chapter shares.
+
+Needs: a config. Makes: nothing. Always holds: no path of a run is built but by the path grammar.
+"""
+
+import json
+import os
+
+from snakemake.exceptions import WorkflowError
+from snakemake.settings.types import DeploymentMethod
+
+from beyond_ram import experiment
+
+try:
+    CONFIG = experiment.load(config, workflow.configfiles, workflow.basedir)
+    KEPT = experiment.kept.read(CONFIG.results)
+except experiment.ConfigError as error:
+    raise WorkflowError(str(error)) from None
+
+RESULTS = CONFIG.results
+RUNS = f"{RESULTS}/runs"
+TABLES = f"{RESULTS}/tables"
+FIGURES = f"{RESULTS}/figures"
+RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
+# A measuring job takes all slots that profiles/default gives, and so is alone on the machine.
+ALL_SLOTS = 100
+CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+
+
+def run_files(path):
+    """The three files of a run; `path` may hold wildcards."""
+    return [f"{RUNS}/{path}/{name}" for name in RUN_FILES]
+
+
+def run_jsons(*names):
+    """run.json of every run of some experiments, those kept from before an upgrade included."""
+    paths = [cell.path for name in names for cell in CONFIG.cells(name)]
+    paths += [path for path in KEPT if experiment.parse(path).experiment in names]
+    return [f"{RUNS}/{path}/run.json" for path in paths]
+
+
+def lock_of(stack):
+    return f"envs/{stack}.txt"
+
+
+def environment_of(stack):
+    """What must be built before a stack can run: its environment, unless conda makes one."""
+    return [] if CONDA else f".stacks/{stack}/beyond-ram.lock"
+
+
+def python_of(stack):
+    """The interpreter of a stack: its own environment's, or the one of the conda environment that the job runs in."""
+    return "python" if CONDA else f".stacks/{stack}/bin/python"
+
+
+def table(name):
+    """A table and its Parquet twin, as outputs."""
+    return f"{TABLES}/{name}.csv", f"{TABLES}/{name}.parquet"
+
+
+def figure(name, category):
+    """A figure's outputs: in the report as SVG, beside it as PNG, and the caption that goes with it."""
+    caption = f"{FIGURES}/{name}.rst"
+    return {
+        "svg": report(f"{FIGURES}/{name}.svg", caption=os.path.abspath(caption), category=category),
+        "png": f"{FIGURES}/{name}.png",
+        "caption": caption,
+    }

@@ -1,0 +1,18 @@
+"""Stacks: an environment from each lock.
+
+Needs: envs/NAME.txt. Makes: .stacks/NAME. Always holds: the environment is exactly its lock, and the marker inside it
+comes last.
+"""
+
+
+rule stack:
+    input:
+        lock="envs/{stack}.txt",
+    output:
+        marker=".stacks/{stack}/beyond-ram.lock",
+    log:
+        f"{RESULTS}/logs/stacks/{{stack}}.log",
+    conda:
+        "../envs/driver.yaml"
+    shell:
+        "beyond-ram stack build {input.lock} $(dirname {output.marker}) 2> {log}"

@@ -1,0 +1,79 @@
+"""Memory at the end of the work against the number of files, with the fitted slope and its interval."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from scipy import stats
+
+from beyond_ram import figures, logs, tables
+from beyond_ram.analysis.growth import CELL, GB
+
+KINDS = {"anon": "anonymous memory", "file": "file memory"}
+
+
+def band(runs, kind, slope, intercept):
+    """The fitted line and its 95 % band over the range of the runs, in MB; no band under three runs."""
+    x, y = runs["bytes_in"].to_numpy() / GB, runs[f"end_{kind}_bytes"].to_numpy() / figures.MB
+    grid = np.linspace(x.min(), x.max(), 50)
+    line = intercept + slope * grid
+    if len(x) < 3:
+        return grid, line, None
+    spread = np.sqrt(((y - intercept - slope * x) ** 2).sum() / (len(x) - 2))
+    half = stats.t.ppf(0.975, len(x) - 2) * spread * np.sqrt(1 / len(x) + (grid - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum())
+    return grid, line, half
+
+
+def main(snakemake):
+    figures.theme()
+    runs, growth = tables.read(snakemake.input.runs), tables.read(snakemake.input.growth)
+    if growth.empty:
+        figure, caption = figures.empty("no cell of this config has more than one input size"), "Not run in this config."
+    else:
+        figure, caption = draw(runs, growth)
+    figures.save(figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption)
+
+
+def draw(runs, growth):
+    growth = growth[growth["cache"] == "cold"]
+    modes, stacks = sorted(growth["mode"].unique()), sorted(growth["stack"].unique())
+    colours = dict(zip(stacks, sns.color_palette("colorblind", len(stacks)), strict=True))
+    figure, grid = plt.subplots(
+        len(KINDS), len(modes), figsize=(5.6 * len(modes), 3.6 * len(KINDS)), squeeze=False, layout="constrained", sharey="row"
+    )
+    sentences = []
+    for cell in growth.itertuples(index=False):
+        named = pd.Series(cell._asdict())
+        mine = runs[(runs[CELL] == named[CELL]).all(axis=1) & (runs["outcome"] == "completed")]
+        for row, kind in enumerate(KINDS):
+            axes = grid[row][modes.index(cell.mode)]
+            slope, low, high = (named[f"{kind}_slope_mb_per_gb{end}"] for end in ("", "_low", "_high"))
+            x, line, half = band(mine, kind, slope, named[f"{kind}_intercept_mb"])
+            colour = colours[cell.stack]
+            axes.plot(x * 1000, line, color=colour, label=f"{cell.stack}: {slope:,.0f} MB per GB")
+            if half is not None:
+                axes.fill_between(x * 1000, line - half, line + half, color=colour, alpha=0.15, linewidth=0)
+            axes.scatter(mine["bytes_in"] / figures.MB, mine[f"end_{kind}_bytes"] / figures.MB, color=colour, s=22)
+            if kind == "anon":
+                sentences.append(f"{cell.stack} {cell.mode} {figures.interval(slope, low, high)} over {cell.n} runs")
+    sizes = runs[runs["experiment"].isin(growth["experiment"])].drop_duplicates("num_files").sort_values("num_files")
+    for row, label in enumerate(KINDS.values()):
+        for column, mode in enumerate(modes):
+            axes = grid[row][column]
+            axes.set_title(f"{mode}: {label}")
+            axes.set_xticks(sizes["bytes_in"] / figures.MB, [f"{n}\n{b / figures.MB:,.0f} MB" for n, b in zip(sizes["num_files"], sizes["bytes_in"], strict=True)])
+            axes.set_xlabel("files, and their text")
+            axes.set_ylabel("at end of work (MB)")
+            axes.set_ylim(bottom=0)
+            axes.legend(fontsize=8)
+    caption = f"""
+Memory of the whole process tree at the end of the work, with everything still held, against the input. Points are runs,
+lines least-squares fits, bands their 95 % intervals. Slope of anonymous memory in MB per GB of text: {"; ".join(sentences)}.
+A stack whose interval holds 0 has not been shown to grow; a curve through the points instead of a line would make the
+slope depend on the sizes chosen.
+"""
+    return figure, caption
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

@@ -1,0 +1,77 @@
+"""Memory over time, stacked by kind, phases marked: the largest cold run of every stack and mode."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from beyond_ram import figures, logs, tables
+
+AXES = ["mode", "stack"]
+
+
+def chosen(records):
+    """Per stack and mode the cold run with most input, the first repeat; ties go to the smallest batches."""
+    cells = pd.DataFrame([{**record["cell"], "path": path, "bytes_in": record["work"].get("bytes_in")} for path, record in records])
+    cells = cells[cells["cache"] == "cold"]
+    order = ["bytes_in", "batch_size", "writer_batch_size", "num_proc", "rep"]
+    cells = cells.sort_values(order, ascending=[False, True, True, True, True])
+    return cells.drop_duplicates(AXES).sort_values(AXES)
+
+
+def draw(axes, path, top_mb):
+    samples = tables.read_samples(path)
+    kinds = list(figures.KINDS)
+    axes.stackplot(
+        samples["t_s"],
+        [samples[kind] / figures.MB for kind in kinds],
+        labels=[figures.KINDS[kind][0] for kind in kinds],
+        colors=[figures.KINDS[kind][1] for kind in kinds],
+    )
+    starts = samples.dropna(subset="phase").drop_duplicates("phase")
+    shown = -1e9
+    for start in starts.itertuples():
+        axes.axvline(start.t_s, color="0.25", linewidth=0.7, linestyle=":")
+        if start.t_s - shown > samples["t_s"].max() / 14:
+            axes.text(start.t_s, top_mb * 0.98, f" {start.phase}", rotation=90, va="top", ha="left", fontsize=8, color="0.2")
+            shown = start.t_s
+    axes.set_ylim(0, top_mb)
+    axes.set_xlim(0, samples["t_s"].max())
+
+
+def main(snakemake):
+    figures.theme()
+    runs = [(path, tables.read_run(path)[0]) for path in snakemake.input.runs]
+    cells = chosen(runs)
+    records = dict(runs)
+    modes, stacks = sorted(cells["mode"].unique()), sorted(cells["stack"].unique())
+    figure, grid = plt.subplots(
+        len(modes), len(stacks), figsize=(4.6 * len(stacks), 3.4 * len(modes)), squeeze=False, layout="constrained"
+    )
+    top_mb = max(records[path]["peak"]["rss_bytes"] for path in cells["path"]) / figures.MB * 1.25
+    for row, mode in enumerate(modes):
+        for column, stack in enumerate(stacks):
+            axes = grid[row][column]
+            cell = cells[(cells["mode"] == mode) & (cells["stack"] == stack)]
+            if cell.empty:
+                axes.set_visible(False)
+                continue
+            draw(axes, cell.iloc[0]["path"], top_mb)
+            axes.set_title(f"{stack}, {mode}, {figures.input_size(cell.iloc[0])} of text")
+            axes.set_xlabel("time (s)")
+            axes.set_ylabel("resident memory (MB)")
+    handles, labels = grid[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, title="kind of memory")
+    peaks = "; ".join(
+        f"{cell.stack} {cell.mode}: {records[cell.path]['peak']['anon_bytes'] / figures.MB:,.0f} MB" for cell in cells.itertuples()
+    )
+    interval_ms = max(record["sampler"]["interval_ms"] for _, record in runs)
+    caption = f"""
+Resident memory of the whole process tree over time, split by the kernel into anonymous, file and shared memory. One run
+each (n = 1: the largest input of its stack and mode, first repeat), sampled from outside every {interval_ms} ms; dotted
+lines mark phases. Peak of anonymous memory: {peaks}. What the figure says would be wrong if repeats of the same cell
+differed more than the stacks do; the table *runs* holds all of them.
+"""
+    figures.save(figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption)
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

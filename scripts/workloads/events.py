@@ -1,0 +1,69 @@
+"""What a weighed program says while it runs. Standard library only.
+
+A program imports this file and calls `emit`. Where the watcher has set BEYOND_RAM_EVENTS, each call appends one JSON
+line to the file it names; elsewhere nothing is written. `monotonic_s` is CLOCK_MONOTONIC, which all processes of a
+machine share, so the watcher can place every line on its own time axis.
+"""
+
+import json
+import os
+import time
+
+VARIABLE = "BEYOND_RAM_EVENTS"
+# A mark is held this long, so that a sampler outside the process sees the memory at the mark and not what follows it.
+HOLD_S = 0.1
+
+
+def emit(event, **fields):
+    """Append one event. One write of one line: lines of several processes do not mix."""
+    path = os.environ.get(VARIABLE)
+    if not path:
+        return
+    line = json.dumps({"monotonic_s": time.monotonic(), "event": event, "pid": os.getpid(), **fields})
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(descriptor, line.encode() + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+def mark(event, **fields):
+    """Append one event, then hold still until the watcher has had time to see the memory at this point."""
+    emit(event, **fields)
+    if os.environ.get(VARIABLE):
+        time.sleep(HOLD_S)
+
+
+def phase(name):
+    """Say that a phase begins. The one before it ends here; the watcher writes the name into its samples."""
+    emit("phase", phase=name)
+
+
+def own_memory():
+    """This process's resident memory by kind, in bytes, as the kernel splits it; empty where there is no /proc."""
+    names = {"RssAnon": "anon_bytes", "RssFile": "file_bytes", "RssShmem": "shmem_bytes", "VmHWM": "hwm_bytes"}
+    reading = {}
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+            for line in status:
+                name, _, value = line.partition(":")
+                if name in names:
+                    reading[names[name]] = int(value.split()[0]) * 1024
+    except OSError:
+        return {}
+    reading["rss_bytes"] = reading["anon_bytes"] + reading["file_bytes"] + reading["shmem_bytes"]
+    return reading
+
+
+def versions(packages):
+    """The versions of those packages that this interpreter can import, by name, and its own."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,165 @@
+"""Workload `tokenize`: a corpus through `Dataset.map` and a tokenizer, as it is usually written.
+
+Any stack with `datasets` and `transformers` runs it, also by hand:
+
+    python scripts/workloads/tokenize_corpus.py --corpus results/corpora/binaries --mode shard --shards 4 --work-dir w
+
+`basic` is one `map` over everything; `shard` cuts the dataset into N contiguous shards, maps them in turn and
+concatenates the results. It prints the size and resident memory after every step and emits the same as events. The ids
+are not hashed here, because reading them back would be weighed too: `--check` does that afterwards, as a second run.
+
+Not named tokenize.py: that is a module of the standard library, which a script's own folder would hide.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+
+import events
+
+PACKAGES = ("datasets", "transformers", "tokenizers", "pyarrow", "numpy", "pandas", "fsspec", "huggingface-hub", "dill")
+PACKAGES += ("multiprocess",)
+CALLS = "tokenizer-calls"
+RESULT = "result.json"
+
+
+def arguments(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corpus", type=Path, required=True, help="folder with manifest.json")
+    parser.add_argument("--tokenizer", type=Path, help="folder with the tokenizer (default: CORPUS/tokenizer)")
+    parser.add_argument("--work-dir", type=Path, required=True, help="private folder for the cache and the result")
+    parser.add_argument("--mode", choices=("basic", "shard"), default="basic")
+    parser.add_argument("--shards", type=int, default=1, help="how many shards, in mode shard")
+    parser.add_argument("--num-files", type=int, help="take the first N files of the corpus (default: all)")
+    parser.add_argument("--batch-size", type=int, default=1000, help="rows handed to the tokenizer at once")
+    parser.add_argument("--writer-batch-size", type=int, default=1000, help="rows kept before they are written")
+    parser.add_argument("--num-proc", type=int, default=0, help="worker processes of map; 0 leaves num_proc out")
+    parser.add_argument("--check", action="store_true", help="only count and hash the ids of a finished --work-dir")
+    return parser.parse_args(argv)
+
+
+def documents(files):
+    """The documents of the corpus files, in order. The generator that `datasets` reads from."""
+    for path in files:
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                yield json.loads(line)
+
+
+def bytes_under(folder):
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def say(title, **fields):
+    """Print the resident memory under the original's title, and mark the point as an event."""
+    memory = events.own_memory()
+    print(f"{title}: {memory.get('rss_bytes', 0) / 1e6:.1f} MB", flush=True)
+    return memory | fields
+
+
+def tokenize(args):
+    events.phase("import")
+    import datasets
+    import transformers
+
+    datasets.disable_progress_bar() if hasattr(datasets, "disable_progress_bar") else datasets.disable_progress_bars()
+    events.emit("provenance", versions=events.versions(PACKAGES))
+
+    manifest = json.loads((args.corpus / "manifest.json").read_text(encoding="utf-8"))
+    chosen = manifest["files"][: args.num_files]
+    if args.num_files and len(chosen) < args.num_files:
+        sys.exit(f"--num-files {args.num_files}: {args.corpus} has {len(chosen)} files")
+    bytes_in = sum(entry["text_bytes"] for entry in chosen)
+
+    events.phase("load tokenizer")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(args.tokenizer or args.corpus / "tokenizer"))
+    calls = args.work_dir / CALLS
+    calls.touch()
+
+    def encode(batch, calls=str(calls)):
+        # One byte a call, in a file that worker processes share: proof of who called the tokenizer, and how often.
+        with open(calls, "ab", buffering=0) as tally:
+            tally.write(b".")
+        # Not verbose: the first text longer than model_max_length would set a "has warned" flag inside the tokenizer, map's
+        # fingerprint sees that flag, and a rerun would not find the first shard that was mapped with it set.
+        return {"input_ids": tokenizer(batch["text"], truncation=False, verbose=False)["input_ids"]}
+
+    events.mark("baseline", **events.own_memory())
+    events.phase("load")
+    cache = args.work_dir / "cache"
+    data = datasets.Dataset.from_generator(
+        documents,
+        gen_kwargs={"files": [str(args.corpus / entry["path"]) for entry in chosen]},
+        cache_dir=str(cache),
+        writer_batch_size=args.writer_batch_size,
+    )
+    print(f"DATASET SIZE: {bytes_in / 1e6:.1f} MB, {len(data)} rows", flush=True)
+    events.mark("loaded", rows=len(data), bytes_in=bytes_in, **say("RSS AFTER LOADING"))
+
+    def mapped(part, shard):
+        calls_before, bytes_before = calls.stat().st_size, bytes_under(cache)
+        events.phase(f"map {shard}")
+        result = part.map(
+            encode,
+            batched=True,
+            batch_size=args.batch_size,
+            writer_batch_size=args.writer_batch_size,
+            num_proc=args.num_proc or None,
+            remove_columns=part.column_names,
+        )
+        made = calls.stat().st_size - calls_before
+        title = f"RSS AFTER SHARDING ITER {shard}" if args.mode == "shard" else "RSS AFTER MAP"
+        title += " (from cache)" if not made else ""
+        events.mark(
+            "shard",
+            shard=shard,
+            rows=len(result),
+            from_cache=not made,
+            tokenizer_calls=made,
+            cache_bytes_written=bytes_under(cache) - bytes_before,
+            **say(title),
+        )
+        return result
+
+    if args.mode == "basic":
+        result = mapped(data, 0)
+    else:
+        parts = [data.shard(num_shards=args.shards, index=i, contiguous=True) for i in range(args.shards)]
+        events.mark("sharded", **say("RSS AFTER SHARDING"))
+        results = [mapped(part, i) for i, part in enumerate(parts)]
+        events.phase("concatenate")
+        result = datasets.concatenate_datasets(results)
+    events.phase("end")
+    (args.work_dir / RESULT).write_text(json.dumps([entry["filename"] for entry in result.cache_files]))
+    events.mark("work", rows=len(result), bytes_in=bytes_in, **say("RSS AT END"))
+
+
+def check(args):
+    """Count and hash the ids of a finished run, batch by batch, and print them as one JSON object."""
+    import pyarrow as pa
+
+    digest, rows, tokens = hashlib.sha256(), 0, 0
+    for name in json.loads((args.work_dir / RESULT).read_text()):
+        with pa.memory_map(name) as source:
+            for batch in pa.ipc.open_stream(source):
+                column = batch.column(batch.schema.get_field_index("input_ids"))
+                ids = column.flatten().cast(pa.int32())
+                digest.update(ids.to_numpy(zero_copy_only=True).astype("<i4", copy=False).tobytes())
+                rows, tokens = rows + len(column), tokens + len(ids)
+    print(json.dumps({"rows": rows, "tokens": tokens, "ids_sha256": digest.hexdigest()}))
+
+
+def main():
+    args = arguments()
+    if not (args.corpus / "manifest.json").exists():
+        sys.exit(f"--corpus {args.corpus}: no manifest.json there; prepare the corpus first")
+    args.work_dir.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    check(args) if args.check else tokenize(args)
+
+
+if __name__ == "__main__":
+    main()
