@@ -1,5 +1,7 @@
-"""The instrument: a command's process tree, weighed from outside. Knows the kernel's files and nothing of the workflow."""
+"""The instrument: a command's process tree, weighed from outside. Knows the kernel's files and nothing of the
+workflow."""
 
-from .watcher import RUN_FILES, watch, write_record
+from .command import GuardError
+from .watcher import RUN_FILES, LimitError, watch, write_record
 
-__all__ = ["RUN_FILES", "watch", "write_record"]
+__all__ = ["RUN_FILES", "GuardError", "LimitError", "watch", "write_record"]

@@ -28,10 +28,43 @@ class Reader:
             try:
                 event = json.loads(line)
                 at = event.pop("monotonic_s")
-                found.append({"t_s": round(at - self.start_s, 6), "event": event.pop("event"), **event})
-            except (ValueError, KeyError, AttributeError):
+                found.append({"t_s": round(max(0.0, at - self.start_s), 6), "event": str(event.pop("event")), **event})
+            except (ValueError, KeyError, AttributeError, TypeError):
                 continue
         return found
+
+
+class Log:
+    """events.jsonl, written as events come; keeps only what the record needs of them, however many there are."""
+
+    _NAMES_KEPT, _PROCESSES_KEPT = 1000, 10_000
+
+    def __init__(self, path: Path) -> None:
+        self.last: dict[str, dict[str, Any]] = {}
+        self.hwm_bytes: dict[int, int] = {}
+        self.has_phases = False
+        self._path, self._ordered, self._latest_s = path, True, 0.0
+        self._file = path.open("w", encoding="utf-8")
+
+    def write(self, events: list[dict[str, Any]]) -> None:
+        for event in sorted(events, key=lambda event: event["t_s"]):
+            self._file.write(json.dumps(event, ensure_ascii=False) + "\n")
+            self._ordered &= event["t_s"] >= self._latest_s
+            self._latest_s = max(self._latest_s, event["t_s"])
+            self.has_phases |= event["event"] == "phase"
+            if event["event"] in self.last or len(self.last) < self._NAMES_KEPT:
+                self.last[event["event"]] = event
+            mark, pid = event.get("hwm_bytes"), event.get("pid")
+            if isinstance(mark, int) and isinstance(pid, int) and len(self.hwm_bytes) < self._PROCESSES_KEPT:
+                self.hwm_bytes[pid] = max(mark, self.hwm_bytes.get(pid, 0))
+
+    def close(self) -> None:
+        """Close the file; where several processes' events came out of order, put its lines in order first."""
+        self._file.close()
+        if not self._ordered:
+            lines = self._path.read_text(encoding="utf-8").splitlines()
+            lines.sort(key=lambda line: json.loads(line)["t_s"])
+            self._path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def with_reading(event: dict[str, Any], row: dict[str, Any] | None) -> dict[str, Any]:

@@ -34,6 +34,18 @@ def provenance() -> dict[str, Any]:
     }
 
 
+def environment() -> dict[str, str]:
+    """This process's environment as it was given: without the LC_CTYPE that Python itself adds in the C locale."""
+    found = dict(os.environ)
+    try:
+        given = Path("/proc/self/environ").read_bytes()
+    except OSError:
+        return found
+    if "LC_CTYPE" in found and not any(entry.startswith(b"LC_CTYPE=") for entry in given.split(b"\0")):
+        del found["LC_CTYPE"]
+    return found
+
+
 def cgroup_version() -> int | None:
     """2 where the memory controller is in the unified hierarchy, 1 where it has its own, None without one."""
     try:

@@ -1,20 +1,32 @@
-"""What the page cache holds of a file, and how to make it let go, without root."""
+"""What the page cache holds of files, how to make it let go without root, and whether somebody else changed it."""
 
 import ctypes
 import mmap
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
+# Readahead and a page that is half a file's end are no news: residency that differs by less than this has not drifted.
+_DRIFT_SHARE, _DRIFT_BYTES = 0.01, 4 << 20
 
 
-def resident_share(paths: Iterable[Path]) -> float | None:
-    """The share of the files' pages that the page cache holds, from 0 to 1, by mincore(2); None for no pages at all.
+class Residency(NamedTuple):
+    resident_bytes: int
+    total_bytes: int
+
+    @property
+    def share(self) -> float:
+        return self.resident_bytes / self.total_bytes
+
+
+def residency(paths: Iterable[Path]) -> Residency | None:
+    """How much of the files the page cache holds, in whole pages, by mincore(2); None for no pages at all.
 
     Raises OSError where a file cannot be opened or mapped.
     """
@@ -32,11 +44,18 @@ def resident_share(paths: Iterable[Path]) -> float | None:
                 vector = ctypes.create_string_buffer(count)
                 if _libc.mincore(address, size, vector):
                     raise OSError(ctypes.get_errno(), f"{path}: mincore failed")
-                resident += sum(byte & 1 for byte in vector.raw)
+                # Only the lowest bit of each byte is defined.
+                resident += (int.from_bytes(vector.raw) & int.from_bytes(b"\x01" * count)).bit_count()
                 pages += count
             finally:
                 _libc.munmap(address, size)
-    return resident / pages if pages else None
+    return Residency(resident * mmap.PAGESIZE, pages * mmap.PAGESIZE) if pages else None
+
+
+def resident_share(paths: Iterable[Path]) -> float | None:
+    """The share of the files' pages that the page cache holds, from 0 to 1; None for no pages at all."""
+    found = residency(paths)
+    return None if found is None else found.share
 
 
 def evict(paths: Iterable[Path]) -> None:
@@ -45,3 +64,33 @@ def evict(paths: Iterable[Path]) -> None:
         with path.open("rb") as handle:
             os.fdatasync(handle.fileno())
             os.posix_fadvise(handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def drift(before: Residency | None, after: Residency | None, read_bytes: int) -> str | None:
+    """A warning, in one sentence, where residency changed more than the watched tree can have changed it.
+
+    `read_bytes` is what the tree really read from storage, of all files. What became resident beyond that, another
+    process read; what was dropped, another process or memory pressure dropped (or the tree evicted it itself).
+    """
+    if before is None or after is None:
+        return None
+    grown = after.resident_bytes - before.resident_bytes
+    limit = max(_DRIFT_BYTES, int(_DRIFT_SHARE * after.total_bytes))
+    if grown - read_bytes > limit:
+        return (
+            f"{(grown - read_bytes) / 1e6:,.0f} MB of the input became resident that this command did not read: "
+            "another process read it"
+        )
+    if -grown > limit:
+        return f"{-grown / 1e6:,.0f} MB of the input were dropped from the page cache during the run"
+    return None
+
+
+def record(before: Residency | None, after: Residency | None, read_bytes: int) -> dict[str, Any]:
+    """What run.json says of the input's page cache."""
+    return {
+        "input_bytes": after.total_bytes if after else 0,
+        "input_resident_before": before.share if before else None,
+        "input_resident_after": after.share if after else None,
+        "warning": drift(before, after, read_bytes),
+    }

@@ -1,95 +1,139 @@
-"""Sampling of a process tree, from outside, into samples.csv."""
+"""Samples of a process tree, from outside, within a stated share of one core."""
 
-import csv
-import os
-import resource
 import time
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from . import procfs
+from .exits import Exits
+from .groups import Group
+from .peaks import KINDS, Peaks
+from .recorder import COLUMNS, MAX_LINES, Recorder
+from .tree import Process, Tree
 
-COLUMNS = (
-    "t_s phase processes rss_bytes anon_bytes file_bytes shmem_bytes swap_bytes pss_bytes uss_bytes cpu_s read_bytes "
-    "written_bytes"
-).split()
-# PSS and USS cost a walk over the page tables, under the lock of the process's address space. They are read at phase
-# marks, and between them only while their cost stays below this share of the elapsed time.
-PROPORTIONAL_BUDGET = 0.005
+# The sampler's own CPU time as a share of one core. Samples come less often where they cost more than their part of it.
+CPU_BUDGET = 0.008
+# PSS and USS walk the page tables, under the lock of the process's address space: 14 to 50 ms per GB. Phase marks
+# always have them; other events and the time between only while they stay below this share of the elapsed time.
+PROPORTIONAL_BUDGET = 0.002
+_EVENTS_PROPORTIONAL_BUDGET = 0.01
+_PROPORTIONAL_EVERY_S = 0.25
+_PROPORTIONAL_S_PER_BYTE = 40e-12
+# CPU, faults and storage grow steadily and have no peaks to miss: they are read this often, and at events.
+_USAGE_EVERY_S = 0.25
 
 
 class Sampler:
-    """Reads all processes below one process and writes a line a sample.
+    """Reads all processes below `root`, which is not counted itself, and keeps lines and peaks."""
 
-    The watched command is a child of this process, which is a subreaper: whatever daemonises stays below it.
-    """
-
-    def __init__(self, path: Path, start_s: float, root: int) -> None:
-        self.start_s, self.root = start_s, root
-        self.phase = ""
-        self.samples = 0
-        self.peak = {"rss_bytes": 0, "anon_bytes": 0, "file_bytes": 0, "shmem_bytes": 0}
-        self.peak_pss_bytes: int | None = None
-        self.processes: dict[int, dict[str, Any]] = {}
-        self._proportional_cost_s = 0.0
-        self._last_proportional_s = 0.0
-        self._file: TextIO = path.open("w", newline="", encoding="utf-8")
-        self._writer = csv.writer(self._file, lineterminator="\n")
-        self._writer.writerow(COLUMNS)
+    def __init__(
+        self, path: Path, start_s: float, root: int, *, group: Group | None = None, max_lines: int = MAX_LINES
+    ) -> None:
+        self.start_s = start_s
+        self.recorder = Recorder(path, max_lines)
+        self.peaks = Peaks()
+        self.tree = Tree(root)
+        self.exits = Exits.open()
+        self.cost_s = 0.0
+        self._group = group
+        self._known_recently: set[int] = set()
+        self._living: list[Process] = []
+        self._proportional_s = self._proportional_rate = 0.0
+        self._proportional_at = start_s
+        self._usage_at = float("-inf")
+        self._phase = ""
 
     def close(self) -> None:
-        self._file.close()
+        self.recorder.close()
+        self.tree.close()
+        if self.exits:
+            self.exits.close()
 
-    def sample(self, proportional: bool = False) -> dict[str, Any] | None:
-        """Read the tree once, write the line and return it; None when no process could be read.
+    def sample(self, *, event: bool = False, proportional: bool = False) -> dict[str, Any] | None:
+        """Read the tree once, keep the line and return it; None when no process could be read.
 
-        `proportional` asks for PSS and USS whatever the budget says.
+        At an `event` CPU, faults and storage are read too, and PSS and USS where their budget allows; `proportional`
+        asks for these whatever they cost.
         """
+        began = time.process_time()
         now = time.monotonic()
-        pids = procfs.descendants(self.root)
-        readings = {pid: reading for pid in pids if (reading := procfs.memory(pid))}
-        if not readings:
+        living, ended = self.tree.memory()
+        known = {process.pid for process in living}
+        exits = (
+            self.peaks.own_exits(self.exits.new(), known | self._known_recently | {self.tree.root})
+            if self.exits
+            else []
+        )
+        self._known_recently = known
+        totals = dict.fromkeys(KINDS, 0)
+        if living:
+            _, anon, file, shmem, swap, hugetlb = map(sum, zip(*(p.last for p in living if p.last), strict=True))
+            totals = dict(zip(KINDS, (anon + file + shmem, anon, file, shmem, swap, hugetlb), strict=True))
+        for process in living:
+            if not process.name:
+                process.name = procfs.name(process.pid)
+        self.peaks.note(totals, living, ended, exits)
+        self._living = living
+        if self._group:
+            self.peaks.note_cgroup(self._group.peak_bytes(), by_phase=self._group.can_reset)
+        if not living:
             return None
         row: dict[str, Any] = dict.fromkeys(COLUMNS, "")
-        row |= {"t_s": round(now - self.start_s, 6), "phase": self.phase, "processes": len(readings)}
-        for kind in ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes"):
-            row[kind] = sum(getattr(reading, kind) for reading in readings.values())
-        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = [seconds for pid in pids if (seconds := procfs.cpu_s(pid)) is not None]
-        row["cpu_s"] = round(sum(cpu) + ended.ru_utime + ended.ru_stime, 3)
-        storage = [pair for pid in pids if (pair := procfs.storage(pid))]
-        if storage:
-            row["read_bytes"], row["written_bytes"] = (sum(column) for column in zip(*storage, strict=True))
-        if proportional or self._proportional_is_due(now):
-            self._read_proportional(row, readings)
-        self._note(row, readings)
-        self._writer.writerow(row.values())
-        self.samples += 1
+        row |= {"t_s": round(now - self.start_s, 6), "phase": self._phase, "processes": len(living), **totals}
+        del row["hugetlb_bytes"]
+        if event or now - self._usage_at >= _USAGE_EVERY_S:
+            self._usage_at = now
+            self._read_usage(row)
+        self.cost_s += 0.1 * (time.process_time() - began - self.cost_s)
+        if proportional or self._proportional_is_due(now, totals["rss_bytes"], event=event):
+            self._read_proportional(row, living)
+        self.recorder.write(tuple(row.values()))
         return row
 
-    def _proportional_is_due(self, now: float) -> bool:
-        spent_share = self._proportional_cost_s / max(now - self.start_s, 1e-9)
-        return spent_share < PROPORTIONAL_BUDGET and now - self._last_proportional_s >= 0.25
+    def begin_phase(self, name: str, at_s: float) -> dict[str, Any] | None:
+        """Take the last reading of the phase that ends, reset every mark, and take the first of the one that begins."""
+        self.sample()
+        self.peaks.begin(name, at_s, time.monotonic() - self.start_s, self._living)
+        if self._group:
+            self._group.reset_peak()
+        self._phase = name.replace(",", " ").replace("\n", " ")
+        return self.sample(event=True, proportional=True)
 
-    def _read_proportional(self, row: dict[str, Any], readings: dict[int, procfs.Memory]) -> None:
+    def finish(self, end_s: float) -> None:
+        """The last look, right after the command has ended: mostly the kernel's last words."""
+        self.sample()
+        self.peaks.finish(self._living)
+        self.peaks.end(end_s)
+
+    def interval_s(self, asked_s: float) -> float:
+        """How long from one sample to the next: what was asked for, or longer where a sample costs too much."""
+        return max(asked_s, min(self.cost_s / CPU_BUDGET, 5.0))
+
+    def _read_usage(self, row: dict[str, Any]) -> None:
+        usage, storage = self.tree.usage()
+        row["cpu_s"], row["minor_faults"], row["major_faults"] = (
+            round(usage.cpu_s, 3),
+            usage.minor_faults,
+            usage.major_faults,
+        )
+        if storage:
+            row["read_bytes"], row["written_bytes"] = storage
+
+    def _proportional_is_due(self, now: float, rss_bytes: int, *, event: bool) -> bool:
+        if now - self._proportional_at < _PROPORTIONAL_EVERY_S and not event:
+            return False
+        expected_s = (self._proportional_rate or _PROPORTIONAL_S_PER_BYTE) * rss_bytes
+        budget = _EVENTS_PROPORTIONAL_BUDGET if event else PROPORTIONAL_BUDGET
+        return self._proportional_s + expected_s < budget * (now - self.start_s)
+
+    def _read_proportional(self, row: dict[str, Any], living: list[Process]) -> None:
         began = time.monotonic()
-        pairs = [procfs.proportional(pid) for pid in readings]
-        self._last_proportional_s = time.monotonic()
-        self._proportional_cost_s += self._last_proportional_s - began
-        if all(pairs):
-            row["pss_bytes"], row["uss_bytes"] = (sum(column) for column in zip(*pairs, strict=True))
-            self.peak_pss_bytes = max(self.peak_pss_bytes or 0, row["pss_bytes"])
-
-    def _note(self, row: dict[str, Any], readings: dict[int, procfs.Memory]) -> None:
-        for kind in self.peak:
-            self.peak[kind] = max(self.peak[kind], row[kind])
-        for pid, reading in readings.items():
-            known = self.processes.setdefault(pid, {"pid": pid, "name": "", "hwm_bytes": 0})
-            if not known["name"] or known["hwm_bytes"] == 0:
-                known["name"] = procfs.name(pid)
-            known["hwm_bytes"] = max(known["hwm_bytes"], reading.hwm_bytes)
-
-
-def own_cpu_s() -> float:
-    """CPU seconds of this process: what the sampler itself costs."""
-    return sum(os.times()[:2])
+        pairs = [procfs.proportional(process.pid) for process in living]
+        self._proportional_at = time.monotonic()
+        took_s = self._proportional_at - began
+        self._proportional_s += took_s
+        self._proportional_rate = took_s / max(row["rss_bytes"], 1)
+        read = [pair for pair in pairs if pair is not None]
+        if len(read) == len(pairs):
+            row["pss_bytes"], row["uss_bytes"] = (sum(column) for column in zip(*read, strict=True))
+            self.peaks.note_proportional(row["pss_bytes"], row["uss_bytes"])

@@ -1,25 +1,45 @@
 """Runs a command and weighs its process tree from outside: samples.csv, events.jsonl and the record for run.json."""
 
-import ctypes
-import json
-import os
-import resource
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import events, machine
-from .sampler import Sampler, own_cpu_s
+from . import events, machine, pagecache, record
+from .command import Command
+from .groups import Group, GroupError
+from .live import Line
+from .recorder import MAX_LINES
+from .sampler import Sampler
+from .waiting import Waiting
 
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_libc = ctypes.CDLL(None, use_errno=True)
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
+
+OnEvent = Callable[[dict[str, Any], int], None]
+
+
+class LimitError(RuntimeError):
+    """A memory limit that cannot be set here; the text is one line with the reason."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a command is watched. Sizes in bytes."""
+
+    interval_ms: int = 20
+    new_session: bool = False
+    stdout: int | None = None
+    on_event: OnEvent | None = None
+    memory_limit_bytes: int | None = None
+    follow: bool = False
+    inputs: Sequence[Path] = ()
+    live: bool = False
+    max_lines: int = MAX_LINES
 
 
 def watch(
@@ -29,154 +49,170 @@ def watch(
     interval_ms: int = 20,
     new_session: bool = False,
     stdout: int | None = None,
-    on_event: Callable[[dict[str, Any], int], None] | None = None,
+    on_event: OnEvent | None = None,
+    memory_limit_bytes: int | None = None,
+    follow: bool = False,
+    inputs: Sequence[Path] = (),
+    live: bool = False,
+    max_lines: int = MAX_LINES,
 ) -> dict[str, Any]:
     """Run a command to its end, write samples.csv and events.jsonl into `out`, and return the record for run.json.
 
     Signals that reach this process are passed on. `new_session` gives the command a session and process group of its
-    own; `on_event` is called with every event of the command and the id of the command's process. Raises OSError where
-    the command cannot be started.
+    own; `on_event` is called with every event of the command and the id of the command's process. With
+    `memory_limit_bytes` the command and all below it are killed when they need more; evicting its input first is for
+    the caller. What outlives the command is left running and named, unless `follow` asks to go on until all of it has
+    ended. `inputs` are files whose page cache residency is recorded before and after. Raises OSError where the
+    command cannot be started, LimitError where no limit can be set, GuardError where the guard was killed.
     """
+    if interval_ms < 1:
+        raise ValueError(f"the interval must be at least 1 ms, not {interval_ms}")
+    options = Options(
+        interval_ms, new_session, stdout, on_event, memory_limit_bytes, follow, tuple(inputs), live, max_lines
+    )
     out.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".watch-", dir=out))
     try:
-        record = _watch(command, scratch, interval_ms, new_session, stdout, on_event)
+        found = _in_group(command, scratch, options)
         for name in RUN_FILES[:2]:
             (scratch / name).replace(out / name)
-        return record
+        return found
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def write_record(record: dict[str, Any], out: Path) -> None:
+def write_record(found: dict[str, Any], out: Path) -> None:
     """Write run.json, whole or not at all."""
-    temporary = out / ".run.json.partial"
-    temporary.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    temporary.replace(out / RUN_FILES[2])
+    record.write(found, out / RUN_FILES[2])
+
+
+def _in_group(command: Sequence[str], scratch: Path, options: Options) -> dict[str, Any]:
+    """Watch the command in a memory group of its own, where one can be made."""
+    try:
+        group, no_group = Group.make(options.memory_limit_bytes), None
+    except GroupError as error:
+        if options.memory_limit_bytes is not None:
+            raise LimitError(f"no memory limit can be set here: {error}") from None
+        group, no_group = None, str(error)
+    try:
+        return _watch(command, scratch, options, group, no_group)
+    finally:
+        if group:
+            group.remove()
 
 
 def _watch(
-    command: Sequence[str],
-    scratch: Path,
-    interval_ms: int,
-    new_session: bool,
-    stdout: int | None,
-    on_event: Callable[[dict[str, Any], int], None] | None,
+    command: Sequence[str], scratch: Path, options: Options, group: Group | None, no_group: str | None
 ) -> dict[str, Any]:
     raw_events = scratch / "events.raw"
     raw_events.touch()
-    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    watcher = os.getpid()
-    # Blocked signals wait in a queue until the loop looks at them between two samples: none is lost, none interrupts.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON | {signal.SIGCHLD})
-
-    def in_child() -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != watcher:
-            os._exit(1)
-
-    cpu_before, usage_before = own_cpu_s(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    start_s = time.monotonic()
-    reader = events.Reader(raw_events, start_s)
-    sampler = Sampler(scratch / RUN_FILES[0], start_s, watcher)
-    seen: list[dict[str, Any]] = []
+    resident_before = pagecache.residency(options.inputs)
+    environment = machine.environment() | {events.VARIABLE: str(raw_events.resolve())}
+    # Blocked signals wait until the loop looks at them between two samples: none is lost, none interrupts.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
+    waiting = None
+    cpu_before = time.process_time()
     try:
-        process = subprocess.Popen(
+        with Command(
             command,
-            env=os.environ | {events.VARIABLE: str(raw_events.resolve())},
-            start_new_session=new_session,
-            stdout=stdout,
-            preexec_fn=in_child,
-        )
-        seen.append({"t_s": 0.0, "event": "start", "pid": process.pid})
-        sampler.sample()
-        _follow(process, sampler, reader, seen, interval_ms / 1000, on_event)
-        seen += reader.new()
+            environment,
+            mask={int(number) for number in mask},
+            new_session=options.new_session,
+            stdout=options.stdout,
+            groups=group.processes_files if group else (),
+        ) as running:
+            reader = events.Reader(raw_events, running.began_s)
+            log = events.Log(scratch / RUN_FILES[1])
+            sampler = Sampler(
+                scratch / RUN_FILES[0], running.began_s, running.guard_pid, group=group, max_lines=options.max_lines
+            )
+            try:
+                waiting = Waiting(_PASSED_ON, raw_events, running.hear)
+                log.write([{"t_s": 0.0, "event": "start", "pid": running.pid}])
+                sampler.sample()
+                killed_at_limit = _follow(running, sampler, reader, log, waiting, options, group)
+                duration_s = time.monotonic() - running.began_s
+                sampler.finish(duration_s)
+                log.write(reader.new())
+                left_running = record.left_running(sampler)
+                log.write([{"t_s": round(duration_s, 6), "event": "end", "exit_status": running.returncode}])
+                if not killed_at_limit and group and options.memory_limit_bytes is not None:
+                    killed_at_limit = group.killed()
+                running.leave()
+            finally:
+                sampler.close()
+                reader.close()
+                log.close()
     finally:
-        sampler.close()
-        reader.close()
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    duration_s = time.monotonic() - start_s
-    seen.sort(key=lambda event: event["t_s"])
-    seen.append({"t_s": round(duration_s, 6), "event": "end", "exit_status": process.returncode})
-    with (scratch / RUN_FILES[1]).open("w", encoding="utf-8") as handle:
-        handle.writelines(json.dumps(event, ensure_ascii=False) + "\n" for event in seen)
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = usage.ru_utime + usage.ru_stime - usage_before.ru_utime - usage_before.ru_stime
-    return _record(command, process.returncode, sampler, seen, interval_ms, duration_s, cpu_s, own_cpu_s() - cpu_before)
+        if waiting:
+            waiting.close()
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    resident_after = pagecache.residency(options.inputs)
+    return record.make(
+        command=command,
+        running=running,
+        sampler=sampler,
+        log=log,
+        interval_ms=options.interval_ms,
+        duration_s=duration_s,
+        sampler_cpu_s=time.process_time() - cpu_before,
+        killed_at_limit=killed_at_limit,
+        memory_limit_bytes=options.memory_limit_bytes,
+        left_running=left_running,
+        group=group,
+        no_group=no_group,
+        residency=(resident_before, resident_after) if options.inputs else None,
+    )
 
 
 def _follow(
-    process: "subprocess.Popen[bytes]",
+    running: Command,
     sampler: Sampler,
     reader: events.Reader,
-    seen: list[dict[str, Any]],
-    interval_s: float,
-    on_event: Callable[[dict[str, Any], int], None] | None,
-) -> None:
-    """Sample until the command ends, taking events, passing signals on."""
-    due = time.monotonic() + interval_s
-    while process.poll() is None:
-        arrived = signal.sigtimedwait(_PASSED_ON | {signal.SIGCHLD}, max(0.0, due - time.monotonic()))
-        if arrived:
-            # A terminal has told the whole foreground group already; the kernel marks such a signal with a positive code.
-            if arrived.si_signo != signal.SIGCHLD and arrived.si_code <= 0:
-                process.send_signal(arrived.si_signo)
+    log: events.Log,
+    waiting: Waiting,
+    options: Options,
+    group: Group | None,
+) -> bool:
+    """Sample until the command ends, taking events, passing signals on; whether the kernel killed at the limit."""
+    interval_s = options.interval_ms / 1000
+    line = Line() if options.live else None
+    killed = False
+    now = time.monotonic()
+    while running.returncode is None or (options.follow and not running.empty):
+        due = now + sampler.interval_s(interval_s)
+        spoke, arrived = waiting.until(due, now + interval_s / 4)
+        for number, sent_by_process in waiting.signals():
+            if sent_by_process:  # a terminal has told the whole foreground group already
+                running.send_signal(number)
+        if spoke:
+            running.listen()
             continue
+        if not arrived and time.monotonic() < due:
+            continue
+        now = time.monotonic()
         new = reader.new()
-        for event in new:
-            if event["event"] == "phase":
-                sampler.phase = str(event.get("phase", ""))
-        row = sampler.sample(proportional=bool(new))
-        for event in new:
-            seen.append(events.with_reading(event, row))
-            if on_event:
-                on_event(event, process.pid)
-        due = max(due + interval_s, time.monotonic())
+        row = _sample(sampler, new)
+        log.write([events.with_reading(event, row) for event in new])
+        if options.on_event:
+            for event in new:
+                options.on_event(event, running.pid)
+        if group and options.memory_limit_bytes is not None and not killed and group.killed():
+            killed = True
+            running.kill()  # the kernel kills one process; the rest might wait for it for ever
+        if line and row:
+            line.show(row, sampler.peaks.run.sampled["rss_bytes"])
+    if line:
+        line.clear()
+    return killed
 
 
-def _record(
-    command: Sequence[str],
-    returncode: int,
-    sampler: Sampler,
-    seen: list[dict[str, Any]],
-    interval_ms: int,
-    duration_s: float,
-    cpu_s: float,
-    sampler_cpu_s: float,
-) -> dict[str, Any]:
-    said = {event["event"]: event for event in seen}
-    work = {k: said["work"][k] for k in ("rows", "bytes_in", "tokens") if k in said["work"]} if "work" in said else {}
-    for event in seen:  # a process that reports its own mark knows it more exactly than the last sample before its end
-        known = sampler.processes.get(event.get("pid", -1))
-        if known and event.get("hwm_bytes", 0) > known["hwm_bytes"]:
-            known["hwm_bytes"] = event["hwm_bytes"]
-    marks = sorted(sampler.processes.values(), key=lambda entry: -entry["hwm_bytes"])
-    return {
-        "outcome": "completed" if returncode == 0 else "failed",
-        "completed_work": "work" in said if any(e["event"] == "phase" for e in seen) else returncode == 0,
-        "exit_status": returncode if returncode >= 0 else None,
-        "signal": signal.Signals(-returncode).name if returncode < 0 else None,
-        "command": list(command),
-        "pid": next(event["pid"] for event in seen if event["event"] == "start"),
-        "cell": {},
-        "provenance": {"versions": said.get("provenance", {}).get("versions", {}), **machine.provenance()},
-        "work": work,
-        "peak": {
-            **sampler.peak,
-            "pss_bytes": sampler.peak_pss_bytes,
-            "hwm_bytes": {
-                "processes": marks[:64],
-                "sum_upper_bound_bytes": sum(entry["hwm_bytes"] for entry in marks),
-            },
-            "cgroup_bytes": None,
-        },
-        "sampler": {
-            "interval_ms": interval_ms,
-            "samples": sampler.samples,
-            "duty_cycle": round(sampler_cpu_s / max(duration_s, 1e-9), 5),
-        },
-        "duration_s": round(duration_s, 6),
-        "cpu_s": round(cpu_s, 3),
-    }
+def _sample(sampler: Sampler, new: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """One sample for the events that came: after a phase's start the first of that phase."""
+    phases = [event for event in new if event["event"] == "phase"]
+    if not phases:
+        return sampler.sample(event=bool(new))
+    row = None
+    for event in phases:
+        row = sampler.begin_phase(str(event.get("phase", "")), event["t_s"])
+    return row

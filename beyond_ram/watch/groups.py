@@ -1,0 +1,114 @@
+"""A memory cgroup for the command, through BenchExec: the kernel's own peak of the whole tree, and a limit.
+
+BenchExec knows where groups can be made (v1: below our own; v2: in a group that is ours alone, or a systemd scope) and
+says why where they cannot; it is imported only here, and only when a group is asked for.
+"""
+
+import contextlib
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+
+class GroupError(RuntimeError):
+    """No group can be made here; the text is one line with the reason."""
+
+
+class Group:
+    """A group of its own for one command. Use `processes_files` to join it, before exec."""
+
+    def __init__(self, cgroup: Any) -> None:
+        self._cgroup = cgroup
+        self.version: int = cgroup.version
+        self.path = Path(cgroup["memory"])
+        self._parents = [Path(path).parent for path in cgroup.paths]
+        self.processes_files = [str(Path(path) / "cgroup.procs") for path in cgroup.paths]
+        name = "memory.max_usage_in_bytes" if self.version == 1 else "memory.peak"
+        self._peak = _open(self.path / name)
+        self._oom = _open(self.path / ("memory.oom_control" if self.version == 1 else "memory.events"))
+        self.can_reset = True
+
+    @classmethod
+    def make(cls, limit_bytes: int | None = None) -> "Group":
+        """A fresh group, limited to `limit_bytes` of memory and no swap beyond it. Raises GroupError with the
+        reason."""
+        try:
+            from benchexec.cgroups import Cgroups
+        except ImportError:
+            raise GroupError("BenchExec is not installed") from None
+        said: list[str] = []
+        logging.getLogger().addFilter(_not_below_warning)
+        try:
+            ours = Cgroups.initialize()
+            if not ours.require_subsystem("memory", log_method=lambda text, *values: said.append(text % values)):
+                raise GroupError((said or ["this system has no memory cgroup that we may use"])[0].splitlines()[0])
+            wanted = [name for name in ("memory", "freezer") if name in ours]
+            made = ours.create_fresh_child_cgroup(wanted)
+            if "memory" not in made:
+                raise GroupError("the memory controller is not delegated to us")
+            if limit_bytes is not None:
+                made.write_memory_limit(limit_bytes)
+            return cls(made)
+        except (OSError, AssertionError) as error:
+            raise GroupError(f"{type(error).__name__}: {error}".splitlines()[0]) from None
+        except SystemExit as error:  # BenchExec ends the program where it finds no way
+            raise GroupError(" ".join(str(error).split())[:200]) from None
+        finally:
+            logging.getLogger().removeFilter(_not_below_warning)
+
+    def peak_bytes(self) -> int | None:
+        """Peak since the group was made or its peak was reset: page cache and kernel memory included, each page
+        once."""
+        if self._peak is None:
+            return None
+        try:
+            return int(os.pread(self._peak, 64, 0))
+        except (OSError, ValueError):
+            return None
+
+    def reset_peak(self) -> None:
+        """Begin a new peak. Kernel 6.12 and later on v2; `can_reset` is false where it did not work."""
+        if self._peak is None:
+            self.can_reset = False
+            return
+        try:
+            os.pwrite(self._peak, b"0", 0)
+        except OSError:
+            self.can_reset = False
+
+    def killed(self) -> bool:
+        """Whether the kernel has killed a process of the group for its limit."""
+        if self._oom is None:
+            return False
+        with contextlib.suppress(OSError):
+            for line in os.pread(self._oom, 4096, 0).splitlines():
+                key, _, value = line.partition(b" ")
+                if key == b"oom_kill":
+                    return int(value) > 0
+        return False
+
+    def remove(self) -> None:
+        """Take the group away; processes that still run in it go to the group it was made in."""
+        for descriptor in (self._peak, self._oom):
+            if descriptor is not None:
+                os.close(descriptor)
+        for path, parent in zip(self._cgroup.paths, self._parents, strict=True):
+            with contextlib.suppress(OSError):
+                for pid in (Path(path) / "cgroup.procs").read_text().split():
+                    with contextlib.suppress(OSError):
+                        (parent / "cgroup.procs").write_text(pid)
+                Path(path).rmdir()
+
+
+def _open(path: Path) -> int | None:
+    for mode in (os.O_RDWR, os.O_RDONLY):
+        try:
+            return os.open(path, mode | os.O_CLOEXEC)
+        except OSError:
+            continue
+    return None
+
+
+def _not_below_warning(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.ERROR

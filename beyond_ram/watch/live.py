@@ -1,0 +1,36 @@
+"""The line that a terminal shows while a command runs."""
+
+import sys
+import time
+from typing import Any
+
+from .summary import megabytes
+
+_EVERY_S = 0.5
+
+
+class Line:
+    """One line on stderr, renewed in place twice a second; gone at the end."""
+
+    def __init__(self) -> None:
+        self._shown_s = float("-inf")
+
+    def show(self, row: dict[str, Any], peak_bytes: int) -> None:
+        now = time.monotonic()
+        if now - self._shown_s < _EVERY_S:
+            return
+        self._shown_s = now
+        sys.stderr.write(f"\r\x1b[K{text(row, peak_bytes)}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._shown_s > float("-inf"):
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def text(row: dict[str, Any], peak_bytes: int) -> str:
+    minutes, seconds = divmod(int(row["t_s"]), 60)
+    hours, minutes = divmod(minutes, 60)
+    anonymous, file = megabytes(row["anon_bytes"] + row["shmem_bytes"]), megabytes(row["file_bytes"])
+    return f"anonymous {anonymous} · file {file} · peak {megabytes(peak_bytes)} · {hours}:{minutes:02}:{seconds:02}"

@@ -1,0 +1,138 @@
+"""The processes below one process, followed cheaply from sample to sample.
+
+/proc files are kept open and read again in place: no path look-up, and a descriptor stays with its process even when
+the kernel gives its number to another. The tree is listed anew only when the kernel has given out a process id since,
+or one of ours has ended, and every second in any case: between, nothing can have joined.
+"""
+
+import os
+import time
+
+from . import procfs
+
+# Descriptors kept open at most; what is beyond is opened for each reading.
+_KEPT_OPEN = 384
+_LIST_AT_LEAST_EVERY_S = 1.0
+
+
+class Process:
+    """One process: its open /proc files and what the peaks need to remember of it, in bytes."""
+
+    __slots__ = (
+        "anon_high",
+        "before",
+        "final",
+        "hwm",
+        "io",
+        "last",
+        "name",
+        "pid",
+        "run_hwm",
+        "stat",
+        "status",
+    )
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.name = ""
+        self.status = self.stat = self.io = -1
+        self.before: procfs.Memory | None = None
+        self.last: procfs.Memory | None = None
+        self.hwm = self.anon_high = self.run_hwm = 0
+        self.final = False
+
+    def close(self) -> int:
+        """Close what is open; how many descriptors that were."""
+        opened = [descriptor for descriptor in (self.status, self.stat, self.io) if descriptor >= 0]
+        for descriptor in opened:
+            os.close(descriptor)
+        self.status = self.stat = self.io = -1
+        return len(opened)
+
+
+class Tree:
+    def __init__(self, root: int) -> None:
+        self.root = root
+        self.processes: dict[int, Process] = {}
+        self._zombies: dict[int, Process] = {}
+        self._used = procfs.Usage(0.0, 0, 0)
+        self._stored = (0, 0)
+        self._open = 0
+        self._last_pid: bytes | None = None
+        self._listed_s = float("-inf")
+        self._someone_ended = True
+
+    def close(self) -> None:
+        for process in [*self.processes.values(), *self._zombies.values()]:
+            self._open -= process.close()
+
+    def memory(self) -> tuple[list[Process], list[Process]]:
+        """Read every process; those that live, with `last` renewed, and those that were found to have ended."""
+        self._list_if_needed()
+        living, ended = [], []
+        for process in list(self.processes.values()):
+            text = self._read(process, "status")
+            reading = procfs.parse_memory(text) if text else None
+            if reading is None:
+                ended.append(self._forget(process))
+            else:
+                process.before, process.last = process.last, reading
+                living.append(process)
+        return living, ended
+
+    def usage(self) -> tuple[procfs.Usage, tuple[int, int] | None]:
+        """CPU, faults and storage of the whole tree since its root began to reap; never less than at the last call."""
+        here = [*self.processes.values(), *self._zombies.values()]
+        usages = [procfs.parse_usage(text) for process in here if (text := self._read(process, "stat"))]
+        pairs = [procfs.parse_storage(text) for process in here if (text := self._read(process, "io"))]
+        if reaped := procfs.read(self.root, "stat"):
+            usages.append(procfs.parse_usage(reaped, own=False))
+        if root_io := procfs.read(self.root, "io"):
+            pairs.append(procfs.parse_storage(root_io))
+        # A child that is reaped between two of these readings would be missing from both it and its parent.
+        self._used = procfs.Usage(
+            max(self._used.cpu_s, sum(usage.cpu_s for usage in usages)),
+            max(self._used.minor_faults, sum(usage.minor_faults for usage in usages)),
+            max(self._used.major_faults, sum(usage.major_faults for usage in usages)),
+        )
+        if pairs:
+            self._stored = (
+                max(self._stored[0], sum(r for r, _ in pairs)),
+                max(self._stored[1], sum(w for _, w in pairs)),
+            )
+        return self._used, self._stored if pairs else None
+
+    def _list_if_needed(self) -> None:
+        now, last_pid = time.monotonic(), procfs.last_pid()
+        still = last_pid is not None and last_pid == self._last_pid and not self._someone_ended
+        if still and now - self._listed_s < _LIST_AT_LEAST_EVERY_S:
+            return
+        self._last_pid, self._listed_s, self._someone_ended = last_pid, now, False
+        pids = procfs.descendants(self.root)
+        for pid in self._zombies.keys() - set(pids):
+            self._open -= self._zombies.pop(pid).close()
+        for pid in pids:
+            if pid not in self.processes and pid not in self._zombies:
+                self.processes[pid] = Process(pid)
+
+    def _read(self, process: Process, name: str) -> bytes | None:
+        descriptor = getattr(process, name)
+        try:
+            if descriptor < 0:
+                descriptor = os.open(f"/proc/{process.pid}/{name}", os.O_RDONLY)
+                if self._open >= _KEPT_OPEN:
+                    try:
+                        return os.read(descriptor, 8192)
+                    finally:
+                        os.close(descriptor)
+                setattr(process, name, descriptor)
+                self._open += 1
+            return os.pread(descriptor, 8192, 0)
+        except OSError:  # gone, or another user's
+            return None
+
+    def _forget(self, process: Process) -> Process:
+        """It has no memory any more. What it used can be read until its parent takes note of its end."""
+        self._zombies[process.pid] = self.processes.pop(process.pid)
+        self._someone_ended = True
+        return process
