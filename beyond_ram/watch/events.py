@@ -6,7 +6,19 @@ from typing import Any
 
 VARIABLE = "BEYOND_RAM_EVENTS"
 # What of a sample goes beside an event: the whole tree as it was right after the event.
-READINGS = ("processes", "rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "pss_bytes", "uss_bytes", "cpu_s")
+READINGS = (
+    "processes",
+    "rss_bytes",
+    "anon_bytes",
+    "file_bytes",
+    "shmem_bytes",
+    "swap_bytes",
+    "pss_bytes",
+    "uss_bytes",
+    "cpu_s",
+    "read_bytes",
+    "major_faults",
+)
 
 
 class Reader:

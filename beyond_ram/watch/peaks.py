@@ -12,7 +12,7 @@ The kernel keeps RSS in counters per processor: a reading may be off by up to 64
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,7 @@ class Span:
 
     name: str
     start_s: float
-    sampled: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    sampled: list[int] = field(default_factory=lambda: [0] * len(KINDS))
     pss_bytes: int | None = None
     uss_bytes: int | None = None
     high_water_bytes: int = 0
@@ -41,12 +41,32 @@ class Span:
     reset_lag_s: float | None = None
     end_s: float | None = None
 
+    def take(self, totals: Sequence[int], high_water: int, together: int, anon: int, processes: int) -> None:
+        self.sampled = [max(pair) for pair in zip(self.sampled, totals, strict=True)]
+        self.high_water_bytes = max(self.high_water_bytes, high_water)
+        self.together_bytes = max(self.together_bytes, together, totals[0])
+        self.anon_bound_bytes = max(self.anon_bound_bytes, anon, totals[1])
+        self.processes_most = max(self.processes_most, processes)
+
+    def include(self, other: "Span") -> None:
+        """A part of this span: its peaks are this one's too."""
+        self.take(
+            other.sampled, other.high_water_bytes, other.together_bytes, other.anon_bound_bytes, other.processes_most
+        )
+        for name in ("pss_bytes", "uss_bytes", "cgroup_bytes"):
+            if (value := getattr(other, name)) is not None:
+                setattr(self, name, max(getattr(self, name) or 0, value))
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        return dict(zip(KINDS, self.sampled, strict=True))
+
     def record(self) -> dict[str, Any]:
         return {
             "phase": self.name,
             "start_s": round(self.start_s, 6),
             "end_s": round(self.end_s, 6) if self.end_s is not None else None,
-            **self.sampled,
+            **self.by_kind,
             "pss_bytes": self.pss_bytes,
             "uss_bytes": self.uss_bytes,
             "hwm_bytes": self.high_water_bytes,
@@ -72,9 +92,9 @@ class Peaks:
         self._last_words: dict[int, Exit] = {}
 
     def note(
-        self, totals: dict[str, int], living: Iterable[Process], gone: Iterable[Process], exits: Iterable[Exit]
+        self, totals: Sequence[int], living: Iterable[Process], gone: Iterable[Process], exits: Iterable[Exit]
     ) -> None:
-        """One sample: the sums over the tree, who lives, who was found to have ended, and the kernel's last words."""
+        """One sample: the sums over the tree in the order of KINDS, who lives, who has ended, the kernel's last words."""
         together = anon = processes = 0
         highest, here = 0, set()
         for process in living:
@@ -107,19 +127,11 @@ class Peaks:
             highest = max(highest, left.hwm_bytes)
             self.short_lived += 1
             self._enter(left.pid, left.name, left.hwm_bytes, final=True)
-        for span in (self.run, self.phase):
-            for kind, value in totals.items():
-                if value > span.sampled[kind]:
-                    span.sampled[kind] = value
-            span.high_water_bytes = max(span.high_water_bytes, highest)
-            span.together_bytes = max(span.together_bytes, together, totals.get("rss_bytes", 0))
-            span.anon_bound_bytes = max(span.anon_bound_bytes, anon, totals.get("anon_bytes", 0))
-            span.processes_most = max(span.processes_most, processes)
+        self.phase.take(totals, highest, together, anon, processes)
 
     def note_proportional(self, pss_bytes: int, uss_bytes: int) -> None:
-        for span in (self.run, self.phase):
-            span.pss_bytes = max(span.pss_bytes or 0, pss_bytes)
-            span.uss_bytes = max(span.uss_bytes or 0, uss_bytes)
+        self.phase.pss_bytes = max(self.phase.pss_bytes or 0, pss_bytes)
+        self.phase.uss_bytes = max(self.phase.uss_bytes or 0, uss_bytes)
 
     def note_cgroup(self, peak_bytes: int | None, *, by_phase: bool) -> None:
         """The group's peak; `by_phase` where it could be reset at the start of the phase."""
@@ -140,9 +152,15 @@ class Peaks:
             process.hwm = process.anon_high = 0
 
     def end(self, at_s: float) -> None:
+        """Close the phase: from now on its peaks are the run's too."""
         self.phase.end_s = at_s
+        self.run.include(self.phase)
         if len(self.phases) < _PHASES_KEPT:
             self.phases.append(self.phase)
+
+    @property
+    def highest_rss_bytes(self) -> int:
+        return max(self.run.sampled[0], self.phase.sampled[0])
 
     def finish(self, living: Iterable[Process]) -> None:
         for process in living:

@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 # Lines of /proc/PID/status in the kernel's order. A zombie and a kernel thread have none of them.
+_LINE = rb"\s+(\d+) kB\n"
 _STATUS = re.compile(
-    rb"VmHWM:\s*(\d+).*?RssAnon:\s*(\d+).*?RssFile:\s*(\d+).*?RssShmem:\s*(\d+).*?VmSwap:\s*(\d+)(?:.*?HugetlbPages:\s*(\d+))?",
-    re.DOTALL,
-)
+    rb"VmHWM:" + _LINE + rb"VmRSS:\s+\d+ kB\nRssAnon:" + _LINE + rb"RssFile:" + _LINE + rb"RssShmem:" + _LINE
+    + rb"(?:Vm\w+:\s+\d+ kB\n)*?VmSwap:" + _LINE + rb"(?:HugetlbPages:" + _LINE + rb")?"
+)  # fmt: skip
+_FIRST, _PAST = b"VmHWM:", b"CoreDumping:"
 
 
 class Memory(NamedTuple):
@@ -50,6 +52,12 @@ def read(pid: int, name: str) -> bytes | None:
         return None
     finally:
         os.close(descriptor)
+
+
+def memory_lines(status: bytes) -> bytes:
+    """The lines of /proc/PID/status that tell of memory: the same bytes, the same reading. Empty for a zombie."""
+    first = status.find(_FIRST)
+    return status[first : status.find(_PAST, first)] if first >= 0 else b""
 
 
 def parse_memory(status: bytes) -> Memory | None:
@@ -99,13 +107,9 @@ def name(pid: int) -> str:
     return (read(pid, "comm") or b"?").decode(errors="replace").strip()
 
 
-def last_pid() -> bytes | None:
+def last_pid(loadavg: bytes) -> bytes:
     """The id that was given out last in this process's PID namespace: while it stands still, nothing was started."""
-    try:
-        with open("/proc/loadavg", "rb", buffering=0) as file:  # noqa: PTH123 (read many times a second)
-            return file.read(128).split()[-1]
-    except (OSError, IndexError):
-        return None
+    return loadavg[loadavg.rfind(b" ") + 1 :]
 
 
 def children(pid: int) -> list[int]:

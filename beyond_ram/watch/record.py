@@ -102,7 +102,7 @@ def _peak(sampler: Sampler, log: events.Log, group: Group | None, no_group: str 
             run.high_water_bytes = max(run.high_water_bytes, reported)
     ranked = sorted(processes.values(), key=lambda entry: -entry["hwm_bytes"])
     witnesses = [
-        _witness("sampled", run.sampled["rss_bytes"], "lower bound", "highest sample of RSS summed over the tree"),
+        _witness("sampled", run.by_kind["rss_bytes"], "lower bound", "highest sample of RSS summed over the tree"),
         _witness("high water, one process", run.high_water_bytes, "exact", "kernel's mark of the largest process"),
         _witness("high water, summed", run.together_bytes, "upper bound", "marks of all that lived at the same time"),
         _witness("pss", run.pss_bytes, "lower bound", "highest reading of PSS: shared pages once, read seldom"),
@@ -111,7 +111,7 @@ def _peak(sampler: Sampler, log: events.Log, group: Group | None, no_group: str 
         ),
     ]
     return {
-        **run.sampled,
+        **run.by_kind,
         "pss_bytes": run.pss_bytes,
         "uss_bytes": run.uss_bytes,
         "anon_upper_bound_bytes": run.anon_bound_bytes,
@@ -130,7 +130,7 @@ def _peak(sampler: Sampler, log: events.Log, group: Group | None, no_group: str 
         "cgroup": {"version": group.version, "resets": group.can_reset} if group else {"reason": no_group},
         "witnesses": witnesses,
         "disagreements": _disagreements(
-            run.sampled["rss_bytes"], run.together_bytes, run.cgroup_bytes, run.processes_most
+            run.by_kind["rss_bytes"], run.together_bytes, run.cgroup_bytes, run.processes_most
         ),
     }
 

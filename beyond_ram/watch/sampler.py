@@ -12,15 +12,16 @@ from .recorder import COLUMNS, MAX_LINES, Recorder
 from .tree import Process, Tree
 
 # The sampler's own CPU time as a share of one core. Samples come less often where they cost more than their part of it.
-CPU_BUDGET = 0.008
+CPU_BUDGET = 0.02
 # PSS and USS walk the page tables, under the lock of the process's address space: 14 to 50 ms per GB. Phase marks
 # always have them; other events and the time between only while they stay below this share of the elapsed time.
-PROPORTIONAL_BUDGET = 0.002
+PROPORTIONAL_BUDGET = 0.001
 _EVENTS_PROPORTIONAL_BUDGET = 0.01
 _PROPORTIONAL_EVERY_S = 0.25
 _PROPORTIONAL_S_PER_BYTE = 40e-12
 # CPU, faults and storage grow steadily and have no peaks to miss: they are read this often, and at events.
-_USAGE_EVERY_S = 0.25
+_USAGE_EVERY_S = 0.5
+_EMPTY = ("",) * 7  # PSS, USS, CPU, storage and faults of a row that has none
 
 
 class Sampler:
@@ -36,8 +37,9 @@ class Sampler:
         self.exits = Exits.open()
         self.cost_s = 0.0
         self._group = group
-        self._known_recently: set[int] = set()
-        self._living: list[Process] = []
+        self._known: set[int] = set()
+        self._sums = [0] * 5
+        self._spent_s = time.process_time()
         self._proportional_s = self._proportional_rate = 0.0
         self._proportional_at = start_s
         self._usage_at = float("-inf")
@@ -55,45 +57,46 @@ class Sampler:
         At an `event` CPU, faults and storage are read too, and PSS and USS where their budget allows; `proportional`
         asks for these whatever they cost.
         """
-        began = time.process_time()
         now = time.monotonic()
-        living, ended = self.tree.memory()
+        changed, ended = self.tree.memory()
+        living = self.tree.living
+        if changed:  # else nobody came or went, and nothing and no peak has moved
+            self._note(living, ended)
+        spent = time.process_time()
+        self.cost_s += 0.1 * (max(0.0, spent - self._spent_s) - self.cost_s)
+        row = None
+        if living:
+            seen = (round(now - self.start_s, 6), self._phase, len(living), *self._sums, *_EMPTY)
+            row = dict(zip(COLUMNS, seen, strict=True))
+            if event or now - self._usage_at >= _USAGE_EVERY_S:
+                self._usage_at = now
+                self._read_usage(row)
+            if proportional or self._proportional_is_due(now, self._sums[0], event=event):
+                self._read_proportional(row, living)
+                spent = time.process_time()  # has a budget of its own
+            self.recorder.write(tuple(row.values()))
+        self._spent_s = spent
+        return row
+
+    def _note(self, living: list[Process], ended: list[Process]) -> None:
         known = {process.pid for process in living}
-        exits = (
-            self.peaks.own_exits(self.exits.new(), known | self._known_recently | {self.tree.root})
-            if self.exits
-            else []
-        )
-        self._known_recently = known
-        totals = dict.fromkeys(KINDS, 0)
+        exits = self.peaks.own_exits(self.exits.new(), known | self._known | {self.tree.root}) if self.exits else []
+        self._known = known
+        totals = [0] * len(KINDS)
         if living:
             _, anon, file, shmem, swap, hugetlb = map(sum, zip(*(p.last for p in living if p.last), strict=True))
-            totals = dict(zip(KINDS, (anon + file + shmem, anon, file, shmem, swap, hugetlb), strict=True))
+            totals = [anon + file + shmem, anon, file, shmem, swap, hugetlb]
+        self._sums = totals[:5]
         for process in living:
             if not process.name:
                 process.name = procfs.name(process.pid)
         self.peaks.note(totals, living, ended, exits)
-        self._living = living
-        if self._group:
-            self.peaks.note_cgroup(self._group.peak_bytes(), by_phase=self._group.can_reset)
-        if not living:
-            return None
-        row: dict[str, Any] = dict.fromkeys(COLUMNS, "")
-        row |= {"t_s": round(now - self.start_s, 6), "phase": self._phase, "processes": len(living), **totals}
-        del row["hugetlb_bytes"]
-        if event or now - self._usage_at >= _USAGE_EVERY_S:
-            self._usage_at = now
-            self._read_usage(row)
-        self.cost_s += 0.1 * (time.process_time() - began - self.cost_s)
-        if proportional or self._proportional_is_due(now, totals["rss_bytes"], event=event):
-            self._read_proportional(row, living)
-        self.recorder.write(tuple(row.values()))
-        return row
 
     def begin_phase(self, name: str, at_s: float) -> dict[str, Any] | None:
         """Take the last reading of the phase that ends, reset every mark, and take the first of the one that begins."""
         self.sample()
-        self.peaks.begin(name, at_s, time.monotonic() - self.start_s, self._living)
+        self._note_group()
+        self.peaks.begin(name, at_s, time.monotonic() - self.start_s, self.tree.living)
         if self._group:
             self._group.reset_peak()
         self._phase = name.replace(",", " ").replace("\n", " ")
@@ -102,8 +105,13 @@ class Sampler:
     def finish(self, end_s: float) -> None:
         """The last look, right after the command has ended: mostly the kernel's last words."""
         self.sample()
-        self.peaks.finish(self._living)
+        self._note_group()
         self.peaks.end(end_s)
+        self.peaks.finish(self.tree.living)
+
+    def _note_group(self) -> None:
+        if self._group:  # its peak is kept by the kernel, so it is enough to read it at a phase's end
+            self.peaks.note_cgroup(self._group.peak_bytes(), by_phase=self._group.can_reset)
 
     def interval_s(self, asked_s: float) -> float:
         """How long from one sample to the next: what was asked for, or longer where a sample costs too much."""

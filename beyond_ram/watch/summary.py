@@ -38,9 +38,10 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     yield f"  anonymous {megabytes(peak['anon_bytes'])} heap and stacks: only the program can give them back"
     yield f"  file      {megabytes(peak['file_bytes'])} mapped files: the kernel can take them back"
     yield f"  shared    {megabytes(peak['shmem_bytes'])} shared memory and tmpfs: kept like anonymous memory"
-    yield f"peak PSS    {megabytes(peak['pss_bytes'])}, shared pages once; USS {megabytes(peak['uss_bytes'])}; read seldom"
+    pss, uss = megabytes(peak["pss_bytes"]), megabytes(peak["uss_bytes"])
+    yield f"peak PSS    {pss}, each shared page once; USS {uss}; read at phase starts and seldom between"
     ends = "exact" if not marks["lower_bounds"] else "exact up to the last sample of each process"
-    top = marks["processes"][0] if marks["processes"] else {"hwm_bytes": None, "name": "?"}
+    top: dict[str, Any] = marks["processes"][0] if marks["processes"] else {"hwm_bytes": None, "name": "?"}
     largest = f"{megabytes(top['hwm_bytes'])} in one process ({top['name']}), {ends}"
     yield f"high water  {largest}; at most {megabytes(marks['concurrent_upper_bound_bytes'])} at once"
     if peak["cgroup_bytes"] is not None:
@@ -50,7 +51,7 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
         yield f"cgroup      none ({peak['cgroup']['reason']}); {megabytes(peak['file_bytes'])} of the peak reclaimable"
     yield f"ask for     {asked[0] >> 20:,} MiB: {asked[1]}"
     slowed = sampler["interval_used_ms"] > sampler["interval_ms"]
-    pace = f"every {sampler['interval_ms']} ms" + (f" ({sampler['interval_used_ms']:.0f})" if slowed else "")
+    pace = f"every {sampler['interval_ms']} ms" + (", slowed down" if slowed else "")
     yield f"sampler     {sampler['samples']:,} samples {pace}, {sampler['duty_cycle']:.2%} of one core"
     for sentence in peak["disagreements"]:
         yield f"note        {sentence}"

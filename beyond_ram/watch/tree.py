@@ -25,6 +25,7 @@ class Process:
         "hwm",
         "io",
         "last",
+        "lines",
         "name",
         "pid",
         "run_hwm",
@@ -35,6 +36,7 @@ class Process:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.name = ""
+        self.lines = b""
         self.status = self.stat = self.io = -1
         self.before: procfs.Memory | None = None
         self.last: procfs.Memory | None = None
@@ -54,31 +56,47 @@ class Tree:
     def __init__(self, root: int) -> None:
         self.root = root
         self.processes: dict[int, Process] = {}
+        self.living: list[Process] = []
         self._zombies: dict[int, Process] = {}
         self._used = procfs.Usage(0.0, 0, 0)
         self._stored = (0, 0)
         self._open = 0
-        self._last_pid: bytes | None = None
+        self._last_pid = b""
+        try:
+            self._loadavg = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self._loadavg = -1
         self._listed_s = float("-inf")
         self._someone_ended = True
 
     def close(self) -> None:
         for process in [*self.processes.values(), *self._zombies.values()]:
             self._open -= process.close()
+        if self._loadavg >= 0:
+            os.close(self._loadavg)
 
-    def memory(self) -> tuple[list[Process], list[Process]]:
-        """Read every process; those that live, with `last` renewed, and those that were found to have ended."""
-        self._list_if_needed()
-        living, ended = [], []
-        for process in list(self.processes.values()):
-            text = self._read(process, "status")
-            reading = procfs.parse_memory(text) if text else None
+    def memory(self) -> tuple[bool, list[Process]]:
+        """Read every process. Whether anything is new since the last call, and those that were found to have ended."""
+        changed = self._list_if_needed()
+        ended = []
+        for process in self.living:
+            try:
+                text = os.pread(process.status, 4096, 0) if process.status >= 0 else self._read(process, "status")
+            except OSError:
+                text = None
+            lines = procfs.memory_lines(text) if text else b""
+            if lines == process.lines and lines:
+                continue
+            changed = True
+            reading = procfs.parse_memory(lines)
             if reading is None:
-                ended.append(self._forget(process))
+                ended.append(process)
             else:
-                process.before, process.last = process.last, reading
-                living.append(process)
-        return living, ended
+                process.lines = lines
+                process.before, process.last = process.last or reading, reading
+        for process in ended:
+            self._forget(process)
+        return changed, ended
 
     def usage(self) -> tuple[procfs.Usage, tuple[int, int] | None]:
         """CPU, faults and storage of the whole tree since its root began to reap; never less than at the last call."""
@@ -102,11 +120,14 @@ class Tree:
             )
         return self._used, self._stored if pairs else None
 
-    def _list_if_needed(self) -> None:
-        now, last_pid = time.monotonic(), procfs.last_pid()
-        still = last_pid is not None and last_pid == self._last_pid and not self._someone_ended
+    def _list_if_needed(self) -> bool:
+        """Whether the tree was listed, so that somebody may have come and gone."""
+        now, last_pid = time.monotonic(), b""
+        if self._loadavg >= 0:
+            last_pid = procfs.last_pid(os.pread(self._loadavg, 128, 0))
+        still = last_pid and last_pid == self._last_pid and not self._someone_ended
         if still and now - self._listed_s < _LIST_AT_LEAST_EVERY_S:
-            return
+            return False
         self._last_pid, self._listed_s, self._someone_ended = last_pid, now, False
         pids = procfs.descendants(self.root)
         for pid in self._zombies.keys() - set(pids):
@@ -114,6 +135,8 @@ class Tree:
         for pid in pids:
             if pid not in self.processes and pid not in self._zombies:
                 self.processes[pid] = Process(pid)
+                self.living.append(self.processes[pid])
+        return True
 
     def _read(self, process: Process, name: str) -> bytes | None:
         descriptor = getattr(process, name)
@@ -131,8 +154,8 @@ class Tree:
         except OSError:  # gone, or another user's
             return None
 
-    def _forget(self, process: Process) -> Process:
+    def _forget(self, process: Process) -> None:
         """It has no memory any more. What it used can be read until its parent takes note of its end."""
         self._zombies[process.pid] = self.processes.pop(process.pid)
+        self.living.remove(process)
         self._someone_ended = True
-        return process

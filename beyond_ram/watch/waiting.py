@@ -31,30 +31,32 @@ class Waiting:
         self._signals = _checked(_libc.signalfd(-1, bytes(mask), os.O_NONBLOCK | os.O_CLOEXEC))
         self._events = _checked(_libc.inotify_init1(_IN_NONBLOCK | _IN_CLOEXEC))
         _checked(_libc.inotify_add_watch(self._events, os.fsencode(events), _IN_MODIFY))
-        self._poll = select.poll()
-        for descriptor in (self._signals, self._events, guard):
-            self._poll.register(descriptor, select.POLLIN)
+        self._all, self._no_events = select.poll(), select.poll()
+        for descriptor in (self._signals, guard):
+            self._all.register(descriptor, select.POLLIN)
+            self._no_events.register(descriptor, select.POLLIN)
+        self._all.register(self._events, select.POLLIN)
 
     def close(self) -> None:
         os.close(self._signals)
         os.close(self._events)
 
-    def until(self, due_s: float, deaf_until_s: float) -> tuple[bool, bool]:
-        """Wait until `due_s` at the latest; whether the guard spoke and whether there are events.
+    def until(self, due_s: float, deaf_until_s: float) -> tuple[bool, bool, bool]:
+        """Wait until `due_s` at the latest; whether the guard spoke, whether a signal and whether an event has come.
 
         Events do not wake it before `deaf_until_s`, so that a program that emits thousands a second cannot make the
         watcher busy.
         """
-        while True:
-            now = time.monotonic()
-            deaf = now < deaf_until_s < due_s
-            self._poll.modify(self._events, 0 if deaf else select.POLLIN)
-            ready = {fd for fd, _ in self._poll.poll(max(0.0, (deaf_until_s if deaf else due_s) - now) * 1000)}
-            if ready or not deaf:
-                break
-        if self._events in ready:
+        deaf_s = deaf_until_s - time.monotonic()
+        ready = self._no_events.poll(deaf_s * 1000) if deaf_s > 0 else []
+        if not ready:
+            ready = self._all.poll(max(0.0, due_s - time.monotonic()) * 1000)
+        if not ready:
+            return False, False, False
+        descriptors = {descriptor for descriptor, _ in ready}
+        if self._events in descriptors:
             os.read(self._events, 65536)
-        return self.guard in ready, self._events in ready
+        return self.guard in descriptors, self._signals in descriptors, self._events in descriptors
 
     def signals(self) -> list[tuple[int, bool]]:
         """Signals that have come, each with whether a process sent it; a terminal's have reached the command

@@ -177,12 +177,12 @@ def _follow(
     """Sample until the command ends, taking events, passing signals on; whether the kernel killed at the limit."""
     interval_s = options.interval_ms / 1000
     line = Line() if options.live else None
-    killed = False
+    killed = talkative = False
     now = time.monotonic()
     while running.returncode is None or (options.follow and not running.empty):
         due = now + sampler.interval_s(interval_s)
-        spoke, arrived = waiting.until(due, now + interval_s / 4)
-        for number, sent_by_process in waiting.signals():
+        spoke, signalled, arrived = waiting.until(due, now + interval_s / 4 if talkative else 0.0)
+        for number, sent_by_process in waiting.signals() if signalled else ():
             if sent_by_process:  # a terminal has told the whole foreground group already
                 running.send_signal(number)
         if spoke:
@@ -190,18 +190,19 @@ def _follow(
             continue
         if not arrived and time.monotonic() < due:
             continue
-        now = time.monotonic()
-        new = reader.new()
+        now, talkative = time.monotonic(), arrived
+        new = reader.new() if arrived else []
         row = _sample(sampler, new)
-        log.write([events.with_reading(event, row) for event in new])
-        if options.on_event:
-            for event in new:
-                options.on_event(event, running.pid)
+        if new:
+            log.write([events.with_reading(event, row) for event in new])
+            if options.on_event:
+                for event in new:
+                    options.on_event(event, running.pid)
         if group and options.memory_limit_bytes is not None and not killed and group.killed():
             killed = True
             running.kill()  # the kernel kills one process; the rest might wait for it for ever
         if line and row:
-            line.show(row, sampler.peaks.run.sampled["rss_bytes"])
+            line.show(row, sampler.peaks.highest_rss_bytes)
     if line:
         line.clear()
     return killed

@@ -1,0 +1,37 @@
+"""Weighs programs whose memory is known, and says how far off the instrument is on this machine."""
+
+import sys
+from collections.abc import Iterator
+from typing import TextIO
+
+from .cases import CASES, Check, Result, weigh
+
+__all__ = ["CASES", "Check", "Result", "self_test", "weigh"]
+
+
+def self_test(out: TextIO = sys.stdout) -> int:
+    """Run every calibration program and print a table; 1 where one is out of tolerance."""
+    failed = 0
+    print(f"{'':40}{'truth':>12}{'reading':>12}{'error':>10}  within", file=out)
+    for case in CASES:
+        result = weigh(case)
+        failed += not result.ok
+        for line in lines(result):
+            print(line, file=out, flush=True)
+    print("every reading is within tolerance" if not failed else f"{failed} programs are out of tolerance", file=out)
+    return int(failed > 0)
+
+
+def lines(result: Result) -> Iterator[str]:
+    yield result.name + (f": not run, {result.not_run}" if result.not_run else "")
+    for check in result.checks:
+        within = "yes" if check.within else f"NO (±{_number(check.tolerance)}: {check.why})"
+        reading, error = _number(check.reading), _number(check.error, sign=True)
+        yield f"  {check.what:38}{_number(check.truth):>12}{reading:>12}{error:>10}  {within}"
+
+
+def _number(value: float | None, *, sign: bool = False) -> str:
+    if value is None:
+        return "none"
+    plus = "+" if sign else ""
+    return f"{value:{plus},.2f}".rstrip("0").rstrip(".") if abs(value) < 1000 else f"{value / 1e6:{plus},.2f} MB"

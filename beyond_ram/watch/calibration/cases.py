@@ -1,0 +1,347 @@
+"""Programs whose memory is known by construction, and what every column must read for them.
+
+What a program takes is known to the byte: pages of its own mapping, each touched. So every check is a difference: a
+phase's peak less the reading at the phase's start, before anything was taken; interpreter and libraries cancel out.
+"""
+
+import json
+import mmap
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..watcher import watch
+
+PROGRAMS = Path(__file__).parent / "programs"
+MB = 1_000_000
+_READING = "counters per processor lag by up to 64 pages each; the interpreter moves by 0.1 MB"
+_PSS = "pages that two processes share for a moment; the interpreter's own copies in every worker"
+_KERNEL = "page tables (0.2 %) and charges in batches of 64 pages per processor count too"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One reading against the truth, in bytes unless said otherwise."""
+
+    what: str
+    truth: float
+    reading: float | None
+    tolerance: float
+    why: str
+    """Why the tolerance is what it is."""
+
+    @property
+    def error(self) -> float | None:
+        return None if self.reading is None else self.reading - self.truth
+
+    @property
+    def within(self) -> bool:
+        return self.error is not None and abs(self.error) <= self.tolerance
+
+
+@dataclass
+class Run:
+    """A weighed calibration program."""
+
+    record: dict[str, Any]
+    events: list[dict[str, Any]]
+    samples: list[dict[str, float]]
+
+    def start(self, phase: str) -> dict[str, Any]:
+        """The tree as it was when a phase began."""
+        for event in self.events:
+            if event["event"] == "phase" and event.get("phase") == phase:
+                return event.get("tree", {})
+        return {}
+
+    def peak(self, phase: str) -> dict[str, Any]:
+        return next((found for found in self.record["phases"] if found["phase"] == phase), {})
+
+    def grown(self, column: str, phase: str = "filling") -> float | None:
+        """How far a phase's peak is above where it began."""
+        before = "rss_bytes" if column == "hwm_bytes" else column.replace("anon_upper_bound", "anon")
+        start, peak = self.start(phase).get(before), self.peak(phase).get(column)
+        return None if start is None or peak is None else peak - start
+
+    def between(self, column: str, one: str = "filling", other: str = "full") -> float | None:
+        """How far the reading at the start of one phase is above that at the start of another."""
+        first, second = self.start(one).get(column), self.start(other).get(column)
+        return None if first is None or second is None else second - first
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    program: str
+    arguments: Sequence[str]
+    checks: Callable[[Run], list[Check]]
+    follow: bool = False
+    not_run: Callable[[], str | None] = field(default=lambda: None)
+
+
+@dataclass(frozen=True)
+class Result:
+    name: str
+    checks: list[Check]
+    not_run: str | None = None
+    record: dict[str, Any] | None = None
+
+    @property
+    def ok(self) -> bool:
+        return all(check.within for check in self.checks)
+
+
+def weigh(case: Case, interval_ms: int = 20) -> Result:
+    """Run one calibration program under the watcher and hold its readings against the truth."""
+    if reason := case.not_run():
+        return Result(case.name, [], reason)
+    run = run_program(case.program, case.arguments, interval_ms=interval_ms, follow=case.follow)
+    if run.record["exit_status"] != 0:
+        return Result(case.name, [Check("exit status", 0, run.record["exit_status"], 0, "it must end well")])
+    return Result(case.name, [*case.checks(run), _adds_up(run)], record=run.record)
+
+
+def command(program: str, arguments: Sequence[str], folder: Path) -> list[str]:
+    """The command line of a calibration program; {folder} in its arguments is a folder for its files."""
+    words = [word.replace("{folder}", str(folder)) for word in arguments]
+    start = f"import sys; sys.path.insert(0, {str(PROGRAMS)!r}); import runpy; sys.argv = sys.argv[1:]; "
+    start += "runpy.run_path(sys.argv[0], run_name='__main__')"
+    return [sys.executable, "-I", "-S", "-B", "-c", start, str(PROGRAMS / f"{program}.py"), *words]
+
+
+def run_program(program: str, arguments: Sequence[str], **how: Any) -> Run:
+    with tempfile.TemporaryDirectory(prefix="beyond-ram-calibration-", dir=_disk()) as folder:
+        out = Path(folder, "out")
+        record = watch(command(program, arguments, Path(folder)), out, **how)
+        events = [json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+        header, *lines = (out / "samples.csv").read_text(encoding="utf-8").splitlines()
+        names = header.split(",")
+        samples = [
+            {
+                name: float(value)
+                for name, value in zip(names, line.split(","), strict=True)
+                if value and name != "phase"
+            }
+            for line in lines
+        ]
+        return Run(record, events, samples)
+
+
+def _disk() -> str | None:
+    """A folder on a real file system where /tmp is in memory: there a mapped file is shared memory."""
+    mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines()]
+    in_memory = [at for at, kind in mounts if kind in ("tmpfs", "ramfs")]
+    return "/var/tmp" if tempfile.gettempdir() in in_memory else None
+
+
+def _near(truth: float) -> float:
+    return max(0.005 * truth, 1 * MB)
+
+
+def _size(megabytes: float, page: int = mmap.PAGESIZE) -> int:
+    return round(megabytes * MB / page) * page
+
+
+def _grown(run: Run, what: str, truth: float, column: str, phase: str = "filling") -> Check:
+    return Check(what, truth, run.grown(column, phase), _near(truth), _READING)
+
+
+def _between(run: Run, what: str, truth: float, column: str, share: float = 0.02) -> Check:
+    return Check(what, truth, run.between(column), max(share * truth, 1 * MB), _PSS)
+
+
+def _group(run: Run, truth: float, phase: str = "filling") -> list[Check]:
+    """The cgroup's growth, where there is a group whose peak can be reset."""
+    before, after = run.record["phases"][0].get("cgroup_bytes"), run.peak(phase).get("cgroup_bytes")
+    if before is None or after is None:
+        return []
+    return [Check("cgroup peak grows", truth, after - before, max(0.02 * truth, 4 * MB), _KERNEL)]
+
+
+def _adds_up(run: Run) -> Check:
+    off = sum(s["rss_bytes"] != s["anon_bytes"] + s["file_bytes"] + s["shmem_bytes"] for s in run.samples)
+    return Check("samples whose parts are not the whole", 0, off, 0, "rss = anon + file + shmem in every line")
+
+
+def _anonymous(run: Run) -> list[Check]:
+    size = _size(200)
+    return [
+        _grown(run, "anonymous grows", size, "anon_bytes"),
+        _grown(run, "high water grows", size, "hwm_bytes"),
+        _grown(run, "file grows", 0, "file_bytes"),
+        _grown(run, "shared grows", 0, "shmem_bytes"),
+        _between(run, "PSS grows", size, "pss_bytes", 0.005),
+        _between(run, "USS grows", size, "uss_bytes", 0.005),
+        Check("anonymous given back", size, -(run.between("anon_bytes", "full", "after") or 0), _near(size), _READING),
+        *_group(run, size),
+    ]
+
+
+def _file(run: Run) -> list[Check]:
+    size = _size(200)
+    why = "readahead of other files, and the interpreter's own"
+    return [
+        _grown(run, "file grows", size, "file_bytes"),
+        _grown(run, "anonymous grows", 0, "anon_bytes"),
+        _grown(run, "high water grows", size, "hwm_bytes"),
+        _between(run, "PSS grows", size, "pss_bytes", 0.005),
+        Check("file given back", size, -(run.between("file_bytes", "full", "after") or 0), _near(size), _READING),
+        Check("bytes read from disk", size, run.between("read_bytes"), 0.02 * size, why),
+    ]
+
+
+def _shared(run: Run) -> list[Check]:
+    size, workers = _size(100), 8
+    return [
+        _between(run, "PSS grows: once, over 8 workers", size, "pss_bytes"),
+        Check("summed RSS grows: 9 times", 9 * size, run.grown("rss_bytes"), _near(9 * size), _READING),
+        Check("shared grows: 9 times", 9 * size, run.grown("shmem_bytes"), _near(9 * size), _READING),
+        _between(run, "USS grows: nothing is private", 0, "uss_bytes"),
+        Check("anonymous grows", 0, run.grown("anon_bytes"), (workers + 1) * 0.2 * MB, "0.2 MB of interpreter in each"),
+        *_group(run, size),
+    ]
+
+
+def _copied(run: Run) -> list[Check]:
+    size, workers = _size(50), 4
+    return [
+        _between(run, "PSS grows: a copy in each of 4 workers", workers * size, "pss_bytes"),
+        _between(run, "USS grows: 5 copies, 0 private before", (workers + 1) * size, "uss_bytes"),
+        Check("summed RSS sees nothing", 0, run.grown("rss_bytes"), (workers + 1) * 0.4 * MB, "interpreter in each"),
+        *_group(run, workers * size),
+    ]
+
+
+def _huge(run: Run) -> list[Check]:
+    size = _size(100, 2 << 20)
+    return [
+        _grown(run, "anonymous grows: whole huge pages", size, "anon_bytes"),
+        _grown(run, "high water grows", size, "hwm_bytes"),
+        _between(run, "PSS grows", size, "pss_bytes", 0.005),
+    ]
+
+
+def _reserved(run: Run) -> list[Check]:
+    size = _size(20, 2 << 20)
+    return [
+        Check("reserved huge pages", size, run.record["peak"]["hugetlb_bytes"], 0, "whole pages"),
+        _grown(run, "RSS does not count them", 0, "rss_bytes"),
+    ]
+
+
+def _spikes(run: Run) -> list[Check]:
+    size = _size(20)
+    found = [run.grown("hwm_bytes", f"spike {n}") for n in range(25)]
+    anon = [run.grown("anon_upper_bound_bytes", f"spike {n}") for n in range(25)]
+    return [
+        Check("spikes in the high water of their phase", 25, _count(found, size), 0, "none may be missed"),
+        Check("spikes in the bound of anonymous", 25, _count(anon, size), 0, "none may be missed"),
+        Check(
+            "the smallest spike", size, min((v for v in found if v is not None), default=None), _near(size), _READING
+        ),
+        Check("the largest spike", size, max((v for v in found if v is not None), default=None), _near(size), _READING),
+    ]
+
+
+def _count(values: Sequence[float | None], truth: float) -> int:
+    return sum(value is not None and abs(value - truth) <= _near(truth) for value in values)
+
+
+def _outlives(run: Run) -> list[Check]:
+    size = _size(100)
+    return [
+        _grown(run, "anonymous grows, parent gone", size, "anon_bytes"),
+        _grown(run, "high water grows", size, "hwm_bytes"),
+        Check("processes left running", 0, len(run.record["left_running"]), 0, "it was followed to its end"),
+    ]
+
+
+def _short(run: Run) -> list[Check]:
+    truth = next((event for event in run.events if event["event"] == "truth"), {})
+    marks = run.record["peak"]["hwm_bytes"]
+    checks = [
+        Check(
+            "CPU seconds", truth["cpu_s"], run.record["cpu_s"], 0.15, "start and end of the interpreter; clock ticks"
+        ),
+    ]
+    size = truth["one_process_bytes"]
+    if marks["last_words_by_kernel"]:
+        high = max(run.peak("filling").get("hwm_bytes", 0), 0)
+        checks += [
+            Check("processes seen, of 201", 201, marks["processes_seen"], 0, "the kernel tells of every end"),
+            Check("high water of one child", size, high, _near(size), _READING),
+        ]
+    return checks + _group(run, _size(20))
+
+
+def _execs(run: Run) -> list[Check]:
+    return [
+        _grown(run, "first program: anonymous grows", _size(150), "anon_bytes", "filling first"),
+        _grown(run, "first program: high water grows", _size(150), "hwm_bytes", "filling first"),
+        _grown(run, "second program: anonymous grows", _size(80), "anon_bytes", "filling"),
+        _grown(run, "second program: high water grows", _size(80), "hwm_bytes", "filling"),
+        Check("processes at once", 1, run.record["peak"]["processes"], 0, "the same process"),
+    ]
+
+
+def _threads(run: Run) -> list[Check]:
+    size = 8 * _size(200 / 8)
+    # glibc gives every thread an arena; the first few pages of each are touched.
+    return [
+        Check("anonymous grows, once", size, run.grown("anon_bytes"), _near(size) + 1 * MB, _READING + "; 8 stacks"),
+        Check("high water grows", size, run.grown("hwm_bytes"), _near(size) + 1 * MB, _READING + "; 8 stacks"),
+        Check("processes at once", 1, run.record["peak"]["processes"], 0, "threads are no processes"),
+    ]
+
+
+def _swapped(run: Run) -> list[Check]:
+    size = _size(100)
+    return [
+        Check("swap grows", size, run.grown("swap_bytes"), 0.05 * size, "the kernel may keep a few pages"),
+        Check("anonymous leaves", size, -(run.between("anon_bytes") or 0), 0.05 * size, "the same"),
+    ]
+
+
+def _meminfo(name: str) -> int:
+    for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith(name + ":"):
+            return int(line.split()[1])
+    return 0
+
+
+def _no_swap() -> str | None:
+    return None if _meminfo("SwapTotal") else "this machine has no swap"
+
+
+def _no_reserved() -> str | None:
+    return None if _meminfo("HugePages_Free") >= 20 else "no huge pages are reserved on this machine"
+
+
+def _no_thp() -> str | None:
+    try:
+        chosen = Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text(encoding="utf-8")
+    except OSError:
+        return "this kernel has no transparent huge pages"
+    return "transparent huge pages are switched off" if "[never]" in chosen else None
+
+
+_THEN = f"import sys, runpy; sys.path.insert(0, {str(PROGRAMS)!r}); sys.argv = ['anonymous.py', sys.argv[1]]; "
+_THEN += f"runpy.run_path({str(PROGRAMS / 'anonymous.py')!r}, run_name='__main__')"
+
+CASES = (
+    Case("anonymous memory", "anonymous", ["200"], _anonymous),
+    Case("file, mapped and read", "file", ["200", "{folder}"], _file),
+    Case("shared by 8 workers", "shared", ["100", "8"], _shared),
+    Case("copy on write in 4 workers", "copied", ["50", "4"], _copied),
+    Case("transparent huge pages", "huge", ["100", "thp"], _huge, not_run=_no_thp),
+    Case("reserved huge pages", "huge", ["20", "hugetlb"], _reserved, not_run=_no_reserved),
+    Case("25 spikes of 5 to 50 ms", "spikes", ["20", "25"], _spikes),
+    Case("a child that outlives its parent", "outlives", ["100"], _outlives, follow=True),
+    Case("200 short-lived children", "short", ["20", "200"], _short),
+    Case("a program that execs another", "execs", ["150", "80", _THEN], _execs),
+    Case("8 threads", "threads", ["200"], _threads),
+    Case("swap", "swapped", ["100"], _swapped, not_run=_no_swap),
+)

@@ -1,0 +1,13 @@
+"""N MB of anonymous memory, every page written, held, given back."""
+
+import sys
+
+from saying import phase, private, touch, whole_pages  # type: ignore[import-not-found]
+
+size = whole_pages(float(sys.argv[1]))
+phase("filling")
+memory = private(size)
+touch(memory, size)
+phase("full")
+memory.close()
+phase("after")

@@ -1,0 +1,24 @@
+"""N MB of a file, dropped from the page cache, mapped and read; then unmapped: file pages, and no anonymous one."""
+
+import mmap
+import os
+import sys
+import tempfile
+
+from saying import PAGE, phase, whole_pages  # type: ignore[import-not-found]
+
+size = whole_pages(float(sys.argv[1]))
+with tempfile.TemporaryFile(dir=sys.argv[2]) as file:
+    block = os.urandom(1 << 20)
+    for at in range(0, size, len(block)):
+        file.write(block[: size - at])
+    file.flush()
+    os.fdatasync(file.fileno())
+    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    del block
+    phase("filling")
+    with mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ) as memory:
+        for at in range(0, size, PAGE):
+            memory[at]
+        phase("full")
+    phase("after")

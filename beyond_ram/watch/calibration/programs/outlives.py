@@ -1,0 +1,19 @@
+"""A child in a session of its own that lives on when its parent has ended, and then takes N MB."""
+
+import os
+import sys
+
+from saying import HOLD_S, phase, private, touch, whole_pages  # type: ignore[import-not-found]
+
+size = whole_pages(float(sys.argv[1]))
+alive, parents = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    os.close(parents)
+    os.read(alive, 1)  # ends with the parent
+    phase("filling")
+    memory = private(size)
+    touch(memory, size)
+    phase("full")
+    os._exit(0)
+phase("parent", hold_s=HOLD_S)

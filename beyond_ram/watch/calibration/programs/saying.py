@@ -1,0 +1,40 @@
+"""What the calibration programs share: phases, and a way to hold still. Standard library only."""
+
+import json
+import mmap
+import os
+import time
+
+MB = 1_000_000
+PAGE = mmap.PAGESIZE
+# Long enough for several samples at 50 ms.
+HOLD_S = 0.2
+
+
+def say(event, **fields):
+    path = os.environ.get("BEYOND_RAM_EVENTS")
+    if path:
+        line = json.dumps({"monotonic_s": time.monotonic(), "event": event, "pid": os.getpid(), **fields})
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+        os.write(descriptor, line.encode() + b"\n")
+        os.close(descriptor)
+
+
+def phase(name, hold_s=HOLD_S):
+    """A phase begins, with a pause in which nothing changes, so that what follows is all that grows in it."""
+    say("phase", phase=name)
+    time.sleep(hold_s)
+
+
+def whole_pages(size_mb):
+    return round(size_mb * MB / PAGE) * PAGE
+
+
+def touch(memory, size, step=PAGE):
+    """Write one byte into every page."""
+    for at in range(0, size, step):
+        memory[at] = 1
+
+
+def private(size):
+    return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

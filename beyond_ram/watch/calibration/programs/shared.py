@@ -1,0 +1,36 @@
+"""N MB of shared memory, written once and read by K workers: resident in each, in memory once."""
+
+import mmap
+import os
+import sys
+
+from saying import PAGE, phase, touch, whole_pages  # type: ignore[import-not-found]
+
+size, workers = whole_pages(float(sys.argv[1])), int(sys.argv[2])
+memory = mmap.mmap(-1, size)
+start, starting = os.pipe()
+ready, done = os.pipe()
+end, ending = os.pipe()
+for _ in range(workers):
+    if os.fork() == 0:
+        os.close(ending)
+        for part in (PAGE, size):  # once for the worker's own code to be resident, once in earnest
+            for at in range(0, part, PAGE):
+                memory[at]
+            os.write(done, b".")
+            os.read(start, 1)
+        os.read(end, 1)  # ends with the parent's end of it
+        os._exit(0)
+for _ in range(workers):
+    os.read(ready, 1)
+phase("filling")
+touch(memory, size)
+os.write(starting, b"." * workers)
+for _ in range(workers):
+    os.read(ready, 1)
+phase("full")
+os.close(ending)
+for _ in range(workers):
+    os.wait()
+memory.close()
+phase("after")

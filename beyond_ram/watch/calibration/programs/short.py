@@ -1,0 +1,29 @@
+"""K children one after the other, each with N MB for a moment: gone before a sample can see most of them."""
+
+import os
+import sys
+
+from saying import phase, private, say, touch, whole_pages  # type: ignore[import-not-found]
+
+
+def resident_pages():
+    with open("/proc/self/status", encoding="ascii", errors="replace") as status:  # noqa: PTH123 (as small as can be)
+        return sum(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS"))
+
+
+size, children = whole_pages(float(sys.argv[1])), int(sys.argv[2])
+said, saying = os.pipe()
+phase("filling")
+most = 0
+for _ in range(children):
+    if os.fork() == 0:
+        before = resident_pages()
+        memory = private(size)
+        touch(memory, size)
+        os.write(saying, before.to_bytes(8, "little"))
+        os._exit(0)
+    most = max(most, int.from_bytes(os.read(said, 8), "little"))
+    os.wait()
+usage = os.times()
+say("truth", one_process_bytes=most + size, cpu_s=sum(usage[:4]))
+phase("after")

@@ -1,0 +1,17 @@
+"""Spikes of N MB that last from 5 to 50 ms each, a phase a spike: between two samples, most of them."""
+
+import sys
+import time
+
+from saying import phase, private, touch, whole_pages  # type: ignore[import-not-found]
+
+size, spikes = whole_pages(float(sys.argv[1])), int(sys.argv[2])
+for spike in range(spikes):
+    phase(f"spike {spike}", hold_s=0.05)
+    began = time.monotonic()
+    memory = private(size)
+    touch(memory, size)
+    last_s = 0.005 + 0.045 * spike / max(spikes - 1, 1)
+    time.sleep(max(0.0, last_s - (time.monotonic() - began)))
+    memory.close()
+phase("after")

@@ -1,0 +1,13 @@
+"""N MB of anonymous memory that the kernel is asked to page out: swap, and no longer resident."""
+
+import sys
+
+from saying import phase, private, touch, whole_pages  # type: ignore[import-not-found]
+
+MADV_PAGEOUT = 21
+size = whole_pages(float(sys.argv[1]))
+memory = private(size)
+touch(memory, size)
+phase("filling")
+memory.madvise(MADV_PAGEOUT, 0, size)
+phase("full")
