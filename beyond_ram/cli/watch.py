@@ -12,7 +12,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "watch",
         help="weigh any command",
-        usage="beyond-ram watch [--out DIR] [--interval-ms N] [--memory-limit SIZE] [--follow] [--input F] -- COMMAND…\n"
+        usage="beyond-ram watch [--out D] [--interval-ms N] [--memory-limit SIZE] [--follow] [--input F] -- COMMAND…\n"
         "       beyond-ram watch --self-test",
     )
     parser.add_argument(

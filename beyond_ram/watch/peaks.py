@@ -94,7 +94,7 @@ class Peaks:
     def note(
         self, totals: Sequence[int], living: Iterable[Process], gone: Iterable[Process], exits: Iterable[Exit]
     ) -> None:
-        """One sample: the sums over the tree in the order of KINDS, who lives, who has ended, the kernel's last words."""
+        """One sample: the sums over the tree in the order of KINDS, who lives, who has ended, the last words."""
         together = anon = processes = 0
         highest, here = 0, set()
         for process in living:

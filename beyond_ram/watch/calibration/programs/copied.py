@@ -14,14 +14,21 @@ objects = [bytes(PAGE - 41) for _ in range(count)]
 start, starting = os.pipe()
 ready, done = os.pipe()
 end, ending = os.pipe()
+
+
+def look(some):
+    for _one in some:
+        pass
+
+
 for _ in range(workers):
     if os.fork() == 0:
         os.close(ending)
-        for part in (objects[:1], objects):  # once for the worker's own code to be resident, once in earnest
-            for _one in part:
-                pass
-            os.write(done, b".")
-            os.read(start, 1)
+        look(objects[:1])  # the worker's own code is resident before anything is counted
+        os.write(done, b".")
+        os.read(start, 1)
+        look(objects)
+        os.write(done, b".")
         os.read(end, 1)
         os._exit(0)
 for _ in range(workers):

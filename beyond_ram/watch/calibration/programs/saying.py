@@ -3,12 +3,15 @@
 import json
 import mmap
 import os
+import signal
 import time
 
 MB = 1_000_000
 PAGE = mmap.PAGESIZE
 # Long enough for several samples at 50 ms.
 HOLD_S = 0.2
+
+signal.alarm(120)  # a program that hangs ends as failed
 
 
 def say(event, **fields):

@@ -11,14 +11,21 @@ memory = mmap.mmap(-1, size)
 start, starting = os.pipe()
 ready, done = os.pipe()
 end, ending = os.pipe()
+
+
+def read(part):
+    for at in range(0, part, PAGE):
+        memory[at]
+
+
 for _ in range(workers):
     if os.fork() == 0:
         os.close(ending)
-        for part in (PAGE, size):  # once for the worker's own code to be resident, once in earnest
-            for at in range(0, part, PAGE):
-                memory[at]
-            os.write(done, b".")
-            os.read(start, 1)
+        read(PAGE)  # the worker's own code is resident before anything is counted
+        os.write(done, b".")
+        os.read(start, 1)
+        read(size)
+        os.write(done, b".")
         os.read(end, 1)  # ends with the parent's end of it
         os._exit(0)
 for _ in range(workers):
