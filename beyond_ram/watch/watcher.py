@@ -187,17 +187,14 @@ def _follow(
                 running.send_signal(number)
         if spoke:
             running.listen()
-            continue
         if not arrived and time.monotonic() < due:
             continue
-        now, talkative = time.monotonic(), arrived
-        new = reader.new() if arrived else []
-        row = _sample(sampler, new)
-        if new:
-            log.write([events.with_reading(event, row) for event in new])
-            if options.on_event:
-                for event in new:
-                    options.on_event(event, running.pid)
+        now, new = time.monotonic(), reader.new()
+        talkative = bool(new)
+        row = _sample(sampler, new, log)
+        if options.on_event:
+            for event in new:
+                options.on_event(event, running.pid)
         if group and options.memory_limit_bytes is not None and not killed and group.killed():
             killed = True
             running.kill()  # the kernel kills one process; the rest might wait for it for ever
@@ -208,12 +205,15 @@ def _follow(
     return killed
 
 
-def _sample(sampler: Sampler, new: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """One sample for the events that came: after a phase's start the first of that phase."""
-    phases = [event for event in new if event["event"] == "phase"]
-    if not phases:
-        return sampler.sample(event=bool(new))
+def _sample(sampler: Sampler, new: list[dict[str, Any]], log: events.Log) -> dict[str, Any] | None:
+    """One sample for the events that came, written beside them; after a phase's start the first of that phase."""
     row = None
-    for event in phases:
-        row = sampler.begin_phase(str(event.get("phase", "")), event["t_s"])
+    for event in new:
+        if event["event"] == "phase":
+            row = sampler.begin_phase(str(event.get("phase", "")), event["t_s"])
+            log.write([events.with_reading(event, row)])
+    others = [event for event in new if event["event"] != "phase"]
+    if others or row is None:
+        row = sampler.sample(event=bool(others))
+        log.write([events.with_reading(event, row) for event in others])
     return row
