@@ -42,6 +42,16 @@ def empty(reason: str) -> Figure:
     return figure
 
 
+def stack_order(stacks: "pd.Series") -> list[str]:
+    """Stacks in the order of the config, each kept older lock of a stack right before the stack itself."""
+    seen = list(dict.fromkeys(stacks))
+    current = [stack for stack in seen if "@" not in stack]
+    kept = [stack for stack in seen if "@" in stack]
+    return [s for name in current for s in (*(k for k in kept if k.startswith(f"{name}@")), name)] + [
+        k for k in kept if k.partition("@")[0] not in current
+    ]
+
+
 def input_size(cell: "Mapping[str, object] | pd.Series") -> str:
     return f"{float(str(cell['bytes_in'])) / MB:,.0f} MB"
 

@@ -10,9 +10,9 @@ CORPORA = f"{RESULTS}/corpora"
 rule corpus:
     input:
         lock=lock_of("corpora"),
-        environment=ancient(environment_of("corpora")),
+        environment=environment_of("corpora"),
         program=lambda w: f"scripts/corpora/{CONFIG.corpora[w.corpus].source}.py",
-        helper="scripts/corpora/shards.py",
+        helpers=["scripts/corpora/shards.py", "scripts/corpora/columns.py"],
     output:
         manifest=f"{CORPORA}/{{corpus}}/manifest.json",
         files=directory(f"{CORPORA}/{{corpus}}/files"),
@@ -31,9 +31,9 @@ rule corpus:
 rule tokenizer:
     input:
         lock=lock_of("corpora"),
-        environment=ancient(environment_of("corpora")),
+        environment=environment_of("corpora"),
         program="scripts/corpora/tokenizer.py",
-        helper="scripts/corpora/shards.py",
+        helpers=[f"scripts/corpora/{name}.py" for name in ("shards", "columns", "hub")],
         manifest=f"{CORPORA}/{{corpus}}/manifest.json",
     output:
         directory=directory(f"{CORPORA}/{{corpus}}/tokenizer"),

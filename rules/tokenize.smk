@@ -23,7 +23,7 @@ def tokenize_input(wildcards):
     cell = tokenize_cell(wildcards)
     return {
         "lock": lock_of(cell["stack"]),
-        "environment": ancient(environment_of(cell["stack"])),
+        "environment": environment_of(cell["stack"]),
         "manifest": f"{CORPORA}/{cell['corpus']}/manifest.json",
         "tokenizer": f"{CORPORA}/{cell['corpus']}/tokenizer",
         "workload": "scripts/workloads/tokenize_corpus.py",

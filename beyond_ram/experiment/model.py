@@ -68,7 +68,7 @@ class BinariesCorpus(Corpus):
 
     source: Literal["binaries"]
     documents: Annotated[int, Field(ge=1, le=673)] = Field(110, description="Documents; 673 make 930 MB.")
-    seed: int = Field(1, description="Seed of the document sizes.")
+    seed: NonNegativeInt = Field(1, description="Seed of the document sizes.")
 
 
 class PythonCorpus(Corpus):
@@ -90,7 +90,7 @@ class SyntheticCorpus(Corpus):
     vocabulary: PositiveInt = Field(50_000, description="Different words.")
     white_space: bool = Field(True, description="Whether white space stands between the words.")
     documents_per_file: PositiveInt = Field(1, description="Documents in a file.")
-    seed: int = Field(1, description="Seed of words and lengths.")
+    seed: NonNegativeInt = Field(1, description="Seed of words and lengths.")
 
 
 class FilesCorpus(Corpus):

@@ -36,7 +36,7 @@ def main(snakemake):
 
 def draw(runs, growth):
     growth = growth[growth["cache"] == "cold"]
-    modes, stacks = sorted(growth["mode"].unique()), sorted(growth["stack"].unique())
+    modes, stacks = sorted(growth["mode"].unique()), figures.stack_order(growth["stack"])
     colours = dict(zip(stacks, sns.color_palette("colorblind", len(stacks)), strict=True))
     figure, grid = plt.subplots(
         len(KINDS), len(modes), figsize=(5.6 * len(modes), 3.6 * len(KINDS)), squeeze=False, layout="constrained", sharey="row"
@@ -44,7 +44,7 @@ def draw(runs, growth):
     sentences = []
     for cell in growth.itertuples(index=False):
         named = pd.Series(cell._asdict())
-        mine = runs[(runs[CELL] == named[CELL]).all(axis=1) & (runs["outcome"] == "completed")]
+        mine = runs[(runs[CELL] == named[CELL]).all(axis=1) & (runs["completed_work"].astype(bool))]
         for row, kind in enumerate(KINDS):
             axes = grid[row][modes.index(cell.mode)]
             slope, low, high = (named[f"{kind}_slope_mb_per_gb{end}"] for end in ("", "_low", "_high"))
@@ -64,8 +64,8 @@ def draw(runs, growth):
             axes.set_xticks(sizes["bytes_in"] / figures.MB, [f"{n}\n{b / figures.MB:,.0f} MB" for n, b in zip(sizes["num_files"], sizes["bytes_in"], strict=True)])
             axes.set_xlabel("files, and their text")
             axes.set_ylabel("at end of work (MB)")
-            axes.set_ylim(bottom=0)
-            axes.legend(fontsize=8)
+            axes.set_ylim(0, 1.45 * axes.dataLim.ymax)
+            axes.legend(fontsize=8, loc="upper left")
     caption = f"""
 Memory of the whole process tree at the end of the work, with everything still held, against the input. Points are runs,
 lines least-squares fits, bands their 95 % intervals. Slope of anonymous memory in MB per GB of text: {"; ".join(sentences)}.

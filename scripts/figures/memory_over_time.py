@@ -14,7 +14,7 @@ def chosen(records):
     cells = cells[cells["cache"] == "cold"]
     order = ["bytes_in", "batch_size", "writer_batch_size", "num_proc", "rep"]
     cells = cells.sort_values(order, ascending=[False, True, True, True, True])
-    return cells.drop_duplicates(AXES).sort_values(AXES)
+    return cells.drop_duplicates(AXES)
 
 
 def draw(axes, path, top_mb):
@@ -25,6 +25,7 @@ def draw(axes, path, top_mb):
         [samples[kind] / figures.MB for kind in kinds],
         labels=[figures.KINDS[kind][0] for kind in kinds],
         colors=[figures.KINDS[kind][1] for kind in kinds],
+        linewidth=0,
     )
     starts = samples.dropna(subset="phase").drop_duplicates("phase")
     shown = -1e9
@@ -40,9 +41,10 @@ def draw(axes, path, top_mb):
 def main(snakemake):
     figures.theme()
     runs = [(path, tables.read_run(path)[0]) for path in snakemake.input.runs]
-    cells = chosen(runs)
     records = dict(runs)
-    modes, stacks = sorted(cells["mode"].unique()), sorted(cells["stack"].unique())
+    stacks = figures.stack_order(pd.Series([record["cell"]["stack"] for record in records.values()]))
+    cells = chosen(runs)
+    modes = sorted(cells["mode"].unique())
     figure, grid = plt.subplots(
         len(modes), len(stacks), figsize=(4.6 * len(stacks), 3.4 * len(modes)), squeeze=False, layout="constrained"
     )
@@ -60,8 +62,10 @@ def main(snakemake):
             axes.set_ylabel("resident memory (MB)")
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, title="kind of memory")
+    order = {stack: place for place, stack in enumerate(stacks)}
     peaks = "; ".join(
-        f"{cell.stack} {cell.mode}: {records[cell.path]['peak']['anon_bytes'] / figures.MB:,.0f} MB" for cell in cells.itertuples()
+        f"{cell.stack} {cell.mode}: {records[cell.path]['peak']['anon_bytes'] / figures.MB:,.0f} MB"
+        for cell in sorted(cells.itertuples(), key=lambda cell: (cell.mode, order[cell.stack]))
     )
     interval_ms = max(record["sampler"]["interval_ms"] for _, record in runs)
     caption = f"""

@@ -21,7 +21,7 @@ def main(snakemake):
 def draw(runs):
     runs = runs.assign(peak_mb=runs["peak_anon_bytes"] / figures.MB).rename(columns={"writer_batch_size": "writer batch size"})
     grid = sns.catplot(
-        runs, kind="bar", x="batch_size", y="peak_mb", hue="writer batch size", col="stack", col_order=sorted(runs["stack"].unique()),
+        runs, kind="bar", x="batch_size", y="peak_mb", hue="writer batch size", col="stack", col_order=figures.stack_order(runs["stack"]),
         estimator="median", errorbar=("pi", 100), palette="colorblind", height=4, aspect=1.1, legend_out=True, capsize=0.15, err_kws={"linewidth": 1},
     )  # fmt: skip
     for axes in grid.axes.flat:

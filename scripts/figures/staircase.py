@@ -24,14 +24,15 @@ def main(snakemake):
 def draw(shards):
     largest = shards["num_files"].max()
     shards = shards[shards["num_files"] == largest]
-    stacks = sorted(shards["stack"].unique())
+    stacks = figures.stack_order(shards["stack"])
     states = [state for state in STATES if state in set(shards["cache"])]
     colours = dict(zip(STATES, sns.color_palette("colorblind", len(STATES)), strict=True))
     figure, grid = plt.subplots(1, len(stacks), figsize=(5.6 * len(stacks), 4.4), squeeze=False, layout="constrained", sharey=True)
     for axes, stack in zip(grid[0], stacks, strict=True):
-        for state in states:
+        for place, state in enumerate(states):
+            beside = 0.08 * (place - (len(states) - 1) / 2)  # states that agree would hide each other
             for _, run in shards[(shards["stack"] == stack) & (shards["cache"] == state)].groupby("rep"):
-                x, y = run["shard"] + 1, run["anon_bytes"] / figures.MB
+                x, y = run["shard"] + 1 + beside, run["anon_bytes"] / figures.MB
                 axes.plot(x, y, color=colours[state], linewidth=1.5)
                 for cached, face in ((True, "white"), (False, colours[state])):
                     some = run["from_cache"] == cached
@@ -40,7 +41,7 @@ def draw(shards):
         axes.set_xlabel("shards done")
         axes.set_ylabel("anonymous memory after the shard (MB)")
         axes.set_xticks(sorted(shards["shard"].unique() + 1))
-        axes.set_ylim(bottom=0)
+    grid[0][0].set_ylim(0, 1.05 * shards["anon_bytes"].max() / figures.MB)
     handles = [plt.Line2D([], [], color=colours[s], marker=MARKERS[s], label=s, markersize=8) for s in states]
     handles.append(plt.Line2D([], [], color="0.4", marker="o", markerfacecolor="white", linestyle="", markersize=8, label="hollow: shard came from cache"))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
@@ -50,7 +51,7 @@ def draw(shards):
 def caption(shards):
     cached = shards[shards["from_cache"]]
     computed = shards[~shards["from_cache"]]
-    steps = "; ".join(f"{stack}: {added(cached, stack)} MB from cache, {added(computed, stack)} MB computed" for stack in sorted(shards["stack"].unique()))
+    steps = "; ".join(f"{stack}: {added(cached, stack)} MB from cache, {added(computed, stack)} MB computed" for stack in figures.stack_order(shards["stack"]))
     return f"""
 Anonymous memory of the whole process tree after each shard. A cold run; one that was killed between two shards; the same
 command again, which finds the finished shards in the cache; and one after a complete run. Hollow marks are shards from
