@@ -16,9 +16,9 @@ include: "rules/report.smk"
 
 
 rule all:
+    default_target: True
     input:
         rules.report.output,
-    default_target: True
 
 
 rule tokenize:

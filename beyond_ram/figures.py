@@ -1,5 +1,6 @@
 """What all figures share: the look, the colours of the kinds of memory, saving, captions."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,7 +14,11 @@ from matplotlib.figure import Figure
 
 MB = 1e6
 # Colour-blind safe, and the same in every figure.
-KINDS = {"anon_bytes": ("anonymous", "#0072B2"), "shmem_bytes": ("shared", "#009E73"), "file_bytes": ("file", "#E69F00")}
+KINDS = {
+    "anon_bytes": ("anonymous", "#0072B2"),
+    "shmem_bytes": ("shared", "#009E73"),
+    "file_bytes": ("file", "#E69F00"),
+}
 
 
 def theme() -> None:
@@ -58,6 +63,6 @@ def input_size(cell: "Mapping[str, object] | pd.Series") -> str:
 
 def interval(value: float, low: float, high: float) -> str:
     """A value with its 95 % interval, as captions write it."""
-    if pd.isna(low):
+    if math.isnan(low):
         return f"{value:,.0f} (too few runs for an interval)"
     return f"{value:,.0f} (95 % interval {low:,.0f} to {high:,.0f})"

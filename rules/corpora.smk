@@ -4,8 +4,6 @@ Needs: the stack `corpora`. Makes: corpora/NAME/files, corpora/NAME/manifest.jso
 the manifest comes last, and names every file with its bytes and hash.
 """
 
-CORPORA = f"{RESULTS}/corpora"
-
 
 rule corpus:
     input:
@@ -16,13 +14,13 @@ rule corpus:
     output:
         manifest=f"{CORPORA}/{{corpus}}/manifest.json",
         files=directory(f"{CORPORA}/{{corpus}}/files"),
-    params:
-        python=python_of("corpora"),
-        spec=lambda w: json.dumps(CONFIG.corpora[w.corpus].spec()),
     log:
         f"{RESULTS}/logs/corpora/{{corpus}}.log",
     conda:
         "../envs/corpora.yaml"
+    params:
+        python=python_of("corpora"),
+        spec=lambda w: json.dumps(CONFIG.corpora[w.corpus].spec()),
     shell:
         "{params.python} {input.program} --name {wildcards.corpus} --spec {params.spec:q} "
         "--out $(dirname {output.manifest}) 2> {log}"
@@ -37,13 +35,13 @@ rule tokenizer:
         manifest=f"{CORPORA}/{{corpus}}/manifest.json",
     output:
         directory=directory(f"{CORPORA}/{{corpus}}/tokenizer"),
-    params:
-        python=python_of("corpora"),
-        spec=lambda w: json.dumps(CONFIG.corpora[w.corpus].tokenizer.spec()),
     log:
         f"{RESULTS}/logs/corpora/{{corpus}}.tokenizer.log",
     conda:
         "../envs/corpora.yaml"
+    params:
+        python=python_of("corpora"),
+        spec=lambda w: json.dumps(CONFIG.corpora[w.corpus].tokenizer.spec()),
     shell:
         "{params.python} {input.program} --spec {params.spec:q} --corpus $(dirname {input.manifest}) "
         "--out {output.directory} 2> {log}"

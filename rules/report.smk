@@ -31,12 +31,12 @@ rule report:
         rules.figures.input,
     output:
         f"{RESULTS}/report.html",
-    params:
-        config=lambda w: json.dumps(config, sort_keys=True),
     log:
         f"{RESULTS}/logs/report.log",
     conda:
         "../envs/driver.yaml"
+    params:
+        config=lambda w: json.dumps(config, sort_keys=True),
     shell:
         "merged=$(mktemp --suffix .json); trap 'rm -f $merged' EXIT; printf %s {params.config:q} > $merged; "
         "snakemake --nolock --cores 1 --configfile $merged --report {output} figures > {log} 2>&1"

@@ -5,49 +5,10 @@ is alone on the machine; a run's cache is private, and gone when the run is reco
 """
 
 TOKENIZE = CONFIG.named("tokenize")
-TOKENIZE_AXES = experiment.axes("tokenize")
-CACHE = TOKENIZE_AXES.index("cache")
 
 
 wildcard_constraints:
-    tokenize_head=f"(?:{'|'.join(TOKENIZE) or '-'})/" + experiment.pattern(TOKENIZE_AXES[:CACHE]),
-    tokenize_tail=experiment.pattern(TOKENIZE_AXES[CACHE + 1 :]) + r"/rep~\d+",
-    cache="cold|warm",
-
-
-def tokenize_cell(wildcards):
-    return experiment.parse(f"{wildcards.tokenize_head}/cache~{wildcards.get('cache', 'interrupted')}/{wildcards.tokenize_tail}")
-
-
-def tokenize_input(wildcards):
-    cell = tokenize_cell(wildcards)
-    return {
-        "lock": lock_of(cell["stack"]),
-        "environment": environment_of(cell["stack"]),
-        "manifest": f"{CORPORA}/{cell['corpus']}/manifest.json",
-        "tokenizer": f"{CORPORA}/{cell['corpus']}/tokenizer",
-        "workload": "scripts/workloads/tokenize_corpus.py",
-        "events": "scripts/workloads/events.py",
-    }
-
-
-def tokenize_params(setting):
-    """One of the settings of a cell's experiment or stack, for params."""
-    return lambda w: {
-        "python": lambda cell: python_of(cell["stack"]),
-        "interval_ms": lambda cell: CONFIG.experiments[cell.experiment].interval_ms,
-    }[setting](tokenize_cell(w))
-
-
-def tokenize_memory_mb(wildcards, attempt):
-    cell = tokenize_cell(wildcards)
-    return experiment.memory.request_mb(RUNS, cell, CONFIG.experiments[cell.experiment].memory_mb, attempt)
-
-
-WEIGH = (
-    "beyond-ram weigh --runs {RUNS} --work {RESULTS}/work --python {params.python} --interval-ms {params.interval_ms} "
-    "--lock {input.lock} --workload {input.workload} --corpus $(dirname {input.manifest}) "
-)
+    **experiment.tokenize_constraints(TOKENIZE),
 
 
 rule weigh_tokenize:
@@ -55,18 +16,18 @@ rule weigh_tokenize:
         unpack(tokenize_input),
     output:
         run_files("{tokenize_head}/cache~{cache}/{tokenize_tail}"),
-    params:
-        python=tokenize_params("python"),
-        interval_ms=tokenize_params("interval_ms"),
     log:
         f"{RESULTS}/logs/{{tokenize_head}}/cache~{{cache}}/{{tokenize_tail}}.log",
     conda:
         lambda w: f"../envs/{tokenize_cell(w)['stack']}.yaml"
     resources:
         slots=ALL_SLOTS,
-        mem_mb=tokenize_memory_mb,
+        mem_mb=lambda w, attempt: request_mb(tokenize_cell(w), attempt),
+    params:
+        **weigh_params(tokenize_cell),
     shell:
-        WEIGH + "{wildcards.tokenize_head}/cache~{wildcards.cache}/{wildcards.tokenize_tail} 2> {log}"
+        f"{WEIGH} --workload {{input.workload}} --corpus $(dirname {{input.manifest}}) "
+        "{wildcards.tokenize_head}/cache~{wildcards.cache}/{wildcards.tokenize_tail} 2> {log}"
 
 
 rule weigh_tokenize_interrupted:
@@ -75,18 +36,18 @@ rule weigh_tokenize_interrupted:
     output:
         run_files("{tokenize_head}/cache~interrupted/{tokenize_tail}"),
         run_files("{tokenize_head}/cache~rerun/{tokenize_tail}"),
-    params:
-        python=tokenize_params("python"),
-        interval_ms=tokenize_params("interval_ms"),
     log:
         f"{RESULTS}/logs/{{tokenize_head}}/cache~interrupted/{{tokenize_tail}}.log",
     conda:
         lambda w: f"../envs/{tokenize_cell(w)['stack']}.yaml"
     resources:
         slots=ALL_SLOTS,
-        mem_mb=tokenize_memory_mb,
+        mem_mb=lambda w, attempt: request_mb(tokenize_cell(w), attempt),
+    params:
+        **weigh_params(tokenize_cell),
     shell:
-        WEIGH + "{wildcards.tokenize_head}/cache~interrupted/{wildcards.tokenize_tail} "
+        f"{WEIGH} --workload {{input.workload}} --corpus $(dirname {{input.manifest}}) "
+        "{wildcards.tokenize_head}/cache~interrupted/{wildcards.tokenize_tail} "
         "{wildcards.tokenize_head}/cache~rerun/{wildcards.tokenize_tail} 2> {log}"
 
 

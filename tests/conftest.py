@@ -16,7 +16,10 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def project_files() -> list[str]:
     """Every file of the project: tracked, or new and not ignored."""
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
     )
     return [name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
 
@@ -40,7 +43,11 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def run_in(clone: Path) -> Run:
     """Run a command of the driver's environment in the clone, and return what it did and said."""
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(clone)}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(clone),
+    }
 
     def run(*command: str, cwd: Path = clone, **options: object) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(

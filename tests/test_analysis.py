@@ -10,18 +10,40 @@ from beyond_ram.analysis import growth, runs, shards
 from beyond_ram.analysis.growth import CELL
 from beyond_ram.metrics import METRICS, derive
 
-MACHINE = {"versions": {"datasets": "5.2.0"}, "allocator_settings": {"MALLOC_ARENA_MAX": "1"}, "lock_sha256": "ab", "kernel": "6"}
+MACHINE = {
+    "versions": {"datasets": "5.2.0"},
+    "allocator_settings": {"MALLOC_ARENA_MAX": "1"},
+    "lock_sha256": "ab",
+    "kernel": "6",
+}
 
 
 def record(**changes: Any) -> dict[str, Any]:
-    cell = {"experiment": "growth", "stack": "current", "corpus": "c", "mode": "shard", "shards": 2, "num_files": 4, "batch_size": 1}
+    cell = {
+        "experiment": "growth",
+        "stack": "current",
+        "corpus": "c",
+        "mode": "shard",
+        "shards": 2,
+        "num_files": 4,
+        "batch_size": 1,
+    }
     cell |= {"writer_batch_size": 1, "num_proc": 0, "cache": "cold", "stop_after": 0, "rep": 1}
     cell |= {key: changes.pop(key) for key in list(changes) if key in cell}
     work = {"rows": 4, "bytes_in": changes.pop("bytes_in", 1000), "tokens": 300, "ids_sha256": changes.pop("ids", "aa")}
-    peak = {"rss_bytes": 990, "anon_bytes": 700, "file_bytes": 290, "shmem_bytes": 0, "pss_bytes": None, "cgroup_bytes": None}
-    peak["hwm_bytes"] = {"processes": [{"pid": 1, "name": "python", "hwm_bytes": 1000}], "sum_upper_bound_bytes": 1000}
+    peak = {
+        "rss_bytes": 990,
+        "anon_bytes": 700,
+        "file_bytes": 290,
+        "shmem_bytes": 0,
+        "pss_bytes": None,
+        "cgroup_bytes": None,
+    }
+    alone = {"pid": 1, "name": "python", "hwm_bytes": 1000}
+    peak["hwm_bytes"] = {"processes": [alone], "sum_upper_bound_bytes": 1000}
     return {
-        "outcome": "completed", "completed_work": True, "exit_status": 0, "signal": None, "duration_s": 2.0, "cpu_s": 1.5,
+        "outcome": "completed", "completed_work": True, "exit_status": 0, "signal": None, "duration_s": 2.0,
+        "cpu_s": 1.5,
         "cell": cell, "work": work, "peak": peak, "sampler": {"interval_ms": 20, "samples": 100, "duty_cycle": 0.01},
         "provenance": MACHINE, "page_cache": {"input_resident_before": 0.0, "input_resident_after": 1.0}, **changes,
     }  # fmt: skip
@@ -34,7 +56,12 @@ def tree(anon: float, file: float = 50) -> dict[str, float]:
 def events(end_anon: float, shards: int = 2, cached: int = 0) -> list[dict[str, Any]]:
     marks: list[dict[str, Any]] = [{"t_s": 0.1, "event": "baseline", "tree": tree(100)}]
     for i in range(shards):
-        done = {"from_cache": i < cached, "rows": 2, "tokenizer_calls": 0 if i < cached else 2, "cache_bytes_written": 0}
+        done = {
+            "from_cache": i < cached,
+            "rows": 2,
+            "tokenizer_calls": 0 if i < cached else 2,
+            "cache_bytes_written": 0,
+        }
         marks.append({"t_s": 1 + i, "event": "shard", "shard": i, **done, "tree": tree(100 + 10 * i)})
     return [*marks, {"t_s": 9, "event": "work", "tree": tree(end_anon)}]
 
@@ -65,7 +92,17 @@ def test_ids_that_differ_are_flagged_on_every_run_of_that_input() -> None:
 
 def test_runs_holds_the_cell_the_scalars_every_metric_and_the_provenance() -> None:
     table = runs([(record(), events(5))])
-    assert {"experiment", "stack", "rep", "outcome", "cpu_s", "ids_sha256", "lock_sha256", "version_datasets", *METRICS} <= set(table)
+    assert {
+        "experiment",
+        "stack",
+        "rep",
+        "outcome",
+        "cpu_s",
+        "ids_sha256",
+        "lock_sha256",
+        "version_datasets",
+        *METRICS,
+    } <= set(table)
     assert table["allocator_settings"].item() == "MALLOC_ARENA_MAX=1"
 
 

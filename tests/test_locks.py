@@ -18,7 +18,9 @@ def pins(text: str) -> dict[str, str]:
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
 def test_a_lock_names_no_host_and_no_path(lock: Path) -> None:
     text = lock.read_text()
-    assert not re.search(r"https?://|file:|^\s*-|(^|\s)/\w|index-url|find-links", re.sub(r"(?m)^\s+--hash=sha256:[0-9a-f]{64}", "", text))
+    assert not re.search(
+        r"https?://|file:|^\s*-|(^|\s)/\w|index-url|find-links", re.sub(r"(?m)^\s+--hash=sha256:[0-9a-f]{64}", "", text)
+    )
     assert pins(text)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -45,7 +44,9 @@ def events(folder: Path, name: str) -> list[dict[str, Any]]:
 def planned(run_in: Run, *arguments: str) -> list[str]:
     """The run folders that a dry run would make again."""
     done = snakemake(run_in, "-n", *MICRO, *arguments)
-    return sorted(set(re.findall(r"^\s+output: results-micro/runs/(\S+)/samples\.csv", done.stdout + done.stderr, re.MULTILINE)))
+    return sorted(
+        set(re.findall(r"^\s+output: results-micro/runs/(\S+)/samples\.csv", done.stdout + done.stderr, re.MULTILINE))
+    )
 
 
 def test_every_run_is_whole_and_its_samples_add_up(results: Path) -> None:
@@ -101,7 +102,11 @@ def test_the_interrupted_run_was_really_killed(results: Path) -> None:
     killed = [(folder, record) for folder, record in records(results) if record["cell"]["cache"] == "interrupted"]
     assert len(killed) == 2
     for folder, record in killed:
-        assert (record["outcome"], record["signal"], record["completed_work"]) == ("interrupted_on_purpose", "SIGKILL", False)
+        assert (record["outcome"], record["signal"], record["completed_work"]) == (
+            "interrupted_on_purpose",
+            "SIGKILL",
+            False,
+        )
         assert len(events(folder, "shard")) == 2
         assert not events(folder, "work")
         assert record["work"] == {}
@@ -150,7 +155,9 @@ def test_editing_one_lock_reruns_its_stack_only(results: Path, clone: Path, run_
         ("resultz=here", "unknown key 'resultz'; did you mean 'results'?"),
     ],
 )
-def test_a_bad_config_is_one_clear_line_and_nothing_is_made(run_in: Run, clone: Path, override: str, words: str) -> None:
+def test_a_bad_config_is_one_clear_line_and_nothing_is_made(
+    run_in: Run, clone: Path, override: str, words: str
+) -> None:
     done = run_in("snakemake", "--cores", "1", "--config", override)
     assert done.returncode != 0
     assert words in done.stderr + done.stdout
@@ -160,19 +167,19 @@ def test_a_bad_config_is_one_clear_line_and_nothing_is_made(run_in: Run, clone: 
 
 def test_an_upgrade_keeps_the_old_results_beside_the_new(results: Path, clone: Path, run_in: Run) -> None:
     """A lock that changes by a real resolution; the runs of the old one stay, under a name that says so."""
-    shutil.copy(clone / "envs/current.in", clone / "envs/mine.in")
     asked = (clone / "envs/current.in").read_text().split()
-    (clone / "envs/mine.in").unlink()
     added = run_in("beyond-ram", "stack", "add", "mine", *asked, "tqdm==4.67.0")
     assert added.returncode == 0, added.stderr
-    stack = "experiments={staircase: null, growth: {matrix: {stack: [current, mine], mode: [basic], num_files: [3]}}}"
-    apart = ("--config", stack, "results=results-upgrade")
-    snakemake(run_in, *MICRO, *apart)
+    matrix = "{stack: [current, mine], mode: [basic], num_files: [3]}"
+    only = f"results: results-upgrade\nexperiments: {{staircase: null, growth: {{matrix: {matrix}}}}}\n"
+    (clone / "upgrade.yaml").write_text(only)
+    apart = (*MICRO, "upgrade.yaml")
+    snakemake(run_in, *apart)
     (clone / "envs/mine.in").write_text("\n".join([*asked, "tqdm"]))
     upgraded = run_in("beyond-ram", "stack", "upgrade", "mine", "tqdm", "--results", "results-upgrade")
     assert upgraded.returncode == 0, upgraded.stderr
     assert "1 runs of the old lock are kept" in upgraded.stdout
-    said = snakemake(run_in, *MICRO, *apart).stderr
+    said = snakemake(run_in, *apart).stderr
     made = set(re.findall(r"output: results-upgrade/runs/(\S+)/samples\.csv", said))
     assert {path.split("/")[1] for path in made} == {"stack~mine"}
     runs = table(clone / "results-upgrade", "runs")
@@ -181,7 +188,7 @@ def test_an_upgrade_keeps_the_old_results_beside_the_new(results: Path, clone: P
     assert old["stack"].item() == f"mine@{old['lock_sha256'].item()[:8]}"
     assert old["lock_sha256"].item() != new["lock_sha256"].item()
     assert "mine@" in (clone / "results-upgrade/figures/memory_over_time.svg").read_text()
-    assert "Nothing to be done" in snakemake(run_in, *MICRO, *apart).stderr
+    assert "Nothing to be done" in snakemake(run_in, *apart).stderr
 
 
 def test_a_stack_that_cannot_be_resolved_says_why_and_leaves_nothing(clone: Path, run_in: Run) -> None:

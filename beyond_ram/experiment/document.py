@@ -34,7 +34,14 @@ def keys() -> str:
 
 
 def _part(name: str, part: dict[str, Any]) -> str:
-    lines = [f"### {name}", "", part.get("description", ""), "", "| key | type | default | meaning |", "|---|---|---|---|"]
+    lines = [
+        f"### {name}",
+        "",
+        part.get("description", ""),
+        "",
+        "| key | type | default | meaning |",
+        "|---|---|---|---|",
+    ]
     for key, field in part["properties"].items():
         default = "required" if key in part.get("required", ()) else f"`{json.dumps(field.get('default'))}`"
         if "const" in field:
@@ -45,7 +52,7 @@ def _part(name: str, part: dict[str, Any]) -> str:
 
 def _kind(field: dict[str, Any]) -> str:
     if "$ref" in field:
-        return field["$ref"].rpartition("/")[2]
+        return str(field["$ref"]).rpartition("/")[2]
     if "const" in field:
         return "that word"
     if "enum" in field:

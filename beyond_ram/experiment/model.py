@@ -4,11 +4,12 @@ The JSON schema (schemas/config.schema.json) and the tables of docs/configuratio
 """
 
 import itertools
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
 
-from .paths import NAME, STACK, Cell
+from .paths import NAME, STACK, Cell, pattern
 
 Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
 StackName = Annotated[str, StringConstraints(pattern=f"^{STACK}$")]
@@ -26,8 +27,8 @@ class Tokenizer(Strict):
 
     train: Literal["characters", "byte-level"] | None = Field(
         None,
-        description="Train one on the corpus. `characters`: NFKC, Metaspace and BPE over single characters, the profile "
-        "of the corpus where the question was first asked; `byte-level`: byte-level BPE, for text.",
+        description="Train one on the corpus. `characters`: NFKC, Metaspace and BPE over single characters, the "
+        "profile of the corpus where the question was first asked; `byte-level`: byte-level BPE, for text.",
     )
     entries: Annotated[int, Field(ge=300, le=200_000)] = Field(
         4102, description="Vocabulary of a trained tokenizer, special tokens included."
@@ -221,6 +222,12 @@ class Config(Strict):
         return [name for name, e in self.experiments.items() if e and e.workload == workload]
 
 
-def axes(workload: str) -> list[str]:
-    """The axes of a workload, in the order of the path grammar."""
-    return list({"tokenize": TokenizeMatrix}[workload].model_fields)
+def tokenize_constraints(experiments: Sequence[str]) -> dict[str, str]:
+    """Wildcard constraints of the runs of some experiments, before and after the level of the cache state."""
+    axes = list(TokenizeMatrix.model_fields)
+    cache = axes.index("cache")
+    return {
+        "tokenize_head": f"(?:{'|'.join(experiments) or '-'})/{pattern(axes[:cache])}",
+        "tokenize_tail": f"{pattern(axes[cache + 1 :])}/{pattern(['rep'])}",
+        "cache": "cold|warm",
+    }

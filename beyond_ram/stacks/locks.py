@@ -48,7 +48,12 @@ def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None 
         wanted = [] if upgrade is None else [f"--upgrade-package={p}" for p in upgrade] or ["--upgrade"]
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
-        command += ["--no-emit-find-links", "--no-emit-index-url", f"--python-version={PYTHON}", f"--exclude-newer={now}"]
+        command += [
+            "--no-emit-find-links",
+            "--no-emit-index-url",
+            f"--python-version={PYTHON}",
+            f"--exclude-newer={now}",
+        ]
         resolved = subprocess.run(
             [*command, *wanted, str(source), f"--output-file={partial}"], capture_output=True, text=True, check=False
         )

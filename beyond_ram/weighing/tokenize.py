@@ -124,9 +124,8 @@ def _finish(setting: Setting, cell: Cell, work: Path, out: Path, record: dict[st
             raise WeighingError(f"{cell.path}: its ids could not be read back")
         record["work"] |= json.loads(checked.stdout)
     elif record["outcome"] == "failed":
-        raise WeighingError(
-            f"{cell.path}: failed with status {record['exit_status']}, signal {record['signal']}, before its work was done"
-        )
+        how = f"status {record['exit_status']}, signal {record['signal']}"
+        raise WeighingError(f"{cell.path}: failed with {how}, before its work was done")
     record["cell"] = cell.parameters()
     record["provenance"] |= {"commit": commit(), "lock_sha256": lock_sha256(setting.lock.stem, setting.lock.parent)}
     write_record(record, out)
@@ -141,5 +140,3 @@ def _assert_group_is_dead(group: int, path: str) -> None:
             return
         time.sleep(0.01)
     raise WeighingError(f"{path}: process group {group} outlived its kill")
-
-

@@ -20,7 +20,11 @@ def band(runs, kind, slope, intercept):
     if len(x) < 3:
         return grid, line, None
     spread = np.sqrt(((y - intercept - slope * x) ** 2).sum() / (len(x) - 2))
-    half = stats.t.ppf(0.975, len(x) - 2) * spread * np.sqrt(1 / len(x) + (grid - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum())
+    half = (
+        stats.t.ppf(0.975, len(x) - 2)
+        * spread
+        * np.sqrt(1 / len(x) + (grid - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum())
+    )
     return grid, line, half
 
 
@@ -28,10 +32,15 @@ def main(snakemake):
     figures.theme()
     runs, growth = tables.read(snakemake.input.runs), tables.read(snakemake.input.growth)
     if growth.empty:
-        figure, caption = figures.empty("no cell of this config has more than one input size"), "Not run in this config."
+        figure, caption = (
+            figures.empty("no cell of this config has more than one input size"),
+            "Not run in this config.",
+        )
     else:
         figure, caption = draw(runs, growth)
-    figures.save(figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
 
 
 def draw(runs, growth):
@@ -39,7 +48,12 @@ def draw(runs, growth):
     modes, stacks = sorted(growth["mode"].unique()), figures.stack_order(growth["stack"])
     colours = dict(zip(stacks, sns.color_palette("colorblind", len(stacks)), strict=True))
     figure, grid = plt.subplots(
-        len(KINDS), len(modes), figsize=(5.6 * len(modes), 3.6 * len(KINDS)), squeeze=False, layout="constrained", sharey="row"
+        len(KINDS),
+        len(modes),
+        figsize=(5.6 * len(modes), 3.6 * len(KINDS)),
+        squeeze=False,
+        layout="constrained",
+        sharey="row",
     )
     sentences = []
     for cell in growth.itertuples(index=False):
@@ -61,14 +75,18 @@ def draw(runs, growth):
         for column, mode in enumerate(modes):
             axes = grid[row][column]
             axes.set_title(f"{mode}: {label}")
-            axes.set_xticks(sizes["bytes_in"] / figures.MB, [f"{n}\n{b / figures.MB:,.0f} MB" for n, b in zip(sizes["num_files"], sizes["bytes_in"], strict=True)])
+            axes.set_xticks(
+                sizes["bytes_in"] / figures.MB,
+                [f"{n}\n{b / figures.MB:,.0f} MB" for n, b in zip(sizes["num_files"], sizes["bytes_in"], strict=True)],
+            )
             axes.set_xlabel("files, and their text")
             axes.set_ylabel("at end of work (MB)")
             axes.set_ylim(0, 1.45 * axes.dataLim.ymax)
             axes.legend(fontsize=8, loc="upper left")
     caption = f"""
 Memory of the whole process tree at the end of the work, with everything still held, against the input. Points are runs,
-lines least-squares fits, bands their 95 % intervals. Slope of anonymous memory in MB per GB of text: {"; ".join(sentences)}.
+lines least-squares fits, bands their 95 % intervals. Slope of anonymous memory in MB per GB of text:
+{"; ".join(sentences)}.
 A stack whose interval holds 0 has not been shown to grow; a curve through the points instead of a line would make the
 slope depend on the sizes chosen.
 """

@@ -10,7 +10,9 @@ AXES = ["mode", "stack"]
 
 def chosen(records):
     """Per stack and mode the cold run with most input, the first repeat; ties go to the smallest batches."""
-    cells = pd.DataFrame([{**record["cell"], "path": path, "bytes_in": record["work"].get("bytes_in")} for path, record in records])
+    cells = pd.DataFrame(
+        [{**record["cell"], "path": path, "bytes_in": record["work"].get("bytes_in")} for path, record in records]
+    )
     cells = cells[cells["cache"] == "cold"]
     order = ["bytes_in", "batch_size", "writer_batch_size", "num_proc", "rep"]
     cells = cells.sort_values(order, ascending=[False, True, True, True, True])
@@ -32,7 +34,9 @@ def draw(axes, path, top_mb):
     for start in starts.itertuples():
         axes.axvline(start.t_s, color="0.25", linewidth=0.7, linestyle=":")
         if start.t_s - shown > samples["t_s"].max() / 14:
-            axes.text(start.t_s, top_mb * 0.98, f" {start.phase}", rotation=90, va="top", ha="left", fontsize=8, color="0.2")
+            axes.text(
+                start.t_s, top_mb * 0.98, f" {start.phase}", rotation=90, va="top", ha="left", fontsize=8, color="0.2"
+            )
             shown = start.t_s
     axes.set_ylim(0, top_mb)
     axes.set_xlim(0, samples["t_s"].max())
@@ -74,7 +78,9 @@ each (n = 1: the largest input of its stack and mode, first repeat), sampled fro
 lines mark phases. Peak of anonymous memory: {peaks}. What the figure says would be wrong if repeats of the same cell
 differed more than the stacks do; the table *runs* holds all of them.
 """
-    figures.save(figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821
