@@ -8,6 +8,9 @@ min_version("9.27")
 configfile: "config.yaml"
 
 
+report: "report/workflow.rst"
+
+
 include: "rules/common.smk"
 include: "rules/stacks.smk"
 include: "rules/corpora.smk"
@@ -23,7 +26,10 @@ rule all:
 
 rule tokenize:
     input:
+        rules.runs.output,
         rules.tokenize_growth.output,
         rules.tokenize_shards.output,
-        rules.runs.output,
-        TOKENIZE_FIGURES,
+        rules.memory_over_time.output,
+        rules.growth_by_input.output,
+        rules.staircase.output,
+        rules.peak_by_batch.output,

@@ -103,12 +103,21 @@ def table(name):
     return f"{TABLES}/{name}.csv", f"{TABLES}/{name}.parquet"
 
 
-def figure(name, category):
+# The tables and figures of all chapters, in the order of the overview; each chapter adds its own.
+TABLE_NAMES = ["runs"]
+FIGURE_TITLES = {}
+
+
+def figure(name, category, title):
     """A figure's outputs: in the report as SVG, beside it as PNG, and the caption that goes with it."""
+    FIGURE_TITLES[name] = title
     caption = f"{FIGURES}/{name}.rst"
     return {
         "svg": report(
-            f"{FIGURES}/{name}.svg", caption=os.path.abspath(caption), category=category
+            f"{FIGURES}/{name}.svg",
+            caption=os.path.abspath(caption),
+            category=category,
+            labels={"figure": title},
         ),
         "png": f"{FIGURES}/{name}.png",
         "caption": caption,

@@ -81,7 +81,7 @@ rule memory_over_time:
     input:
         runs=run_jsons(*TOKENIZE),
     output:
-        **figure("memory_over_time", "Tokenisation"),
+        **figure("memory_over_time", "Tokenisation", "Memory over time"),
     log:
         f"{RESULTS}/logs/figures/memory_over_time.log",
     conda:
@@ -95,7 +95,7 @@ rule growth_by_input:
         runs=f"{TABLES}/runs.parquet",
         growth=f"{TABLES}/growth.parquet",
     output:
-        **figure("growth_by_input", "Tokenisation"),
+        **figure("growth_by_input", "Tokenisation", "Memory against input"),
     log:
         f"{RESULTS}/logs/figures/growth_by_input.log",
     conda:
@@ -108,7 +108,7 @@ rule staircase:
     input:
         shards=f"{TABLES}/shards.parquet",
     output:
-        **figure("staircase", "Tokenisation"),
+        **figure("staircase", "Tokenisation", "Cold, interrupted, rerun and warm"),
     log:
         f"{RESULTS}/logs/figures/staircase.log",
     conda:
@@ -121,7 +121,7 @@ rule peak_by_batch:
     input:
         runs=f"{TABLES}/runs.parquet",
     output:
-        **figure("peak_by_batch", "Tokenisation"),
+        **figure("peak_by_batch", "Tokenisation", "Peak against batch sizes"),
     log:
         f"{RESULTS}/logs/figures/peak_by_batch.log",
     conda:
@@ -130,9 +130,4 @@ rule peak_by_batch:
         "../scripts/figures/peak_by_batch.py"
 
 
-TOKENIZE_FIGURES = [
-    rules.memory_over_time.output,
-    rules.growth_by_input.output,
-    rules.staircase.output,
-    rules.peak_by_batch.output,
-]
+TABLE_NAMES += ["growth", "shards"]

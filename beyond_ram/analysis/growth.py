@@ -14,8 +14,8 @@ CELL += ["batch_size", "writer_batch_size", "num_proc", "cache", "stop_after"]
 def growth(runs: pd.DataFrame) -> pd.DataFrame:
     """Least-squares slopes of anonymous and file memory at the end over the input, in MB per GB, with 95 % intervals.
 
-    A line a cell without its size: all runs that finished their work, of two sizes or more. The interval is Student's t over
-    n runs (scipy.stats.linregress); with fewer than three runs there is none.
+    A line a cell without its size, over all runs that finished their work, where there are two sizes or more. The
+    interval is Student's t over n runs (scipy.stats.linregress); with fewer than three runs there is none.
     """
     lines = []
     for cell, group in runs[runs["completed_work"].astype(bool)].groupby(CELL, sort=False):

@@ -11,9 +11,8 @@ from .conftest import Slurm
 pytestmark = [pytest.mark.slurm, pytest.mark.end_to_end]
 
 TINY = ("--configfile", "config/tiny.yaml")
-CELL = (
-    "experiment stack corpus mode shards num_files batch_size writer_batch_size num_proc cache stop_after rep".split()
-)
+CELL = ["experiment", "stack", "corpus", "mode", "shards", "num_files", "batch_size", "writer_batch_size"]
+CELL += ["num_proc", "cache", "stop_after", "rep"]
 # Too little for the largest cells of june-2023, enough for the others: a killed job must come back with more.
 SCARCE_MB = 600
 
@@ -28,11 +27,11 @@ def cells(results: Path) -> dict[tuple[object, ...], tuple[str, object]]:
 def test_slurm_gives_the_same_cells_and_ids_and_a_job_killed_for_memory_comes_back(
     slurm: Slurm, clone: Path, run_in: Run
 ) -> None:
-    local = run_in("snakemake", "--cores", "2", *TINY, "tokenize")
+    local = run_in("snakemake", "tokenize", "--cores", "2", *TINY)
     assert local.returncode == 0, local.stderr[-4000:]
     scarce = f"results: results-slurm\nexperiments: {{growth: {{memory_mb: {SCARCE_MB}}}}}\n"
     (clone / "slurm.yaml").write_text(scarce)
-    run = slurm.snakemake(*TINY, "slurm.yaml", "tokenize", cwd=clone, timeout=1500)
+    run = slurm.snakemake("tokenize", *TINY, "slurm.yaml", cwd=clone, timeout=1500)
     here, there = cells(clone / "results-tiny"), cells(clone / "results-slurm")
     assert here == there
     assert len(here) > 20
