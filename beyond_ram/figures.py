@@ -47,14 +47,17 @@ def empty(reason: str) -> Figure:
     return figure
 
 
-def stack_order(stacks: "pd.Series") -> list[str]:
-    """Stacks in the order of the config, each kept older lock of a stack right before the stack itself."""
-    seen = list(dict.fromkeys(stacks))
-    current = [stack for stack in seen if "@" not in stack]
-    kept = [stack for stack in seen if "@" in stack]
-    return [s for name in current for s in (*(k for k in kept if k.startswith(f"{name}@")), name)] + [
-        k for k in kept if k.partition("@")[0] not in current
-    ]
+def subjects(table: pd.DataFrame) -> "pd.Series[str]":
+    """What each line is about, as figures name it: the stack, and the corpus where there is more than one."""
+    return table["stack"] if table["corpus"].nunique() < 2 else table["stack"] + ", " + table["corpus"]
+
+
+def subject_order(table: pd.DataFrame) -> list[str]:
+    """The subjects in the order of the config, a kept older lock of a stack right before the stack itself."""
+    base = table["stack"].str.partition("@")[0]
+    rank = {stack: place for place, stack in enumerate(dict.fromkeys(base))}
+    ordered = table.assign(subject=subjects(table), rank=base.map(rank), newer=~table["stack"].str.contains("@"))
+    return list(dict.fromkeys(ordered.sort_values(["rank", "newer"], kind="stable")["subject"]))
 
 
 def input_size(cell: "Mapping[str, object] | pd.Series") -> str:

@@ -7,7 +7,7 @@ import jinja2
 from docutils.core import publish_parts
 
 import beyond_ram
-from beyond_ram import figures, logs, tables
+from beyond_ram import logs, tables
 
 PACKAGES = ["datasets", "transformers", "tokenizers", "pyarrow", "python"]
 
@@ -15,8 +15,7 @@ PACKAGES = ["datasets", "transformers", "tokenizers", "pyarrow", "python"]
 def stacks(runs):
     """Versions and lock of every stack, from inside its interpreter."""
     first = runs.drop_duplicates("stack").set_index("stack")
-    for name in figures.stack_order(runs["stack"]):
-        run = first.loc[name]
+    for name, run in first.iterrows():
         yield {"name": name, "versions": {p: run[f"version_{p}"] for p in PACKAGES}, "lock": run["lock_sha256"][:8]}
 
 

@@ -5,18 +5,18 @@ import pandas as pd
 
 from beyond_ram import figures, logs, tables
 
-AXES = ["mode", "stack"]
+PANEL = ["mode", "subject"]
 
 
 def chosen(records):
-    """Per stack and mode the cold run with most input, the first repeat; ties go to the smallest batches."""
+    """Per mode and stack the cold run with most input, the first repeat; ties go to the smallest batches."""
     cells = pd.DataFrame(
         [{**record["cell"], "path": path, "bytes_in": record["work"].get("bytes_in")} for path, record in records]
     )
-    cells = cells[cells["cache"] == "cold"]
+    cells = cells[cells["cache"] == "cold"].assign(subject=figures.subjects)
     order = ["bytes_in", "batch_size", "writer_batch_size", "num_proc", "rep"]
     cells = cells.sort_values(order, ascending=[False, True, True, True, True])
-    return cells.drop_duplicates(AXES)
+    return cells.drop_duplicates(PANEL)
 
 
 def draw(axes, path, top_mb):
@@ -46,30 +46,30 @@ def main(snakemake):
     figures.theme()
     runs = [(path, tables.read_run(path)[0]) for path in snakemake.input.runs]
     records = dict(runs)
-    stacks = figures.stack_order(pd.Series([record["cell"]["stack"] for record in records.values()]))
     cells = chosen(runs)
+    subjects = figures.subject_order(pd.DataFrame([record["cell"] for record in records.values()]))
     modes = sorted(cells["mode"].unique())
     figure, grid = plt.subplots(
-        len(modes), len(stacks), figsize=(4.6 * len(stacks), 3.4 * len(modes)), squeeze=False, layout="constrained"
+        len(modes), len(subjects), figsize=(4.6 * len(subjects), 3.4 * len(modes)), squeeze=False, layout="constrained"
     )
     top_mb = max(records[path]["peak"]["rss_bytes"] for path in cells["path"]) / figures.MB * 1.25
     for row, mode in enumerate(modes):
-        for column, stack in enumerate(stacks):
+        for column, subject in enumerate(subjects):
             axes = grid[row][column]
-            cell = cells[(cells["mode"] == mode) & (cells["stack"] == stack)]
+            cell = cells[(cells["mode"] == mode) & (cells["subject"] == subject)]
             if cell.empty:
                 axes.set_visible(False)
                 continue
             draw(axes, cell.iloc[0]["path"], top_mb)
-            axes.set_title(f"{stack}, {mode}, {figures.input_size(cell.iloc[0])} of text")
+            axes.set_title(f"{subject}, {mode}, {figures.input_size(cell.iloc[0])} of text")
             axes.set_xlabel("time (s)")
             axes.set_ylabel("resident memory (MB)")
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, title="kind of memory")
-    order = {stack: place for place, stack in enumerate(stacks)}
+    order = {subject: place for place, subject in enumerate(subjects)}
     peaks = "; ".join(
-        f"{cell.stack} {cell.mode}: {records[cell.path]['peak']['anon_bytes'] / figures.MB:,.0f} MB"
-        for cell in sorted(cells.itertuples(), key=lambda cell: (cell.mode, order[cell.stack]))
+        f"{cell.subject} {cell.mode}: {records[cell.path]['peak']['anon_bytes'] / figures.MB:,.0f} MB"
+        for cell in sorted(cells.itertuples(), key=lambda cell: (cell.mode, order[cell.subject]))
     )
     interval_ms = max(record["sampler"]["interval_ms"] for _, record in runs)
     caption = f"""

@@ -24,7 +24,7 @@ def main(snakemake):
 
 
 def draw(runs):
-    runs = runs.assign(peak_mb=runs["peak_anon_bytes"] / figures.MB).rename(
+    runs = runs.assign(peak_mb=runs["peak_anon_bytes"] / figures.MB, subject=figures.subjects).rename(
         columns={"writer_batch_size": "writer batch size"}
     )
     grid = sns.catplot(
@@ -33,8 +33,8 @@ def draw(runs):
         x="batch_size",
         y="peak_mb",
         hue="writer batch size",
-        col="stack",
-        col_order=figures.stack_order(runs["stack"]),
+        col="subject",
+        col_order=figures.subject_order(runs),
         estimator="median",
         errorbar=("pi", 100),
         capsize=0.15,
@@ -49,10 +49,10 @@ def draw(runs):
     grid.set_axis_labels("batch size (rows)", "peak anonymous memory (MB)").set_titles(
         "{col_name}, " + figures.input_size(runs.iloc[0]) + " of text"
     )
-    per_cell = runs.groupby(["stack", "batch_size", "writer batch size"])["peak_mb"]
+    per_cell = runs.groupby(["subject", "batch_size", "writer batch size"])["peak_mb"]
     lows = "; ".join(
-        f"{stack}: {cells.min():,.0f} MB to {cells.max():,.0f} MB"
-        for stack, cells in per_cell.median().groupby(level="stack")
+        f"{subject}: {cells.min():,.0f} MB to {cells.max():,.0f} MB"
+        for subject, cells in per_cell.median().groupby(level="subject")
     )
     counts = sorted(per_cell.size().unique())
     caption = f"""

@@ -25,17 +25,17 @@ def main(snakemake):
 
 def draw(shards):
     largest = shards["num_files"].max()
-    shards = shards[shards["num_files"] == largest]
-    stacks = figures.stack_order(shards["stack"])
+    shards = shards[shards["num_files"] == largest].assign(subject=figures.subjects)
+    subjects = figures.subject_order(shards)
     states = [state for state in STATES if state in set(shards["cache"])]
     colours = dict(zip(STATES, sns.color_palette("colorblind", len(STATES)), strict=True))
     figure, grid = plt.subplots(
-        1, len(stacks), figsize=(5.6 * len(stacks), 4.4), squeeze=False, layout="constrained", sharey=True
+        1, len(subjects), figsize=(5.6 * len(subjects), 4.4), squeeze=False, layout="constrained", sharey=True
     )
-    for axes, stack in zip(grid[0], stacks, strict=True):
+    for axes, subject in zip(grid[0], subjects, strict=True):
         for place, state in enumerate(states):
             beside = 0.08 * (place - (len(states) - 1) / 2)  # states that agree would hide each other
-            for _, run in shards[(shards["stack"] == stack) & (shards["cache"] == state)].groupby("rep"):
+            for _, run in shards[(shards["subject"] == subject) & (shards["cache"] == state)].groupby("rep"):
                 x, y = run["shard"] + 1 + beside, run["anon_bytes"] / figures.MB
                 axes.plot(x, y, color=colours[state], linewidth=1.5)
                 for cached, face in ((True, "white"), (False, colours[state])):
@@ -50,7 +50,7 @@ def draw(shards):
                         linewidth=1.6,
                         zorder=3,
                     )
-        axes.set_title(stack)
+        axes.set_title(subject)
         axes.set_xlabel("shards done")
         axes.set_ylabel("anonymous memory after the shard (MB)")
         axes.set_xticks(sorted(shards["shard"].unique() + 1))
@@ -76,8 +76,8 @@ def caption(shards):
     cached = shards[shards["from_cache"]]
     computed = shards[~shards["from_cache"]]
     steps = "; ".join(
-        f"{stack}: {added(cached, stack)} MB from cache, {added(computed, stack)} MB computed"
-        for stack in figures.stack_order(shards["stack"])
+        f"{subject}: {added(cached, subject)} MB from cache, {added(computed, subject)} MB computed"
+        for subject in figures.subject_order(shards)
     )
     return f"""
 Anonymous memory of the whole process tree after each shard: a cold run; one that was killed between two shards; the
@@ -88,9 +88,9 @@ to largest, n): {steps}. Cached shards that add as much as computed ones would p
 """
 
 
-def added(shards, stack):
+def added(shards, subject):
     """Median, range and number of the steps in anonymous memory between neighbouring shards of one kind, in MB."""
-    mine = shards[shards["stack"] == stack].sort_values("shard")
+    mine = shards[shards["subject"] == subject].sort_values("shard")
     steps = (
         mine.groupby(["cache", "rep"])["anon_bytes"].diff()[mine.groupby(["cache", "rep"])["shard"].diff() == 1]
         / figures.MB
