@@ -9,7 +9,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "watch", help="weigh any command", usage="beyond-ram watch [--out DIR] [--interval-ms N] -- COMMAND…"
     )
-    parser.add_argument("--out", type=Path, help="folder for samples.csv, events.jsonl and run.json (default: none kept)")
+    parser.add_argument("--out", type=Path, help="folder for the three files of a run (default: none is kept)")
     parser.add_argument("--interval-ms", type=int, default=20, help="sampling interval in milliseconds (default: 20)")
     parser.add_argument("command", nargs="+", metavar="COMMAND", help="the command and its arguments, after --")
     parser.set_defaults(run=run)

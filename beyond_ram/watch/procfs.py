@@ -94,10 +94,10 @@ def name(pid: int) -> str:
 def children(pid: int) -> list[int]:
     """Child processes, whichever thread started them."""
     try:
-        threads = os.listdir(f"/proc/{pid}/task")
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 (a tenth of the cost)
     except OSError:
         return []
-    found = []
+    found: list[int] = []
     for thread in threads:
         text = _read(pid, f"task/{thread}/children")
         if text:

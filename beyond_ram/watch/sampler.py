@@ -9,10 +9,8 @@ from typing import Any, TextIO
 
 from . import procfs
 
-COLUMNS = (
-    "t_s phase processes rss_bytes anon_bytes file_bytes shmem_bytes swap_bytes pss_bytes uss_bytes cpu_s read_bytes "
-    "written_bytes"
-).split()
+COLUMNS = ["t_s", "phase", "processes", "rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes"]
+COLUMNS += ["pss_bytes", "uss_bytes", "cpu_s", "read_bytes", "written_bytes"]
 # PSS and USS cost a walk over the page tables, under the lock of the process's address space. They are read at phase
 # marks, and between them only while their cost stays below this share of the elapsed time.
 PROPORTIONAL_BUDGET = 0.005

@@ -120,7 +120,7 @@ def _follow(
     while process.poll() is None:
         arrived = signal.sigtimedwait(_PASSED_ON | {signal.SIGCHLD}, max(0.0, due - time.monotonic()))
         if arrived:
-            # A terminal has told the whole foreground group already; the kernel marks such a signal with a positive code.
+            # A terminal has told the whole foreground group already; such a signal's code is positive.
             if arrived.si_signo != signal.SIGCHLD and arrived.si_code <= 0:
                 process.send_signal(arrived.si_signo)
             continue

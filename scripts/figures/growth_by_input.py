@@ -82,7 +82,7 @@ def draw(runs, growth):
             axes.scatter(mine["bytes_in"] / figures.MB, mine[f"end_{kind}_bytes"] / figures.MB, color=colour, s=22)
             if kind == "anon":
                 sentences.append(f"{cell.subject} {cell.mode} {figures.interval(slope, low, high)} over {cell.n} runs")
-    for row, label in enumerate(KINDS.values()):
+    for row, (kind, label) in enumerate(KINDS.items()):
         for column, mode in enumerate(modes):
             axes = grid[row][column]
             shown = growth.loc[growth["mode"] == mode, "experiment"]
@@ -95,7 +95,8 @@ def draw(runs, growth):
             axes.set_xlabel("files, and their text")
             axes.set_ylabel("at end of work (MB)")
             axes.legend(fontsize=8, loc="upper left")
-        grid[row][0].set_ylim(0, 1.45 * max(axes.dataLim.ymax for axes in grid[row]))
+        top = runs.loc[runs["experiment"].isin(growth["experiment"]), f"end_{kind}_bytes"].max()
+        grid[row][0].set_ylim(0, 1.45 * top / figures.MB)  # bands may go beyond: points must not vanish below them
     caption = f"""
 Memory of the whole process tree at the end of the work, with everything still held, against the input. Points are runs,
 lines least-squares fits, bands their 95 % intervals. Slope of anonymous memory in MB per GB of text:
