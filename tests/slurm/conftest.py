@@ -59,7 +59,8 @@ class Slurm:
         """Runs to success in `cwd`, or fails the test with the whole output and the logs of the jobs."""
         command = [sys.executable, "-m", "snakemake", *arguments, *self.arguments]
         with tempfile.TemporaryFile("w+") as stream:
-            child = subprocess.Popen(command, cwd=cwd, env=self.env, stdout=stream, stderr=subprocess.STDOUT)
+            environment = {**self.env, "PYTHONPATH": str(cwd)}  # the project in `cwd`, should it be a copy
+            child = subprocess.Popen(command, cwd=cwd, env=environment, stdout=stream, stderr=subprocess.STDOUT)
             try:
                 status: int | str = child.wait(timeout)
             except subprocess.TimeoutExpired:
