@@ -8,6 +8,9 @@ min_version("9.27")
 configfile: "config.yaml"
 
 
+report: "report/workflow.rst"
+
+
 include: "rules/common.smk"
 include: "rules/stacks.smk"
 include: "rules/corpora.smk"
@@ -16,14 +19,17 @@ include: "rules/report.smk"
 
 
 rule all:
+    default_target: True
     input:
         rules.report.output,
-    default_target: True
 
 
 rule tokenize:
     input:
+        rules.runs.output,
         rules.tokenize_growth.output,
         rules.tokenize_shards.output,
-        rules.runs.output,
-        TOKENIZE_FIGURES,
+        rules.memory_over_time.output,
+        rules.growth_by_input.output,
+        rules.staircase.output,
+        rules.peak_by_batch.output,

@@ -1,5 +1,6 @@
 """What all figures share: the look, the colours of the kinds of memory, saving, captions."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,7 +14,11 @@ from matplotlib.figure import Figure
 
 MB = 1e6
 # Colour-blind safe, and the same in every figure.
-KINDS = {"anon_bytes": ("anonymous", "#0072B2"), "shmem_bytes": ("shared", "#009E73"), "file_bytes": ("file", "#E69F00")}
+KINDS = {
+    "anon_bytes": ("anonymous", "#0072B2"),
+    "shmem_bytes": ("shared", "#009E73"),
+    "file_bytes": ("file", "#E69F00"),
+}
 
 
 def theme() -> None:
@@ -42,12 +47,25 @@ def empty(reason: str) -> Figure:
     return figure
 
 
+def subjects(table: pd.DataFrame) -> "pd.Series[str]":
+    """What each line is about, as figures name it: the stack, and the corpus where there is more than one."""
+    return table["stack"] if table["corpus"].nunique() < 2 else table["stack"] + ", " + table["corpus"]
+
+
+def subject_order(table: pd.DataFrame) -> list[str]:
+    """The subjects in the order of the config, a kept older lock of a stack right before the stack itself."""
+    base = table["stack"].str.partition("@")[0]
+    rank = {stack: place for place, stack in enumerate(dict.fromkeys(base))}
+    ordered = table.assign(subject=subjects(table), rank=base.map(rank), newer=~table["stack"].str.contains("@"))
+    return list(dict.fromkeys(ordered.sort_values(["rank", "newer"], kind="stable")["subject"]))
+
+
 def input_size(cell: "Mapping[str, object] | pd.Series") -> str:
     return f"{float(str(cell['bytes_in'])) / MB:,.0f} MB"
 
 
 def interval(value: float, low: float, high: float) -> str:
     """A value with its 95 % interval, as captions write it."""
-    if pd.isna(low):
+    if math.isnan(low):
         return f"{value:,.0f} (too few runs for an interval)"
     return f"{value:,.0f} (95 % interval {low:,.0f} to {high:,.0f})"

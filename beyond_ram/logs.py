@@ -10,10 +10,10 @@ def to_file(path: Path | str) -> Iterator[None]:
     """Send standard output and error, an error's traceback included, to the log of a rule."""
     import traceback
 
-    with Path(path).open("w", buffering=1, encoding="utf-8") as log:
-        with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
-            try:
-                yield
-            except Exception:
-                traceback.print_exc()
-                raise
+    log = Path(path).open("w", buffering=1, encoding="utf-8")  # noqa: SIM115 (closed by the next line)
+    with log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+        try:
+            yield
+        except Exception:
+            traceback.print_exc()
+            raise

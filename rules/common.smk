@@ -21,6 +21,7 @@ RESULTS = CONFIG.results
 RUNS = f"{RESULTS}/runs"
 TABLES = f"{RESULTS}/tables"
 FIGURES = f"{RESULTS}/figures"
+CORPORA = f"{RESULTS}/corpora"
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
 # A measuring job takes all slots that profiles/default gives, and so is alone on the machine.
 ALL_SLOTS = 100
@@ -53,16 +54,71 @@ def python_of(stack):
     return "python" if CONDA else f".stacks/{stack}/bin/python"
 
 
+# What every measuring rule begins its command with; its params are weigh_params, its input names the stack's lock.
+WEIGH = (
+    "beyond-ram weigh --runs {params.runs} --work {params.work} --python {params.python} "
+    "--interval-ms {params.interval_ms} --lock {input.lock}"
+)
+
+
+def weigh_params(cell_of):
+    """The params of a measuring rule, given the function from its wildcards to its cell."""
+    return {
+        "runs": lambda w: RUNS,
+        "work": lambda w: f"{RESULTS}/work",
+        "python": lambda w: python_of(cell_of(w)["stack"]),
+        "interval_ms": lambda w: CONFIG.experiments[cell_of(w).experiment].interval_ms,
+    }
+
+
+def request_mb(cell, attempt):
+    """Memory to ask a scheduler for."""
+    return experiment.memory.request_mb(
+        RUNS, cell, CONFIG.experiments[cell.experiment].memory_mb, attempt
+    )
+
+
+def tokenize_cell(wildcards):
+    """The cell of a job of the workload `tokenize`; an interrupted run stands for its rerun too."""
+    cache = wildcards.get("cache", "interrupted")
+    return experiment.parse(
+        f"{wildcards.tokenize_head}/cache~{cache}/{wildcards.tokenize_tail}"
+    )
+
+
+def tokenize_input(wildcards):
+    cell = tokenize_cell(wildcards)
+    return {
+        "lock": lock_of(cell["stack"]),
+        "environment": environment_of(cell["stack"]),
+        "manifest": f"{CORPORA}/{cell['corpus']}/manifest.json",
+        "tokenizer": f"{CORPORA}/{cell['corpus']}/tokenizer",
+        "workload": "scripts/workloads/tokenize_corpus.py",
+        "events": "scripts/workloads/events.py",
+    }
+
+
 def table(name):
     """A table and its Parquet twin, as outputs."""
     return f"{TABLES}/{name}.csv", f"{TABLES}/{name}.parquet"
 
 
-def figure(name, category):
+# The tables and figures of all chapters, in the order of the overview; each chapter adds its own.
+TABLE_NAMES = ["runs"]
+FIGURE_TITLES = {}
+
+
+def figure(name, category, title):
     """A figure's outputs: in the report as SVG, beside it as PNG, and the caption that goes with it."""
+    FIGURE_TITLES[name] = title
     caption = f"{FIGURES}/{name}.rst"
     return {
-        "svg": report(f"{FIGURES}/{name}.svg", caption=os.path.abspath(caption), category=category),
+        "svg": report(
+            f"{FIGURES}/{name}.svg",
+            caption=os.path.abspath(caption),
+            category=category,
+            labels={"figure": title},
+        ),
         "png": f"{FIGURES}/{name}.png",
         "caption": caption,
     }

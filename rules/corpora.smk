@@ -4,25 +4,23 @@ Needs: the stack `corpora`. Makes: corpora/NAME/files, corpora/NAME/manifest.jso
 the manifest comes last, and names every file with its bytes and hash.
 """
 
-CORPORA = f"{RESULTS}/corpora"
-
 
 rule corpus:
     input:
         lock=lock_of("corpora"),
-        environment=ancient(environment_of("corpora")),
+        environment=environment_of("corpora"),
         program=lambda w: f"scripts/corpora/{CONFIG.corpora[w.corpus].source}.py",
-        helper="scripts/corpora/shards.py",
+        helpers=["scripts/corpora/shards.py", "scripts/corpora/columns.py"],
     output:
         manifest=f"{CORPORA}/{{corpus}}/manifest.json",
         files=directory(f"{CORPORA}/{{corpus}}/files"),
-    params:
-        python=python_of("corpora"),
-        spec=lambda w: json.dumps(CONFIG.corpora[w.corpus].spec()),
     log:
         f"{RESULTS}/logs/corpora/{{corpus}}.log",
     conda:
         "../envs/corpora.yaml"
+    params:
+        python=python_of("corpora"),
+        spec=lambda w: json.dumps(CONFIG.corpora[w.corpus].spec()),
     shell:
         "{params.python} {input.program} --name {wildcards.corpus} --spec {params.spec:q} "
         "--out $(dirname {output.manifest}) 2> {log}"
@@ -31,19 +29,19 @@ rule corpus:
 rule tokenizer:
     input:
         lock=lock_of("corpora"),
-        environment=ancient(environment_of("corpora")),
+        environment=environment_of("corpora"),
         program="scripts/corpora/tokenizer.py",
-        helper="scripts/corpora/shards.py",
+        helpers=[f"scripts/corpora/{name}.py" for name in ("shards", "columns", "hub")],
         manifest=f"{CORPORA}/{{corpus}}/manifest.json",
     output:
         directory=directory(f"{CORPORA}/{{corpus}}/tokenizer"),
-    params:
-        python=python_of("corpora"),
-        spec=lambda w: json.dumps(CONFIG.corpora[w.corpus].tokenizer.spec()),
     log:
         f"{RESULTS}/logs/corpora/{{corpus}}.tokenizer.log",
     conda:
         "../envs/corpora.yaml"
+    params:
+        python=python_of("corpora"),
+        spec=lambda w: json.dumps(CONFIG.corpora[w.corpus].tokenizer.spec()),
     shell:
         "{params.python} {input.program} --spec {params.spec:q} --corpus $(dirname {input.manifest}) "
         "--out {output.directory} 2> {log}"

@@ -1,7 +1,7 @@
-"""The table of all runs, and the report.
+"""The table of all runs, the overview, and the report.
 
-Needs: every run and figure. Makes: table `runs`, report.html. Always holds: the report opens from a file, without a
-network, and holds every figure with its caption.
+Needs: every run, table and figure. Makes: table `runs`, overview.html, report.html. Always holds: both pages open from a
+file, without a network, and hold every figure with its caption.
 """
 
 
@@ -18,25 +18,50 @@ rule runs:
         "../scripts/tables/runs.py"
 
 
+rule overview:
+    input:
+        runs=f"{TABLES}/runs.parquet",
+        svg=[f"{FIGURES}/{name}.svg" for name in FIGURE_TITLES],
+        captions=[f"{FIGURES}/{name}.rst" for name in FIGURE_TITLES],
+        template="report/overview.html.jinja",
+    output:
+        report(
+            f"{RESULTS}/overview.html",
+            category="Overview",
+            labels={"page": "every figure with its caption"},
+        ),
+    log:
+        f"{RESULTS}/logs/overview.log",
+    conda:
+        "../envs/driver.yaml"
+    params:
+        titles=list(FIGURE_TITLES.values()),
+    script:
+        "../scripts/overview.py"
+
+
 rule figures:
     input:
-        TOKENIZE_FIGURES,
+        rules.overview.output,
+        [f"{FIGURES}/{name}.svg" for name in FIGURE_TITLES],
 
 
 rule report:
     input:
-        rules.runs.output,
-        rules.tokenize_growth.output,
-        rules.tokenize_shards.output,
         rules.figures.input,
+        [
+            f"{TABLES}/{name}.{ending}"
+            for name in TABLE_NAMES
+            for ending in ("csv", "parquet")
+        ],
     output:
         f"{RESULTS}/report.html",
-    params:
-        config=lambda w: json.dumps(config, sort_keys=True),
     log:
         f"{RESULTS}/logs/report.log",
     conda:
         "../envs/driver.yaml"
+    params:
+        config=lambda w: json.dumps(config, sort_keys=True),
     shell:
         "merged=$(mktemp --suffix .json); trap 'rm -f $merged' EXIT; printf %s {params.config:q} > $merged; "
         "snakemake --nolock --cores 1 --configfile $merged --report {output} figures > {log} 2>&1"

@@ -5,49 +5,10 @@ is alone on the machine; a run's cache is private, and gone when the run is reco
 """
 
 TOKENIZE = CONFIG.named("tokenize")
-TOKENIZE_AXES = experiment.axes("tokenize")
-CACHE = TOKENIZE_AXES.index("cache")
 
 
 wildcard_constraints:
-    tokenize_head=f"(?:{'|'.join(TOKENIZE) or '-'})/" + experiment.pattern(TOKENIZE_AXES[:CACHE]),
-    tokenize_tail=experiment.pattern(TOKENIZE_AXES[CACHE + 1 :]) + r"/rep~\d+",
-    cache="cold|warm",
-
-
-def tokenize_cell(wildcards):
-    return experiment.parse(f"{wildcards.tokenize_head}/cache~{wildcards.get('cache', 'interrupted')}/{wildcards.tokenize_tail}")
-
-
-def tokenize_input(wildcards):
-    cell = tokenize_cell(wildcards)
-    return {
-        "lock": lock_of(cell["stack"]),
-        "environment": ancient(environment_of(cell["stack"])),
-        "manifest": f"{CORPORA}/{cell['corpus']}/manifest.json",
-        "tokenizer": f"{CORPORA}/{cell['corpus']}/tokenizer",
-        "workload": "scripts/workloads/tokenize_corpus.py",
-        "events": "scripts/workloads/events.py",
-    }
-
-
-def tokenize_params(setting):
-    """One of the settings of a cell's experiment or stack, for params."""
-    return lambda w: {
-        "python": lambda cell: python_of(cell["stack"]),
-        "interval_ms": lambda cell: CONFIG.experiments[cell.experiment].interval_ms,
-    }[setting](tokenize_cell(w))
-
-
-def tokenize_memory_mb(wildcards, attempt):
-    cell = tokenize_cell(wildcards)
-    return experiment.memory.request_mb(RUNS, cell, CONFIG.experiments[cell.experiment].memory_mb, attempt)
-
-
-WEIGH = (
-    "beyond-ram weigh --runs {RUNS} --work {RESULTS}/work --python {params.python} --interval-ms {params.interval_ms} "
-    "--lock {input.lock} --workload {input.workload} --corpus $(dirname {input.manifest}) "
-)
+    **experiment.tokenize_constraints(TOKENIZE),
 
 
 rule weigh_tokenize:
@@ -55,18 +16,18 @@ rule weigh_tokenize:
         unpack(tokenize_input),
     output:
         run_files("{tokenize_head}/cache~{cache}/{tokenize_tail}"),
-    params:
-        python=tokenize_params("python"),
-        interval_ms=tokenize_params("interval_ms"),
     log:
         f"{RESULTS}/logs/{{tokenize_head}}/cache~{{cache}}/{{tokenize_tail}}.log",
     conda:
         lambda w: f"../envs/{tokenize_cell(w)['stack']}.yaml"
     resources:
         slots=ALL_SLOTS,
-        mem_mb=tokenize_memory_mb,
+        mem_mb=lambda w, attempt: request_mb(tokenize_cell(w), attempt),
+    params:
+        **weigh_params(tokenize_cell),
     shell:
-        WEIGH + "{wildcards.tokenize_head}/cache~{wildcards.cache}/{wildcards.tokenize_tail} 2> {log}"
+        f"{WEIGH} --workload {{input.workload}} --corpus $(dirname {{input.manifest}}) "
+        "{wildcards.tokenize_head}/cache~{wildcards.cache}/{wildcards.tokenize_tail} 2> {log}"
 
 
 rule weigh_tokenize_interrupted:
@@ -75,18 +36,18 @@ rule weigh_tokenize_interrupted:
     output:
         run_files("{tokenize_head}/cache~interrupted/{tokenize_tail}"),
         run_files("{tokenize_head}/cache~rerun/{tokenize_tail}"),
-    params:
-        python=tokenize_params("python"),
-        interval_ms=tokenize_params("interval_ms"),
     log:
         f"{RESULTS}/logs/{{tokenize_head}}/cache~interrupted/{{tokenize_tail}}.log",
     conda:
         lambda w: f"../envs/{tokenize_cell(w)['stack']}.yaml"
     resources:
         slots=ALL_SLOTS,
-        mem_mb=tokenize_memory_mb,
+        mem_mb=lambda w, attempt: request_mb(tokenize_cell(w), attempt),
+    params:
+        **weigh_params(tokenize_cell),
     shell:
-        WEIGH + "{wildcards.tokenize_head}/cache~interrupted/{wildcards.tokenize_tail} "
+        f"{WEIGH} --workload {{input.workload}} --corpus $(dirname {{input.manifest}}) "
+        "{wildcards.tokenize_head}/cache~interrupted/{wildcards.tokenize_tail} "
         "{wildcards.tokenize_head}/cache~rerun/{wildcards.tokenize_tail} 2> {log}"
 
 
@@ -120,7 +81,7 @@ rule memory_over_time:
     input:
         runs=run_jsons(*TOKENIZE),
     output:
-        **figure("memory_over_time", "Tokenisation"),
+        **figure("memory_over_time", "Tokenisation", "Memory over time"),
     log:
         f"{RESULTS}/logs/figures/memory_over_time.log",
     conda:
@@ -134,7 +95,7 @@ rule growth_by_input:
         runs=f"{TABLES}/runs.parquet",
         growth=f"{TABLES}/growth.parquet",
     output:
-        **figure("growth_by_input", "Tokenisation"),
+        **figure("growth_by_input", "Tokenisation", "Memory against input"),
     log:
         f"{RESULTS}/logs/figures/growth_by_input.log",
     conda:
@@ -147,7 +108,7 @@ rule staircase:
     input:
         shards=f"{TABLES}/shards.parquet",
     output:
-        **figure("staircase", "Tokenisation"),
+        **figure("staircase", "Tokenisation", "Cold, interrupted, rerun and warm"),
     log:
         f"{RESULTS}/logs/figures/staircase.log",
     conda:
@@ -160,7 +121,7 @@ rule peak_by_batch:
     input:
         runs=f"{TABLES}/runs.parquet",
     output:
-        **figure("peak_by_batch", "Tokenisation"),
+        **figure("peak_by_batch", "Tokenisation", "Peak against batch sizes"),
     log:
         f"{RESULTS}/logs/figures/peak_by_batch.log",
     conda:
@@ -169,9 +130,4 @@ rule peak_by_batch:
         "../scripts/figures/peak_by_batch.py"
 
 
-TOKENIZE_FIGURES = [
-    rules.memory_over_time.output,
-    rules.growth_by_input.output,
-    rules.staircase.output,
-    rules.peak_by_batch.output,
-]
+TABLE_NAMES += ["growth", "shards"]

@@ -7,17 +7,18 @@ import pandas as pd
 from scipy import stats
 
 GB, MB = 1e9, 1e6
-CELL = ["experiment", "stack", "corpus", "mode", "shards", "batch_size", "writer_batch_size", "num_proc", "cache", "stop_after"]
+CELL = ["experiment", "stack", "corpus", "mode", "shards"]
+CELL += ["batch_size", "writer_batch_size", "num_proc", "cache", "stop_after"]
 
 
 def growth(runs: pd.DataFrame) -> pd.DataFrame:
     """Least-squares slopes of anonymous and file memory at the end over the input, in MB per GB, with 95 % intervals.
 
-    A line a cell without its size: all completed runs of two sizes or more. The interval is Student's t over n runs
-    (scipy.stats.linregress); with fewer than three runs there is none.
+    A line a cell without its size, over all runs that finished their work, where there are two sizes or more. The
+    interval is Student's t over n runs (scipy.stats.linregress); with fewer than three runs there is none.
     """
     lines = []
-    for cell, group in runs[runs["outcome"] == "completed"].groupby(CELL, sort=False):
+    for cell, group in runs[runs["completed_work"].astype(bool)].groupby(CELL, sort=False):
         if group["bytes_in"].nunique() < 2:
             continue
         line: dict[str, Any] = dict(zip(CELL, cell, strict=True))
@@ -26,7 +27,8 @@ def growth(runs: pd.DataFrame) -> pd.DataFrame:
             name = f"{kind}_slope_mb_per_gb"
             line |= {name: slope, f"{name}_low": low, f"{name}_high": high, f"{kind}_intercept_mb": intercept}
         lines.append({**line, "n": len(group), "bytes_in_max": group["bytes_in"].max()})
-    return pd.DataFrame(lines)
+    slopes = [f"{kind}_slope_mb_per_gb{end}" for kind in ("anon", "file") for end in ("", "_low", "_high")]
+    return pd.DataFrame(lines, columns=None if lines else [*CELL, *slopes, "n", "bytes_in_max"])
 
 
 def _slope(x: "pd.Series[float]", y: "pd.Series[float]") -> tuple[float, float, float, float]:

@@ -27,7 +27,7 @@ def _line(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dic
     provenance = record["provenance"]
     versions = {f"version_{name.replace('-', '_')}": version for name, version in provenance["versions"].items()}
     settings = " ".join(f"{name}={value}" for name, value in provenance["allocator_settings"].items())
-    machine = {k: v for k, v in provenance.items() if k not in ("versions", "allocator_settings", "stack")}
+    machine = {k: v for k, v in provenance.items() if k not in ("versions", "allocator_settings")}
     return {
         **record["cell"],
         **{key: record[key] for key in SCALARS},

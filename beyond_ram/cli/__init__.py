@@ -15,7 +15,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         module.add_to(commands)
     arguments = parser.parse_args(argv)
     try:
-        return arguments.run(arguments)
+        status: int = arguments.run(arguments)
+        return status
     except (ValueError, OSError, RuntimeError) as error:
         print(f"beyond-ram: {error}", file=sys.stderr)
         return 2

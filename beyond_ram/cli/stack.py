@@ -35,12 +35,16 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _upgrade(arguments: argparse.Namespace) -> int:
-    from ..stacks import upgrade
+    from ..experiment import kept
+    from ..stacks import lock_sha256, upgrade
 
-    if upgrade(arguments.name, arguments.packages):
-        print(f"envs/{arguments.name}.txt is renewed; the next snakemake runs its cells")
-    else:
+    before = lock_sha256(arguments.name)
+    if not upgrade(arguments.name, arguments.packages):
         print(f"envs/{arguments.name}.txt is as new as it can be; nothing changed", file=sys.stderr)
+        return 0
+    moved = kept.keep(arguments.results, arguments.name, before)
+    print(f"envs/{arguments.name}.txt is renewed; the next snakemake runs its cells")
+    print(f"{len(moved)} runs of the old lock are kept beside them, as stack {arguments.name}@{before[:8]}")
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from . import kept, memory
 from .load import ConfigError, load
-from .model import Config, axes
-from .paths import Cell, parse, pattern
+from .model import Config, tokenize_constraints
+from .paths import Cell, parse
 
-__all__ = ["Cell", "Config", "ConfigError", "axes", "kept", "load", "memory", "parse", "pattern"]
+__all__ = ["Cell", "Config", "ConfigError", "kept", "load", "memory", "parse", "tokenize_constraints"]

@@ -15,14 +15,19 @@ FILE = "kept.json"
 
 
 def read(results: Path | str) -> list[str]:
-    """The folders of all kept runs, relative to the folder of runs. Raises ConfigError for a file that is no such list."""
+    """The folders of all kept runs, relative to the folder of runs.
+
+    Raises ConfigError for a file that is no such map.
+    """
     path = Path(results, FILE)
     if not path.exists():
         return []
     try:
         return [run for runs in json.loads(path.read_text(encoding="utf-8")).values() for run in runs]
     except (ValueError, AttributeError, TypeError):
-        raise ConfigError(f"{path}: not a map from NAME@LOCK to lists of runs; delete it to do without kept runs") from None
+        raise ConfigError(
+            f"{path}: not a map from NAME@LOCK to lists of runs; delete it to do without kept runs"
+        ) from None
 
 
 def keep(results: Path | str, stack: str, lock_sha256: str) -> list[str]:

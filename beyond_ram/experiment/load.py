@@ -64,7 +64,7 @@ def _instead(wrong: str, known: Iterable[str]) -> str:
 
 def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") -> Iterable[str]:
     """pydantic's findings, one line a fault, under the key as the user wrote it."""
-    lines = {}
+    lines: dict[tuple[Any, ...], str] = {}
     for fault in error.errors(include_url=False):
         added = fault["type"] == "missing"
         key = _as_written(fault["loc"][: -1 if added else None], config)
@@ -103,7 +103,7 @@ def _known_keys(key: Sequence[Any], config: Any) -> Iterable[str]:
             options = [o for o in options if o.get("properties", {}).get("source", {}).get("const") == chosen]
         node = next((o for o in options if {"properties", "patternProperties", "items"} & set(o)), {})
         if part is None:
-            return node.get("properties", {})
+            return list(node.get("properties", {}))
         config = config[part]
         named = next(iter(node.get("patternProperties", {}).values()), None) or node.get("additionalProperties")
         node = node.get("properties", {}).get(part) or node.get("items") or named or {}

@@ -6,22 +6,25 @@ from pathlib import Path
 from .paths import Cell
 
 HEADROOM = 1.25
-WATCHER_MB = 200
+# The workflow engine twice, at the job and at its step, and the watcher: 244 MB measured.
+DRIVER_MB = 350
 
 
 def request_mb(runs: Path | str, cell: Cell, estimate_mb: int, attempt: int = 1) -> int:
-    """Megabytes to ask for: the cell's measured peak with headroom and room for the watcher, doubled by each attempt.
+    """Megabytes to ask for: the cell's measured peak with headroom and room for the driver, doubled by each attempt.
 
     Any repeat of the cell will do. Without a measured run it is the estimate.
     """
-    peaks = [peak for rep in {cell.rep, 1} if (peak := _measured_mb(Path(runs, Cell(cell.experiment, cell.axes, rep).path)))]
-    asked = max(peaks) * HEADROOM + WATCHER_MB if peaks else estimate_mb
+    peaks = [
+        peak for rep in {cell.rep, 1} if (peak := _measured_mb(Path(runs, Cell(cell.experiment, cell.axes, rep).path)))
+    ]
+    asked = max(peaks) * HEADROOM + DRIVER_MB if peaks else estimate_mb
     return int(asked * 2 ** (attempt - 1))
 
 
 def _measured_mb(run: Path) -> float | None:
     try:
         record = json.loads((run / "run.json").read_text(encoding="utf-8"))
-        return max(record["peak"]["rss_bytes"], record["peak"].get("cgroup_bytes") or 0) / 1e6
+        return float(max(record["peak"]["rss_bytes"], record["peak"].get("cgroup_bytes") or 0)) / 1e6
     except (OSError, ValueError, KeyError):
         return None

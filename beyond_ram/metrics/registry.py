@@ -46,7 +46,7 @@ def _peak(kind: str) -> Callable[[Record, Events], float | None]:
 
 
 def _hwm(record: Record, _: Events) -> float | None:
-    return record["peak"]["hwm_bytes"]["sum_upper_bound_bytes"]
+    return float(record["peak"]["hwm_bytes"]["sum_upper_bound_bytes"])
 
 
 def _hwm_gap(record: Record, events: Events) -> float | None:
@@ -54,7 +54,7 @@ def _hwm_gap(record: Record, events: Events) -> float | None:
     processes = record["peak"]["hwm_bytes"]["processes"]
     if len(processes) != 1 or not processes[0]["hwm_bytes"]:
         return None
-    return record["peak"]["rss_bytes"] / processes[0]["hwm_bytes"] - 1
+    return float(record["peak"]["rss_bytes"] / processes[0]["hwm_bytes"] - 1)
 
 
 def _per_cpu_s(record: Record, _: Events) -> float | None:
@@ -66,28 +66,150 @@ def _page_cache(key: str) -> Callable[[Record, Events], float | None]:
     return lambda record, _: record.get("page_cache", {}).get(key)
 
 
-_SAMPLED = "sampled from outside every interval_ms; a spike between two samples is not seen"
+_SAMPLED = "sampled from outside every interval_ms; a spike between two samples is missed: see hwm_gap"
 _MARK = "read from outside within one interval of the mark, which the workload holds for 0.1 s"
 
 METRICS = {
     metric.key: metric
     for metric in (
-        Metric("end_rss_bytes", "RSS at end of work", "bytes", "lower", "tree at the mark `work`", _MARK, _at("work", "rss_bytes")),
-        Metric("end_anon_bytes", "Anonymous memory at end of work", "bytes", "lower", "tree at the mark `work`", _MARK, _at("work", "anon_bytes")),
-        Metric("end_file_bytes", "File memory at end of work", "bytes", "neither", "tree at the mark `work`", _MARK, _at("work", "file_bytes")),
-        Metric("end_pss_bytes", "PSS at end of work", "bytes", "lower", "tree at the mark `work`", _MARK, _at("work", "pss_bytes")),
-        Metric("baseline_anon_bytes", "Anonymous memory after imports", "bytes", "lower", "tree at the mark `baseline`", _MARK, _at("baseline", "anon_bytes")),
-        Metric("grown_anon_bytes", "Growth of anonymous memory", "bytes", "lower", "mark `work` less mark `baseline`", _MARK, _difference("anon_bytes")),
-        Metric("grown_file_bytes", "Growth of file memory", "bytes", "neither", "mark `work` less mark `baseline`", _MARK, _difference("file_bytes")),
-        Metric("peak_rss_bytes", "Peak RSS", "bytes", "lower", "largest sum over the tree", _SAMPLED, _peak("rss_bytes")),
-        Metric("peak_anon_bytes", "Peak anonymous memory", "bytes", "lower", "largest sum over the tree", _SAMPLED, _peak("anon_bytes")),
-        Metric("peak_file_bytes", "Peak file memory", "bytes", "neither", "largest sum over the tree", _SAMPLED, _peak("file_bytes")),
-        Metric("peak_pss_bytes", "Peak PSS", "bytes", "lower", "largest sum over the tree", "read at marks and sparsely between them", _peak("pss_bytes")),
-        Metric("hwm_sum_bytes", "High-water marks, summed (upper bound)", "bytes", "lower", "VmHWM of each process, summed", "exact for one process; an upper bound for several", _hwm),
-        Metric("hwm_gap", "Sampled peak against high-water mark", "share", "neither", "peak RSS / VmHWM - 1, one process only", "two independent readings of the kernel's", _hwm_gap),
-        Metric("tokens_per_cpu_s", "Tokens per CPU-second", "1/s", "higher", "tokens / CPU-seconds of all processes", "rusage of the whole tree", _per_cpu_s),
-        Metric("input_resident_before", "Input in page cache before", "share", "neither", "mincore over the input files", "exact when read", _page_cache("input_resident_before")),
-        Metric("input_resident_after", "Input in page cache after", "share", "neither", "mincore over the input files", "exact when read", _page_cache("input_resident_after")),
+        Metric(
+            "end_rss_bytes",
+            "RSS at end of work",
+            "bytes",
+            "lower",
+            "tree at the mark `work`",
+            _MARK,
+            _at("work", "rss_bytes"),
+        ),
+        Metric(
+            "end_anon_bytes",
+            "Anonymous memory at end of work",
+            "bytes",
+            "lower",
+            "tree at the mark `work`",
+            _MARK,
+            _at("work", "anon_bytes"),
+        ),
+        Metric(
+            "end_file_bytes",
+            "File memory at end of work",
+            "bytes",
+            "neither",
+            "tree at the mark `work`",
+            _MARK,
+            _at("work", "file_bytes"),
+        ),
+        Metric(
+            "end_pss_bytes",
+            "PSS at end of work",
+            "bytes",
+            "lower",
+            "tree at the mark `work`",
+            _MARK,
+            _at("work", "pss_bytes"),
+        ),
+        Metric(
+            "baseline_anon_bytes",
+            "Anonymous memory after imports",
+            "bytes",
+            "lower",
+            "tree at the mark `baseline`",
+            _MARK,
+            _at("baseline", "anon_bytes"),
+        ),
+        Metric(
+            "grown_anon_bytes",
+            "Growth of anonymous memory",
+            "bytes",
+            "lower",
+            "mark `work` less mark `baseline`",
+            _MARK,
+            _difference("anon_bytes"),
+        ),
+        Metric(
+            "grown_file_bytes",
+            "Growth of file memory",
+            "bytes",
+            "neither",
+            "mark `work` less mark `baseline`",
+            _MARK,
+            _difference("file_bytes"),
+        ),
+        Metric(
+            "peak_rss_bytes", "Peak RSS", "bytes", "lower", "largest sum over the tree", _SAMPLED, _peak("rss_bytes")
+        ),
+        Metric(
+            "peak_anon_bytes",
+            "Peak anonymous memory",
+            "bytes",
+            "lower",
+            "largest sum over the tree",
+            _SAMPLED,
+            _peak("anon_bytes"),
+        ),
+        Metric(
+            "peak_file_bytes",
+            "Peak file memory",
+            "bytes",
+            "neither",
+            "largest sum over the tree",
+            _SAMPLED,
+            _peak("file_bytes"),
+        ),
+        Metric(
+            "peak_pss_bytes",
+            "Peak PSS",
+            "bytes",
+            "lower",
+            "largest sum over the tree",
+            "read at marks and sparsely between them",
+            _peak("pss_bytes"),
+        ),
+        Metric(
+            "hwm_sum_bytes",
+            "High-water marks, summed (upper bound)",
+            "bytes",
+            "lower",
+            "VmHWM of each process, summed",
+            "exact for one process; an upper bound for several",
+            _hwm,
+        ),
+        Metric(
+            "hwm_gap",
+            "Sampled peak against high-water mark",
+            "share",
+            "neither",
+            "peak RSS / VmHWM - 1, one process only",
+            "two independent readings of the kernel's",
+            _hwm_gap,
+        ),
+        Metric(
+            "tokens_per_cpu_s",
+            "Tokens per CPU-second",
+            "1/s",
+            "higher",
+            "tokens / CPU-seconds of all processes",
+            "rusage of the whole tree",
+            _per_cpu_s,
+        ),
+        Metric(
+            "input_resident_before",
+            "Input in page cache before",
+            "share",
+            "neither",
+            "mincore over the input files",
+            "exact when read",
+            _page_cache("input_resident_before"),
+        ),
+        Metric(
+            "input_resident_after",
+            "Input in page cache after",
+            "share",
+            "neither",
+            "mincore over the input files",
+            "exact when read",
+            _page_cache("input_resident_after"),
+        ),
     )
 }
 

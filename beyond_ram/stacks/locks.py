@@ -3,6 +3,7 @@
 A lock holds versions and hashes only, no address: it is good on every machine and every index.
 """
 
+import hashlib
 import re
 import subprocess
 from collections.abc import Sequence
@@ -23,6 +24,15 @@ class StackError(RuntimeError):
     """A stack that cannot be locked or built; the text is one line, then the resolver's own words."""
 
 
+def lock_sha256(name: str, envs: Path = ENVS) -> str:
+    """The SHA-256 of a stack's lock, in hexadecimal. Raises StackError where there is no such lock."""
+    lock = envs / f"{name}.txt"
+    if not lock.exists():
+        known = ", ".join(sorted(path.stem for path in envs.glob("*.txt"))) or "none"
+        raise StackError(f"{lock}: no such stack (there are: {known})")
+    return hashlib.sha256(lock.read_bytes()).hexdigest()
+
+
 def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None = None) -> None:
     """Resolve envs/NAME.in into envs/NAME.txt and write envs/NAME.yaml.
 
@@ -38,7 +48,12 @@ def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None 
         wanted = [] if upgrade is None else [f"--upgrade-package={p}" for p in upgrade] or ["--upgrade"]
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
-        command += ["--no-emit-find-links", "--no-emit-index-url", f"--python-version={PYTHON}", f"--exclude-newer={now}"]
+        command += [
+            "--no-emit-find-links",
+            "--no-emit-index-url",
+            f"--python-version={PYTHON}",
+            f"--exclude-newer={now}",
+        ]
         resolved = subprocess.run(
             [*command, *wanted, str(source), f"--output-file={partial}"], capture_output=True, text=True, check=False
         )
@@ -67,7 +82,6 @@ def add(name: str, requirements: Sequence[str], envs: Path = ENVS) -> None:
 
 def upgrade(name: str, packages: Sequence[str], envs: Path = ENVS) -> bool:
     """Renew a lock, for some packages or for all; whether it changed. Raises StackError."""
-    lock = envs / f"{name}.txt"
-    before = lock.read_bytes() if lock.exists() else b""
+    before = lock_sha256(name, envs)
     compile_lock(name, envs, upgrade=packages)
-    return lock.read_bytes() != before
+    return lock_sha256(name, envs) != before

@@ -1,5 +1,4 @@
-"""The instrument: a command's process tree, weighed from outside. Knows the kernel's files and nothing of the
-workflow."""
+"""The instrument: a command's process tree, weighed from outside. Knows nothing of the workflow."""
 
 from .command import GuardError
 from .watcher import RUN_FILES, LimitError, watch, write_record

@@ -12,7 +12,7 @@ from .recorder import COLUMNS, MAX_LINES, Recorder
 from .tree import Process, Tree
 
 # The sampler's own CPU time as a share of one core. Samples come less often where they cost more than their part of it.
-CPU_BUDGET = 0.02
+CPU_BUDGET = 0.04
 # PSS and USS walk the page tables, under the lock of the process's address space: 14 to 50 ms per GB. Phase marks
 # always have them; other events and the time between only while they stay below this share of the elapsed time.
 PROPORTIONAL_BUDGET = 0.001

@@ -1,8 +1,6 @@
-"""Where a result comes from: the project's commit and the lock of the stack."""
+"""Where a result comes from: the project's commit."""
 
-import hashlib
 import subprocess
-from pathlib import Path
 
 
 def commit() -> str | None:
@@ -17,11 +15,3 @@ def commit() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return described.stdout.strip()
-
-
-def lock_sha256(lock: Path) -> str:
-    return hashlib.sha256(lock.read_bytes()).hexdigest()
-
-
-def lock_provenance(lock: Path) -> dict[str, str]:
-    return {"stack": lock.stem, "lock_sha256": lock_sha256(lock)}

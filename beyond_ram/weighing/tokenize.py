@@ -1,5 +1,6 @@
 """Cells of the workload `tokenize`."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -7,14 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..experiment import Cell, parse
+from ..stacks import lock_sha256
 from ..watch import pagecache, watch, write_record
-from .provenance import commit, lock_provenance
+from .provenance import commit
 
 
 class WeighingError(RuntimeError):
@@ -77,19 +79,20 @@ def weigh_interrupted(setting: Setting, runs: Path, interrupted_path: str, rerun
         _finish(setting, rerun, work, runs / rerun_path, _weighed(setting, rerun, work, runs / rerun_path))
 
 
-class _private_folder:  # noqa: N801 (a context manager that reads as a function)
+@contextlib.contextmanager
+def _private_folder(setting: Setting, cell: Cell) -> Iterator[Path]:
     """A folder for one cell's cache and result: empty at the start, gone at the end."""
-
-    def __init__(self, setting: Setting, cell: Cell) -> None:
-        self.folder = setting.work / cell.path
-
-    def __enter__(self) -> Path:
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
-        return self.folder
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+    folder = setting.work / cell.path
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        for parent in folder.parents:
+            if parent == setting.work.parent or any(parent.iterdir()):
+                break
+            parent.rmdir()
 
 
 def _command(setting: Setting, cell: Cell, work: Path) -> list[str]:
@@ -121,11 +124,10 @@ def _finish(setting: Setting, cell: Cell, work: Path, out: Path, record: dict[st
             raise WeighingError(f"{cell.path}: its ids could not be read back")
         record["work"] |= json.loads(checked.stdout)
     elif record["outcome"] == "failed":
-        raise WeighingError(
-            f"{cell.path}: failed with status {record['exit_status']}, signal {record['signal']}, before its work was done"
-        )
+        how = f"status {record['exit_status']}, signal {record['signal']}"
+        raise WeighingError(f"{cell.path}: failed with {how}, before its work was done")
     record["cell"] = cell.parameters()
-    record["provenance"] |= {"commit": commit(), **lock_provenance(setting.lock)}
+    record["provenance"] |= {"commit": commit(), "lock_sha256": lock_sha256(setting.lock.stem, setting.lock.parent)}
     write_record(record, out)
 
 
@@ -138,5 +140,3 @@ def _assert_group_is_dead(group: int, path: str) -> None:
             return
         time.sleep(0.01)
     raise WeighingError(f"{path}: process group {group} outlived its kill")
-
-

@@ -20,7 +20,11 @@ def band(runs, kind, slope, intercept):
     if len(x) < 3:
         return grid, line, None
     spread = np.sqrt(((y - intercept - slope * x) ** 2).sum() / (len(x) - 2))
-    half = stats.t.ppf(0.975, len(x) - 2) * spread * np.sqrt(1 / len(x) + (grid - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum())
+    half = (
+        stats.t.ppf(0.975, len(x) - 2)
+        * spread
+        * np.sqrt(1 / len(x) + (grid - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum())
+    )
     return grid, line, half
 
 
@@ -28,47 +32,75 @@ def main(snakemake):
     figures.theme()
     runs, growth = tables.read(snakemake.input.runs), tables.read(snakemake.input.growth)
     if growth.empty:
-        figure, caption = figures.empty("no cell of this config has more than one input size"), "Not run in this config."
+        figure, caption = (
+            figures.empty("no cell of this config has more than one input size"),
+            "Not run in this config.",
+        )
     else:
         figure, caption = draw(runs, growth)
-    figures.save(figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+def named(growth):
+    """The subject of each line, and those settings that differ between lines of one mode."""
+    names = figures.subjects(growth)
+    for axis in ("shards", "batch_size", "writer_batch_size", "num_proc"):
+        if growth.groupby("mode")[axis].nunique().max() > 1:
+            names = names + f"; {axis.replace('_', ' ')} " + growth[axis].astype(str)
+    return names
 
 
 def draw(runs, growth):
     growth = growth[growth["cache"] == "cold"]
-    modes, stacks = sorted(growth["mode"].unique()), sorted(growth["stack"].unique())
-    colours = dict(zip(stacks, sns.color_palette("colorblind", len(stacks)), strict=True))
+    growth = growth.assign(subject=named(growth))
+    modes, order = sorted(growth["mode"].unique()), figures.subject_order(growth)
+    subjects = sorted(growth["subject"].unique(), key=lambda subject: (order.index(subject.partition(";")[0]), subject))
+    colours = dict(zip(subjects, sns.color_palette("colorblind", len(subjects)), strict=True))
+    growth = growth.sort_values("subject", key=lambda names: names.map(subjects.index), kind="stable")
     figure, grid = plt.subplots(
-        len(KINDS), len(modes), figsize=(5.6 * len(modes), 3.6 * len(KINDS)), squeeze=False, layout="constrained", sharey="row"
+        len(KINDS),
+        len(modes),
+        figsize=(5.6 * len(modes), 3.6 * len(KINDS)),
+        squeeze=False,
+        layout="constrained",
+        sharey="row",
     )
     sentences = []
     for cell in growth.itertuples(index=False):
-        named = pd.Series(cell._asdict())
-        mine = runs[(runs[CELL] == named[CELL]).all(axis=1) & (runs["outcome"] == "completed")]
+        values = pd.Series(cell._asdict())
+        mine = runs[(runs[CELL] == values[CELL]).all(axis=1) & (runs["completed_work"].astype(bool))]
         for row, kind in enumerate(KINDS):
             axes = grid[row][modes.index(cell.mode)]
-            slope, low, high = (named[f"{kind}_slope_mb_per_gb{end}"] for end in ("", "_low", "_high"))
-            x, line, half = band(mine, kind, slope, named[f"{kind}_intercept_mb"])
-            colour = colours[cell.stack]
-            axes.plot(x * 1000, line, color=colour, label=f"{cell.stack}: {slope:,.0f} MB per GB")
+            slope, low, high = (values[f"{kind}_slope_mb_per_gb{end}"] for end in ("", "_low", "_high"))
+            x, line, half = band(mine, kind, slope, values[f"{kind}_intercept_mb"])
+            colour = colours[cell.subject]
+            axes.plot(x * 1000, line, color=colour, label=f"{cell.subject}: {slope:,.0f} MB per GB (n = {cell.n})")
             if half is not None:
                 axes.fill_between(x * 1000, line - half, line + half, color=colour, alpha=0.15, linewidth=0)
             axes.scatter(mine["bytes_in"] / figures.MB, mine[f"end_{kind}_bytes"] / figures.MB, color=colour, s=22)
             if kind == "anon":
-                sentences.append(f"{cell.stack} {cell.mode} {figures.interval(slope, low, high)} over {cell.n} runs")
-    sizes = runs[runs["experiment"].isin(growth["experiment"])].drop_duplicates("num_files").sort_values("num_files")
-    for row, label in enumerate(KINDS.values()):
+                sentences.append(f"{cell.subject} {cell.mode} {figures.interval(slope, low, high)} over {cell.n} runs")
+    for row, (kind, label) in enumerate(KINDS.items()):
         for column, mode in enumerate(modes):
             axes = grid[row][column]
+            shown = growth.loc[growth["mode"] == mode, "experiment"]
+            sizes = runs[(runs["mode"] == mode) & runs["experiment"].isin(shown)].drop_duplicates("num_files")
             axes.set_title(f"{mode}: {label}")
-            axes.set_xticks(sizes["bytes_in"] / figures.MB, [f"{n}\n{b / figures.MB:,.0f} MB" for n, b in zip(sizes["num_files"], sizes["bytes_in"], strict=True)])
+            axes.set_xticks(
+                sizes["bytes_in"] / figures.MB,
+                [f"{n}\n{b / figures.MB:,.0f} MB" for n, b in zip(sizes["num_files"], sizes["bytes_in"], strict=True)],
+            )
             axes.set_xlabel("files, and their text")
             axes.set_ylabel("at end of work (MB)")
-            axes.set_ylim(bottom=0)
-            axes.legend(fontsize=8)
+            axes.legend(fontsize=8, loc="upper left")
+        top = runs.loc[runs["experiment"].isin(growth["experiment"]), f"end_{kind}_bytes"].max()
+        grid[row][0].set_ylim(0, 1.45 * top / figures.MB)  # bands may go beyond: points must not vanish below them
     caption = f"""
 Memory of the whole process tree at the end of the work, with everything still held, against the input. Points are runs,
-lines least-squares fits, bands their 95 % intervals. Slope of anonymous memory in MB per GB of text: {"; ".join(sentences)}.
+lines least-squares fits, bands their 95 % intervals. Slope of anonymous memory in MB per GB of text:
+{"; ".join(sentences)}.
 A stack whose interval holds 0 has not been shown to grow; a curve through the points instead of a line would make the
 slope depend on the sizes chosen.
 """

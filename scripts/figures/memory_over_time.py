@@ -5,16 +5,18 @@ import pandas as pd
 
 from beyond_ram import figures, logs, tables
 
-AXES = ["mode", "stack"]
+PANEL = ["mode", "subject"]
 
 
 def chosen(records):
-    """Per stack and mode the cold run with most input, the first repeat; ties go to the smallest batches."""
-    cells = pd.DataFrame([{**record["cell"], "path": path, "bytes_in": record["work"].get("bytes_in")} for path, record in records])
-    cells = cells[cells["cache"] == "cold"]
+    """Per mode and stack the cold run with most input, the first repeat; ties go to the smallest batches."""
+    cells = pd.DataFrame(
+        [{**record["cell"], "path": path, "bytes_in": record["work"].get("bytes_in")} for path, record in records]
+    )
+    cells = cells[cells["cache"] == "cold"].assign(subject=figures.subjects)
     order = ["bytes_in", "batch_size", "writer_batch_size", "num_proc", "rep"]
     cells = cells.sort_values(order, ascending=[False, True, True, True, True])
-    return cells.drop_duplicates(AXES).sort_values(AXES)
+    return cells.drop_duplicates(PANEL)
 
 
 def draw(axes, path, top_mb):
@@ -25,13 +27,16 @@ def draw(axes, path, top_mb):
         [samples[kind] / figures.MB for kind in kinds],
         labels=[figures.KINDS[kind][0] for kind in kinds],
         colors=[figures.KINDS[kind][1] for kind in kinds],
+        linewidth=0,
     )
     starts = samples.dropna(subset="phase").drop_duplicates("phase")
     shown = -1e9
     for start in starts.itertuples():
         axes.axvline(start.t_s, color="0.25", linewidth=0.7, linestyle=":")
         if start.t_s - shown > samples["t_s"].max() / 14:
-            axes.text(start.t_s, top_mb * 0.98, f" {start.phase}", rotation=90, va="top", ha="left", fontsize=8, color="0.2")
+            axes.text(
+                start.t_s, top_mb * 0.98, f" {start.phase}", rotation=90, va="top", ha="left", fontsize=8, color="0.2"
+            )
             shown = start.t_s
     axes.set_ylim(0, top_mb)
     axes.set_xlim(0, samples["t_s"].max())
@@ -40,28 +45,31 @@ def draw(axes, path, top_mb):
 def main(snakemake):
     figures.theme()
     runs = [(path, tables.read_run(path)[0]) for path in snakemake.input.runs]
-    cells = chosen(runs)
     records = dict(runs)
-    modes, stacks = sorted(cells["mode"].unique()), sorted(cells["stack"].unique())
+    cells = chosen(runs)
+    subjects = figures.subject_order(pd.DataFrame([record["cell"] for record in records.values()]))
+    modes = sorted(cells["mode"].unique())
     figure, grid = plt.subplots(
-        len(modes), len(stacks), figsize=(4.6 * len(stacks), 3.4 * len(modes)), squeeze=False, layout="constrained"
+        len(modes), len(subjects), figsize=(4.6 * len(subjects), 3.4 * len(modes)), squeeze=False, layout="constrained"
     )
     top_mb = max(records[path]["peak"]["rss_bytes"] for path in cells["path"]) / figures.MB * 1.25
     for row, mode in enumerate(modes):
-        for column, stack in enumerate(stacks):
+        for column, subject in enumerate(subjects):
             axes = grid[row][column]
-            cell = cells[(cells["mode"] == mode) & (cells["stack"] == stack)]
+            cell = cells[(cells["mode"] == mode) & (cells["subject"] == subject)]
             if cell.empty:
                 axes.set_visible(False)
                 continue
             draw(axes, cell.iloc[0]["path"], top_mb)
-            axes.set_title(f"{stack}, {mode}, {figures.input_size(cell.iloc[0])} of text")
+            axes.set_title(f"{subject}, {mode}, {figures.input_size(cell.iloc[0])} of text")
             axes.set_xlabel("time (s)")
             axes.set_ylabel("resident memory (MB)")
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, title="kind of memory")
+    order = {subject: place for place, subject in enumerate(subjects)}
     peaks = "; ".join(
-        f"{cell.stack} {cell.mode}: {records[cell.path]['peak']['anon_bytes'] / figures.MB:,.0f} MB" for cell in cells.itertuples()
+        f"{cell.subject} {cell.mode}: {records[cell.path]['peak']['anon_bytes'] / figures.MB:,.0f} MB"
+        for cell in sorted(cells.itertuples(), key=lambda cell: (cell.mode, order[cell.subject]))
     )
     interval_ms = max(record["sampler"]["interval_ms"] for _, record in runs)
     caption = f"""
@@ -70,7 +78,9 @@ each (n = 1: the largest input of its stack and mode, first repeat), sampled fro
 lines mark phases. Peak of anonymous memory: {peaks}. What the figure says would be wrong if repeats of the same cell
 differed more than the stacks do; the table *runs* holds all of them.
 """
-    figures.save(figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

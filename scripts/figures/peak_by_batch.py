@@ -12,32 +12,54 @@ def main(snakemake):
     varied = runs.groupby("experiment")[["batch_size", "writer_batch_size"]].nunique().max(axis=1)
     runs = runs[runs["experiment"].isin(varied[varied > 1].index)]
     if runs.empty:
-        figure, caption = figures.empty("no experiment of this config varies the batch sizes"), "Not run in this config."
+        figure, caption = (
+            figures.empty("no experiment of this config varies the batch sizes"),
+            "Not run in this config.",
+        )
     else:
         figure, caption = draw(runs)
-    figures.save(figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
 
 
 def draw(runs):
-    runs = runs.assign(peak_mb=runs["peak_anon_bytes"] / figures.MB).rename(columns={"writer_batch_size": "writer batch size"})
+    runs = runs.assign(peak_mb=runs["peak_anon_bytes"] / figures.MB, subject=figures.subjects).rename(
+        columns={"writer_batch_size": "writer batch size"}
+    )
     grid = sns.catplot(
-        runs, kind="bar", x="batch_size", y="peak_mb", hue="writer batch size", col="stack", col_order=sorted(runs["stack"].unique()),
-        estimator="median", errorbar=("pi", 100), palette="colorblind", height=4, aspect=1.1, legend_out=True, capsize=0.15, err_kws={"linewidth": 1},
-    )  # fmt: skip
+        runs,
+        kind="bar",
+        x="batch_size",
+        y="peak_mb",
+        hue="writer batch size",
+        col="subject",
+        col_order=figures.subject_order(runs),
+        estimator="median",
+        errorbar=("pi", 100),
+        capsize=0.15,
+        palette="colorblind",
+        height=4,
+        aspect=1.1,
+    )
     for axes in grid.axes.flat:
         for bars in axes.containers:
             if hasattr(bars, "patches"):
                 axes.bar_label(bars, fmt="{:,.0f}", fontsize=8, padding=2)
-    grid.set_axis_labels("batch size (rows)", "peak anonymous memory (MB)").set_titles("{col_name}")
-    per_cell = runs.groupby(["stack", "batch_size", "writer batch size"])["peak_mb"]
+    grid.set_axis_labels("batch size (rows)", "peak anonymous memory (MB)").set_titles(
+        "{col_name}, " + figures.input_size(runs.iloc[0]) + " of text"
+    )
+    per_cell = runs.groupby(["subject", "batch_size", "writer batch size"])["peak_mb"]
     lows = "; ".join(
-        f"{stack}: {cells.min():,.0f} MB to {cells.max():,.0f} MB" for stack, cells in per_cell.median().groupby(level="stack")
+        f"{subject}: {cells.min():,.0f} MB to {cells.max():,.0f} MB"
+        for subject, cells in per_cell.median().groupby(level="subject")
     )
     counts = sorted(per_cell.size().unique())
     caption = f"""
 Peak of anonymous memory over the whole run, per batch size handed to the tokenizer and per writer batch size, on
-{figures.input_size(runs.iloc[0])} of text. Bars are medians, whiskers the whole range, n = {" to ".join(map(str, counts))}
-a bar. From the thriftiest to the greediest setting, {lows}. Ranges of two bars that overlap show no difference.
+{figures.input_size(runs.iloc[0])} of text. Bars are medians, whiskers the whole range,
+n = {" to ".join(map(str, counts))} a bar. From the thriftiest to the greediest setting, {lows}.
+Ranges of two bars that overlap show no difference.
 """
     return grid.figure, caption
 

@@ -83,8 +83,8 @@ def tokenize(args):
         # One byte a call, in a file that worker processes share: proof of who called the tokenizer, and how often.
         with open(calls, "ab", buffering=0) as tally:
             tally.write(b".")
-        # Not verbose: the first text longer than model_max_length would set a "has warned" flag inside the tokenizer, map's
-        # fingerprint sees that flag, and a rerun would not find the first shard that was mapped with it set.
+        # Not verbose: the first text longer than model_max_length would set a "has warned" flag inside the
+        # tokenizer, map's fingerprint sees that flag, and a rerun would not find the first shard mapped with it set.
         return {"input_ids": tokenizer(batch["text"], truncation=False, verbose=False)["input_ids"]}
 
     events.mark("baseline", **events.own_memory())

@@ -1,0 +1,61 @@
+"""What was asked of the endpoint."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request, as it was answered."""
+
+    t_s: float  # when it arrived, since the endpoint was started
+    duration_s: float
+    method: str
+    endpoint: str  # resolve, info, tree, paths-info, commits, or unknown
+    repo: str  # datasets/ORG/NAME, or empty
+    path: str  # with the query
+    range: str  # the Range header, or empty
+    status: int
+    bytes_sent: int  # of the body
+    in_flight: int  # requests being answered when this one arrived, itself included
+    client: str  # address and port: one connection
+    user_agent: str
+
+
+class RequestLog:
+    """Keeps requests, and writes each as a line of JSON where a file is named. Safe to read while the server runs."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._lock = threading.Lock()
+        self._requests: list[Request] = []
+        self._file = path.open("w", encoding="utf-8", buffering=1) if path else None
+
+    def add(self, request: Request) -> None:
+        """Appends one request."""
+        with self._lock:
+            self._requests.append(request)
+            if self._file:
+                self._file.write(json.dumps(asdict(request)) + "\n")
+
+    def clear(self) -> None:
+        """Forgets what was kept; the file keeps it."""
+        with self._lock:
+            self._requests.clear()
+
+    def close(self) -> None:
+        """Closes the file."""
+        if self._file:
+            self._file.close()
+
+    def __iter__(self) -> Iterator[Request]:
+        with self._lock:
+            return iter(list(self._requests))
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._requests)

@@ -1,0 +1,169 @@
+"""The folder behind the endpoint, seen as repositories. Knows files, not HTTP.
+
+    ROOT/datasets/ORG/NAME/…   and   ROOT/models/ORG/NAME/…
+
+A repository has one revision, `main`; its commit is made of its files' names and contents, so it changes with them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+Kind = Literal["datasets", "models"]
+
+LFS_FROM_BYTES = 10_000_000
+LFS_SUFFIXES = {".arrow", ".bin", ".gz", ".h5", ".mp4", ".npy", ".parquet", ".safetensors", ".tar", ".zip", ".zst"}
+MAIN = {"main", "HEAD", "refs/heads/main"}
+NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+class NotFoundError(Exception):
+    """Something that is not there; `code` is the Hub's name for it."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a repository."""
+
+    path: str  # in the repository, with slashes
+    local: Path
+    size: int  # bytes
+    oid: str  # git's SHA-1 of the blob
+    lfs_oid: str | None  # SHA-256 where the Hub would keep the file in LFS
+
+    @property
+    def etag(self) -> str:
+        """What the Hub's ETag says: the hash of the content."""
+        return self.lfs_oid or self.oid
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of a repository."""
+
+    path: str
+    oid: str
+
+
+class Repository:
+    """One dataset or model."""
+
+    def __init__(self, kind: Kind, identifier: str, root: Path, hashes: dict[tuple[str, int, int], tuple[str, str]]):
+        self.kind = kind
+        self.id = identifier
+        self._root = root
+        self._hashes = hashes
+
+    def files(self) -> list[File]:
+        """Every file, in the order of the paths. What begins with `.git/` or leads out of the folder is not there."""
+        found = []
+        for folder, folders, names in os.walk(self._root):
+            folders[:] = sorted(name for name in folders if name != ".git")
+            for name in sorted(names):
+                path = (Path(folder) / name).relative_to(self._root).as_posix()
+                if (local := self._inside(path)) is not None:
+                    found.append(self._file(path, local))
+        return sorted(found, key=lambda file: file.path)
+
+    def file(self, path: str) -> File:
+        """One file, by its path."""
+        local = self._inside(path)
+        if local is None:
+            raise NotFoundError("EntryNotFound", f"no file {path} in {self.id}")
+        return self._file(path, local)
+
+    def entries(self, under: str = "", recursive: bool = False) -> list[File | Folder]:
+        """What is in a folder, or below it, in the order of the paths."""
+        prefix = f"{under.strip('/')}/" if under.strip("/") else ""
+        below = [file for file in self.files() if file.path.startswith(prefix)]
+        if not below and prefix:
+            raise NotFoundError("EntryNotFound", f"no folder {under} in {self.id}")
+        found: dict[str, File | Folder] = {}
+        for file in below:
+            inner = PurePosixPath(file.path.removeprefix(prefix))
+            parents = [str(parent) for parent in reversed(inner.parents) if str(parent) != "."]
+            for parent in parents if recursive else parents[:1]:
+                folder = prefix + parent
+                found[folder] = Folder(folder, hashlib.sha1(folder.encode(), usedforsecurity=False).hexdigest())
+            if recursive or not parents:
+                found[file.path] = file
+        return [found[path] for path in sorted(found)]
+
+    def commit(self) -> str:
+        """40 hexadecimal digits that change with any name or content."""
+        digest = hashlib.sha1(self.id.encode(), usedforsecurity=False)
+        for file in self.files():
+            digest.update(f"{file.path}\0{file.oid}\n".encode())
+        return digest.hexdigest()
+
+    def modified(self) -> float:
+        """Seconds since the epoch at which the newest file was written."""
+        return max((file.local.stat().st_mtime for file in self.files()), default=0.0)
+
+    def check_revision(self, revision: str) -> str:
+        """The commit behind a revision."""
+        commit = self.commit()
+        if revision not in MAIN and not (len(revision) >= 7 and commit.startswith(revision)):
+            raise NotFoundError("RevisionNotFound", f"no revision {revision} in {self.id}")
+        return commit
+
+    def _inside(self, path: str) -> Path | None:
+        """The local file behind a path, None where there is none or it leads out of the repository."""
+        if "\0" in path or path.startswith("/") or ".." in PurePosixPath(path).parts:
+            return None
+        local = (self._root / path).resolve()
+        return local if local.is_relative_to(self._root) and local.is_file() else None
+
+    def _file(self, path: str, local: Path) -> File:
+        status = local.stat()
+        key = (str(local), status.st_size, status.st_mtime_ns)
+        if key not in self._hashes:
+            self._hashes[key] = _hashes_of(local, status.st_size)
+        oid, sha256 = self._hashes[key]
+        lfs = status.st_size >= LFS_FROM_BYTES or local.suffix in LFS_SUFFIXES
+        return File(path, local, status.st_size, oid, sha256 if lfs else None)
+
+
+class Repos:
+    """All repositories under a folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve(strict=True)
+        self._hashes: dict[tuple[str, int, int], tuple[str, str]] = {}
+
+    def get(self, kind: Kind, identifier: str) -> Repository:
+        """A repository by its name."""
+        folder = (self.root / kind / identifier).resolve()
+        legal = NAME.fullmatch(identifier) and ".." not in identifier
+        if not legal or not folder.is_relative_to(self.root / kind) or not folder.is_dir():
+            raise NotFoundError("RepoNotFound", f"no {kind.removesuffix('s')} {identifier}")
+        return Repository(kind, identifier, folder, self._hashes)
+
+
+def _hashes_of(path: Path, size: int) -> tuple[str, str]:
+    """Git's blob SHA-1 and the SHA-256 of a file, read in pieces."""
+    git = hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
+    sha256 = hashlib.sha256()
+    for piece in pieces(path, 0, size):
+        git.update(piece)
+        sha256.update(piece)
+    return git.hexdigest(), sha256.hexdigest()
+
+
+def pieces(path: Path, start: int, stop: int, size: int = 1 << 20) -> Iterator[bytes]:
+    """The bytes from `start` to `stop`, at most `size` at a time."""
+    with path.open("rb") as handle:
+        handle.seek(start)
+        while start < stop and (piece := handle.read(min(size, stop - start))):
+            start += len(piece)
+            yield piece

@@ -1,0 +1,72 @@
+"""Starting and stopping the endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+
+from aiohttp import web
+
+from beyond_ram.hub.app import create_app
+from beyond_ram.hub.log import RequestLog
+from beyond_ram.hub.repos import Repos
+
+LOOPBACK = "127.0.0.1"
+
+
+class Hub:
+    """The endpoint as a context manager, in a thread of its own, on a free port unless one is given.
+
+    `root` holds `datasets/ORG/NAME` and `models/ORG/NAME`; `page_size` is the number of entries in a page of a tree;
+    `log` is a file for the requests, a line of JSON each.
+    """
+
+    def __init__(
+        self, root: Path, port: int = 0, host: str = LOOPBACK, page_size: int = 1000, log: Path | None = None
+    ) -> None:
+        if host != LOOPBACK:
+            raise ValueError(f"host is {host!r}; the endpoint listens on {LOOPBACK} only")
+        self.requests = RequestLog(log)
+        self._app = create_app(Repos(root), self.requests, page_size)
+        self._port = port
+        self._loop = asyncio.new_event_loop()
+        self._ready: Future[int] = Future()
+        self._thread = threading.Thread(target=self._serve, name="hub", daemon=True)
+
+    @property
+    def url(self) -> str:
+        """What `HF_ENDPOINT` has to be."""
+        return f"http://{LOOPBACK}:{self._ready.result()}"
+
+    def __enter__(self) -> Hub:
+        self._thread.start()
+        try:
+            self._ready.result()
+        except OSError:
+            self._thread.join()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self.requests.close()
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=1.0)
+        try:
+            self._loop.run_until_complete(runner.setup())
+            self._loop.run_until_complete(web.TCPSite(runner, LOOPBACK, self._port).start())
+            self._ready.set_result(runner.addresses[0][1])
+            self._loop.run_forever()
+        except OSError as error:
+            self._ready.set_exception(error)
+        finally:
+            self._loop.run_until_complete(runner.cleanup())
+            self._loop.close()

@@ -1,0 +1,165 @@
+"""The default corpus: documents without white space, cut from the shared libraries of the interpreter that runs this.
+
+    {"source": "binaries", "documents": 40, "seed": 0}
+
+Byte b of a library becomes the character U+2A00 + b, 3 bytes of UTF-8. The libraries of the locked wheels, in the order
+of their paths, form one strip of bytes; every document is a piece of it, and no byte is used twice. The sizes follow
+the quartiles of the corpus where the question was first asked; in every block of 20 documents each twentieth of the
+distribution occurs once, so that a prefix of 20 files has the profile already. Which documents there are depends on
+the lock and the seed alone: asking for more adds to the end.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sysconfig
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from itertools import accumulate
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from shards import Document, Plan, RefusedError, check_keys, count, digest_of, run
+
+FIRST_SYMBOL = 0x2A00
+UTF8_BYTES_PER_SYMBOL = 3
+SYMBOLS = "".join(chr(FIRST_SYMBOL + byte) for byte in range(256))
+
+# Quantile and size in UTF-8 bytes. The quartiles, the 95 % point and the largest are recorded; the smallest is the one
+# that gives the recorded mean of 1.38 MB when sizes between two points grow by equal factors.
+PROFILE = ((0.0, 0.1e6), (0.25, 0.35e6), (0.5, 0.85e6), (0.75, 2.55e6), (0.95, 3.6e6), (1.0, 4.2e6))
+BLOCK = 20
+
+SHARED_LIBRARY = re.compile(r"\.so(\.\d[\w.]*)?$")
+
+
+class Library(NamedTuple):
+    """A shared library of a locked wheel."""
+
+    name: str  # path relative to site-packages
+    path: Path
+    size: int  # bytes
+    recorded_digest: str  # as the wheel's RECORD has it
+
+
+def libraries() -> list[Library]:
+    """The shared libraries that the wheels themselves list, in the order of their names.
+
+    RECORD, and not what lies in the folder: caches and entry points differ from machine to machine.
+    """
+    site_packages = sysconfig.get_path("purelib")
+    found: dict[str, Library] = {}
+    for distribution in metadata.distributions(path=[site_packages]):
+        for file in distribution.files or []:
+            name = file.as_posix()
+            if ".." in file.parts or not SHARED_LIBRARY.search(file.name):
+                continue
+            path = Path(str(file.locate()))
+            if not path.is_file():
+                raise RefusedError(f"{name} of {distribution.name} is missing from {site_packages}; build it again")
+            found[name] = Library(name, path, path.stat().st_size, file.hash.value if file.hash else "")
+    if not found:
+        raise RefusedError(f"{site_packages} holds no shared library; run this with the interpreter of the stack")
+    return [found[name] for name in sorted(found)]
+
+
+def size_at(quantile: float) -> int:
+    """Bytes of the library behind a document at this quantile of the recorded distribution."""
+    upper = min(bisect_right([point for point, _ in PROFILE], quantile), len(PROFILE) - 1)
+    (low, low_size), (high, high_size) = PROFILE[upper - 1], PROFILE[upper]
+    share = (quantile - low) / (high - low)
+    return round(math.exp(math.log(low_size) * (1 - share) + math.log(high_size) * share) / UTF8_BYTES_PER_SYMBOL)
+
+
+def sizes(random: Random) -> Iterator[int]:
+    """Document sizes in bytes of library, without end."""
+    while True:
+        strata = [(random.random(), stratum) for stratum in range(BLOCK)]
+        for _, stratum in sorted(strata):
+            yield size_at((stratum + random.random()) / BLOCK)
+
+
+def layout(material_bytes: int, seed: int) -> list[tuple[int, int]]:
+    """Where each document lies on the strip, as (start, size) in bytes, for as many as the strip holds."""
+    random = Random(seed)
+    lengths: list[int] = []
+    used = 0
+    for size in sizes(random):
+        if used + size > material_bytes:
+            break
+        lengths.append(size)
+        used += size
+    # Neighbours on the strip must not be neighbours in the corpus: a prefix would be a single library.
+    order = sorted(range(len(lengths)), key=[random.random() for _ in lengths].__getitem__)
+    starts = [0] * len(lengths)
+    position = 0
+    for document in order:
+        starts[document] = position
+        position += lengths[document]
+    return list(zip(starts, lengths, strict=True))
+
+
+class Strip:
+    """The libraries end to end."""
+
+    def __init__(self, material: Sequence[Library]) -> None:
+        self._material = material
+        self._ends = list(accumulate(library.size for library in material))
+
+    def library_at(self, position: int) -> int:
+        """Index of the library that holds the byte at `position`."""
+        return bisect_right(self._ends, position)
+
+    def read(self, start: int, size: int) -> bytes:
+        """`size` bytes from `start`, across libraries where need be."""
+        parts = []
+        while size:
+            index = self.library_at(start)
+            library = self._material[index]
+            with library.path.open("rb") as handle:
+                handle.seek(start - (self._ends[index] - library.size))
+                part = handle.read(size)
+            if not part:
+                raise RefusedError(f"{library.name} became shorter while it was read")
+            parts.append(part)
+            start += len(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+def plan(spec: dict[str, Any]) -> Plan:
+    check_keys(spec, ["source", "documents"], ["seed"])
+    wanted, seed = count(spec, "documents"), count(spec, "seed", default=0, least=0)
+    material = libraries()
+    total = sum(library.size for library in material)
+    places = layout(total, seed)
+    if wanted > len(places):
+        raise RefusedError(
+            f'"documents" is {wanted}; the {len(material)} shared libraries of this stack ({total / 1e6:.0f} MB) '
+            f"are enough for {len(places)}"
+        )
+    strip = Strip(material)
+
+    def documents() -> Iterator[Document]:
+        for start, size in places[:wanted]:
+            # latin-1 gives every byte one character, so that one translate covers the document.
+            text = strip.read(start, size).decode("latin-1").translate(SYMBOLS)
+            yield Document(text, material[strip.library_at(start)].name)
+
+    notes = {
+        "material": {
+            "libraries": len(material),
+            "bytes": total,
+            "sha256": digest_of(f"{library.recorded_digest}  {library.name}" for library in material),
+            "platform": sysconfig.get_platform(),
+        },
+        "documents_possible": len(places),
+    }
+    return Plan(documents(), notes=notes, expected=wanted)
+
+
+if __name__ == "__main__":
+    run("binaries", plan)

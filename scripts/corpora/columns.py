@@ -1,0 +1,44 @@
+"""From rows with columns to documents. Shared by the sources that read tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shards import Document, RefusedError
+
+
+@dataclass
+class Columns:
+    """Which column is the text and which, if any, the label. Rows without text are left out and counted."""
+
+    text: str
+    label: str | None
+    left_out_without_text: int = 0
+
+    @classmethod
+    def of(cls, spec: dict[str, Any]) -> Columns:
+        """As `text_column` and `label_column` of a corpus say."""
+        return cls(spec.get("text_column") or "text", spec.get("label_column"))
+
+    def names(self) -> list[str]:
+        """The columns to read."""
+        return [self.text] if self.label in (None, self.text) else [self.text, self.label]
+
+    def check(self, there: Iterable[str], where: str) -> None:
+        """Refuses a table that lacks a column, and says which it has."""
+        there = list(there)
+        for key, column in (("text_column", self.text), ("label_column", self.label)):
+            if column is not None and column not in there:
+                raise RefusedError(f"{where} has no column {column!r} ({key}); it has: {', '.join(map(str, there))}")
+
+    def document(self, row: Mapping[str, Any], where: str, label: str) -> Document | None:
+        """The document in a row; `label` stands in where there is no label column."""
+        text = row[self.text]
+        if text is None or text == "":
+            self.left_out_without_text += 1
+            return None
+        if not isinstance(text, str):
+            raise RefusedError(f"column {self.text!r} of {where} holds {type(text).__name__}, not text")
+        return Document(text, label if self.label is None else str(row[self.label]))

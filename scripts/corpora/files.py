@@ -1,0 +1,186 @@
+"""Files of one's own: text, JSON Lines, CSV, Parquet, Arrow; the first three may be gzipped.
+
+    {"source": "files", "glob": "data/**/*.parquet", "format": null, "text_column": "text", "label_column": null,
+     "documents_per_file": 1}
+
+`glob` is a pattern or a list of patterns, relative to the working directory; files are read in the order of their
+paths. A text file is one document, any other a document per row. Without `format` the end of the name decides. Without
+a label column the label is the file's name. JSON Lines and CSV are read by line, Arrow by batch, Parquet by page.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import glob
+import gzip
+import json
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+from columns import Columns
+from shards import Document, Plan, RefusedError, check_keys, count, run
+
+ENDS = {
+    ".txt": "txt",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+}
+BATCH_ROWS = 8  # documents may be megabytes each
+
+
+def matched(patterns: object) -> list[str]:
+    """The files behind the patterns, sorted, each once."""
+    listed = [patterns] if isinstance(patterns, str) else patterns
+    if not isinstance(listed, list) or not listed or not all(isinstance(pattern, str) for pattern in listed):
+        raise RefusedError(f'"glob" is {patterns!r}; it has to be a pattern or a list of patterns')
+    found: set[str] = set()
+    for pattern in listed:
+        paths = [
+            path
+            for path in glob.glob(str(Path(pattern).expanduser()), recursive=True)  # noqa: PTH207 - absolute patterns
+            if Path(path).is_file()
+        ]
+        if not paths:
+            raise RefusedError(f'"glob" {pattern!r} matches no file (working directory {Path.cwd()})')
+        found.update(paths)
+    return sorted(found)
+
+
+def format_of(path: str, wanted: str | None) -> str:
+    """How to read a file."""
+    if wanted is not None:
+        return wanted
+    suffix = Path(path.removesuffix(".gz")).suffix.lower()
+    if suffix not in ENDS:
+        raise RefusedError(f'{path} ends in none of {", ".join(ENDS)}; say how to read it with "format"')
+    return ENDS[suffix]
+
+
+def opened(path: str) -> BufferedReader | gzip.GzipFile:
+    """The bytes of a file, gunzipped where need be."""
+    return gzip.GzipFile(path) if path.endswith(".gz") else Path(path).open("rb")
+
+
+def decoded(line: bytes, where: str) -> str:
+    """UTF-8 or a refusal that names the byte."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise RefusedError(f"{where} is not UTF-8 (byte {error.start}: 0x{line[error.start]:02x})") from None
+
+
+def text_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
+    with opened(path) as handle:
+        yield {columns.text: decoded(handle.read(), path)}, path
+
+
+def json_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
+    with opened(path) as handle:
+        for number, line in enumerate(handle, 1):
+            where = f"{path}, line {number}"
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(decoded(line, where))
+            except ValueError as error:
+                raise RefusedError(f"{where} is not JSON ({error})") from None
+            if not isinstance(row, dict):
+                raise RefusedError(f"{where} holds {type(row).__name__}; it has to be an object")
+            columns.check(row, where)
+            yield row, where
+
+
+def csv_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
+    csv.field_size_limit(sys.maxsize)
+    with opened(path) as handle:
+        if handle.peek(3)[:3] == codecs.BOM_UTF8:  # as spreadsheets write it
+            handle.read(3)
+        lines = (decoded(line, f"{path}, line {number}") for number, line in enumerate(handle, 1))
+        reader = csv.DictReader(lines, strict=True)
+        columns.check(reader.fieldnames or [], path)
+        try:
+            for row in reader:
+                yield row, f"{path}, line {reader.line_num}"
+        except csv.Error as error:
+            raise RefusedError(f"{path}, line {reader.line_num} is not CSV ({error})") from None
+
+
+def parquet_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
+    import pyarrow.parquet as pq
+
+    # By default a whole row group is fetched ahead: 195 MB instead of 6 for one of 200 MB. A page is the least that can
+    # be read, and as large as its writer made it. One or two columns gain nothing from threads, and the allocator keeps
+    # memory for each.
+    with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+        columns.check(file.schema_arrow.names, path)
+        for batch in file.iter_batches(BATCH_ROWS, columns=columns.names(), use_threads=False):
+            yield from ((row, path) for row in batch.to_pylist())
+
+
+def arrow_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
+    import pyarrow as pa
+
+    with pa.memory_map(path) as source:
+        is_file = source.read(6) == b"ARROW1"
+        source.seek(0)
+        reader = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
+        columns.check(reader.schema.names, path)
+        batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+        for batch in batches:
+            # Batches are as long as their writer made them; slices cost nothing.
+            for start in range(0, batch.num_rows, BATCH_ROWS):
+                rows = batch.slice(start, BATCH_ROWS).select(columns.names()).to_pylist()
+                yield from ((row, path) for row in rows)
+
+
+READERS: dict[str, Callable[[str, Columns], Iterator[tuple[dict[str, Any], str]]]] = {
+    "txt": text_rows,
+    "jsonl": json_rows,
+    "csv": csv_rows,
+    "parquet": parquet_rows,
+    "arrow": arrow_rows,
+}
+
+
+def documents(inputs: list[tuple[str, str]], columns: Columns, notes: dict[str, Any]) -> Iterator[Document]:
+    """The documents of all files, in order; a file that cannot be read is a refusal that names it."""
+    for path, kind in inputs:
+        try:
+            for row, where in READERS[kind](path, columns):
+                document = columns.document(row, where, Path(path).name)
+                if document is not None:
+                    yield document
+        except (OSError, EOFError, ValueError, zlib.error) as error:  # pyarrow's errors are ValueErrors
+            raise RefusedError(f"{path} cannot be read as {kind} ({error})") from None
+    notes["left_out_without_text"] = columns.left_out_without_text
+
+
+def plan(spec: dict[str, Any]) -> Plan:
+    check_keys(spec, ["source", "glob"], ["format", "text_column", "label_column", "documents_per_file"])
+    wanted = spec.get("format")
+    if wanted is not None and wanted not in READERS:
+        raise RefusedError(f'"format" is {wanted!r}; known: {", ".join(READERS)}')
+    inputs = [(path, format_of(path, wanted)) for path in matched(spec["glob"])]
+    columns = Columns.of(spec)
+    if columns.label is not None and any(kind == "txt" for _, kind in inputs):
+        raise RefusedError('"label_column" is set, but a text file has no columns; its label is its name')
+    tables = any(kind in ("parquet", "arrow") for _, kind in inputs)
+    notes: dict[str, Any] = {"input_files": len(inputs)}
+    return Plan(
+        documents(inputs, columns, notes),
+        documents_per_file=count(spec, "documents_per_file", default=1),
+        libraries=("pyarrow",) if tables else (),
+        notes=notes,
+    )
+
+
+if __name__ == "__main__":
+    run("files", plan)

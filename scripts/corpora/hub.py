@@ -1,0 +1,126 @@
+"""A dataset of the Hugging Face Hub, streamed: nothing is downloaded beyond what is taken.
+
+    {"source": "hub", "id": "org/name", "config": null, "split": "train", "revision": null, "text_column": "text",
+     "label_column": null, "documents": 200, "documents_per_file": 1}
+
+`revision` is a branch, a tag or a commit; the commit it stands for is written down. `HF_ENDPOINT` and a token are taken
+from the environment, as the Hub's own client does; the token goes nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from columns import Columns
+from shards import Document, Plan, RefusedError, check_keys, count, run
+
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+
+
+def endpoint() -> str:
+    """Where the Hub is, without a user name or password that the address may hold."""
+    from huggingface_hub import constants
+
+    parts = urlsplit(constants.ENDPOINT)
+    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
+
+
+def reason(error: BaseException) -> str:
+    """The first line of an error. The rest repeats addresses and advice."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+
+
+def resolved_commit(identifier: str, revision: str | None, kind: str = "dataset") -> str:
+    """The commit that `revision` (by default the main branch) stands for; a refusal where it cannot be had."""
+    from huggingface_hub import HfApi, errors
+
+    try:
+        info = HfApi().repo_info(identifier, revision=revision, repo_type=kind)
+    except errors.HFValidationError:
+        raise RefusedError(f'"id" is {identifier!r}; it has to look like org/name') from None
+    except errors.GatedRepoError:
+        raise RefusedError(
+            f"{kind} {identifier!r} asks for consent on {endpoint()}; give it there, then set HF_TOKEN"
+        ) from None
+    except errors.RepositoryNotFoundError:
+        raise RefusedError(f"{kind} {identifier!r} is not on {endpoint()}, or needs a token (HF_TOKEN)") from None
+    except errors.RevisionNotFoundError:
+        raise RefusedError(f"{kind} {identifier!r} has no revision {revision!r} on {endpoint()}") from None
+    except errors.OfflineModeIsEnabled:
+        raise RefusedError(f"{kind} {identifier!r} is on the Hub, but HF_HUB_OFFLINE is set") from None
+    except Exception as error:  # whatever HTTP library this version of the client uses
+        raise RefusedError(f"{endpoint()} does not answer for {kind} {identifier!r} ({reason(error)})") from None
+    return str(info.sha)
+
+
+def label_names(features: Any, column: str | None) -> list[str] | None:
+    """Names behind a column of class numbers."""
+    return getattr((features or {}).get(column), "names", None)
+
+
+def documents(
+    dataset: Any, columns: Columns, wanted: int | None, where: str, label: str, notes: dict[str, Any]
+) -> Iterator[Document]:
+    """The first `wanted` rows with text; `label` stands in where there is no label column."""
+    names = label_names(dataset.features, columns.label)
+    taken = 0
+    rows = iter(dataset)
+    while wanted is None or taken < wanted:
+        try:
+            row = next(rows)
+        except StopIteration:
+            break
+        except Exception as error:
+            raise RefusedError(f"{where} broke off after {taken} documents ({reason(error)})") from None
+        if taken == 0:
+            columns.check(row, where)
+        if names is not None and isinstance(number := row[columns.label], int) and 0 <= number < len(names):
+            row = {**row, columns.label: names[number]}
+        document = columns.document(row, where, label)
+        if document is not None:
+            taken += 1
+            yield document
+    if wanted is not None and taken < wanted:
+        raise RefusedError(f'"documents" is {wanted}; {where} has {taken}')
+    notes["left_out_without_text"] = columns.left_out_without_text
+
+
+def plan(spec: dict[str, Any]) -> Plan:
+    check_keys(
+        spec,
+        ["source", "id"],
+        ["config", "split", "revision", "text_column", "label_column", "documents", "documents_per_file"],
+    )
+    identifier, split = spec["id"], spec.get("split") or "train"
+    wanted = None if spec.get("documents") is None else count(spec, "documents")
+    columns = Columns.of(spec)
+    commit = resolved_commit(identifier, spec.get("revision"))
+    where = f"{identifier} ({split})"
+
+    import datasets
+
+    datasets.disable_progress_bars()
+    try:
+        dataset = datasets.load_dataset(identifier, spec.get("config"), split=split, revision=commit, streaming=True)
+    except Exception as error:
+        raise RefusedError(f"dataset {identifier!r} cannot be opened ({reason(error)})") from None
+    if dataset.column_names:
+        columns.check(dataset.column_names, where)
+        # Images and audio beside the text would be fetched and decoded for nothing.
+        dataset = dataset.select_columns(columns.names())
+    notes: dict[str, Any] = {"endpoint": endpoint(), "commit": commit}
+    return Plan(
+        documents(dataset, columns, wanted, where, identifier, notes),
+        documents_per_file=count(spec, "documents_per_file", default=1),
+        libraries=("datasets", "huggingface_hub", "pyarrow"),
+        notes=notes,
+        expected=wanted,
+    )
+
+
+if __name__ == "__main__":
+    run("hub", plan)

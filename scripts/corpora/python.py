@@ -1,0 +1,66 @@
+"""Real text with white space: the sources of the standard library of the interpreter that runs this.
+
+    {"source": "python", "documents": 200, "documents_per_file": 20}
+
+One module is one document, in the order of the paths; `documents` null takes all. What is not UTF-8 is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from shards import Document, Plan, RefusedError, check_keys, count, run
+
+# Installed packages are not the library; lib2to3 exists up to Python 3.12 only, and its tests hold broken sources.
+LEFT_OUT = {"site-packages", "dist-packages", "lib2to3", "__pycache__"}
+
+
+def sources(root: Path) -> list[str]:
+    """Relative paths of the modules under `root`, sorted. Some thousands of names."""
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name not in LEFT_OUT]
+        # Written when the interpreter was built, with the paths of the machine that built it.
+        folders[:] = [name for name in folders if not name.startswith("config-")]
+        modules = [name for name in names if name.endswith(".py") and not name.startswith("_sysconfigdata")]
+        found += [(Path(folder) / name).relative_to(root).as_posix() for name in modules]
+    return sorted(found)
+
+
+def documents(root: Path, notes: dict[str, Any]) -> Iterator[Document]:
+    """Every module that is UTF-8; the others are counted in `notes`."""
+    notes["left_out_not_utf8"] = 0
+    for name in sources(root):
+        try:
+            text = (root / name).read_bytes().decode()
+        except UnicodeDecodeError:
+            notes["left_out_not_utf8"] += 1
+            continue
+        if text:
+            yield Document(text, name)
+
+
+def plan(spec: dict[str, Any]) -> Plan:
+    check_keys(spec, ["source"], ["documents", "documents_per_file"])
+    root = Path(sysconfig.get_path("stdlib"))
+    wanted = None if spec.get("documents") is None else count(spec, "documents")
+    notes: dict[str, Any] = {}
+    if wanted is not None:
+        there = sum(1 for _ in documents(root, {}))
+        if wanted > there:
+            raise RefusedError(f'"documents" is {wanted}; the standard library of this interpreter has {there}')
+    return Plan(
+        islice(documents(root, notes), wanted),
+        documents_per_file=count(spec, "documents_per_file", default=20),
+        notes=notes,
+        expected=wanted,
+    )
+
+
+if __name__ == "__main__":
+    run("python", plan)

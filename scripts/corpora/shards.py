@@ -1,0 +1,239 @@
+"""What every corpus program shares: reading its command line, writing shards in a stream, refusing in one line.
+
+Standard library only. A corpus is a folder:
+
+    files/000000.jsonl …   one object {"text": str, "label": str} a line, UTF-8
+    manifest.json          what is in it, written last
+
+It is built under a temporary name beside its place and moved there in one step: it is there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, NoReturn
+
+PROGRESS_EVERY_S = 5.0
+
+
+class RefusedError(Exception):
+    """The input cannot be used. The message is one line: what is wrong, where, what would be right."""
+
+
+class Document(NamedTuple):
+    """One document of a corpus."""
+
+    text: str
+    label: str
+
+
+@dataclass
+class Plan:
+    """What a source hands over: its documents as a stream, and how to cut them into files.
+
+    `notes` goes into the manifest after the last document was read, so a source may still fill it while it streams.
+    """
+
+    documents: Iterable[Document]
+    documents_per_file: int = 1
+    libraries: tuple[str, ...] = ()
+    notes: dict[str, Any] = field(default_factory=dict)
+    expected: int | None = None
+
+
+def run(source: str, plan: Callable[[dict[str, Any]], Plan]) -> NoReturn:
+    """The whole command line of a corpus program: `--name NAME --spec JSON --out FOLDER`.
+
+    Ends with status 0, or 2 and one line on stderr where the input cannot be used.
+    """
+    parser = argparse.ArgumentParser(description=f"Prepares a corpus from the source {source!r}.")
+    parser.add_argument("--name", required=True, help="name of the corpus in the config")
+    parser.add_argument("--spec", required=True, help=f'the corpus as JSON: {{"source": "{source}", …}}')
+    parser.add_argument("--out", required=True, type=Path, help="folder to make; replaced where it exists")
+    arguments = parser.parse_args()
+
+    def work() -> None:
+        spec = parse_spec(arguments.spec)
+        if spec.get("source") != source:
+            raise RefusedError(f'"source" is {spec.get("source")!r}; this program prepares {source!r}')
+        with replaced_folder(arguments.out) as folder:
+            write_corpus(arguments.name, spec, plan(spec), folder)
+
+    exit_with(work, f"corpus {arguments.name}")
+
+
+def exit_with(work: Callable[[], None], subject: str) -> NoReturn:
+    """Runs `work` and ends the process: 0, 2 for a refusal, 1 for trouble of the machine (both a line), 130, 143."""
+    # A plain SIGTERM would leave the temporary folder behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        work()
+    except RefusedError as error:
+        print(f"{subject}: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:  # a full disk, a folder that cannot be written
+        print(f"{subject}: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    sys.exit(0)
+
+
+def parse_spec(text: str) -> dict[str, Any]:
+    """The object in `--spec`."""
+    try:
+        spec = json.loads(text)
+    except ValueError as error:
+        raise RefusedError(f"--spec is not JSON ({error})") from None
+    if not isinstance(spec, dict):
+        raise RefusedError(f"--spec holds {text[:40]!r}; it has to be an object")
+    return spec
+
+
+def check_keys(spec: dict[str, Any], required: Iterable[str], optional: Iterable[str]) -> None:
+    """Refuses a key that is missing or that nobody reads."""
+    required, optional = list(required), list(optional)
+    for key in required:
+        if spec.get(key) is None:
+            raise RefusedError(f'"{key}" is missing; needed: {", ".join(required)}')
+    for key in spec:
+        if key not in required and key not in optional:
+            raise RefusedError(f'"{key}" is not known here; known: {", ".join([*required, *optional])}')
+
+
+def count(spec: dict[str, Any], key: str, default: int | None = None, least: int = 1) -> int:
+    """A whole number of at least `least` under `key`."""
+    value = spec.get(key)
+    value = default if value is None else value
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise RefusedError(f'"{key}" is {value!r}; it has to be a whole number of at least {least}')
+    return value
+
+
+@contextlib.contextmanager
+def replaced_folder(out: Path) -> Iterator[Path]:
+    """A temporary sibling of `out` to write into; it takes the place of `out` when the block ends well."""
+    out = Path(os.path.abspath(out))  # noqa: PTH100 - resolve() would follow a link that the user put there
+    if out.exists() and not out.is_dir():
+        raise RefusedError(f"{out} is a file; --out has to name a folder")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    _clear_leftovers(out)
+    folder = out.with_name(f".{out.name}.partial-{os.getpid()}")
+    aside = out.with_name(f".{out.name}.replaced-{os.getpid()}")
+    folder.mkdir()
+    try:
+        yield folder
+        if out.exists():
+            out.replace(aside)
+        folder.replace(out)
+    finally:
+        for leftover in (folder, aside):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _clear_leftovers(out: Path) -> None:
+    """Removes what runs that were killed left beside `out`."""
+    for kind in ("partial", "replaced"):
+        prefix = f".{out.name}.{kind}-"
+        for path in out.parent.iterdir():
+            pid = path.name.removeprefix(prefix)
+            # In a container the next run may have the number of the one that was killed.
+            dead = pid.isdigit() and (int(pid) == os.getpid() or not Path(f"/proc/{pid}").exists())
+            if path.name.startswith(prefix) and dead:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+class _Shard:
+    """One file being written, and what is known of it so far."""
+
+    def __init__(self, folder: Path, index: int) -> None:
+        self.path = f"files/{index:06d}.jsonl"
+        self._handle: BinaryIO = (folder / self.path).open("wb", buffering=1 << 20)
+        self._digest = hashlib.sha256()
+        self.documents = self.file_bytes = self.text_bytes = self.characters = 0
+
+    def add(self, document: Document) -> None:
+        line = json.dumps({"text": document.text, "label": document.label}, ensure_ascii=False, separators=(",", ":"))
+        try:
+            encoded = line.encode() + b"\n"
+        except UnicodeEncodeError:
+            raise RefusedError(
+                f"a document of {document.label!r} holds half of a surrogate pair, which UTF-8 cannot say"
+            ) from None
+        self._handle.write(encoded)
+        self._digest.update(encoded)
+        self.documents += 1
+        self.file_bytes += len(encoded)
+        self.characters += len(document.text)
+        self.text_bytes += len(document.text) if document.text.isascii() else len(document.text.encode())
+
+    def close(self) -> dict[str, Any]:
+        self._handle.close()
+        return {
+            "path": self.path,
+            "documents": self.documents,
+            "file_bytes": self.file_bytes,
+            "text_bytes": self.text_bytes,
+            "characters": self.characters,
+            "sha256": self._digest.hexdigest(),
+        }
+
+
+def write_corpus(name: str, spec: dict[str, Any], plan: Plan, folder: Path) -> None:
+    """Writes the documents of `plan` and then the manifest. Holds one document at a time."""
+    (folder / "files").mkdir()
+    files: list[dict[str, Any]] = []
+    shard: _Shard | None = None
+    last_report = time.monotonic()
+    for number, document in enumerate(plan.documents, 1):
+        if shard is None:
+            shard = _Shard(folder, len(files))
+        shard.add(document)
+        if shard.documents == plan.documents_per_file:
+            files.append(shard.close())
+            shard = None
+        if time.monotonic() - last_report > PROGRESS_EVERY_S:
+            last_report = time.monotonic()
+            of = f" of {plan.expected}" if plan.expected else ""
+            print(f"corpus {name}: {number}{of} documents", file=sys.stderr, flush=True)
+    if shard is not None:
+        files.append(shard.close())
+    if not files:
+        raise RefusedError("the source holds no document")
+    manifest = {
+        "name": name,
+        "source": spec["source"],
+        "spec": spec,
+        "files": files,
+        "documents": sum(file["documents"] for file in files),
+        "text_bytes": sum(file["text_bytes"] for file in files),
+        "characters": sum(file["characters"] for file in files),
+        "sha256": digest_of(file["sha256"] for file in files),
+        "notes": plan.notes,
+        "python": platform.python_version(),
+        "libraries": {library: metadata.version(library) for library in plan.libraries},
+    }
+    write_json(folder / "manifest.json", manifest)
+
+
+def digest_of(digests: Iterable[str]) -> str:
+    """SHA-256 over hexadecimal digests, a line each: the same as `cut -c1-64 | sha256sum` of a sha256sum listing."""
+    return hashlib.sha256("".join(f"{digest}\n" for digest in digests).encode()).hexdigest()
+
+
+def write_json(path: Path, value: object) -> None:
+    """Readable JSON with a line end."""
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,98 @@
+"""Made-up text of any size, written in a stream: 100 GB takes no more memory than 1 MB.
+
+    {"source": "synthetic", "documents": 1000, "document_characters": [2000, 20000], "vocabulary": 20000,
+     "white_space": true, "documents_per_file": 50, "seed": 0}
+
+Words are drawn with Zipf's frequencies into one stretch of text, once; a document is runs of words copied from random
+places of that stretch. Word frequencies are therefore those of the stretch, and drawing costs nothing per word. A
+document has exactly the length asked for, so its last word may be cut short. `white_space` false leaves out the blanks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Iterator
+from itertools import accumulate
+from random import Random
+from typing import Any
+
+from shards import Document, Plan, RefusedError, check_keys, count, run
+
+ONSETS = [*"bcdfghjklmnprstvwz", "bl", "br", "ch", "dr", "fl", "gr", "pl", "pr", "qu", "sh", "st", "th", "tr"]
+VOWELS = [*"aeiou", "ai", "ea", "ou"]
+CODAS = ["", "", "", "n", "r", "s", "t", "l", "m", "nd", "st"]
+
+STRETCH_WORDS = 1 << 18
+RUN_WORDS = 64
+ZIPF_SHIFT = 2.7  # Mandelbrot's: without it the first word alone would be a tenth of the text
+
+
+def pick(random: Random, choices: list[str]) -> str:
+    """One of `choices`, from `random.random()` alone: the other methods may change between Python versions."""
+    return choices[int(random.random() * len(choices))]
+
+
+def vocabulary(random: Random, size: int) -> list[str]:
+    """`size` different words, most frequent first; frequent words are short."""
+    words: dict[str, None] = {}
+    syllables = 1
+    misses = 0
+    while len(words) < size:
+        word = "".join(pick(random, ONSETS) + pick(random, VOWELS) + pick(random, CODAS) for _ in range(syllables))
+        misses = misses + 1 if word in words else 0
+        words[word] = None
+        if misses > 3 or len(words) > 30 ** (syllables + 1):
+            syllables, misses = syllables + 1, 0
+    return list(words)
+
+
+def stretch(random: Random, words: list[str], blank: str) -> tuple[str, list[int]]:
+    """The text that documents are copied from, and where each of its words starts."""
+    cumulative = list(accumulate(1 / (rank + ZIPF_SHIFT) for rank in range(1, len(words) + 1)))
+    drawn = [words[bisect(cumulative, random.random() * cumulative[-1])] + blank for _ in range(STRETCH_WORDS)]
+    return "".join(drawn), [0, *accumulate(map(len, drawn))]
+
+
+def lengths(value: object) -> tuple[int, int]:
+    """The least and the largest number of characters of a document."""
+    low: Any
+    high: Any
+    low, high = value if isinstance(value, list) and len(value) == 2 else (value, value)
+    if not all(isinstance(bound, int) and not isinstance(bound, bool) for bound in (low, high)) or not 1 <= low <= high:
+        raise RefusedError(f'"document_characters" is {value!r}; it has to be a number or [low, high], of at least 1')
+    return low, high
+
+
+def plan(spec: dict[str, Any]) -> Plan:
+    check_keys(
+        spec,
+        ["source", "documents", "document_characters"],
+        ["vocabulary", "white_space", "documents_per_file", "seed"],
+    )
+    wanted, size = count(spec, "documents"), count(spec, "vocabulary", default=20_000)
+    low, high = lengths(spec["document_characters"])
+    white_space = spec.get("white_space", True)
+    if not isinstance(white_space, bool):
+        raise RefusedError(f'"white_space" is {white_space!r}; it has to be true or false')
+    random = Random(count(spec, "seed", default=0, least=0))
+    text, starts = stretch(random, vocabulary(random, size), " " if white_space else "")
+
+    def document() -> str:
+        missing = low + int(random.random() * (high - low + 1))
+        runs = []
+        while missing > 0:
+            first = int(random.random() * (STRETCH_WORDS - RUN_WORDS))
+            run_of_words = text[starts[first] : min(starts[first + RUN_WORDS], starts[first] + missing)]
+            runs.append(run_of_words)
+            missing -= len(run_of_words)
+        return "".join(runs)
+
+    def documents() -> Iterator[Document]:
+        for _ in range(wanted):
+            yield Document(document(), "synthetic")
+
+    return Plan(documents(), documents_per_file=count(spec, "documents_per_file", default=1), expected=wanted)
+
+
+if __name__ == "__main__":
+    run("synthetic", plan)

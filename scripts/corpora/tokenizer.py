@@ -1,0 +1,242 @@
+"""The tokenizer of a corpus: trained on it, copied from a folder, or fetched from the Hub.
+
+    {"train": "characters", "entries": 4102}    the recorded profile: NFKC, Metaspace, BPE over characters
+    {"train": "byte-level", "entries": 8192}    BPE over bytes, for text
+    {"path": "my-tokenizer"}
+    {"hub": "org/name", "revision": null}
+
+    tokenizer.py --spec JSON --corpus results/corpora/NAME --out results/corpora/NAME/tokenizer
+
+makes a folder that `transformers.AutoTokenizer.from_pretrained` opens, with a manifest.json of where it comes from. The
+release of `tokenizers` that trains is the oldest of all stacks: newer ones read its files, not the reverse. The same
+corpus gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import platform
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from shards import RefusedError, check_keys, count, exit_with, parse_spec, replaced_folder, write_json
+
+SPECIAL = {
+    "unk_token": "<unk>",
+    "pad_token": "<pad>",
+    "mask_token": "<mask>",
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "cls_token": "<cls>",
+}
+# What AutoTokenizer may ask for. Weights and the like stay where they are.
+FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "*.model",
+    "chat_template.jinja",
+    "config.json",
+)
+# One document without white space is one word to the trainer, whose time grows with the square of a word.
+PIECE_CHARACTERS = 512
+SAMPLED_FILES = 64
+
+
+def read_manifest(corpus: Path) -> dict[str, Any]:
+    """What the corpus says of itself."""
+    try:
+        return dict(json.loads((corpus / "manifest.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise RefusedError(f"{corpus} is not a finished corpus ({error})") from None
+
+
+def pieces(corpus: Path, manifest: dict[str, Any], characters: int, seed: int) -> Iterator[str]:
+    """About `characters` of the corpus: pieces from random places of files spread evenly over it.
+
+    Reads of each file only as many documents as its share needs; holds one document.
+    """
+    random = Random(seed)
+    files = manifest["files"]
+    chosen = (
+        [files[i * len(files) // SAMPLED_FILES] for i in range(SAMPLED_FILES)] if len(files) > SAMPLED_FILES else files
+    )
+    share = max(characters // len(chosen), PIECE_CHARACTERS)
+    for file in chosen:
+        missing = share
+        with (corpus / file["path"]).open(encoding="utf-8") as lines:
+            for line in lines:
+                text = json.loads(line)["text"]
+                wanted = -(-min(missing, len(text)) // PIECE_CHARACTERS)
+                for _ in range(wanted):
+                    start = int(random.random() * max(len(text) - PIECE_CHARACTERS + 1, 1))
+                    piece = text[start : start + PIECE_CHARACTERS]
+                    missing -= len(piece)
+                    yield piece
+                if missing <= 0:
+                    break
+
+
+def trained(spec: dict[str, Any], corpus: Path, folder: Path) -> dict[str, Any]:
+    """Trains on a bounded sample of the corpus. Returns what the manifest says of it."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    check_keys(spec, ["train", "entries"], ["model_max_length", "sample_characters", "seed"])
+    kind = spec["train"]
+    if kind not in ("characters", "byte-level"):
+        raise RefusedError(f'"train" is {kind!r}; known: characters, byte-level')
+    # The smallest that holds the alphabet, the special tokens and a merge.
+    entries = count(spec, "entries", least=256 + len(SPECIAL) + 1)
+    max_length = count(spec, "model_max_length", default=4096)
+    manifest = read_manifest(corpus)
+
+    tokenizer = Tokenizer(models.BPE(unk_token=SPECIAL["unk_token"]))
+    if kind == "characters":
+        tokenizer.normalizer = normalizers.NFKC()
+        # A piece is no beginning of a word: the blank that Metaspace puts in front of a text comes after training.
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(add_prefix_space=False)
+        tokenizer.decoder = decoders.Metaspace()
+        alphabet = ["▁"]
+        if manifest["source"] == "binaries":
+            # A sample may lack a byte; normalised, the 256 symbols are 255 characters.
+            alphabet += sorted(set(unicodedata.normalize("NFKC", "".join(map(chr, range(0x2A00, 0x2B00))))))
+    else:
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(
+        vocab_size=entries,
+        min_frequency=2,
+        show_progress=False,
+        special_tokens=list(SPECIAL.values()),
+        initial_alphabet=alphabet,
+    )
+    sample = count(spec, "sample_characters", default=4_000_000)
+    tokenizer.train_from_iterator(pieces(corpus, manifest, sample, count(spec, "seed", default=0, least=0)), trainer)
+    if kind == "characters":
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    got = tokenizer.get_vocab_size()
+    if got < entries:
+        print(f"tokenizer: {got} entries, not {entries}: the corpus has no more pairs to merge", file=sys.stderr)
+
+    tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
+    write_json(folder / "special_tokens_map.json", SPECIAL)
+    write_json(
+        folder / "tokenizer_config.json",
+        {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "model_max_length": max_length,
+            "clean_up_tokenization_spaces": False,
+            **SPECIAL,
+        },
+    )
+    return {"entries": got, "corpus": manifest["name"], "corpus_sha256": manifest["sha256"]}
+
+
+def copied(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Takes the tokenizer's files out of a folder."""
+    check_keys(spec, ["path"], [])
+    source = Path(spec["path"]).expanduser()
+    if not source.is_dir():
+        raise RefusedError(f'"path" is {spec["path"]!r}; it has to be a folder with a tokenizer.json')
+    return copy_files(source, folder, str(source))
+
+
+def fetched(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Downloads the tokenizer's files, and no others, from the Hub."""
+    from hub import endpoint, reason, resolved_commit
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.utils import disable_progress_bars
+
+    check_keys(spec, ["hub"], ["revision"])
+    disable_progress_bars()
+    identifier = spec["hub"]
+    commit = resolved_commit(identifier, spec.get("revision"), "model")
+    try:
+        source = snapshot_download(identifier, revision=commit, allow_patterns=list(FILES))
+    except Exception as error:
+        raise RefusedError(f"model {identifier!r} cannot be fetched from {endpoint()} ({reason(error)})") from None
+    return {"endpoint": endpoint(), "commit": commit, **copy_files(Path(source), folder, f"model {identifier!r}")}
+
+
+def copy_files(source: Path, folder: Path, where: str) -> dict[str, Any]:
+    """Copies what `FILES` names; refuses a folder without a readable tokenizer.json."""
+    try:
+        json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RefusedError(f"{where} has no tokenizer.json; save it with a fast tokenizer's save_pretrained") from None
+    except ValueError as error:
+        raise RefusedError(f"tokenizer.json of {where} is not JSON ({error})") from None
+    for path in sorted({path for pattern in FILES for path in source.glob(pattern)}):
+        # The Hub's cache holds links.
+        shutil.copyfile(path.resolve(), folder / path.name)
+    return {"opens_in_tokenizers": {metadata.version("tokenizers"): opens_here(folder, where)}}
+
+
+def opens_here(folder: Path, where: str) -> bool:
+    """Whether this release of `tokenizers`, the oldest of all stacks, reads the file; says so where it does not."""
+    from tokenizers import Tokenizer
+
+    try:
+        Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as error:  # the bindings raise nothing more precise
+        release = metadata.version("tokenizers")
+        print(
+            f"tokenizer: {where} is newer than tokenizers {release}: old stacks cannot read it ({error})",
+            file=sys.stderr,
+        )
+        return False
+    return True
+
+
+def make(spec: dict[str, Any], corpus: Path, folder: Path) -> None:
+    """Fills `folder` as `spec` says."""
+    if "train" in spec:
+        notes = trained(spec, corpus, folder)
+    elif "path" in spec:
+        notes = copied(spec, folder)
+    elif "hub" in spec:
+        notes = fetched(spec, folder)
+    else:
+        raise RefusedError('none of "train", "path", "hub" is given; one of them says where the tokenizer comes from')
+    write_json(
+        folder / "manifest.json",
+        {
+            "spec": spec,
+            "sha256": hashlib.sha256((folder / "tokenizer.json").read_bytes()).hexdigest(),
+            "notes": notes,
+            "python": platform.python_version(),
+            "libraries": {"tokenizers": metadata.version("tokenizers")},
+        },
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Prepares the tokenizer of a corpus.")
+    parser.add_argument("--spec", required=True, help="the tokenizer as JSON")
+    parser.add_argument("--corpus", required=True, type=Path, help="folder of the corpus")
+    parser.add_argument("--out", required=True, type=Path, help="folder to make; replaced where it exists")
+    arguments = parser.parse_args()
+
+    def work() -> None:
+        spec = parse_spec(arguments.spec)
+        with replaced_folder(arguments.out) as folder:
+            make(spec, arguments.corpus, folder)
+
+    exit_with(work, f"tokenizer of {arguments.corpus.name}")
+
+
+if __name__ == "__main__":
+    main()

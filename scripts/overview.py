@@ -1,0 +1,55 @@
+"""The overview: every figure with its caption on one page that needs no other file."""
+
+import base64
+from pathlib import Path
+
+import jinja2
+from docutils.core import publish_parts
+
+import beyond_ram
+from beyond_ram import logs, tables
+
+PACKAGES = ["datasets", "transformers", "tokenizers", "pyarrow", "python"]
+
+
+def stacks(runs):
+    """Versions and lock of every stack, from inside its interpreter."""
+    first = runs.drop_duplicates("stack").set_index("stack")
+    for name, run in first.iterrows():
+        yield {"name": name, "versions": {p: run[f"version_{p}"] for p in PACKAGES}, "lock": run["lock_sha256"][:8]}
+
+
+def figure(svg, title):
+    path = Path(svg)
+    caption = path.with_suffix(".rst").read_text(encoding="utf-8")
+    return {
+        "name": path.stem,
+        "title": title,
+        "svg": base64.b64encode(path.read_bytes()).decode(),
+        "caption": publish_parts(caption, writer_name="html")["fragment"],
+    }
+
+
+def main(snakemake):
+    runs = tables.read(snakemake.input.runs)
+    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    template = environment.from_string(Path(snakemake.input.template).read_text(encoding="utf-8"))
+    page = template.render(
+        runs=len(runs),
+        cells=len(runs.drop_duplicates(list(runs.columns[: list(runs.columns).index("rep")]))),
+        machine=runs.iloc[0],
+        version=beyond_ram.__version__,
+        commit=runs.iloc[0]["commit"],
+        ids_differ=int(runs["ids_agree"].eq(False).sum()),
+        aborted=int((runs["completed_work"] & runs["outcome"].eq("failed")).sum()),
+        packages=PACKAGES,
+        stacks=list(stacks(runs)),
+        figures=[figure(svg, title) for svg, title in zip(snakemake.input.svg, snakemake.params.titles, strict=True)],
+    )
+    partial = Path(snakemake.output[0]).with_suffix(".partial")
+    partial.write_text(page, encoding="utf-8")
+    partial.replace(snakemake.output[0])
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

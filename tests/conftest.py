@@ -1,0 +1,57 @@
+"""What the tests share: a clone of the project as a user would have it, and the commands run in it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def project_files() -> list[str]:
+    """Every file of the project: tracked, or new and not ignored."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    return [name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project in which tests may run anything and edit anything."""
+    folder = tmp_path_factory.mktemp("clone")
+    for name in project_files():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, target)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def run_in(clone: Path) -> Run:
+    """Run a command of the driver's environment in the clone, and return what it did and said."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(clone),
+    }
+
+    def run(*command: str, cwd: Path = clone, **options: object) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            command, cwd=cwd, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options
+        )  # type: ignore[call-overload, no-any-return]
+
+    return run

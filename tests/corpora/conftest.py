@@ -1,0 +1,140 @@
+"""The corpus programs, run as a user runs them: by the interpreter of the stack `corpora`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram import stacks
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "scripts" / "corpora"
+
+
+def stack_python(name: str) -> Path:
+    """The interpreter of a stack; built where it is missing or its lock changed, a visible skip where that fails."""
+    folder, lock = ROOT / ".stacks" / name, ROOT / "envs" / f"{name}.txt"
+    python, marker = folder / "bin" / "python", folder / stacks.venv.MARKER
+    if not python.exists() or (marker.exists() and marker.read_bytes() != lock.read_bytes()):
+        try:
+            stacks.build(lock, folder)
+        except (stacks.StackError, OSError) as error:
+            pytest.skip(f"stack {name} cannot be built here: {' '.join(str(error).split())[:300]}")
+    return python
+
+
+@pytest.fixture(scope="session")
+def stack() -> Callable[[str], Path]:
+    return stack_python
+
+
+@pytest.fixture(scope="session")
+def python() -> Path:
+    """The interpreter that prepares corpora."""
+    return stack_python("corpora")
+
+
+@dataclass
+class Prepared:
+    """A finished corpus."""
+
+    folder: Path
+    stderr: str
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        return dict(json.loads((self.folder / "manifest.json").read_text(encoding="utf-8")))
+
+    def rows(self) -> list[dict[str, str]]:
+        rows = []
+        for file in self.manifest["files"]:
+            with (self.folder / file["path"]).open(encoding="utf-8") as lines:
+                rows += [json.loads(line) for line in lines]
+        return rows
+
+    def digests(self) -> list[str]:
+        return [file["sha256"] for file in self.manifest["files"]]
+
+
+class Programs:
+    """Runs `scripts/corpora/SOURCE.py` and `tokenizer.py`."""
+
+    folder = PROGRAMS
+
+    def __init__(self, python: Path, work: Path) -> None:
+        self.python = python
+        self.work = work
+
+    @staticmethod
+    def leftovers(out: Path) -> list[str]:
+        """Temporary names beside `out`."""
+        return [path.name for path in out.parent.glob(f".{out.name}.*")]
+
+    def command(self, spec: dict[str, Any], out: Path) -> list[str]:
+        program = str(PROGRAMS / f"{spec['source']}.py")
+        return [str(self.python), "-B", program, "--name", out.name, "--spec", json.dumps(spec), "--out", str(out)]
+
+    def run(self, command: list[str], **env: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "HF_HUB_DISABLE_XET": "1", **env}
+        environment.pop("HF_HUB_OFFLINE", None)
+        return subprocess.run(command, capture_output=True, text=True, cwd=self.work, env=environment, check=False)
+
+    def prepare(self, spec: dict[str, Any], name: str = "corpus", **env: str) -> Prepared:
+        """A corpus, or a failing test."""
+        out = self.work / name
+        done = self.run(self.command(spec, out), **env)
+        assert done.returncode == 0, done.stderr
+        assert not self.leftovers(out), "temporary folders are gone after a good end"
+        return Prepared(out, done.stderr)
+
+    def high_water_mark(self, spec: dict[str, Any]) -> int:
+        """VmHWM in bytes of preparing a corpus. Not ru_maxrss, which a child inherits."""
+        command = self.command(spec, self.work / "weighed")
+        code = (
+            "import runpy, sys; sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rpartition('/')[0])\n"
+            "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
+            "except SystemExit as end: assert end.code == 0\n"
+            "print(next(l for l in open('/proc/self/status') if l.startswith('VmHWM')).split()[1])"
+        )
+        done = self.run([*command[:2], "-c", code, *command[2:]])
+        assert done.returncode == 0, done.stderr
+        shutil.rmtree(self.work / "weighed")
+        return int(done.stdout) * 1024
+
+    def refused(self, spec: dict[str, Any], name: str = "refused", **env: str) -> str:
+        """The one line that a bad spec gets."""
+        out = self.work / name
+        return self.one_line(self.run(self.command(spec, out), **env), out)
+
+    def tokenizer_command(self, spec: dict[str, Any], corpus: Path, out: Path) -> list[str]:
+        program = str(PROGRAMS / "tokenizer.py")
+        arguments = ["--spec", json.dumps(spec), "--corpus", str(corpus), "--out", str(out)]
+        return [str(self.python), "-B", program, *arguments]
+
+    def one_line(self, done: subprocess.CompletedProcess[str], out: Path) -> str:
+        assert done.returncode == 2, f"status {done.returncode}: {done.stderr}"
+        assert not out.exists()
+        assert not self.leftovers(out)
+        lines = done.stderr.strip().splitlines()
+        assert len(lines) == 1, done.stderr
+        return lines[0]
+
+
+@pytest.fixture(scope="session")
+def programs_in(python: Path) -> Callable[[Path], Programs]:
+    """The programs, for any working folder."""
+    return lambda work: Programs(python, work)
+
+
+@pytest.fixture
+def programs(python: Path, tmp_path: Path) -> Programs:
+    """The programs, in a folder of the test's own."""
+    return Programs(python, tmp_path)

@@ -1,0 +1,104 @@
+"""The source `hub`, with the real clients, against the local endpoint."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from beyond_ram.hub import Hub
+
+if TYPE_CHECKING:
+    from conftest import Programs
+
+README = """---
+configs:
+- config_name: en
+  data_files: en/*.parquet
+dataset_info:
+- config_name: en
+  features:
+  - name: body
+    dtype: string
+  - name: label
+    dtype:
+      class_label:
+        names: {'0': neg, '1': pos}
+---
+"""
+WRITE_PARQUET = """
+import sys, pyarrow as pa, pyarrow.parquet as pq
+for i in range(3):
+    table = pa.table({"body": [f"text {i} {j} ä" for j in range(5)], "label": [j % 2 for j in range(5)]})
+    pq.write_table(table, f"{sys.argv[1]}/{i}.parquet")
+"""
+SECRET = "hf_" + "s" * 34
+
+
+@pytest.fixture(scope="module")
+def hub(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    root = tmp_path_factory.mktemp("hub")
+    lines = root / "datasets" / "org" / "lines" / "data"
+    tables = root / "datasets" / "org" / "tables"
+    lines.mkdir(parents=True)
+    (tables / "en").mkdir(parents=True)
+    for i in range(3):
+        rows = "".join(json.dumps({"text": f"line {i} {j} ä"}) + "\n" for j in range(5))
+        (lines / f"train-{i}.jsonl").write_text(rows, encoding="utf-8")
+    (tables / "README.md").write_text(README, encoding="utf-8")
+    subprocess.run([str(python), "-c", WRITE_PARQUET, str(tables / "en")], check=True)
+    with Hub(root) as running:
+        yield running
+
+
+@pytest.fixture
+def env(hub: Hub, tmp_path: Path) -> dict[str, str]:
+    return {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "hf"), "HF_TOKEN": SECRET}
+
+
+def test_rows_of_a_streamed_dataset_become_documents(programs: Programs, env: dict[str, str]) -> None:
+    spec = {"source": "hub", "id": "org/lines", "documents": 7, "documents_per_file": 3}
+    corpus = programs.prepare(spec, **env)
+    assert [row["text"] for row in corpus.rows()] == [f"line {i // 5} {i % 5} ä" for i in range(7)]
+    assert {row["label"] for row in corpus.rows()} == {"org/lines"}
+    assert [file["documents"] for file in corpus.manifest["files"]] == [3, 3, 1]
+    assert len(corpus.manifest["notes"]["commit"]) == 40
+    for path in corpus.folder.rglob("*.*"):
+        assert SECRET not in path.read_text(encoding="utf-8")
+
+
+def test_config_columns_and_label_names(programs: Programs, env: dict[str, str]) -> None:
+    spec = {"source": "hub", "id": "org/tables", "config": "en", "text_column": "body", "label_column": "label"}
+    commit = programs.prepare(spec, **env).manifest["notes"]["commit"]
+    corpus = programs.prepare({**spec, "revision": commit}, "pinned", **env)
+    expected = [{"text": f"text {i} {j} ä", "label": "pos" if j % 2 else "neg"} for i in range(3) for j in range(5)]
+    assert corpus.rows() == expected
+    assert corpus.manifest["notes"]["commit"] == commit
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"id": "org/nothing"}, "dataset 'org/nothing' is not on http://127.0.0.1"),
+        ({"id": "a/b/c"}, "it has to look like org/name"),
+        ({"revision": "v2"}, "has no revision 'v2'"),
+        ({"split": "test"}, "Bad split: test. Available splits: ['train']"),
+        ({"text_column": "body"}, "has no column 'body' (text_column); it has: text"),
+        ({"documents": 99}, '"documents" is 99; org/lines (train) has 15'),
+        ({"token": SECRET}, '"token" is not known here'),
+    ],
+)
+def test_mistakes_get_one_line(programs: Programs, env: dict[str, str], change: dict[str, object], told: str) -> None:
+    line = programs.refused({"source": "hub", "id": "org/lines", **change}, **env)
+    assert told in line
+    assert SECRET not in line
+
+
+def test_a_hub_that_does_not_answer_gets_one_line(programs: Programs, env: dict[str, str]) -> None:
+    # Port 9 (discard): nothing listens there.
+    line = programs.refused({"source": "hub", "id": "org/lines"}, **{**env, "HF_ENDPOINT": "http://127.0.0.1:9"})
+    assert "http://127.0.0.1:9 does not answer for dataset 'org/lines'" in line

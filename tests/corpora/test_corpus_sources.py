@@ -1,0 +1,233 @@
+"""The sources that need nobody else: binaries, python, synthetic, files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+from statistics import quantiles
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Programs
+
+BINARIES = {"source": "binaries", "documents": 20, "seed": 0}
+
+
+def sizes_mb(manifest: dict[str, Any]) -> list[float]:
+    return [file["text_bytes"] / 1e6 for file in manifest["files"]]
+
+
+def test_binaries_have_the_recorded_profile_from_the_first_20_documents_on(programs: Programs) -> None:
+    corpus = programs.prepare(BINARIES)
+    sizes = sizes_mb(corpus.manifest)
+    assert quantiles(sizes, n=4) == pytest.approx([0.35, 0.85, 2.55], rel=0.15)
+    assert sum(sizes) / len(sizes) == pytest.approx(1.382, rel=0.05)
+    assert max(sizes) <= 4.2
+    assert sum(size < 3.6 for size in sizes) == 19
+
+    rows = corpus.rows()
+    assert all(len(row["text"].encode()) == 3 * len(row["text"]) for row in rows)
+    used = set().union(*(row["text"] for row in rows))
+    assert used == {chr(0x2A00 + byte) for byte in range(256)}
+    assert len({row["label"] for row in rows}) > 3, "a prefix comes from several libraries"
+
+
+def test_a_document_is_the_bytes_of_the_library_that_its_label_names(programs: Programs) -> None:
+    row = programs.prepare({**BINARIES, "documents": 1}).rows()[0]
+    content = bytes(ord(character) - 0x2A00 for character in row["text"])
+    site_packages = next((programs.python.parent.parent / "lib").glob("python3*/site-packages"))
+    assert content[:30_000] in (site_packages / row["label"]).read_bytes()
+
+
+def test_binaries_depend_on_the_seed_and_asking_for_more_adds_to_the_end(programs: Programs) -> None:
+    few = programs.prepare({**BINARIES, "documents": 3}, "few").digests()
+    more = programs.prepare({**BINARIES, "documents": 5}, "more").digests()
+    other = programs.prepare({**BINARIES, "documents": 3, "seed": 1}, "other").digests()
+    assert few == more[:3]
+    assert not set(few) & set(other)
+
+
+def test_all_673_documents_fit_and_too_many_are_refused(programs: Programs) -> None:
+    line = programs.refused({**BINARIES, "documents": 100_000})
+    assert '"documents" is 100000' in line
+    assert int(line.rsplit(" ", 1)[1]) >= 673
+    # The sizes of all 673, without writing 930 MB.
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[1]); import binaries as b; "
+        "print(json.dumps([3 * s for _, s in b.layout(sum(l.size for l in b.libraries()), 0)][:673]))"
+    )
+    command = [str(programs.python), "-B", "-c", code, str(programs.folder)]
+    sizes = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert len(sizes) == 673
+    assert quantiles(sizes, n=4) == pytest.approx([0.35e6, 0.85e6, 2.55e6], rel=0.02)
+    assert sum(sizes) == pytest.approx(930e6, rel=0.01)
+
+
+def test_binaries_take_only_what_the_wheels_list(programs: Programs) -> None:
+    """A library that somebody left in the folder belongs to no wheel, and must not change the corpus."""
+    site_packages = programs.work / "site-packages"
+    (site_packages / "wheel").mkdir(parents=True)
+    (site_packages / "wheel-1.0.dist-info").mkdir()
+    (site_packages / "wheel-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: wheel\nVersion: 1.0\n"
+    )
+    listed = [
+        "wheel/z.so",
+        "wheel/b.cpython-311-x86_64-linux-gnu.so",
+        "wheel/libssl.so.1.1.1k",
+        "wheel/c.py",
+        "wheel/so",
+    ]
+    (site_packages / "wheel-1.0.dist-info" / "RECORD").write_text("".join(f"{name},sha256=abc,3\n" for name in listed))
+    for name in [*listed, "wheel/stray.so"]:
+        (site_packages / name).write_bytes(b"abc")
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import binaries as b; "
+        "b.sysconfig.get_path = lambda name: sys.argv[2]; print([l.name for l in b.libraries()])"
+    )
+    command = [str(programs.python), "-B", "-c", code, str(programs.folder), str(site_packages)]
+    assert json.loads(programs.run(command).stdout.replace("'", '"')) == sorted(listed[:3])
+    (site_packages / "wheel" / "z.so").unlink()
+    assert "RefusedError: wheel/z.so of wheel is missing" in programs.run(command).stderr
+
+
+def test_python_sources(programs: Programs) -> None:
+    corpus = programs.prepare({"source": "python", "documents": 45})
+    assert [file["documents"] for file in corpus.manifest["files"]] == [20, 20, 5]
+    rows = corpus.rows()
+    labels = [row["label"] for row in rows]
+    assert labels == sorted(labels)
+    assert rows[0]["label"] == "__future__.py"
+    assert "Record of phased-in incompatible language changes" in rows[0]["text"]
+    everything = programs.prepare({"source": "python", "documents": None}, "all")
+    labels = [row["label"] for row in everything.rows()]
+    assert "asyncio/events.py" in labels
+    assert not [name for name in labels if name.startswith(("site-packages/", "lib2to3/", "_sysconfigdata", "config-"))]
+    assert "has " + str(len(labels)) in programs.refused({"source": "python", "documents": 10**6})
+
+
+def test_synthetic_text_is_seeded_and_has_zipf_frequencies(programs: Programs) -> None:
+    spec = {"source": "synthetic", "documents": 100, "document_characters": 20_000, "vocabulary": 5000, "seed": 3}
+    corpus = programs.prepare(spec)
+    assert corpus.digests() == programs.prepare(spec, "again").digests()
+    assert corpus.digests() != programs.prepare({**spec, "seed": 4}, "other").digests()
+    assert {len(row["text"]) for row in corpus.rows()} == {20_000}
+    words = Counter(word for row in corpus.rows() for word in row["text"].split(" ")[1:-1])
+    assert 4000 < len(words) <= 5000
+    counts = [number for _, number in words.most_common()]
+    # Zipf-Mandelbrot: the count falls as 1 / (rank + 2.7).
+    assert counts[0] / counts[99] == pytest.approx(102.7 / 3.7, rel=0.2)
+    assert counts[99] / counts[999] == pytest.approx(1002.7 / 102.7, rel=0.2)
+
+
+def test_synthetic_text_without_white_space(programs: Programs) -> None:
+    spec = {"source": "synthetic", "documents": 3, "document_characters": [100, 2000], "white_space": False}
+    texts = [row["text"] for row in programs.prepare(spec).rows()]
+    assert all(100 <= len(text) <= 2000 and text.isalpha() for text in texts)
+
+
+def test_ten_times_the_text_takes_no_more_memory(programs: Programs) -> None:
+    spec = {"source": "synthetic", "document_characters": 100_000, "documents_per_file": 100}
+    small, large = (programs.high_water_mark({**spec, "documents": documents}) for documents in (200, 2000))
+    assert large == pytest.approx(small, rel=0.03)
+
+
+def test_a_parquet_file_of_one_row_group_is_read_by_page(programs: Programs) -> None:
+    code = (
+        "import os, sys, pyarrow as pa, pyarrow.parquet as pq\n"
+        "table = pa.table({'text': [os.urandom(50_000).hex() for _ in range(int(sys.argv[1]))]})\n"
+        "pq.write_table(table, sys.argv[2], write_batch_size=1, use_dictionary=False)"
+    )
+    marks = []
+    for rows in (200, 2000):
+        path = str(programs.work / "one.parquet")
+        subprocess.run([str(programs.python), "-c", code, str(rows), path], check=True)
+        marks.append(programs.high_water_mark({"source": "files", "glob": path, "documents_per_file": 100}))
+    Path(path).unlink()
+    assert marks[1] == pytest.approx(marks[0], rel=0.05), "20 and 200 MB of text"
+
+
+TABLE = [{"text": "first\nä", "kind": "x"}, {"text": "second, with comma", "kind": "y"}, {"text": None, "kind": "z"}]
+
+WRITE_TABLES = """
+import json, sys, pyarrow as pa, pyarrow.parquet as pq, datasets
+rows, folder = json.loads(sys.argv[1]), sys.argv[2]
+table = pa.Table.from_pylist(rows)
+pq.write_table(table, f"{folder}/t.parquet", row_group_size=1)
+with pa.ipc.new_file(f"{folder}/file.arrow", table.schema) as writer: writer.write_table(table)
+with pa.ipc.new_stream(f"{folder}/stream.arrow", table.schema) as writer: writer.write_table(table)
+datasets.disable_progress_bars()
+datasets.Dataset.from_list(rows).save_to_disk(f"{folder}/saved")
+pq.write_table(pa.table({"text": [1, 2]}), f"{folder}/numbers.parquet")
+"""
+
+
+@pytest.fixture(scope="module")
+def tables(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same three rows in every format."""
+    folder = tmp_path_factory.mktemp("tables")
+    subprocess.run([str(python), "-c", WRITE_TABLES, json.dumps(TABLE), str(folder)], check=True, capture_output=True)
+    lines = "".join(json.dumps(row) + "\n" for row in TABLE)
+    (folder / "t.jsonl").write_text(lines, encoding="utf-8")
+    (folder / "t.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    (folder / "t.csv").write_bytes('\ufefftext,kind\r\n"first\nä",x\r\n"second, with comma",y\r\n,z\r\n'.encode())
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", ["t.jsonl", "t.jsonl.gz", "t.csv", "t.parquet", "file.arrow", "stream.arrow", "saved/*.arrow"]
+)
+def test_every_format_gives_the_same_documents(programs: Programs, tables: Path, name: str) -> None:
+    spec = {"source": "files", "glob": str(tables / name), "label_column": "kind", "documents_per_file": 9}
+    corpus = programs.prepare(spec)
+    assert corpus.rows() == [{"text": row["text"], "label": row["kind"]} for row in TABLE[:2]]
+    assert corpus.manifest["notes"] == {"input_files": 1, "left_out_without_text": 1}
+
+
+def test_text_files_are_a_document_each_in_the_order_of_their_paths(programs: Programs) -> None:
+    for name in ("b/2.txt", "a.txt", "b/10.txt"):
+        path = programs.work / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"text of {name}\n", encoding="utf-8")
+    (programs.work / "in" / "notes.md").write_text("# other\n")
+    corpus = programs.prepare({"source": "files", "glob": ["in/**/*.txt", "in/a.*"]})
+    assert [row["label"] for row in corpus.rows()] == ["a.txt", "10.txt", "2.txt"]
+    assert corpus.rows()[0]["text"] == "text of a.txt\n"
+    assert len(corpus.manifest["files"]) == 3
+    other = programs.prepare({"source": "files", "glob": "in/*.md", "format": "txt"}, "other")
+    assert other.rows() == [{"text": "# other\n", "label": "notes.md"}]
+
+
+def test_mistakes_in_files_get_one_line_that_says_where(programs: Programs, tables: Path) -> None:
+    def told(**spec: object) -> str:
+        return programs.refused({"source": "files", **spec})
+
+    for name in ("t.csv", "t.jsonl", "t.parquet", "file.arrow"):
+        line = told(glob=str(tables / name), text_column="body")
+        assert name in line
+        assert "no column 'body' (text_column); it has: text, kind" in line
+    assert "matches no file" in told(glob="nothing/*.txt")
+    assert "holds int, not text" in told(glob=str(tables / "numbers.parquet"))
+    assert "\"format\" is 'xml'; known: txt" in told(glob=str(tables / "t.csv"), format="xml")
+    bad = programs.work
+    (bad / "x.weird").write_text("?")
+    assert 'say how to read it with "format"' in told(glob="x.weird")
+    (bad / "bad.jsonl").write_text('{"text": "fine"}\n{"text": \n')
+    assert "bad.jsonl, line 2 is not JSON" in told(glob="bad.jsonl")
+    (bad / "bad.txt").write_bytes(b"abc\xff")
+    assert "bad.txt is not UTF-8 (byte 3: 0xff)" in told(glob="bad.txt")
+    (bad / "bad.parquet").write_text("not a table")
+    assert "bad.parquet cannot be read as parquet" in told(glob="bad.parquet")
+    (bad / "bad.arrow").write_text("not a table")
+    assert "bad.arrow cannot be read as arrow" in told(glob="bad.arrow")
+    (bad / "cut.jsonl.gz").write_bytes((tables / "t.jsonl.gz").read_bytes()[:30])
+    assert "cut.jsonl.gz cannot be read as jsonl" in told(glob="cut.jsonl.gz")
+    (bad / "half.jsonl").write_text('{"text": "\\ud800"}\n')
+    assert "half of a surrogate pair" in told(glob="half.jsonl")
+    (bad / "empty.jsonl").write_text("")
+    assert "holds no document" in told(glob="empty.jsonl")

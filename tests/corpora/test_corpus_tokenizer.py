@@ -1,0 +1,159 @@
+"""Tokenizers: trained the same every time, and read the same by every stack."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from beyond_ram.hub import Hub
+
+if TYPE_CHECKING:
+    from conftest import Programs
+
+CHARACTERS = {"train": "characters", "entries": 4102}
+STACKS = ["june-2023", "datasets-3.6", "current"]
+
+ENCODE = """
+import hashlib, json, logging, sys
+logging.disable(logging.WARNING)
+from transformers import AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
+texts = ["", " ", "a b", "  two  blanks ", "ﬁ ⨌ é", "line\\nnext\\ttab", "<s> x </s>", "⨀" * 40, "x<mask>y <pad> z"]
+ids = [list(tokenizer(text)["input_ids"]) for text in texts]
+for name in sys.argv[2:]:
+    with open(name, encoding="utf-8") as lines:
+        ids += [list(tokenizer(json.loads(line)["text"])["input_ids"]) for line in lines]
+print(json.dumps({
+    "ids": hashlib.sha256(json.dumps(ids).encode()).hexdigest(), "tokens": sum(map(len, ids)),
+    "model_max_length": tokenizer.model_max_length, "entries": len(tokenizer), "special": tokenizer.special_tokens_map,
+    "unknown": sum(id == tokenizer.unk_token_id for line in ids[len(texts):] for id in line),
+    "fast": tokenizer.is_fast,
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tokenizers")
+
+
+@pytest.fixture(scope="module")
+def made(programs_in: Callable[[Path], Programs], work: Path) -> dict[str, Path]:
+    """Two small corpora, each with its tokenizer, by name."""
+    programs = programs_in(work)
+    programs.prepare({"source": "binaries", "documents": 8}, "binaries")
+    programs.prepare({"source": "python", "documents": 100}, "python")
+    for name, spec in (("binaries", CHARACTERS), ("python", {"train": "byte-level", "entries": 8192})):
+        done = programs.run(programs.tokenizer_command(spec, work / name, work / name / "tokenizer"))
+        assert done.returncode == 0, done.stderr
+    return {name: work / name / "tokenizer" for name in ("binaries", "python")}
+
+
+def parsed(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8")))
+
+
+def test_the_recorded_profile(made: dict[str, Path]) -> None:
+    tokenizer = parsed(made["binaries"])
+    assert tokenizer["normalizer"] == {"type": "NFKC"}
+    assert tokenizer["pre_tokenizer"] == {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True}
+    assert tokenizer["truncation"] is None
+    assert len(tokenizer["model"]["vocab"]) == 4102
+    assert len(tokenizer["model"]["merges"]) == 3840
+    assert len(tokenizer["added_tokens"]) == 6
+
+
+@pytest.mark.parametrize("name", ["binaries", "python"])
+def test_the_same_corpus_gives_the_same_bytes(programs: Programs, made: dict[str, Path], name: str) -> None:
+    spec = json.loads((made[name] / "manifest.json").read_text())["spec"]
+    out = programs.work / "again"
+    command = programs.tokenizer_command(spec, made[name].parent, out)
+    done = programs.run(command, TOKENIZERS_PARALLELISM="true", RAYON_NUM_THREADS="4")
+    assert done.returncode == 0, done.stderr
+    for path in made[name].iterdir():
+        assert (out / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["binaries", "python"])
+def test_every_stack_reads_it_and_gives_equal_ids(
+    made: dict[str, Path], stack: Callable[[str], Path], name: str
+) -> None:
+    files = sorted(str(path) for path in (made[name].parent / "files").iterdir())[:3]
+    seen = {}
+    for each in STACKS:
+        command = [str(stack(each)), "-W", "ignore", "-c", ENCODE, str(made[name]), *files]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        seen[each] = json.loads(done.stdout)
+    assert seen["june-2023"] == seen["datasets-3.6"] == seen["current"]
+    assert seen["current"]["model_max_length"] == 4096
+    assert seen["current"]["entries"] == (4102 if name == "binaries" else 8192)
+    assert seen["current"]["unknown"] == 0
+    assert set(seen["current"]["special"]) == {f"{kind}_token" for kind in ("unk", "pad", "mask", "bos", "eos", "cls")}
+
+
+def test_a_local_tokenizer_is_copied(programs: Programs, made: dict[str, Path]) -> None:
+    out = programs.work / "copy"
+    done = programs.run(programs.tokenizer_command({"path": str(made["binaries"])}, programs.work, out))
+    assert done.returncode == 0, done.stderr
+    assert parsed(out) == parsed(made["binaries"])
+    assert json.loads((out / "manifest.json").read_text())["notes"] == {"opens_in_tokenizers": {"0.13.3": True}}
+
+
+def test_a_file_of_a_newer_release_is_taken_but_said_to_be_newer(
+    programs: Programs, made: dict[str, Path], stack: Callable[[str], Path]
+) -> None:
+    newer = programs.work / "newer"
+    newer.mkdir()
+    code = "import sys; from tokenizers import Tokenizer; Tokenizer.from_file(sys.argv[1]).save(sys.argv[2])"
+    files = [str(made["binaries"] / "tokenizer.json"), str(newer / "tokenizer.json")]
+    subprocess.run([str(stack("current")), "-c", code, *files], check=True)
+    out = programs.work / "copy"
+    done = programs.run(programs.tokenizer_command({"path": str(newer)}, programs.work, out))
+    assert done.returncode == 0, done.stderr
+    assert "is newer than tokenizers 0.13.3" in done.stderr
+    assert json.loads((out / "manifest.json").read_text())["notes"] == {"opens_in_tokenizers": {"0.13.3": False}}
+
+
+def test_only_the_tokenizer_of_a_model_is_fetched(programs: Programs, made: dict[str, Path]) -> None:
+    model = programs.work / "root" / "models" / "org" / "model"
+    model.mkdir(parents=True)
+    for path in made["python"].iterdir():
+        if path.name != "manifest.json":
+            (model / path.name).write_bytes(path.read_bytes())
+    (model / "model.safetensors").write_bytes(b"0" * 1000)
+    out = programs.work / "fetched"
+    with Hub(programs.work / "root") as hub:
+        env = {"HF_ENDPOINT": hub.url, "HF_HOME": str(programs.work / "hf")}
+        done = programs.run(programs.tokenizer_command({"hub": "org/model"}, programs.work, out), **env)
+        assert done.returncode == 0, done.stderr
+        command = programs.tokenizer_command({"hub": "org/none"}, programs.work, programs.work / "none")
+        assert "model 'org/none' is not on http://127.0.0.1" in programs.one_line(
+            programs.run(command, **env), programs.work / "none"
+        )
+        assert not [request.path for request in hub.requests if "safetensors" in request.path]
+    assert parsed(out) == parsed(made["python"])
+    assert len(json.loads((out / "manifest.json").read_text())["notes"]["commit"]) == 40
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({}, 'none of "train", "path", "hub" is given'),
+        ({"train": "words", "entries": 5000}, "\"train\" is 'words'; known: characters, byte-level"),
+        ({"train": "characters", "entries": 100}, '"entries" is 100; it has to be a whole number of at least 263'),
+        ({"train": "characters", "entries": 4102}, "is not a finished corpus"),
+        ({"train": "characters", "entries": 4102, "size": 3}, '"size" is not known here'),
+        ({"path": "nowhere"}, "it has to be a folder with a tokenizer.json"),
+        ({"path": "."}, "has no tokenizer.json"),
+    ],
+)
+def test_mistakes_get_one_line(programs: Programs, spec: dict[str, object], told: str) -> None:
+    out = programs.work / "tokenizer"
+    done = programs.run(programs.tokenizer_command(spec, programs.work / "corpus", out))
+    assert told in programs.one_line(done, out)

@@ -1,0 +1,235 @@
+"""The local Hub endpoint: what it answers, what it refuses, what it notes."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from beyond_ram.hub import Hub
+
+DATASET = "/datasets/org/name/resolve/main"
+CONTENT = bytes(range(256)) * 10
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    dataset = tmp_path / "root" / "datasets" / "org" / "name"
+    (dataset / "data" / "deep").mkdir(parents=True)
+    (dataset / "README.md").write_text("hello")
+    (dataset / "data" / "a.parquet").write_bytes(CONTENT)
+    (dataset / "data" / "deep" / "ä b.txt").write_text("deep")
+    model = tmp_path / "root" / "models" / "single"
+    model.mkdir(parents=True)
+    (model / "tokenizer.json").write_text("{}")
+    (tmp_path / "secret").write_text("outside")
+    (dataset / "link").symlink_to(tmp_path / "secret")
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def hub(root: Path) -> Iterator[Hub]:
+    with Hub(root, page_size=2) as running:
+        yield running
+
+
+def ask(hub: Hub, path: str, method: str = "GET", body: str | None = None, **headers: str) -> Answer:
+    """A request as it stands: no client that would tidy the path."""
+    connection = http.client.HTTPConnection(hub.url.removeprefix("http://"), timeout=10)
+    connection.request(method, path, body, headers)
+    response = connection.getresponse()
+    answer = Answer(response.status, response.headers, response.read())
+    connection.close()
+    return answer
+
+
+def sha_of(hub: Hub) -> str:
+    return str(ask(hub, "/api/datasets/org/name").json()["sha"])
+
+
+def test_files_and_their_headers(hub: Hub) -> None:
+    sha = sha_of(hub)
+    git = hashlib.sha1(b"blob 5\0hello").hexdigest()
+    for method, body in (("GET", b"hello"), ("HEAD", b"")):
+        answer = ask(hub, f"{DATASET}/README.md", method)
+        assert (answer.status, answer.body) == (200, body)
+        assert answer.headers["ETag"] == f'"{git}"'
+        assert answer.headers["X-Repo-Commit"] == sha
+        assert answer.headers["Content-Length"] == "5"
+        assert answer.headers["X-Linked-Size"] is None
+    lfs = ask(hub, f"/datasets/org/name/resolve/{sha}/data/a.parquet", "HEAD")
+    assert lfs.headers["ETag"] == lfs.headers["X-Linked-ETag"] == f'"{hashlib.sha256(CONTENT).hexdigest()}"'
+    assert lfs.headers["X-Linked-Size"] == str(len(CONTENT))
+    assert not [name for name in lfs.headers if "xet" in name.lower()], "reads stay on plain HTTP"
+    assert ask(hub, f"{DATASET}/data/deep/%C3%A4%20b.txt").body == b"deep"
+    assert ask(hub, "/single/resolve/main/tokenizer.json").body == b"{}"
+    assert ask(hub, f"{DATASET}/README.md".replace("main", "refs%2Fheads%2Fmain")).body == b"hello"
+
+
+@pytest.mark.parametrize(
+    ("asked", "start", "stop"), [("0-9", 0, 10), ("100-", 100, 2560), ("-10", 2550, 2560), ("2000-9999", 2000, 2560)]
+)
+def test_ranges(hub: Hub, asked: str, start: int, stop: int) -> None:
+    answer = ask(hub, f"{DATASET}/data/a.parquet", Range=f"bytes={asked}")
+    assert (answer.status, answer.body) == (206, CONTENT[start:stop])
+    assert answer.headers["Content-Range"] == f"bytes {start}-{stop - 1}/2560"
+
+
+@pytest.mark.parametrize("asked", ["bytes=2560-", "bytes=9-3", "lines=1-2"])
+def test_ranges_that_cannot_be_given(hub: Hub, asked: str) -> None:
+    answer = ask(hub, f"{DATASET}/data/a.parquet", Range=asked)
+    assert answer.status == 416
+    assert answer.headers["Content-Range"] == "bytes */2560"
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        (f"{DATASET}/name.py", "EntryNotFound"),
+        (f"{DATASET}/data", "EntryNotFound"),
+        ("/datasets/org/name/resolve/v2/README.md", "RevisionNotFound"),
+        ("/api/datasets/org/other", "RepoNotFound"),
+        ("/api/datasets/org/name/tree/main/none", "EntryNotFound"),
+        ("/api/models/org/name", "RepoNotFound"),
+    ],
+)
+def test_what_is_not_there(hub: Hub, path: str, code: str) -> None:
+    answer = ask(hub, path)
+    assert (answer.status, answer.headers["X-Error-Code"]) == (404, code)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{DATASET}/../../../../secret",
+        f"{DATASET}/..%2F..%2F..%2F..%2Fsecret",
+        f"{DATASET}/%2e%2e/%2e%2e/%2e%2e/%2e%2e/secret",
+        f"{DATASET}/data/%2Fetc%2Fpasswd",
+        f"{DATASET}//etc/passwd",
+        f"{DATASET}/link",
+        f"{DATASET}/README.md%00",
+        "/datasets/..%2F../resolve/main/secret",
+        "/datasets/%2e%2e/resolve/main/secret",
+        "/datasets/%2e%2e/%2e%2e/resolve/main/secret",
+        "/api/datasets/org/name/tree/main/..%2F..",
+    ],
+)
+def test_paths_outside_the_folder_are_refused(hub: Hub, path: str) -> None:
+    answer = ask(hub, path)
+    assert answer.status == 404
+    assert b"outside" not in answer.body
+
+
+def test_the_tree_comes_in_pages(hub: Hub) -> None:
+    address = "/api/datasets/org/name/tree/main?recursive=True&expand=False"
+    pages = []
+    while address:
+        answer = ask(hub, address)
+        pages.append(answer.json())
+        link = answer.headers.get("Link", "")
+        assert not link or (link.startswith(f"<{hub.url}/") and link.endswith('>; rel="next"'))
+        address = link.split(">")[0].removeprefix(f"<{hub.url}")
+    assert [len(page) for page in pages] == [2, 2, 1]
+    entries = [entry for page in pages for entry in page]
+    assert [(entry["type"], entry["path"]) for entry in entries] == [
+        ("file", "README.md"),
+        ("directory", "data"),
+        ("file", "data/a.parquet"),
+        ("directory", "data/deep"),
+        ("file", "data/deep/ä b.txt"),
+    ]
+    assert entries[2]["lfs"]["oid"] == hashlib.sha256(CONTENT).hexdigest()
+    inner = ask(hub, "/api/datasets/org/name/tree/main/data").json()
+    assert [entry["path"] for entry in inner] == ["data/a.parquet", "data/deep"]
+    assert ask(hub, "/api/datasets/org/name/tree/main?cursor=x").status == 400
+
+
+def test_paths_info_by_form_and_by_json(hub: Hub) -> None:
+    paths = ["data/a.parquet", "none", "data"]
+    bodies = {
+        "application/x-www-form-urlencoded": urlencode({"paths": paths, "expand": "False"}, doseq=True),
+        "application/json": json.dumps({"paths": paths, "expand": False}),
+    }
+    for kind, body in bodies.items():
+        answer = ask(hub, "/api/datasets/org/name/paths-info/main", "POST", body, **{"Content-Type": kind})
+        assert [(entry["type"], entry["path"]) for entry in answer.json()] == [
+            ("file", "data/a.parquet"),
+            ("directory", "data"),
+        ]
+
+
+def test_the_commit_changes_with_content_and_only_then(hub: Hub, root: Path) -> None:
+    before = sha_of(hub)
+    assert sha_of(hub) == before
+    assert ask(hub, f"/api/datasets/org/name/revision/{before}").status == 200
+    assert ask(hub, "/api/datasets/org/name/commits/main").json()[0]["id"] == before
+    (root / "datasets" / "org" / "name" / "README.md").write_text("other")
+    assert sha_of(hub) != before
+    assert ask(hub, f"/api/datasets/org/name/revision/{before}").status == 404
+
+
+def test_requests_are_noted(root: Path, tmp_path: Path) -> None:
+    with Hub(root, log=tmp_path / "log.jsonl") as hub:
+        ask(hub, f"{DATASET}/data/a.parquet", Range="bytes=0-99", **{"User-Agent": "me"})
+        ask(hub, f"{DATASET}/name.py", "HEAD")
+        ask(hub, "/api/nothing")
+        noted = list(hub.requests)
+    assert [(r.method, r.endpoint, r.repo, r.status) for r in noted] == [
+        ("GET", "resolve", "datasets/org/name", 206),
+        ("HEAD", "resolve", "datasets/org/name", 404),
+        ("GET", "unknown", "", 404),
+    ]
+    assert (noted[0].bytes_sent, noted[0].range, noted[0].user_agent) == (100, "bytes=0-99", "me")
+    assert (noted[1].bytes_sent, noted[1].in_flight) == (0, 1)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [line["path"] for line in lines] == [request.path for request in noted]
+
+
+def test_it_listens_on_the_loopback_only_and_stops(root: Path) -> None:
+    for host in ("0.0.0.0", "::", "localhost", ""):
+        with pytest.raises(ValueError, match=r"127\.0\.0\.1 only"):
+            Hub(root, host=host)
+    with Hub(root) as hub:
+        port = int(hub.url.rsplit(":", 1)[1])
+        with pytest.raises(OSError), Hub(root, port=port):
+            pass
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), timeout=5)
+
+
+def test_as_a_command(root: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        url = process.stdout.readline().strip().removeprefix("HF_ENDPOINT=")
+        with socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), timeout=5):
+            pass
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 0
+    for arguments in (["--host", "0.0.0.0"], ["--root", str(tmp_path / "none")]):
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,132 @@
+"""profiles/slurm through the real plugin on a real Slurm: jobs run, grow after a kill, and measure alone."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.slurm.conftest import Slurm
+
+pytestmark = pytest.mark.slurm
+
+# What Slurm reports for a process that the kernel ended at its memory limit, in place of a signal.
+OUT_OF_MEMORY = "0:125"
+
+
+def write_workflow(folder: Path, text: str) -> None:
+    (folder / "Snakefile").write_text(textwrap.dedent(text))
+
+
+def overlap(one: dict[str, str], other: dict[str, str]) -> bool:
+    return one["StartTime"] < other["EndTime"] and other["StartTime"] < one["EndTime"]
+
+
+def test_a_job_runs_through_slurm(slurm: Slurm, tmp_path: Path) -> None:
+    write_workflow(
+        tmp_path,
+        """
+        rule ordinary:
+            output: "job.txt"
+            shell: "echo $SLURM_JOB_ID > {output}"
+        """,
+    )
+    run = slurm.snakemake(cwd=tmp_path)
+    [job] = run.jobs_of("ordinary")
+    assert job["JobState"] == "COMPLETED"
+    assert (tmp_path / "job.txt").read_text().strip() == job["JobId"]
+    assert "mem=1000M" in job["TRES"], "the profile's default request"
+    # Nothing is left to be done, and no retry was needed.
+    assert len(run.jobs) == 1
+
+
+def test_a_job_killed_for_memory_comes_back_with_more(slurm: Slurm, tmp_path: Path) -> None:
+    (tmp_path / "eat.py").write_text("import sys; eaten = b'x' * (500 << 20); sys.exit(len(eaten) != 500 << 20)\n")
+    write_workflow(
+        tmp_path,
+        f"""
+        rule weigh_tokenize:
+            output: "done.txt"
+            resources: mem_mb=lambda wildcards, attempt: 500 * 2 ** (attempt - 1)
+            shell: "echo {{resources.mem_mb}} $SLURM_JOB_ID >> attempts; {sys.executable} eat.py && touch {{output}}"
+        """,
+    )
+    run = slurm.snakemake(cwd=tmp_path)
+    killed, finished = run.jobs_of("weigh_tokenize")
+    assert (tmp_path / "done.txt").exists()
+    # A job of its own for each attempt: the limit of the first would hold for a retry inside it.
+    attempts = [line.split() for line in (tmp_path / "attempts").read_text().splitlines()]
+    assert attempts == [["500", killed["JobId"]], ["1000", finished["JobId"]]]
+    # The kill is in a step below the batch script, so the job itself may say only that it failed.
+    assert killed["JobState"] in {"FAILED", "OUT_OF_MEMORY"}
+    assert OUT_OF_MEMORY in {killed["DerivedExitCode"], killed["ExitCode"]}
+    assert "mem=500M" in killed["TRES"]
+    assert finished["JobState"] == "COMPLETED"
+    assert (finished["ExitCode"], finished["DerivedExitCode"]) == ("0:0", "0:0")
+    assert "mem=1000M" in finished["TRES"]
+
+
+def test_measuring_jobs_have_the_machine_to_themselves(slurm: Slurm, tmp_path: Path) -> None:
+    write_workflow(
+        tmp_path,
+        """
+        localrules: all, ordinary_jobs_are_running
+
+        rule all:
+            input: expand("{rule}.{number}", rule=["ordinary", "weighed", "interrupted"], number=[0, 1])
+
+        rule ordinary:
+            output: "ordinary.{number}"
+            resources: mem_mb=400
+            shell: "sleep 6; touch {output}"
+
+        rule ordinary_jobs_are_running:
+            output: "running"
+            shell: "for i in $(seq 100); do [ $(squeue -h -t R | wc -l) = 2 ] && break; sleep 0.2; done; touch {output}"
+
+        rule weigh_tokenize:
+            input: "running"
+            output: "weighed.{number}"
+            resources: mem_mb=400, slots=100
+            shell: "sleep 1; touch {output}"
+
+        rule weigh_tokenize_interrupted:
+            input: "running"
+            output: "interrupted.{number}"
+            resources: mem_mb=400, slots=100
+            shell: "sleep 1; touch {output}"
+        """,
+    )
+    run = slurm.snakemake(cwd=tmp_path)
+    ordinary = run.jobs_of("ordinary")
+    measuring = run.jobs_of("weigh_tokenize") + run.jobs_of("weigh_tokenize_interrupted")
+    assert (len(ordinary), len(measuring)) == (2, 4)
+    assert overlap(*ordinary)
+    for job, other in itertools.product(measuring, run.jobs):
+        assert job is other or not overlap(job, other), (job["Comment"], other["Comment"])
+    for job in measuring:
+        assert job["OverSubscribe"] == "NO"
+        # All of the machine's cores, and still no more memory than asked for.
+        assert "mem=400M" in job["TRES"]
+        assert int(job["NumCPUs"]) > int(ordinary[0]["NumCPUs"])
+
+
+def test_nothing_listens_beyond_loopback(slurm: Slurm, tmp_path: Path) -> None:
+    idle = slurm.listening()
+    job = slurm.call("sbatch", "--parsable", f"--output={tmp_path}/log", "--wrap=srun sleep 20").strip()
+    # srun opens sockets of its own, on the machine where the job runs.
+    for _ in range(50):
+        busy = slurm.listening()
+        if len(busy) > len(idle):
+            break
+        time.sleep(0.1)
+    slurm.call("scancel", job)
+    assert len(idle) >= 2, "slurmctld and slurmd"
+    assert len(busy) > len(idle), (tmp_path / "log").read_text()
+    assert [address for address in idle + busy if not address.startswith("127.0.0.1:")] == []

@@ -1,0 +1,40 @@
+"""The tiny config's tokenisation through a real Slurm, held against the same on this machine."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ..conftest import Run
+from .conftest import Slurm
+
+pytestmark = [pytest.mark.slurm, pytest.mark.end_to_end]
+
+TINY = ("--configfile", "config/tiny.yaml")
+CELL = ["experiment", "stack", "corpus", "mode", "shards", "num_files", "batch_size", "writer_batch_size"]
+CELL += ["num_proc", "cache", "stop_after", "rep"]
+# Too little for the largest cells of june-2023, enough for the others: a killed job must come back with more.
+SCARCE_MB = 600
+
+
+def cells(results: Path) -> dict[tuple[object, ...], tuple[str, object]]:
+    runs = pd.read_parquet(results / "tables" / "runs.parquet")
+    assert runs["ids_agree"].dropna().all()
+    ids = runs["ids_sha256"].fillna("none")
+    return dict(zip(runs[CELL].itertuples(index=False, name=None), zip(runs["outcome"], ids, strict=True), strict=True))
+
+
+def test_slurm_gives_the_same_cells_and_ids_and_a_job_killed_for_memory_comes_back(
+    slurm: Slurm, clone: Path, run_in: Run
+) -> None:
+    local = run_in("snakemake", "tokenize", "--cores", "2", *TINY)
+    assert local.returncode == 0, local.stderr[-4000:]
+    scarce = f"results: results-slurm\nexperiments: {{growth: {{memory_mb: {SCARCE_MB}}}}}\n"
+    (clone / "slurm.yaml").write_text(scarce)
+    run = slurm.snakemake("tokenize", *TINY, "slurm.yaml", cwd=clone, timeout=1500)
+    here, there = cells(clone / "results-tiny"), cells(clone / "results-slurm")
+    assert here == there
+    assert len(here) > 20
+    killed = [job for job in run.jobs_of("weigh_tokenize") if job["DerivedExitCode"] == "0:125"]
+    assert killed, "no job was killed for memory"
+    assert len(run.jobs_of("weigh_tokenize")) > sum(1 for cell in here if cell[9] in ("cold", "warm"))

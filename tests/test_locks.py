@@ -1,0 +1,54 @@
+"""Locks hold versions and hashes, no address; every stack has its three files; the driver's lock is its pins."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LOCKS = sorted((ROOT / "envs").glob("*.txt"))
+PIN = re.compile(r"^([a-z0-9._-]+)(?:\[[a-z0-9,_-]+\])?==(\S+)", re.MULTILINE)
+
+
+def pins(text: str) -> dict[str, str]:
+    return dict(PIN.findall(text))
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
+def test_a_lock_names_no_host_and_no_path(lock: Path) -> None:
+    text = lock.read_text()
+    assert not re.search(
+        r"https?://|file:|^\s*-|(^|\s)/\w|index-url|find-links", re.sub(r"(?m)^\s+--hash=sha256:[0-9a-f]{64}", "", text)
+    )
+    assert pins(text)
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
+def test_every_pinned_version_has_hashes(lock: Path) -> None:
+    for block in re.split(r"(?m)^(?=[a-z])", lock.read_text()):
+        if "==" in block and not block.startswith("torch=="):  # torch's build is the machine's choice
+            assert "--hash=sha256:" in block, block
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
+def test_every_lock_has_a_conda_face(lock: Path) -> None:
+    assert f"-r {lock.name}" in lock.with_suffix(".yaml").read_text()
+    assert lock.stem == "driver" or lock.with_suffix(".in").exists()
+
+
+def test_june_2023_is_what_was_first_asked_about() -> None:
+    wanted = {
+        "datasets": "2.13.1", "tokenizers": "0.13.3", "transformers": "4.30.2", "numpy": "1.25.1", "pandas": "2.0.3",
+        "fsspec": "2023.6.0", "huggingface-hub": "0.16.4", "dill": "0.3.6", "multiprocess": "0.70.14",
+    }  # fmt: skip
+    locked = pins((ROOT / "envs/june-2023.txt").read_text())
+    assert wanted.items() <= locked.items()
+    assert locked["pyarrow"].startswith("12.")
+
+
+def test_the_driver_lock_is_what_pyproject_resolves_to(tmp_path: Path) -> None:
+    resolved = tmp_path / "driver.txt"
+    command = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version=3.11"]
+    subprocess.run([*command, "pyproject.toml", f"--output-file={resolved}"], cwd=ROOT, check=True)
+    assert pins(resolved.read_text()) == pins((ROOT / "envs/driver.txt").read_text())

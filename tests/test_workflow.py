@@ -1,0 +1,197 @@
+"""The workflow as users run it: real stacks, real interruptions, reruns after edits, results kept across an upgrade."""
+
+import json
+import re
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from .conftest import Run
+
+pytestmark = pytest.mark.slow
+MICRO = ("--configfile", "tests/micro.yaml")
+
+
+def snakemake(run_in: Run, *arguments: str) -> "CompletedProcess[str]":
+    done = run_in("snakemake", "--cores", "4", *arguments)
+    assert done.returncode == 0, done.stderr[-6000:]
+    return done
+
+
+@pytest.fixture(scope="session")
+def results(clone: Path, run_in: Run) -> Path:
+    """The finished results of the micro config."""
+    snakemake(run_in, *MICRO)
+    return clone / "results-micro"
+
+
+def table(results: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(results / "tables" / f"{name}.csv")
+
+
+def records(results: Path) -> list[tuple[Path, dict[str, Any]]]:
+    return [(path.parent, json.loads(path.read_text())) for path in sorted((results / "runs").rglob("run.json"))]
+
+
+def events(folder: Path, name: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    return [event for event in lines if event["event"] == name]
+
+
+def planned(run_in: Run, *arguments: str) -> list[str]:
+    """The run folders that a dry run would make again."""
+    done = snakemake(run_in, "-n", *MICRO, *arguments)
+    return sorted(
+        set(re.findall(r"^\s+output: results-micro/runs/(\S+)/samples\.csv", done.stdout + done.stderr, re.MULTILINE))
+    )
+
+
+def test_every_run_is_whole_and_its_samples_add_up(results: Path) -> None:
+    runs = records(results)
+    assert len(runs) == 14
+    for folder, record in runs:
+        samples = pd.read_csv(folder / "samples.csv")
+        assert len(samples) == record["sampler"]["samples"] > 10
+        assert (samples["rss_bytes"] == samples["anon_bytes"] + samples["file_bytes"] + samples["shmem_bytes"]).all()
+        assert samples["t_s"].is_monotonic_increasing
+        assert record["cell"]["stack"] in folder.as_posix()
+        assert record["provenance"]["versions"]["datasets"]
+        assert re.fullmatch("[0-9a-f]{64}", record["provenance"]["lock_sha256"])
+    assert not (results / "work").exists(), "private folders are left"
+
+
+def test_cold_runs_start_without_their_input_in_the_page_cache(results: Path) -> None:
+    cold = [record for _, record in records(results) if record["cell"]["cache"] == "cold"]
+    assert cold
+    assert all(record["page_cache"]["input_resident_before"] < 0.05 for record in cold)
+    assert all(record["page_cache"]["input_resident_after"] > 0.5 for record in cold)
+
+
+def test_the_sampled_peak_agrees_with_the_kernel(results: Path) -> None:
+    """Two independent readings: the largest sample, and the high-water mark that the kernel keeps by itself."""
+    gaps = table(results, "runs")["hwm_gap"].dropna()
+    assert len(gaps) > 8
+    assert gaps.abs().max() < 0.01
+
+
+def test_all_ids_are_the_same_whatever_the_mode_the_cache_and_the_stack(results: Path) -> None:
+    runs = table(results, "runs").dropna(subset="ids_sha256")
+    assert runs["ids_agree"].all()
+    assert runs.groupby("num_files")["ids_sha256"].nunique().eq(1).all()
+    assert set(runs["stack"]) == {"june-2023", "current"}
+
+
+def test_a_rerun_takes_the_finished_shards_from_cache_and_does_nothing_for_them(results: Path) -> None:
+    shards = table(results, "shards")
+    for stack in ("june-2023", "current"):
+        mine = shards[shards["stack"] == stack]
+        interrupted = mine[mine["cache"] == "interrupted"]
+        assert interrupted["shard"].tolist() == [0, 1]
+        assert not interrupted["from_cache"].any()
+        rerun = mine[mine["cache"] == "rerun"]
+        assert rerun["from_cache"].tolist() == [True, True, False]
+        assert rerun.loc[rerun["from_cache"], ["tokenizer_calls", "cache_bytes_written"]].eq(0).all().all()
+        assert mine.loc[mine["cache"] == "warm", "from_cache"].all()
+
+
+def test_the_interrupted_run_was_really_killed(results: Path) -> None:
+    killed = [(folder, record) for folder, record in records(results) if record["cell"]["cache"] == "interrupted"]
+    assert len(killed) == 2
+    for folder, record in killed:
+        assert (record["outcome"], record["signal"], record["completed_work"]) == (
+            "interrupted_on_purpose",
+            "SIGKILL",
+            False,
+        )
+        assert len(events(folder, "shard")) == 2
+        assert not events(folder, "work")
+        assert record["work"] == {}
+
+
+def test_every_table_has_its_twin_and_every_figure_its_caption_and_both_are_in_the_report(results: Path) -> None:
+    for csv in (results / "tables").glob("*.csv"):
+        assert len(pd.read_parquet(csv.with_suffix(".parquet"))) == len(pd.read_csv(csv)) > 0
+    figures = sorted((results / "figures").glob("*.svg"))
+    assert len(figures) == 4
+    report = (results / "report.html").read_text()
+    for figure in figures:
+        assert figure.with_suffix(".png").stat().st_size > 5000
+        assert figure.with_suffix(".rst").stat().st_size > 20
+        assert figure.name in report
+    assert not re.search(r"<(?:script|link)[^>]+(?:src|href)=\"https?://", report), "the report loads from a network"
+
+
+def test_a_second_call_has_nothing_to_do(results: Path, run_in: Run) -> None:
+    assert "Nothing to be done" in snakemake(run_in, *MICRO).stderr
+
+
+def test_touching_a_lock_reruns_nothing(results: Path, clone: Path, run_in: Run) -> None:
+    (clone / "envs/june-2023.txt").touch()
+    assert planned(run_in) == []
+
+
+def test_editing_one_lock_reruns_its_stack_only(results: Path, clone: Path, run_in: Run) -> None:
+    lock = clone / "envs/june-2023.txt"
+    before = lock.read_bytes()
+    lock.write_bytes(before + b"# edited\n")
+    try:
+        again = planned(run_in)
+    finally:
+        lock.write_bytes(before)
+    assert again
+    assert all("/stack~june-2023/" in path for path in again)
+    assert len(again) == 6  # 4 of growth, the warm one, and the pair of interrupted and rerun as one job
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("experiments={growth: {matrix: {stack: [curent]}}}", "no stack 'curent' in envs/; did you mean 'current'?"),
+        ("experiments={growth: {matrix: {num_files: []}}}", "experiments.growth.matrix.num_files"),
+        ("resultz=here", "unknown key 'resultz'; did you mean 'results'?"),
+    ],
+)
+def test_a_bad_config_is_one_clear_line_and_nothing_is_made(
+    run_in: Run, clone: Path, override: str, words: str
+) -> None:
+    done = run_in("snakemake", "--cores", "1", "--config", override)
+    assert done.returncode != 0
+    assert words in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+    assert not (clone / "results").exists()
+
+
+def test_an_upgrade_keeps_the_old_results_beside_the_new(results: Path, clone: Path, run_in: Run) -> None:
+    """A lock that changes by a real resolution; the runs of the old one stay, under a name that says so."""
+    asked = (clone / "envs/current.in").read_text().split()
+    added = run_in("beyond-ram", "stack", "add", "mine", *asked, "tqdm==4.67.0")
+    assert added.returncode == 0, added.stderr
+    matrix = "{stack: [current, mine], mode: [basic], num_files: [3]}"
+    only = f"results: results-upgrade\nexperiments: {{staircase: null, growth: {{matrix: {matrix}}}}}\n"
+    (clone / "upgrade.yaml").write_text(only)
+    apart = (*MICRO, "upgrade.yaml")
+    snakemake(run_in, *apart)
+    (clone / "envs/mine.in").write_text("\n".join([*asked, "tqdm"]))
+    upgraded = run_in("beyond-ram", "stack", "upgrade", "mine", "tqdm", "--results", "results-upgrade")
+    assert upgraded.returncode == 0, upgraded.stderr
+    assert "1 runs of the old lock are kept" in upgraded.stdout
+    said = snakemake(run_in, *apart).stderr
+    made = set(re.findall(r"output: results-upgrade/runs/(\S+)/samples\.csv", said))
+    assert {path.split("/")[1] for path in made} == {"stack~mine"}
+    runs = table(clone / "results-upgrade", "runs")
+    old, new = runs[runs["stack"].str.startswith("mine@")], runs[runs["stack"] == "mine"]
+    assert len(old) == len(new) == 1
+    assert old["stack"].item() == f"mine@{old['lock_sha256'].item()[:8]}"
+    assert old["lock_sha256"].item() != new["lock_sha256"].item()
+    assert "mine@" in (clone / "results-upgrade/figures/memory_over_time.svg").read_text()
+    assert "Nothing to be done" in snakemake(run_in, *apart).stderr
+
+
+def test_a_stack_that_cannot_be_resolved_says_why_and_leaves_nothing(clone: Path, run_in: Run) -> None:
+    done = run_in("beyond-ram", "stack", "add", "never", "datasets==5.2.0", "pyarrow==12.0.1")
+    assert done.returncode == 2
+    assert "cannot be resolved" in done.stderr
+    assert not list((clone / "envs").glob("*never*"))
