@@ -135,6 +135,7 @@ class Command:
 
     def _kill_orphans(self) -> None:
         """Kill what came here from a killed guard; children that were here before are none of ours."""
+        self._guard.wait()  # its pipe closes before its children are handed on, its end comes after
         while orphans := set(procfs.children(os.getpid())) - self._children_before - {self._guard.pid}:
             for orphan in orphans:
                 for pid in [orphan, *procfs.descendants(orphan)]:

@@ -76,8 +76,7 @@ class _Guard:
                     continue
                 said = os.read(self.hear, 1)
                 if said in (b"", b"k"):
-                    _kill_all_below()
-                    self._reap()
+                    self._kill_all_below()
                 if said in (b"", b"q"):
                     return 0
 
@@ -117,18 +116,27 @@ class _Guard:
         self._tell(pid=pid, began=began)
         return True
 
-    def _reap(self) -> None:
-        """Take every child that has ended; say so when it was the command, and when nothing is left."""
+    def _reap(self, options: int = os.WNOHANG) -> bool:
+        """Take every child that has ended; tell of the command's end, and when nothing is left: then False."""
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status = os.waitpid(-1, options)
             except ChildProcessError:
                 self._tell(empty=True, used=_used())
-                return
-            if pid == 0:
-                return
+                return False
             if pid == self.command:
                 self._tell(status=os.waitstatus_to_exitcode(status), used=_used())
+            if pid == 0 or options == 0:
+                return True
+
+    def _kill_all_below(self) -> None:
+        """Kill until no child is left: what a dying process started meanwhile becomes a child here, the next to die."""
+        while True:
+            for pid in procfs.descendants(os.getpid()):
+                with contextlib.suppress(OSError):  # gone already, or not ours to kill
+                    os.kill(pid, signal.SIGKILL)
+            if not self._reap(options=0):
+                return
 
     def _tell(self, **what: Any) -> None:
         with contextlib.suppress(BrokenPipeError):
@@ -145,20 +153,6 @@ def _used() -> dict[str, float]:
         "read_bytes": usage.ru_inblock * 512,
         "written_bytes": usage.ru_oublock * 512,
     }
-
-
-def _kill_all_below() -> None:
-    """Kill until no child is left: what a dying process started meanwhile becomes a child here and is killed next."""
-    while True:
-        for pid in procfs.descendants(os.getpid()):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:  # gone already, or not ours to kill
-                continue
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            return
 
 
 def _bytes(text: str) -> bytes:

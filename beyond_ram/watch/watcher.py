@@ -18,6 +18,8 @@ from .sampler import Sampler
 from .waiting import Waiting
 
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+# Events wake the watcher at once, but not more often than this.
+_EVENTS_S = 0.005
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
 
 OnEvent = Callable[[dict[str, Any], int], None]
@@ -181,7 +183,7 @@ def _follow(
     now = time.monotonic()
     while running.returncode is None or (options.follow and not running.empty):
         due = now + sampler.interval_s(interval_s)
-        spoke, signalled, arrived = waiting.until(due, now + interval_s / 4 if talkative else 0.0)
+        spoke, signalled, arrived = waiting.until(due, now + sampler.interval_s(_EVENTS_S) if talkative else 0.0)
         for number, sent_by_process in waiting.signals() if signalled else ():
             if sent_by_process:  # a terminal has told the whole foreground group already
                 running.send_signal(number)

@@ -1,0 +1,57 @@
+"""What the tests of the instrument share: small programs run by a bare interpreter."""
+
+import os
+import select
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.watch import groups, watch
+
+PYTHON = [sys.executable, "-I", "-S", "-B", "-c"]
+Watch = Callable[..., dict[str, Any]]
+
+
+def no_group() -> str | None:
+    """Why no memory group can be made here; None where one can."""
+    try:
+        groups.Group.make().remove()
+    except groups.GroupError as error:
+        return str(error)
+    return None
+
+
+needs_group = pytest.mark.skipif(no_group() is not None, reason=f"no memory cgroup can be made here: {no_group()}")
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watch:
+    """Run a program text under the watcher."""
+
+    def run(program: str, *arguments: str, **how: Any) -> dict[str, Any]:
+        return watch([*PYTHON, program, *arguments], tmp_path / "out", **how)
+
+    return run
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    """A pipe whose write end is inherited: it stays open as long as anyone who inherited it lives."""
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    yield read, write
+    for descriptor in (read, write):
+        try:
+            os.close(descriptor)
+        except OSError:
+            continue
+
+
+def read_within(descriptor: int, seconds: float) -> bytes:
+    """The next bytes of a pipe, b"" at its end; fails where neither comes in time."""
+    ready, _, _ = select.select([descriptor], [], [], seconds)
+    assert ready, f"nothing within {seconds} s"
+    return os.read(descriptor, 65536)

@@ -1,0 +1,167 @@
+"""A watched command behaves as it would alone, and nothing of it outlives the watcher against its will."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.watch import GuardError, procfs, watch
+
+from .conftest import PYTHON, Watch, read_within
+
+CLI = [sys.executable, "-m", "beyond_ram", "watch"]
+# A command whose worker has a session of its own, and whose worker's child again: all hold the pipe open.
+FAMILY = """
+import os, sys, time
+for _ in range(2):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            pass
+        break
+os.write(int(sys.argv[1]), b'%d\\n' % os.getpid())
+signal = __import__('signal'); signal.pause()
+"""
+
+
+@pytest.mark.parametrize("status", [0, 1, 37])
+def test_its_own_exit_status(status: int) -> None:
+    assert (
+        subprocess.run([*CLI, "--", *PYTHON, f"raise SystemExit({status})"], capture_output=True).returncode == status
+    )
+
+
+def test_death_by_a_signal_is_told_like_a_shell() -> None:
+    killed = subprocess.run([*CLI, "--", *PYTHON, "import os; os.kill(os.getpid(), 9)"], capture_output=True, text=True)
+    assert killed.returncode == 128 + 9
+    assert "failed by SIGKILL" in killed.stderr
+
+
+def test_a_command_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        watch(["there-is-no-such-command"], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
+def test_signals_are_passed_on(number: signal.Signals, pipe: tuple[int, int]) -> None:
+    program = (
+        f"import os, signal, sys; signal.signal({int(number)}, lambda *_: sys.exit(7)); "
+        f"os.write({pipe[1]}, b'.'); signal.pause()"
+    )
+    watcher = subprocess.Popen([*CLI, "--", *PYTHON, program], pass_fds=[pipe[1]], stderr=subprocess.DEVNULL)
+    assert read_within(pipe[0], 20) == b"."
+    watcher.send_signal(number)
+    assert watcher.wait(20) == 7
+
+
+def test_ignored_signals_stay_ignored_and_others_do_not(watched: Watch, tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    program = f"import shutil; shutil.copy('/proc/self/status', {str(said)!r})"
+    before = signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    try:
+        watched(program)
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+    masks = dict(line.split(":\t") for line in said.read_text().splitlines() if line.startswith("Sig"))
+    ignored, blocked = int(masks["SigIgn"], 16), int(masks["SigBlk"], 16)
+    assert ignored & 1 << signal.SIGUSR2 - 1
+    assert not ignored & (1 << signal.SIGTERM - 1 | 1 << signal.SIGHUP - 1)
+    assert blocked == 0
+
+
+def test_one_variable_is_all_that_is_added() -> None:
+    given = {"PATH": os.environ["PATH"], "ONE": "two", "PYTHONPATH": str(Path(__file__).parents[2])}
+    env = ["/usr/bin/env", "-0"]
+    alone = subprocess.run(env, env=given, capture_output=True, check=True).stdout.split(b"\0")
+    seen = subprocess.run([*CLI, "--", *env], env=given, capture_output=True, check=True).stdout.split(b"\0")
+    added = set(seen) - set(alone)
+    assert set(alone) <= set(seen)
+    assert [entry.partition(b"=")[0] for entry in added] == [b"BEYOND_RAM_EVENTS"]
+
+
+def test_a_command_that_closes_its_descriptors(watched: Watch) -> None:
+    record = watched("import os, time; os.closerange(0, 1000); held = bytearray(30_000_000); time.sleep(0.2)")
+    assert record["exit_status"] == 0
+    assert record["peak"]["anon_bytes"] > 30e6
+
+
+def test_its_input_output_and_descriptors_are_its_own(pipe: tuple[int, int]) -> None:
+    program = f"import os, sys; os.write({pipe[1]}, b'third'); sys.stdout.write(sys.stdin.read().upper())"
+    done = subprocess.run([*CLI, "--", *PYTHON, program], input=b"text", capture_output=True, pass_fds=[pipe[1]])
+    assert done.stdout == b"TEXT"
+    assert read_within(pipe[0], 1) == b"third"
+
+
+def test_nothing_survives_when_the_watcher_is_killed(pipe: tuple[int, int]) -> None:
+    watcher = subprocess.Popen(
+        [*CLI, "--", *PYTHON, FAMILY, str(pipe[1])], pass_fds=[pipe[1]], stderr=subprocess.DEVNULL
+    )
+    os.close(pipe[1])
+    pids: list[bytes] = []
+    while len(pids) < 5:  # the command, two workers, a child of each
+        pids += read_within(pipe[0], 20).split()
+    watcher.kill()
+    watcher.wait()
+    assert read_within(pipe[0], 20) == b"", "the end of the pipe comes when its last holder is dead"
+
+
+def test_nothing_survives_when_the_guard_is_killed(tmp_path: Path, pipe: tuple[int, int]) -> None:
+    pids: list[bytes] = []
+
+    def kill_the_guard() -> None:
+        while len(pids) < 5:
+            pids.extend(read_within(pipe[0], 20).split())
+        for child in procfs.children(os.getpid()):
+            if b"guard" in (procfs.read(child, "cmdline") or b""):
+                os.kill(child, signal.SIGKILL)
+
+    other = threading.Thread(target=kill_the_guard)
+    other.start()
+    with pytest.raises(GuardError):
+        watch([*PYTHON, FAMILY, str(pipe[1])], tmp_path)
+    other.join()
+    os.close(pipe[1])
+    assert read_within(pipe[0], 20) == b""
+
+
+def test_children_of_the_same_process_are_left_alone(watched: Watch) -> None:
+    mine = subprocess.Popen([*PYTHON, "raise SystemExit(5)"])
+    watched("import time; time.sleep(0.3)")
+    assert mine.wait(10) == 5
+
+
+def test_what_outlives_the_command_is_named_and_left_running(tmp_path: Path, pipe: tuple[int, int]) -> None:
+    program = (
+        "import os, sys\nif os.fork() == 0:\n os.setsid()\n os.write(int(sys.argv[1]), b'%d' % os.getpid())\n"
+        " import signal; signal.pause()\nimport time; time.sleep(0.3)"
+    )
+    record = watch([*PYTHON, program, str(pipe[1])], tmp_path)
+    daemon = int(read_within(pipe[0], 1))
+    try:
+        assert [entry["pid"] for entry in record["left_running"]] == [daemon]
+        os.kill(daemon, 0)
+    finally:
+        os.kill(daemon, signal.SIGKILL)
+
+
+def test_following_goes_on_to_the_last_process(tmp_path: Path) -> None:
+    program = "import os, time\nif os.fork() == 0:\n os.setsid()\n time.sleep(0.7)\n"
+    program += " held = bytearray(40_000_000)\n time.sleep(0.2)"
+    record = watch([*PYTHON, program], tmp_path, follow=True)
+    assert record["left_running"] == []
+    assert record["duration_s"] > 0.8
+    assert record["peak"]["anon_bytes"] > 40e6
+
+
+def test_a_folder_holds_the_run_files_and_nothing_else(tmp_path: Path) -> None:
+    subprocess.run([*CLI, "--out", str(tmp_path / "out"), "--", "true"], check=True, capture_output=True)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["outcome"] == "completed"
+    assert record["sampler"]["duty_cycle"] > 0

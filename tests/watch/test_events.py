@@ -1,0 +1,62 @@
+"""Events are seen at once, in order, each phase with a first reading of its own."""
+
+import json
+from pathlib import Path
+
+from beyond_ram.watch import events
+
+from .conftest import Watch
+
+SAY = """
+import json, os, sys, time
+def say(event, **fields):
+    fd = os.open(os.environ['BEYOND_RAM_EVENTS'], os.O_WRONLY | os.O_APPEND)
+    line = json.dumps({'monotonic_s': time.monotonic(), 'event': event, 'pid': os.getpid(), **fields})
+    os.write(fd, line.encode() + b'\\n')
+    os.close(fd)
+"""
+
+
+def told(tmp_path: Path) -> list[dict]:
+    return [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
+
+
+def test_a_phase_is_reset_within_milliseconds_whatever_the_interval(watched: Watch, tmp_path: Path) -> None:
+    program = SAY + "for n in range(10):\n say('phase', phase=str(n)); time.sleep(0.05)"
+    record = watched(program, interval_ms=1000)
+    lags = sorted(span["reset_lag_s"] for span in record["phases"][1:])
+    assert len(lags) == 10
+    assert lags[5] < 0.02, lags
+    assert all(span["hwm_exact"] for span in record["phases"])
+
+
+def test_phases_that_come_at_once_are_kept_apart(watched: Watch, tmp_path: Path) -> None:
+    record = watched(SAY + "say('phase', phase='a'); say('phase', phase='b'); say('work', rows=3)\ntime.sleep(0.2)")
+    assert [span["phase"] for span in record["phases"]] == ["", "a", "b"]
+    assert record["completed_work"] is True
+    assert record["work"] == {"rows": 3}
+    assert [event["event"] for event in told(tmp_path)] == ["start", "phase", "phase", "work", "end"]
+
+
+def test_a_flood_of_events_does_not_make_the_watcher_busy(watched: Watch) -> None:
+    record = watched(SAY + "for n in range(20000):\n say('row', n=n)", interval_ms=50)
+    assert record["sampler"]["samples"] < 210 * record["duration_s"] + 10
+
+
+def test_lines_that_are_no_events_are_passed_over(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    raw.write_bytes(b'nonsense\n[1]\n{"event": "x"}\n{"monotonic_s": 2, "event": "y"}\n{"monotonic_s": 3, "ev')
+    reader = events.Reader(raw, 1.0)
+    assert reader.new() == [{"t_s": 1.0, "event": "y"}]
+    with raw.open("ab") as handle:
+        handle.write(b'ent": "z"}\n')
+    assert [event["event"] for event in reader.new()] == ["z"]
+    reader.close()
+
+
+def test_events_that_come_out_of_order_end_in_order(tmp_path: Path) -> None:
+    log = events.Log(tmp_path / "e")
+    log.write([{"t_s": 2.0, "event": "b"}])
+    log.write([{"t_s": 1.0, "event": "a"}])
+    log.close()
+    assert [json.loads(line)["event"] for line in (tmp_path / "e").read_text().splitlines()] == ["a", "b"]

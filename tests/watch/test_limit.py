@@ -1,0 +1,87 @@
+"""A memory limit kills the whole tree or is refused in one line; it is never imitated."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.watch import LimitError, groups, watch
+
+from .conftest import PYTHON, Watch, needs_group
+
+WORKER_TAKES = """
+import os, signal, sys
+if os.fork() == 0:
+    held = b'x' * int(sys.argv[1])
+    os._exit(0)
+signal.pause() if int(sys.argv[2]) else os.wait()
+"""
+
+
+@pytest.mark.cgroup
+@needs_group
+def test_a_tree_that_needs_more_is_killed_as_a_whole(watched: Watch) -> None:
+    # The kernel kills the worker alone; its parent would wait for ever.
+    record = watched(WORKER_TAKES, "300000000", "1", memory_limit_bytes=100_000_000)
+    assert record["outcome"] == "killed_at_limit"
+    assert record["completed_work"] is False
+    assert record["signal"] == "SIGKILL"
+    assert record["left_running"] == []
+    assert 90e6 < record["peak"]["cgroup_bytes"] <= 100_000_000
+
+
+@pytest.mark.cgroup
+@needs_group
+def test_a_tree_that_needs_less_completes(watched: Watch) -> None:
+    record = watched(WORKER_TAKES, "50000000", "0", memory_limit_bytes=100_000_000)
+    assert record["outcome"] == "completed"
+    assert 50e6 < record["peak"]["cgroup_bytes"] < 100e6
+
+
+@pytest.mark.cgroup
+@needs_group
+def test_no_group_is_left_behind(watched: Watch) -> None:
+    group = groups.Group.make()
+    parent = group.path.parent
+    group.remove()
+    before = set(parent.iterdir())
+    watched("pass", memory_limit_bytes=100_000_000)
+    assert set(parent.iterdir()) == before
+
+
+def test_without_a_group_a_limit_is_refused_and_the_command_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(limit_bytes: int | None = None) -> groups.Group:
+        raise groups.GroupError("the memory controller is not delegated to us")
+
+    monkeypatch.setattr(groups.Group, "make", none)
+    ran = tmp_path / "ran"
+    with pytest.raises(LimitError, match=r"^no memory limit can be set here: the memory controller is not delegated"):
+        watch([*PYTHON, f"open({str(ran)!r}, 'w')"], tmp_path / "out", memory_limit_bytes=10**8)
+    assert not ran.exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user, which needs root")
+def test_a_user_without_rights_is_told_in_one_line_and_can_still_weigh(tmp_path: Path) -> None:
+    nobody = {"user": 65534, "group": 65534, "extra_groups": [], "capture_output": True, "text": True, "cwd": "/"}
+    paths = [str(Path(__file__).parents[2]), *(path for path in sys.path if path.endswith("site-packages"))]
+    start = f"import sys; sys.path += {paths!r}; import benchexec; from beyond_ram.cli import main; "
+    for python in (sys.executable, "/usr/bin/python3"):
+        command = [python, "-P", "-c", start + "sys.exit(main(sys.argv[1:]))", "watch"]
+        try:
+            if subprocess.run([python, "-P", "-c", start], **nobody).returncode == 0:
+                break
+        except OSError:
+            continue
+    else:
+        pytest.skip("another user can run no interpreter here that finds this checkout")
+    limited = subprocess.run([*command, "--memory-limit", "1G", "--", "true"], **nobody)
+    assert limited.returncode == 2
+    assert limited.stderr.startswith("beyond-ram: no memory limit can be set here: ")
+    assert len(limited.stderr.splitlines()) == 1
+    plain = subprocess.run([*command, "--", "sh", "-c", "exit 3"], **nobody)
+    assert plain.returncode == 3
+    assert "cgroup      none" in plain.stderr

@@ -1,0 +1,61 @@
+"""Residency of files, eviction, and the warning when somebody else changes it."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.watch import pagecache
+from beyond_ram.watch.pagecache import Residency, drift, evict, residency
+
+from .conftest import PYTHON, Watch
+
+MB = 1 << 20
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "input"
+    path.write_bytes(os.urandom(20 * MB))
+    evict([path])
+    if residency([path]).resident_bytes:  # type: ignore[union-attr]
+        pytest.skip("this file system lives in the page cache: nothing can be evicted")
+    return path
+
+
+def test_residency_follows_what_is_read(file: Path) -> None:
+    file.read_bytes()
+    assert residency([file]) == Residency(20 * MB, 20 * MB)
+    evict([file])
+    assert residency([file]) == Residency(0, 20 * MB)
+
+
+def test_empty_files_have_none(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert residency([tmp_path / "empty"]) is None
+    assert pagecache.resident_share([]) is None
+
+
+def test_what_the_command_reads_itself_is_no_drift(watched: Watch, file: Path) -> None:
+    record = watched(f"open({str(file)!r}, 'rb').read()", inputs=[file])
+    assert record["page_cache"]["input_resident_before"] == 0
+    assert record["page_cache"]["input_resident_after"] == 1
+    assert record["page_cache"]["warning"] is None
+    assert abs(record["storage"]["read_bytes"] - 20 * MB) < 4 * MB
+
+
+def test_what_another_process_reads_is_drift(watched: Watch, file: Path) -> None:
+    # A FIFO each way: the command waits for the other process, which is no child of its.
+    go, done = file.with_name("go"), file.with_name("done")
+    for fifo in (go, done):
+        os.mkfifo(fifo)
+    reads = f"open({str(go)!r}).read(); open({str(file)!r}, 'rb').read(); open({str(done)!r}, 'w').close()"
+    with subprocess.Popen([*PYTHON, reads]):
+        record = watched(f"open({str(go)!r}, 'w').close(); open({str(done)!r}).read()", inputs=[file])
+    assert "another process read it" in record["page_cache"]["warning"]
+
+
+def test_what_is_dropped_is_drift() -> None:
+    assert "dropped" in str(drift(Residency(20 * MB, 20 * MB), Residency(0, 20 * MB), 0))
+    assert drift(Residency(0, 20 * MB), Residency(1 * MB, 20 * MB), 0) is None

@@ -1,0 +1,101 @@
+"""Peaks from several witnesses: what each may say, and that disagreement is said."""
+
+from beyond_ram.watch import record
+from beyond_ram.watch.exits import Exit
+from beyond_ram.watch.peaks import Peaks
+from beyond_ram.watch.procfs import Memory, parse_memory
+from beyond_ram.watch.tree import Process
+
+from .conftest import Watch
+
+MB = 10**6
+
+
+def process(pid: int, hwm: int, anon: int, file: int = 0, before: Memory | None = None) -> Process:
+    found = Process(pid)
+    found.last = Memory(hwm, anon, file, 0, 0, 0)
+    found.before = before or found.last
+    return found
+
+
+def totals(*living: Process) -> list[int]:
+    anon, file = (sum(p.last[at] for p in living if p.last) for at in (1, 2))
+    return [anon + file, anon, file, 0, 0, 0]
+
+
+def test_a_mark_above_both_readings_may_have_been_anonymous_but_for_what_was_mapped_at_both() -> None:
+    peaks = Peaks()
+    one = process(1, hwm=100 * MB, anon=10 * MB, file=30 * MB, before=Memory(0, 5 * MB, 20 * MB, 0, 0, 0))
+    peaks.note(totals(one), [one], [], [])
+    peaks.end(1)
+    assert peaks.run.sampled[1] == 10 * MB
+    assert peaks.run.high_water_bytes == 100 * MB
+    assert peaks.run.anon_bound_bytes == 80 * MB
+
+
+def test_marks_of_processes_that_never_met_are_not_added_at_once() -> None:
+    peaks = Peaks()
+    for pid in range(1, 4):
+        one = process(pid, hwm=50 * MB, anon=50 * MB)
+        peaks.note(totals(one), [one], [], [])
+        peaks.note([0] * 6, [], [one], [Exit(pid, 0, "x", 50 * MB)])
+    peaks.end(1)
+    assert peaks.run.together_bytes == 50 * MB
+    assert peaks.ended_sum_bytes == 150 * MB
+    assert peaks.seen == 3
+    assert peaks.lower_bounds == 0
+
+
+def test_the_last_word_of_a_thread_is_not_the_end_of_its_process() -> None:
+    peaks = Peaks()
+    one = process(1, hwm=50 * MB, anon=50 * MB)
+    peaks.note(totals(one), [one], [], [Exit(1, 0, "x", 50 * MB)])
+    assert peaks.seen == 0
+    peaks.note(totals(one), [one], [], [])
+    peaks.note([0] * 6, [], [one], [Exit(1, 0, "x", 70 * MB)])
+    assert (peaks.seen, peaks.short_lived, peaks.lower_bounds) == (1, 0, 0)
+    assert peaks.ended[0]["hwm_bytes"] == 70 * MB
+
+
+def test_strangers_on_the_machine_are_not_ours_and_grandchildren_are() -> None:
+    peaks = Peaks()
+    exits = [Exit(30, 20, "grandchild", 5), Exit(20, 10, "child", 6), Exit(99, 98, "stranger", 7)]
+    assert sorted(left.pid for left in peaks.own_exits(exits, {10})) == [20, 30]
+    assert peaks.own_exits([Exit(98, 1, "stranger", 8)], {10}) == []
+
+
+def test_processes_and_phases_are_bounded() -> None:
+    peaks = Peaks()
+    for pid in range(1, 5001):
+        peaks.note([0] * 6, [], [], [Exit(pid, 0, "x", pid)])
+        peaks.begin(str(pid), pid, pid, [])
+    assert len(peaks.ended) < 128
+    assert len(peaks.phases) <= 1000
+    assert peaks.seen == 5000
+    assert max(entry["hwm_bytes"] for entry in peaks.ended) == 5000
+
+
+def test_disagreement_between_witnesses_is_said(watched: Watch) -> None:
+    spike = """
+import mmap, time
+time.sleep(0.1)
+for _ in range(3):
+    memory = mmap.mmap(-1, 30_000_000)
+    memory.write(bytes(30_000_000))
+    memory.close()
+    time.sleep(0.06)
+"""
+    found = watched(spike, interval_ms=60)
+    witnesses = {entry["witness"]: entry["bytes"] for entry in found["peak"]["witnesses"]}
+    assert witnesses["high water, one process"] > 30 * MB
+    if witnesses["sampled"] < witnesses["high water, one process"] - 2 * MB:
+        assert any("spike between two samples" in sentence for sentence in found["peak"]["disagreements"])
+    assert record._disagreements(100 * MB, 100 * MB, 100 * MB, 1) == []
+    assert "counted in each" in record._disagreements(900 * MB, 900 * MB, 110 * MB, 9)[0]
+
+
+def test_a_status_without_memory_lines_is_no_reading() -> None:
+    assert parse_memory(b"Name:\tzombie\nState:\tZ (zombie)\n") is None
+    lines = b"VmHWM:\t 5 kB\nVmRSS:\t 4 kB\nRssAnon:\t 1 kB\nRssFile:\t 2 kB\nRssShmem:\t 1 kB\n"
+    lines += b"VmData:\t 9 kB\nVmSwap:\t 7 kB\n"
+    assert parse_memory(lines) == Memory(5 << 10, 1 << 10, 2 << 10, 1 << 10, 7 << 10, 0)

@@ -1,0 +1,88 @@
+"""However long the run, samples.csv stays bounded, its lines are real readings, and peaks are in it."""
+
+import csv
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.watch import procfs
+from beyond_ram.watch.recorder import COLUMNS, MAX_LINES, Recorder
+
+from .conftest import Watch
+
+
+def row(t_s: float, anon: int, pss: object = "") -> tuple[object, ...]:
+    return (t_s, "", 1, anon + 2, anon, 2, 0, 0, pss, pss, "", "", "", "", "")
+
+
+def lines_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))
+
+
+def test_a_short_run_is_kept_line_by_line(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "s.csv", max_lines=100)
+    for n in range(99):
+        recorder.write(row(n, n))
+    recorder.close()
+    assert [float(line["t_s"]) for line in lines_of(tmp_path / "s.csv")] == list(range(99))
+
+
+def test_a_long_one_is_bounded_ordered_and_keeps_its_peaks(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "s.csv", max_lines=100)
+    chance = random.Random(3)
+    highest = 0
+    for n in range(12_345):
+        anon = chance.randrange(10**9)
+        highest = max(highest, anon)
+        recorder.write(row(n, anon))
+        assert recorder.lines < 100
+    recorder.close()
+    lines = lines_of(tmp_path / "s.csv")
+    assert 50 <= len(lines) <= 100
+    times = [float(line["t_s"]) for line in lines]
+    assert times == sorted(times)
+    assert max(int(line["anon_bytes"]) for line in lines) == highest
+    assert all(int(line["rss_bytes"]) == int(line["anon_bytes"]) + int(line["file_bytes"]) for line in lines)
+
+
+def test_a_line_with_pss_stands_for_neighbours_that_are_no_higher(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "s.csv", max_lines=10)
+    for n in range(80):
+        recorder.write(row(n, 1000, pss=500 if n % 16 == 3 else ""))
+    recorder.close()
+    assert sum(line["pss_bytes"] == "500" for line in lines_of(tmp_path / "s.csv")) == 5
+
+
+@pytest.mark.slow
+def test_twelve_hours_at_20_ms_take_bounded_disk_and_memory(tmp_path: Path) -> None:
+    samples = 12 * 3600 * 50
+    recorder = Recorder(tmp_path / "s.csv")
+    warm = MAX_LINES * 3
+    before = 0
+    for n in range(samples):
+        recorder.write(row(n * 0.02, n % 1_000_003 * 1000))
+        if n == warm:
+            before = procfs.memory(os.getpid()).anon_bytes  # type: ignore[union-attr]
+    recorder.close()
+    grown = procfs.memory(os.getpid()).anon_bytes - before  # type: ignore[union-attr]
+    assert (tmp_path / "s.csv").stat().st_size < 4e6
+    assert [path.name for path in tmp_path.iterdir()] == ["s.csv"]
+    assert grown < 1e6
+    assert recorder.samples == samples
+
+
+def test_a_real_run_at_1_ms_is_bounded_too(watched: Watch, tmp_path: Path) -> None:
+    record = watched(
+        "import time\nheld = []\nfor n in range(40):\n held.append(bytearray(1_000_000)); time.sleep(0.05)",
+        interval_ms=1,
+        max_lines=64,
+    )
+    lines = lines_of(tmp_path / "out" / "samples.csv")
+    assert record["sampler"]["samples"] > 64
+    assert len(lines) <= 64
+    assert record["sampler"]["lines"] == len(lines)
+    assert max(int(line["rss_bytes"]) for line in lines) == record["peak"]["rss_bytes"]
+    assert list(lines[0]) == COLUMNS
