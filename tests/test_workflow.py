@@ -71,11 +71,10 @@ def test_cold_runs_start_without_their_input_in_the_page_cache(results: Path) ->
 
 
 def test_the_sampled_peak_agrees_with_the_kernel(results: Path) -> None:
-    """At 20 ms a sample may miss a short spike, never invent one: within 1 % on most runs, and never above."""
+    """Two independent readings: the largest sample, and the high-water mark that the kernel keeps by itself."""
     gaps = table(results, "runs")["hwm_gap"].dropna()
     assert len(gaps) > 8
-    assert gaps.max() < 0.01
-    assert gaps.abs().median() < 0.01
+    assert gaps.abs().max() < 0.01
 
 
 def test_all_ids_are_the_same_whatever_the_mode_the_cache_and_the_stack(results: Path) -> None:

