@@ -72,7 +72,8 @@ def main(snakemake):
     caption = f"""
 Resident memory of the whole process tree over time, split by the kernel into anonymous, file and shared memory. One run
 each (n = 1: the largest input of its stack and mode, first repeat), sampled from outside every {interval_ms} ms; dotted
-lines mark phases, the longer ones named. Peak of anonymous memory: {peaks}. What the figure says would be wrong if repeats of the same cell
+lines mark phases, the longer ones named.
+Peak of anonymous memory: {peaks}. What the figure says would be wrong if repeats of the same cell
 differed more than the stacks do; the table *runs* holds all of them.
 """
     figures.save(
