@@ -10,9 +10,18 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "watch", help="weigh any command", usage="beyond-ram watch [--out DIR] [--interval-ms N] -- COMMAND…"
     )
     parser.add_argument("--out", type=Path, help="folder for the three files of a run (default: none is kept)")
-    parser.add_argument("--interval-ms", type=int, default=20, help="sampling interval in milliseconds (default: 20)")
+    parser.add_argument(
+        "--interval-ms", type=_milliseconds, default=20, help="sampling interval in milliseconds (default: 20)"
+    )
     parser.add_argument("command", nargs="+", metavar="COMMAND", help="the command and its arguments, after --")
     parser.set_defaults(run=run)
+
+
+def _milliseconds(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 60_000:
+        raise argparse.ArgumentTypeError(f"{text}: an interval is from 1 to 60000 milliseconds")
+    return value
 
 
 def run(arguments: argparse.Namespace) -> int:

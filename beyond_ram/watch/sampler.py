@@ -1,7 +1,6 @@
 """Sampling of a process tree, from outside, into samples.csv."""
 
 import csv
-import os
 import resource
 import time
 from pathlib import Path
@@ -29,7 +28,7 @@ class Sampler:
         self.start_s, self.root = start_s, root
         self.phase = ""
         self.samples = 0
-        self.peak = {"rss_bytes": 0, "anon_bytes": 0, "file_bytes": 0, "shmem_bytes": 0}
+        self.peak: dict[str, int | None] = dict.fromkeys(("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes"))
         self.peak_pss_bytes: int | None = None
         self.processes: dict[int, dict[str, Any]] = {}
         self._pids: list[int] = []
@@ -91,14 +90,9 @@ class Sampler:
 
     def _note(self, row: dict[str, Any], readings: dict[int, procfs.Memory]) -> None:
         for kind in self.peak:
-            self.peak[kind] = max(self.peak[kind], row[kind])
+            self.peak[kind] = max(self.peak[kind] or 0, row[kind])
         for pid, reading in readings.items():
             known = self.processes.setdefault(pid, {"pid": pid, "name": "", "hwm_bytes": 0})
             if not known["name"] or known["hwm_bytes"] == 0:
                 known["name"] = procfs.name(pid)
             known["hwm_bytes"] = max(known["hwm_bytes"], reading.hwm_bytes)
-
-
-def own_cpu_s() -> float:
-    """CPU seconds of this process: what the sampler itself costs."""
-    return sum(os.times()[:2])

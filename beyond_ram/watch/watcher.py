@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from . import events, machine
-from .sampler import Sampler, own_cpu_s
+from .sampler import Sampler
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -76,7 +76,7 @@ def _watch(
         if os.getppid() != watcher:
             os._exit(1)
 
-    cpu_before, usage_before = own_cpu_s(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    usage_before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start_s = time.monotonic()
     reader = events.Reader(raw_events, start_s)
     sampler = Sampler(scratch / RUN_FILES[0], start_s, watcher)
@@ -89,6 +89,7 @@ def _watch(
             stdout=stdout,
             preexec_fn=in_child,
         )
+        cpu_before = time.process_time()
         seen.append({"t_s": 0.0, "event": "start", "pid": process.pid})
         sampler.sample()
         _follow(process, sampler, reader, seen, interval_ms / 1000, on_event)
@@ -104,7 +105,9 @@ def _watch(
         handle.writelines(json.dumps(event, ensure_ascii=False) + "\n" for event in seen)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = usage.ru_utime + usage.ru_stime - usage_before.ru_utime - usage_before.ru_stime
-    return _record(command, process.returncode, sampler, seen, interval_ms, duration_s, cpu_s, own_cpu_s() - cpu_before)
+    return _record(
+        command, process.returncode, sampler, seen, interval_ms, duration_s, cpu_s, time.process_time() - cpu_before
+    )
 
 
 def _follow(
