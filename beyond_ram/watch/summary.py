@@ -17,7 +17,7 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     yield f"  anonymous  {megabytes(peak['anon_bytes'])}: heap and stacks; only the program can give it back"
     yield f"  file       {megabytes(peak['file_bytes'])}: mapped files; the kernel can take it back"
     yield f"  shared     {megabytes(peak['shmem_bytes'])}: shared memory and tmpfs"
-    yield f"peak PSS     {megabytes(peak['pss_bytes'])}, shared pages counted once; sampled at marks and sparsely"
+    yield f"PSS          {megabytes(peak['pss_bytes'])}, shared pages counted once: the largest of few readings"
     if processes:
         top = processes[0]
         yield f"high water   {megabytes(top['hwm_bytes'])} in one process ({top['name']}), by the kernel, exact"
