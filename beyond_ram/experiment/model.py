@@ -196,8 +196,8 @@ class TokenizeExperiment(Strict):
     repeats: PositiveInt = Field(1, description="Runs of every cell.")
     interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(
         5,
-        description="Sampling interval, in milliseconds; at 5 the sampled peak of a tokenisation was within 0.4 % of "
-        "the kernel's high-water mark (n = 6) for 2.6 % of one core, at 20 within 4.5 % for 1.8 %.",
+        description="Sampling interval, in milliseconds, a fifth of it while a peak is being made. At 5, the sampled "
+        "peak of a tokenisation was within 0.6 % of the kernel's high-water mark (n = 12), for 3.2 to 4.1 % of a core.",
     )
     memory_mb: PositiveInt = Field(
         4000, description="Memory to ask a scheduler for until a run has measured it, in megabytes."

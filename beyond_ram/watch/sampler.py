@@ -16,6 +16,9 @@ PROPORTIONAL_BUDGET = 0.005
 # Who is in the tree, CPU time and storage cost more to read than memory and change more slowly: they are read this
 # often at most. A process that lives for less may be missed, however often memory is read.
 TREE_INTERVAL_S = 0.02
+# While memory rises close to the highest seen, a peak is being made: it is read this many times as often.
+HASTE = 5
+HASTE_FROM = 0.9
 
 
 class Sampler:
@@ -27,12 +30,14 @@ class Sampler:
     def __init__(self, path: Path, start_s: float, root: int) -> None:
         self.start_s, self.root = start_s, root
         self.phase = ""
+        self.peaking = False
         self.samples = 0
         self.peak: dict[str, int | None] = dict.fromkeys(("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes"))
         self.peak_pss_bytes: int | None = None
         self.processes: dict[int, dict[str, Any]] = {}
         self._pids: list[int] = []
         self._last_tree_s = 0.0
+        self._last_rss_bytes = 0
         self._proportional_cost_s = 0.0
         self._last_proportional_s = 0.0
         self._file: TextIO = path.open("w", newline="", encoding="utf-8")
@@ -89,6 +94,9 @@ class Sampler:
             self.peak_pss_bytes = max(self.peak_pss_bytes or 0, row["pss_bytes"])
 
     def _note(self, row: dict[str, Any], readings: dict[int, procfs.Memory]) -> None:
+        peak_bytes = self.peak["rss_bytes"] or 0
+        self.peaking = row["rss_bytes"] > max(self._last_rss_bytes, HASTE_FROM * peak_bytes)
+        self._last_rss_bytes = row["rss_bytes"]
         for kind in self.peak:
             self.peak[kind] = max(self.peak[kind] or 0, row[kind])
         for pid, reading in readings.items():

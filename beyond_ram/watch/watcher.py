@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from . import events, machine
-from .sampler import Sampler
+from .sampler import HASTE, Sampler
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -136,7 +136,7 @@ def _follow(
             seen.append(events.with_reading(event, row))
             if on_event:
                 on_event(event, process.pid)
-        due = max(due + interval_s, time.monotonic())
+        due = max(due + (interval_s / HASTE if sampler.peaking else interval_s), time.monotonic())
 
 
 def _record(
