@@ -18,7 +18,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument(
         "--out", type=Path, help="folder for samples.csv, events.jsonl and run.json (default: none kept)"
     )
-    parser.add_argument("--interval-ms", type=int, default=20, help="sampling interval in milliseconds (default: 20)")
+    parser.add_argument(
+        "--interval-ms", type=_milliseconds, default=20, help="sampling interval in milliseconds (default: 20)"
+    )
     parser.add_argument(
         "--memory-limit", type=size, metavar="SIZE", help="kill the command when it needs more, as 500M or 2G"
     )
@@ -31,6 +33,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="the command and its arguments, after --")
     parser.set_defaults(run=run)
+
+
+def _milliseconds(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 60_000:
+        raise argparse.ArgumentTypeError(f"{text}: an interval is from 1 to 60000 milliseconds")
+    return value
 
 
 def size(text: str) -> int:

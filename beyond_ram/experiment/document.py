@@ -19,9 +19,12 @@ BEGIN, END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
 def schema() -> str:
     """The JSON schema of the config."""
     described = Config.model_json_schema()
-    # What is merged over the default config need not be whole.
+    # What is merged over the default config need not be whole, so several sources may fit a part of a corpus.
     for node in (described, *described["$defs"].values()):
         node.pop("required", None)
+    corpora = next(iter(described["properties"]["corpora"]["patternProperties"].values()))
+    corpora["anyOf"] = corpora.pop("oneOf")
+    corpora.pop("discriminator")
     described = {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
     return json.dumps(described, indent=2) + "\n"
 

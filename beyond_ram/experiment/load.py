@@ -26,7 +26,7 @@ def load(config: Mapping[str, Any], files: Sequence[Path | str] = (), root: Path
         checked = Config.model_validate(dict(config))
     except ValidationError as error:
         raise ConfigError("\n".join(_lines(error, config, where))) from None
-    faults = list(_faults(checked, {p.stem for p in Path(root, "envs").glob("*.txt")}, where))
+    faults = list(_faults(checked, {p.stem for p in Path(root, "envs").glob("*.in")}, where))
     if faults:
         raise ConfigError("\n".join(faults))
     return checked
@@ -39,7 +39,7 @@ def _faults(config: Config, stacks: set[str], where: "_Origin") -> Iterable[str]
         key = ("experiments", name, "matrix")
         matrix = experiment.matrix
         for stack in matrix.stack:
-            if stack.partition("@")[0] not in stacks:
+            if stack not in stacks:
                 yield where(*key, "stack") + f"no stack {stack!r} in envs/" + _instead(stack, stacks)
         for corpus in matrix.corpus:
             if corpus not in config.corpora:

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 NAME = r"[a-z0-9][a-z0-9._-]*"
-# A stack kept from before an upgrade is called NAME@LOCK, LOCK being the first eight digits of its lock's hash.
-STACK = rf"{NAME}(?:@[0-9a-f]{{8}})?"
 _VALUE = re.compile(r"[A-Za-z0-9@._+-]+")
 
 

@@ -111,7 +111,7 @@ def _peak(sampler: Sampler, log: events.Log, group: Group | None, no_group: str 
         ),
     ]
     return {
-        **run.by_kind,
+        **(run.by_kind if sampler.recorder.samples else dict.fromkeys(run.by_kind)),
         "pss_bytes": run.pss_bytes,
         "uss_bytes": run.uss_bytes,
         "anon_upper_bound_bytes": run.anon_bound_bytes,

@@ -19,10 +19,12 @@ def request_bytes(record: dict[str, Any]) -> tuple[int, str]:
     upper bound, but not above the group's own peak, which holds everything.
     """
     peak = record["peak"]
-    needed = max(peak["anon_upper_bound_bytes"], peak["anon_bytes"]) + peak["shmem_bytes"] + peak["hugetlb_bytes"]
+    sampled = {kind: peak[kind] or 0 for kind in ("anon_bytes", "file_bytes", "shmem_bytes", "hugetlb_bytes")}
+    needed = max(peak["anon_upper_bound_bytes"], sampled["anon_bytes"])
+    needed += sampled["shmem_bytes"] + sampled["hugetlb_bytes"]
     if peak["cgroup_bytes"] is not None:
         needed = min(needed, max(peak["cgroup_bytes"], peak["pss_bytes"] or 0))
-    mapped = min(peak["file_bytes"], _MAPPED_BYTES)
+    mapped = min(sampled["file_bytes"], _MAPPED_BYTES)
     asked = needed * (1 + _ROOM_SHARE) + mapped + _ROOM_BYTES
     asked_bytes = math.ceil(asked / _STEP_BYTES) * _STEP_BYTES
     why = f"{megabytes(needed)} that cannot be reclaimed + {_ROOM_SHARE:.0%}, {megabytes(mapped)} mapped, 34 MB of room"
@@ -39,13 +41,13 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     yield f"  file      {megabytes(peak['file_bytes'])} mapped files: the kernel can take them back"
     yield f"  shared    {megabytes(peak['shmem_bytes'])} shared memory and tmpfs: kept like anonymous memory"
     pss, uss = megabytes(peak["pss_bytes"]), megabytes(peak["uss_bytes"])
-    yield f"peak PSS    {pss}, each shared page once; USS {uss}; read at phase starts and seldom between"
+    yield f"PSS         {pss}, each shared page once; USS {uss}; the largest of few readings, no peak"
     ends = "exact" if not marks["lower_bounds"] else "exact up to the last sample of each process"
     top: dict[str, Any] = marks["processes"][0] if marks["processes"] else {"hwm_bytes": None, "name": "?"}
     largest = f"{megabytes(top['hwm_bytes'])} in one process ({top['name']}), {ends}"
     yield f"high water  {largest}; at most {megabytes(marks['concurrent_upper_bound_bytes'])} at once"
     if peak["cgroup_bytes"] is not None:
-        reclaimable = megabytes(max(0, peak["cgroup_bytes"] - peak["anon_bytes"] - peak["shmem_bytes"]))
+        reclaimable = megabytes(max(0, peak["cgroup_bytes"] - (peak["anon_bytes"] or 0) - (peak["shmem_bytes"] or 0)))
         yield f"cgroup      {megabytes(peak['cgroup_bytes'])} with page cache; about {reclaimable} of it reclaimable"
     else:
         yield f"cgroup      none ({peak['cgroup']['reason']}); {megabytes(peak['file_bytes'])} of the peak reclaimable"

@@ -29,17 +29,14 @@ def draw(axes, path, top_mb):
         colors=[figures.KINDS[kind][1] for kind in kinds],
         linewidth=0,
     )
-    starts = samples.dropna(subset="phase").drop_duplicates("phase")
-    shown = -1e9
-    for start in starts.itertuples():
-        axes.axvline(start.t_s, color="0.25", linewidth=0.7, linestyle=":")
-        if start.t_s - shown > samples["t_s"].max() / 14:
-            axes.text(
-                start.t_s, top_mb * 0.98, f" {start.phase}", rotation=90, va="top", ha="left", fontsize=8, color="0.2"
-            )
-            shown = start.t_s
+    end = samples["t_s"].max()
+    starts = samples.dropna(subset="phase").drop_duplicates("phase")[["t_s", "phase"]]
+    for (start, phase), until in zip(starts.to_numpy(), [*starts["t_s"][1:], end], strict=True):
+        axes.axvline(start, color="0.25", linewidth=0.7, linestyle=":")
+        if until - start > end / 20:  # shorter ones have no room for their name
+            axes.text(start, top_mb * 0.98, f" {phase}", rotation=90, va="top", ha="left", fontsize=8, color="0.2")
     axes.set_ylim(0, top_mb)
-    axes.set_xlim(0, samples["t_s"].max())
+    axes.set_xlim(0, end)
 
 
 def main(snakemake):
@@ -75,7 +72,8 @@ def main(snakemake):
     caption = f"""
 Resident memory of the whole process tree over time, split by the kernel into anonymous, file and shared memory. One run
 each (n = 1: the largest input of its stack and mode, first repeat), sampled from outside every {interval_ms} ms; dotted
-lines mark phases. Peak of anonymous memory: {peaks}. What the figure says would be wrong if repeats of the same cell
+lines mark phases, the longer ones named.
+Peak of anonymous memory: {peaks}. What the figure says would be wrong if repeats of the same cell
 differed more than the stacks do; the table *runs* holds all of them.
 """
     figures.save(
