@@ -34,7 +34,7 @@ class Group:
         """A fresh group, limited to `limit_bytes` of memory and no swap beyond it. Raises GroupError with the
         reason."""
         try:
-            from benchexec.cgroups import Cgroups  # type: ignore[import-untyped]
+            from benchexec.cgroups import Cgroups
         except ImportError:
             raise GroupError("BenchExec is not installed") from None
         said: list[str] = []

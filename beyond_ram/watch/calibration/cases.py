@@ -54,7 +54,7 @@ class Run:
         """The tree as it was when a phase began."""
         for event in self.events:
             if event["event"] == "phase" and event.get("phase") == phase:
-                return event.get("tree", {})
+                return dict(event.get("tree", {}))
         return {}
 
     def peak(self, phase: str) -> dict[str, Any]:

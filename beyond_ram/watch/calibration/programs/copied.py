@@ -16,7 +16,7 @@ ready, done = os.pipe()
 end, ending = os.pipe()
 
 
-def look(some):
+def look(some: list[bytes]) -> None:
     for _one in some:
         pass
 

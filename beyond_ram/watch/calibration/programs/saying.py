@@ -14,7 +14,7 @@ HOLD_S = 0.2
 signal.alarm(120)  # a program that hangs ends as failed
 
 
-def say(event, **fields):
+def say(event: str, **fields: object) -> None:
     path = os.environ.get("BEYOND_RAM_EVENTS")
     if path:
         line = json.dumps({"monotonic_s": time.monotonic(), "event": event, "pid": os.getpid(), **fields})
@@ -23,21 +23,21 @@ def say(event, **fields):
         os.close(descriptor)
 
 
-def phase(name, hold_s=HOLD_S):
+def phase(name: str, hold_s: float = HOLD_S) -> None:
     """A phase begins, with a pause in which nothing changes, so that what follows is all that grows in it."""
     say("phase", phase=name)
     time.sleep(hold_s)
 
 
-def whole_pages(size_mb):
+def whole_pages(size_mb: float) -> int:
     return round(size_mb * MB / PAGE) * PAGE
 
 
-def touch(memory, size, step=PAGE):
+def touch(memory: mmap.mmap, size: int, step: int = PAGE) -> None:
     """Write one byte into every page."""
     for at in range(0, size, step):
         memory[at] = 1
 
 
-def private(size):
+def private(size: int) -> mmap.mmap:
     return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

@@ -13,7 +13,7 @@ ready, done = os.pipe()
 end, ending = os.pipe()
 
 
-def read(part):
+def read(part: int) -> None:
     for at in range(0, part, PAGE):
         memory[at]
 

@@ -6,7 +6,7 @@ import sys
 from saying import phase, private, say, touch, whole_pages  # type: ignore[import-not-found]
 
 
-def resident_pages():
+def resident_bytes() -> int:
     with open("/proc/self/status", encoding="ascii", errors="replace") as status:  # noqa: PTH123 (as small as can be)
         return sum(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS"))
 
@@ -17,7 +17,7 @@ phase("filling")
 most = 0
 for _ in range(children):
     if os.fork() == 0:
-        before = resident_pages()
+        before = resident_bytes()
         memory = private(size)
         touch(memory, size)
         os.write(saying, before.to_bytes(8, "little"))

@@ -10,7 +10,7 @@ part = whole_pages(float(sys.argv[1]) / THREADS)
 held: list[object] = []
 
 
-def take():
+def take() -> None:
     memory = private(part)
     touch(memory, part, PAGE)
     held.append(memory)
