@@ -65,7 +65,7 @@ def weigh_params(cell_of):
     """The params of a measuring rule, given the function from its wildcards to its cell."""
     return {
         "runs": lambda w: RUNS,
-        "work": lambda w: f"{RESULTS}/work",
+        "work": lambda w: f"{RESULTS}/private",
         "python": lambda w: python_of(cell_of(w)["stack"]),
         "interval_ms": lambda w: CONFIG.experiments[cell_of(w).experiment].interval_ms,
     }

@@ -60,7 +60,7 @@ def test_every_run_is_whole_and_its_samples_add_up(results: Path) -> None:
         assert record["cell"]["stack"] in folder.as_posix()
         assert record["provenance"]["versions"]["datasets"]
         assert re.fullmatch("[0-9a-f]{64}", record["provenance"]["lock_sha256"])
-    assert not (results / "work").exists(), "private folders are left"
+    assert not (results / "private").exists(), "private folders are left"
 
 
 def test_cold_runs_start_without_their_input_in_the_page_cache(results: Path) -> None:

@@ -45,7 +45,7 @@ def draw(runs):
     for axes in grid.axes.flat:
         for bars in axes.containers:
             if hasattr(bars, "patches"):
-                axes.bar_label(bars, fmt="{:,.0f}", fontsize=8, padding=2)
+                axes.bar_label(bars, fmt="{:,.0f}", fontsize=9, label_type="center", color="white")
     grid.set_axis_labels("batch size (rows)", "peak anonymous memory (MB)").set_titles(
         "{col_name}, " + figures.input_size(runs.iloc[0]) + " of text"
     )
