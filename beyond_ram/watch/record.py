@@ -78,7 +78,7 @@ def make(
         "left_running": left_running,
         "sampler": {
             "interval_ms": interval_ms,
-            "interval_used_ms": round(1000 * sampler.interval_s(interval_ms / 1000), 1),
+            "interval_used_ms": round(1000 * duration_s / max(sampler.recorder.samples, 1), 1),
             "samples": sampler.recorder.samples,
             "lines": sampler.recorder.lines,
             "samples_per_line": sampler.recorder.per_line,

@@ -11,8 +11,9 @@ from .peaks import KINDS, Peaks
 from .recorder import COLUMNS, MAX_LINES, Recorder
 from .tree import Process, Tree
 
-# The sampler's own CPU time as a share of one core. Samples come less often where they cost more than their part of it.
-CPU_BUDGET = 0.04
+# The sampler's own CPU time as a share of one core: while memory moves, and while every reading is as it was. Samples
+# come less often where they cost more than their part of it.
+CPU_BUDGET, CALM_CPU_BUDGET = 0.04, 0.007
 # PSS and USS walk the page tables, under the lock of the process's address space: 14 to 50 ms per GB. Phase marks
 # always have them; other events and the time between only while they stay below this share of the elapsed time.
 PROPORTIONAL_BUDGET = 0.001
@@ -48,7 +49,7 @@ class Sampler:
         self._proportional_at = start_s
         self._usage_at = float("-inf")
         self._phase = ""
-        self._peaking = False
+        self._peaking, self._changed = False, True
 
     def close(self) -> None:
         self.recorder.close()
@@ -65,7 +66,7 @@ class Sampler:
         now = time.monotonic()
         changed, ended = self.tree.memory()
         living = self.tree.living
-        self._peaking = False
+        self._peaking, self._changed = False, changed
         if changed:  # else nobody came or went, and nothing and no peak has moved
             self._note(living, ended)
         spent = time.process_time()
@@ -122,7 +123,8 @@ class Sampler:
 
     def interval_s(self, asked_s: float) -> float:
         """How long from one sample to the next: what was asked for, or longer where a sample costs too much."""
-        return max(asked_s / _HASTE if self._peaking else asked_s, min(self.cost_s / CPU_BUDGET, 5.0))
+        budget = CPU_BUDGET if self._changed else CALM_CPU_BUDGET
+        return max(asked_s / _HASTE if self._peaking else asked_s, min(self.cost_s / budget, 5.0))
 
     def _read_usage(self, row: dict[str, Any]) -> None:
         usage, storage = self.tree.usage()

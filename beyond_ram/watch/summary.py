@@ -52,7 +52,7 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     else:
         yield f"cgroup      none ({peak['cgroup']['reason']}); {megabytes(peak['file_bytes'])} of the peak reclaimable"
     yield f"ask for     {asked[0] >> 20:,} MiB: {asked[1]}"
-    slowed = sampler["interval_used_ms"] > sampler["interval_ms"]
+    slowed = sampler["interval_used_ms"] > 1.5 * sampler["interval_ms"]
     pace = f"every {sampler['interval_ms']} ms" + (", slowed down" if slowed else "")
     yield f"sampler     {sampler['samples']:,} samples {pace}, {sampler['duty_cycle']:.2%} of one core"
     for sentence in peak["disagreements"]:

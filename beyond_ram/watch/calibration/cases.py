@@ -104,12 +104,12 @@ def weigh(case: Case, interval_ms: int = 20) -> Result:
     return Result(case.name, [*case.checks(run), _adds_up(run)], record=run.record)
 
 
-def command(program: str, arguments: Sequence[str], folder: Path) -> list[str]:
+def command(program: str, arguments: Sequence[str], folder: Path, python: Path | str = sys.executable) -> list[str]:
     """The command line of a calibration program; {folder} in its arguments is a folder for its files."""
     words = [word.replace("{folder}", str(folder)) for word in arguments]
     start = f"import sys; sys.path.insert(0, {str(PROGRAMS)!r}); import runpy; sys.argv = sys.argv[1:]; "
     start += "runpy.run_path(sys.argv[0], run_name='__main__')"
-    return [sys.executable, "-I", "-S", "-B", "-c", start, str(PROGRAMS / f"{program}.py"), *words]
+    return [str(python), "-I", "-S", "-B", "-c", start, str(PROGRAMS / f"{program}.py"), *words]
 
 
 def run_program(program: str, arguments: Sequence[str], **how: Any) -> Run:
@@ -328,8 +328,8 @@ def _no_thp() -> str | None:
     return "transparent huge pages are switched off" if "[never]" in chosen else None
 
 
-_THEN = f"import sys, runpy; sys.path.insert(0, {str(PROGRAMS)!r}); sys.argv = ['anonymous.py', sys.argv[1]]; "
-_THEN += f"runpy.run_path({str(PROGRAMS / 'anonymous.py')!r}, run_name='__main__')"
+THEN = f"import sys, runpy; sys.path.insert(0, {str(PROGRAMS)!r}); sys.argv = ['anonymous.py', sys.argv[1]]; "
+THEN += f"runpy.run_path({str(PROGRAMS / 'anonymous.py')!r}, run_name='__main__')"
 
 CASES = (
     Case("anonymous memory", "anonymous", ["200"], _anonymous),
@@ -341,7 +341,7 @@ CASES = (
     Case("25 spikes of 5 to 50 ms", "spikes", ["20", "25"], _spikes),
     Case("a child that outlives its parent", "outlives", ["100"], _outlives, follow=True),
     Case("200 short-lived children", "short", ["20", "200"], _short),
-    Case("a program that execs another", "execs", ["150", "80", _THEN], _execs),
+    Case("a program that execs another", "execs", ["150", "80", THEN], _execs),
     Case("8 threads", "threads", ["200"], _threads),
     Case("swap", "swapped", ["100"], _swapped, not_run=_no_swap),
 )

@@ -1,0 +1,152 @@
+"""What each tool reports for programs whose memory is known, its error, and what it costs.
+
+Every program runs twice under every tool, large and nearly empty: what is compared is the difference, so that
+interpreters and libraries cancel out. Each row asks one question, and beyond-ram answers with the one number that its
+docs name for it; of the numbers of another tool the nearest to the truth counts.
+"""
+
+import argparse
+import mmap
+import random
+import resource
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from tools import TOOLS, NotRunError, Readings
+
+from beyond_ram import tables
+from beyond_ram.watch.calibration.cases import THEN, command
+
+MB = 1_000_000
+
+
+@dataclass(frozen=True)
+class Question:
+    """A calibration program, what is asked of it, and which number of beyond-ram answers."""
+
+    program: str
+    label: str
+    asked: str
+    large: Sequence[str]
+    small: Sequence[str]
+    truth_mb: float
+    """How much more the large run holds than the small one, in MB."""
+    answer: str
+
+
+HIGHEST, ONCE = "resident in one process at its highest", "in memory, each page once"
+KEPT = "cannot be reclaimed"
+FILES = "{folder}"
+QUESTIONS = (
+    Question("anonymous", "anonymous", HIGHEST, ["200"], ["1"], 199, "high water"),
+    Question("file", "mapped file", KEPT, ["200", FILES], ["1", FILES], 0, "anonymous"),
+    Question("shared", "shared by 8 workers", ONCE, ["100", "8"], ["1", "8"], 99, "PSS"),
+    Question("copied", "copied in 4 workers", ONCE, ["50", "4"], ["1", "4"], 245, "PSS"),
+    Question("huge", "huge pages", HIGHEST, ["100.7", "thp"], ["2.1", "thp"], 47 * 2.097152, "high water"),
+    Question("spikes", "25 spikes", HIGHEST, ["20", "25"], ["1", "25"], 19, "high water"),
+    Question("outlives", "outliving child", HIGHEST, ["100"], ["1"], 99, "high water"),
+    Question("short", "100 short children", HIGHEST, ["20", "100"], ["1", "100"], 19, "high water"),
+    Question("execs", "exec", HIGHEST, ["150", "80", THEN], ["1", "1", THEN], 149, "high water"),
+    Question("threads", "8 threads", HIGHEST, ["200"], ["1"], 199, "high water"),
+)
+# For the overhead: work that allocates small objects, as Python does.
+WORK = (
+    "held = []\nfor n in range(2_000_000):\n    held.append((n, str(n)))\n    if n % 1000 == 0:\n        held.clear()\n"
+)
+REPEATS = 5
+# Said beside a row where another tool is nearer to the truth than the tolerance.
+REASONS: dict[str, str] = {}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stack", type=Path, required=True, help="environment of the stack `profilers`")
+    parser.add_argument("--csv", type=Path, required=True)
+    parser.add_argument("--parquet", type=Path, required=True)
+    parser.add_argument("--programs", nargs="*", help="only these programs")
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="runs for the overhead")
+    arguments = parser.parse_args()
+    stack = arguments.stack.absolute()
+    costs = overheads(stack, arguments.repeats)
+    asked = [q for q in QUESTIONS if not arguments.programs or q.program in arguments.programs]
+    rows = [row(question, tool, stack) | costs[tool] for question in asked for tool in TOOLS]
+    tables.write(judged(pd.DataFrame(rows)), arguments.csv, arguments.parquet)
+
+
+def row(question: Question, tool: str, stack: Path) -> dict[str, object]:
+    truth = round(question.truth_mb * MB / mmap.PAGESIZE) * mmap.PAGESIZE
+    found: dict[str, object] = {"experiment": "comparison", "stack": "profilers", "program": question.program}
+    found |= {"label": question.label, "asked": question.asked, "tool": tool, "truth_bytes": truth}
+    try:
+        large, small = (readings(question.program, words, tool, stack) for words in (question.large, question.small))
+        grown = {name: large[name] - small[name] for name in large if name in small}
+        if tool == "beyond-ram":
+            name, value = question.answer, grown[question.answer]
+        else:
+            name, value = min(grown.items(), key=lambda entry: abs(entry[1] - truth))
+        return found | {"number": name, "reading_bytes": value, "error_bytes": value - truth, "not_run": ""}
+    except NotRunError as reason:
+        return found | {"number": "", "reading_bytes": None, "error_bytes": None, "not_run": str(reason)}
+
+
+def readings(program: str, words: Sequence[str], tool: str, stack: Path) -> Readings:
+    with tempfile.TemporaryDirectory(prefix="comparison-", dir="/var/tmp") as folder:
+        line = command(program, words, Path(folder), python=stack / "bin" / "python")
+        return TOOLS[tool](line, Path(folder), stack)
+
+
+def overheads(stack: Path, repeats: int) -> dict[str, dict[str, float | None]]:
+    """CPU time of a computation under each tool over that of the computation alone, runs interleaved."""
+    taken: dict[str, list[float]] = {tool: [] for tool in ("alone", *TOOLS)}
+    with tempfile.TemporaryDirectory(prefix="comparison-") as folder:
+        work = Path(folder, "work.py")
+        work.write_text(WORK)
+        line = [str(stack / "bin" / "python"), str(work)]
+        for _ in range(repeats):
+            for tool in random.sample(list(taken), len(taken)):
+                with tempfile.TemporaryDirectory(dir=folder) as scratch:
+                    before = _cpu_s()
+                    try:
+                        if tool == "alone":
+                            subprocess.run(line, check=True)
+                        else:
+                            TOOLS[tool](line, Path(scratch), stack)
+                    except NotRunError:
+                        continue
+                    taken[tool].append(_cpu_s() - before)
+    alone = statistics.median(taken["alone"])
+    found: dict[str, dict[str, float | None]] = {}
+    for tool, times in taken.items():
+        ratios = sorted(time / alone for time in times)
+        middle, low, high = (statistics.median(ratios), ratios[0], ratios[-1]) if ratios else (None, None, None)
+        found[tool] = {"cpu_ratio": middle, "cpu_ratio_low": low, "cpu_ratio_high": high, "n": len(ratios)}
+    return found
+
+
+def judged(table: pd.DataFrame) -> pd.DataFrame:
+    """With whether each reading is within tolerance, and which other tools are nearer to the truth than beyond-ram.
+
+    Readings that are both within tolerance are equally near: below it the order is the noise of one run.
+    """
+    tolerance = (0.005 * table["truth_bytes"]).clip(lower=1 * MB)
+    off = table["error_bytes"].astype(float).abs()
+    ours = table["program"].map(
+        off[table["tool"] == "beyond-ram"].set_axis(table.loc[table["tool"] == "beyond-ram", "program"])
+    )
+    nearer = (off < ours - tolerance) | ((off <= tolerance) & (ours > tolerance))
+    reasons = table["program"].map(REASONS).fillna("").where(nearer, "")
+    return table.assign(tolerance_bytes=tolerance, within=off <= tolerance, nearer=nearer, reason=reasons)
+
+
+def _cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""The tools that are compared, one function each: run a command under the tool, return every number that it reports.
+
+Sizes in bytes, by the name that the tool gives the number. A function raises NotRunError with the reason where the tool
+cannot be run here. Standard library only.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+MIB = 1 << 20
+# psrecord and mprof poll at the interval that they are given; beyond-ram is compared at the same one.
+INTERVAL_S = 0.05
+
+Readings = dict[str, float]
+Tool = Callable[[Sequence[str], Path, Path], Readings]
+
+
+class NotRunError(Exception):
+    """The tool could not be run; the text is the reason."""
+
+
+def beyond_ram(command: Sequence[str], folder: Path, stack: Path) -> Readings:
+    out = folder / "out"
+    interval = ["--interval-ms", str(round(INTERVAL_S * 1000))]
+    _run([sys.executable, "-m", "beyond_ram", "watch", "--follow", *interval, "--out", out, "--", *command])
+    peak = json.loads((out / "run.json").read_text())["peak"]
+    found = {
+        "high water": peak["witnesses"][1]["bytes"],
+        "high water, at once": peak["hwm_bytes"]["concurrent_upper_bound_bytes"],
+        "anonymous": peak["anon_bytes"],
+        "PSS": peak["pss_bytes"],
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def psrecord(command: Sequence[str], folder: Path, stack: Path) -> Readings:
+    log = folder / "log"
+    line = " ".join(f"'{word}'" if "'" not in word else f'"{word}"' for word in command)
+    _run([stack / "bin" / "psrecord", line, "--interval", str(INTERVAL_S), "--include-children", "--log", log])
+    rows = [text.split() for text in log.read_text().splitlines() if not text.startswith("#")]
+    return {"Real (MB)": max((float(row[2]) for row in rows), default=0.0) * MIB}
+
+
+def mprof(command: Sequence[str], folder: Path, stack: Path) -> Readings:
+    data = folder / "data"
+    _run([stack / "bin" / "mprof", "run", "--include-children", "-T", str(INTERVAL_S), "-o", data, *command])
+    sizes = [float(text.split()[1]) for text in data.read_text().splitlines() if text.startswith("MEM")]
+    return {"MEM": max(sizes, default=0.0) * MIB}
+
+
+def memray(command: Sequence[str], folder: Path, stack: Path) -> Readings:
+    # It runs a script inside its own interpreter: the program that the command line names.
+    script = next(at for at, word in enumerate(command) if word.endswith(".py"))
+    program = [stack / "bin" / "python", "-m", "memray"]
+    _run([*program, "run", "--quiet", "--follow-fork", "-o", folder / "data", *command[script:]])
+    peaks = []
+    for number, file in enumerate(sorted(folder.glob("data*"))):
+        said = folder / f"stats{number}.json"
+        try:
+            _run([*program, "stats", "--json", "-o", said, file])
+        except NotRunError:  # a child that was ended by _exit leaves a file without its end
+            continue
+        peaks.append(json.loads(said.read_text())["metadata"]["peak_memory"])
+    if not peaks:
+        raise NotRunError("it left no file that it can read")
+    return {"peak memory, one process": max(peaks), "peak memory, summed": sum(peaks)}
+
+
+def gnu_time(command: Sequence[str], folder: Path, stack: Path) -> Readings:
+    said = _run(["/usr/bin/time", "-v", *command])
+    found = re.search(r"Maximum resident set size \(kbytes\): (\d+)", said)
+    if not found:
+        raise NotRunError("it is not GNU time")
+    return {"Maximum resident set size": int(found.group(1)) * 1024}
+
+
+def snakemake_benchmark(command: Sequence[str], folder: Path, stack: Path) -> Readings:
+    words = " ".join(f'"{word}"' for word in command).replace("{", "{{").replace("}", "}}")
+    (folder / "Snakefile").write_text(f'rule all:\n    benchmark: "b.tsv"\n    shell: {words!r}\n')
+    _run(
+        [sys.executable, "-m", "snakemake", "--cores", "1", "--directory", folder, "--snakefile", folder / "Snakefile"]
+    )
+    head, values = ((folder / "b.tsv").read_text().splitlines()[at].split("\t") for at in (0, 1))
+    row = dict(zip(head, values, strict=True))
+    found = {name: float(row[name]) * MIB for name in ("max_rss", "max_uss", "max_pss") if row[name] not in ("-", "NA")}
+    if not found:
+        raise NotRunError("it ended before the first sample")
+    return found
+
+
+def benchexec(command: Sequence[str], folder: Path, stack: Path) -> Readings:
+    runexec = Path(sys.executable).with_name("runexec")
+    said = _run([runexec, "--no-container", "--output", os.devnull, "--", *command])
+    found = re.search(r"^memory=(\d+)B", said, re.MULTILINE)
+    if not found:
+        raise NotRunError("no memory cgroup that it may use")
+    return {"memory": int(found.group(1))}
+
+
+TOOLS: dict[str, Tool] = {
+    "beyond-ram": beyond_ram,
+    "psrecord": psrecord,
+    "mprof": mprof,
+    "memray": memray,
+    "/usr/bin/time -v": gnu_time,
+    "snakemake benchmark:": snakemake_benchmark,
+    "BenchExec": benchexec,
+}
+
+
+def _run(command: Sequence[str | Path]) -> str:
+    if not shutil.which(command[0]):
+        raise NotRunError(f"{Path(command[0]).name} is not installed")
+    words = [str(word) for word in command]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        raise NotRunError(
+            f"it ended with status {done.returncode}: {(done.stderr.strip() or '?').splitlines()[-1][:120]}"
+        )
+    return done.stdout + done.stderr
