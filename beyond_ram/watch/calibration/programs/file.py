@@ -9,10 +9,9 @@ from saying import PAGE, phase, whole_pages  # type: ignore[import-not-found]
 
 size = whole_pages(float(sys.argv[1]))
 with tempfile.TemporaryFile(dir=sys.argv[2]) as file:
-    block = os.urandom(1 << 20)
+    block = memoryview(os.urandom(1 << 16))
     for at in range(0, size, len(block)):
-        file.write(block[: size - at])
-    file.flush()
+        os.write(file.fileno(), block[: size - at])
     os.fdatasync(file.fileno())
     os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     del block

@@ -1,0 +1,43 @@
+"""Tools compared on programs whose memory is known.
+
+Needs: the stack `profilers`, GNU time. Makes: table `comparison`, figure `comparison`. Always holds: alone on the machine.
+"""
+
+
+rule comparison:
+    input:
+        lock=lock_of("profilers"),
+        environment=".stacks/profilers/beyond-ram.lock",
+        programs=[f"scripts/comparison/{name}.py" for name in ("compare", "tools")],
+    output:
+        table("comparison"),
+    log:
+        f"{RESULTS}/logs/tables/comparison.log",
+    conda:
+        "../envs/driver.yaml"
+    resources:
+        slots=ALL_SLOTS,
+    shell:
+        "python {input.programs[0]} --stack $(dirname {input.environment}) "
+        "--csv {output[0]} --parquet {output[1]} > {log} 2>&1"
+
+
+rule comparison_figure:
+    input:
+        table=f"{TABLES}/comparison.parquet",
+        program="scripts/comparison/errors.py",
+    output:
+        **figure("comparison", "Instrument"),
+    log:
+        f"{RESULTS}/logs/figures/comparison.log",
+    conda:
+        "../envs/driver.yaml"
+    shell:
+        "python {input.program} --table {input.table} --svg {output.svg} --png {output.png} --caption {output.caption} "
+        "> {log} 2>&1"
+
+
+rule instrument:
+    input:
+        rules.comparison.output,
+        rules.comparison_figure.output,
