@@ -16,6 +16,7 @@ include: "rules/stacks.smk"
 include: "rules/corpora.smk"
 include: "rules/tokenize.smk"
 include: "rules/report.smk"
+include: "rules/instrument.smk"
 
 
 rule all:

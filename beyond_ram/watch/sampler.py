@@ -23,6 +23,8 @@ _PROPORTIONAL_ALLOWANCE_S = 0.03
 # While memory rises close to the highest seen, a peak is being made: it is read this many times as often.
 _HASTE, _HASTE_FROM = 5, 0.9
 _PROPORTIONAL_EVERY_S = 0.25
+# A reading of PSS during which memory moved by more than this is none.
+_STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
 _PROPORTIONAL_S_PER_BYTE = 40e-12
 # CPU, faults and storage grow steadily and have no peaks to miss: they are read this often, and at events.
 _USAGE_EVERY_S = 0.5
@@ -151,6 +153,21 @@ class Sampler:
         self._proportional_s += took_s
         self._proportional_rate = took_s / max(row["rss_bytes"], 1)
         read = [pair for pair in pairs if pair is not None]
-        if len(read) == len(pairs):
+        if len(read) == len(pairs) and self._stood_still(living):
             row["pss_bytes"], row["uss_bytes"] = (sum(column) for column in zip(*read, strict=True))
             self.peaks.note_proportional(row["pss_bytes"], row["uss_bytes"])
+
+    @staticmethod
+    def _stood_still(living: list[Process]) -> bool:
+        """Whether the processes hold what they held before they were read one after another.
+
+        A page that is read as one process's own, and then as half another's that has mapped it since, counts one and
+        a half times: the sum is wrong by as much as memory has moved in between.
+        """
+        moved = 0
+        for process in living:
+            now = procfs.memory(process.pid)
+            if now is None or process.last is None:
+                return False
+            moved += abs(now.rss_bytes - process.last.rss_bytes)
+        return moved <= max(_STILL_BYTES, _STILL_SHARE * sum(p.last.rss_bytes for p in living if p.last))

@@ -1,8 +1,9 @@
 """What each tool reports for programs whose memory is known, its error, and what it costs.
 
 Every program runs twice under every tool, large and small: what is compared is the difference, so that interpreters and
-libraries cancel out. (The small one is still larger than its interpreter where the peak of one process is asked for.) Each row asks one question, and beyond-ram answers with the one number that its
-docs name for it; of the numbers of another tool the nearest to the truth counts.
+libraries cancel out. (The small one is still larger than its interpreter where the peak of one process is asked for.)
+Each row asks one question, and beyond-ram answers with the one number that its docs name for it; of the numbers of
+another tool the nearest to the truth counts.
 """
 
 import argparse

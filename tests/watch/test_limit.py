@@ -1,12 +1,17 @@
 """A memory limit kills the whole tree or is refused in one line; it is never imitated."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import benchexec
 import pytest
 
+import beyond_ram
 from beyond_ram.watch import LimitError, groups, watch
 
 from .conftest import PYTHON, Watch, needs_group
@@ -64,24 +69,37 @@ def test_without_a_group_a_limit_is_refused_and_the_command_not_run(
     assert not ran.exists()
 
 
+@pytest.fixture
+def for_anybody() -> Iterator[Path]:
+    """A folder that every user may read, with the package and BenchExec in it."""
+    folder = Path(tempfile.mkdtemp(prefix="beyond-ram-", dir="/var/tmp"))
+    for package in (beyond_ram, benchexec):
+        source = Path(package.__path__[0])
+        shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    yield folder
+    shutil.rmtree(folder)
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user, which needs root")
-def test_a_user_without_rights_is_told_in_one_line_and_can_still_weigh(tmp_path: Path) -> None:
+def test_a_user_without_rights_is_told_in_one_line_and_can_still_weigh(for_anybody: Path) -> None:
     nobody = {"user": 65534, "group": 65534, "extra_groups": [], "capture_output": True, "text": True, "cwd": "/"}
-    paths = [str(Path(__file__).parents[2]), *(path for path in sys.path if path.endswith("site-packages"))]
-    start = f"import sys; sys.path += {paths!r}; import benchexec; from beyond_ram.cli import main; "
+    start = f"import sys; sys.path.insert(0, {str(for_anybody)!r}); from beyond_ram.cli import main; "
+    newest = "import sys; sys.exit(sys.version_info < (3, 11))"
     for python in (sys.executable, "/usr/bin/python3"):
-        command = [python, "-P", "-c", start + "sys.exit(main(sys.argv[1:]))", "watch"]
         try:
-            if subprocess.run([python, "-P", "-c", start], **nobody).returncode == 0:
+            if subprocess.run([python, "-I", "-c", newest], **nobody).returncode == 0:
                 break
         except OSError:
             continue
     else:
-        pytest.skip("another user can run no interpreter here that finds this checkout")
+        pytest.skip("another user can run no interpreter of 3.11 or newer here")
+    command = [python, "-I", "-B", "-c", start + "sys.exit(main(sys.argv[1:]))", "watch"]
     limited = subprocess.run([*command, "--memory-limit", "1G", "--", "true"], **nobody)
-    assert limited.returncode == 2
+    assert limited.returncode == 2, limited.stderr
     assert limited.stderr.startswith("beyond-ram: no memory limit can be set here: ")
     assert len(limited.stderr.splitlines()) == 1
     plain = subprocess.run([*command, "--", "sh", "-c", "exit 3"], **nobody)
-    assert plain.returncode == 3
+    assert plain.returncode == 3, plain.stderr
     assert "cgroup      none" in plain.stderr

@@ -197,12 +197,19 @@ def _shared(run: Run) -> list[Check]:
     size, workers = _size(100), 8
     return [
         _between(run, "PSS grows: once, over 8 workers", size, "pss_bytes"),
+        Check("highest reading of PSS, at any moment", size, _highest_pss(run), max(0.02 * size, MB), _PSS),
         Check("summed RSS grows: 9 times", 9 * size, run.grown("rss_bytes"), _near(9 * size), _READING),
         Check("shared grows: 9 times", 9 * size, run.grown("shmem_bytes"), _near(9 * size), _READING),
         _between(run, "USS grows: nothing is private", 0, "uss_bytes"),
         Check("anonymous grows", 0, run.grown("anon_bytes"), (workers + 1) * 0.2 * MB, "0.2 MB of interpreter in each"),
         *_group(run, size),
     ]
+
+
+def _highest_pss(run: Run) -> float | None:
+    """How far the largest reading of PSS is above the one before the memory was filled."""
+    before, highest = run.start("filling").get("pss_bytes"), run.record["peak"]["pss_bytes"]
+    return None if before is None or highest is None else highest - before
 
 
 def _copied(run: Run) -> list[Check]:

@@ -1,6 +1,7 @@
 """Tools compared on programs whose memory is known.
 
-Needs: the stack `profilers`, GNU time. Makes: table `comparison`, figure `comparison`. Always holds: alone on the machine.
+Needs: the stack `profilers`, GNU time. Makes: table `comparison`, figure `comparison`. Always holds: alone on the machine;
+asked for by name, no part of `all`.
 """
 
 
@@ -27,7 +28,9 @@ rule comparison_figure:
         table=f"{TABLES}/comparison.parquet",
         program="scripts/comparison/errors.py",
     output:
-        **figure("comparison", "Instrument"),
+        svg=f"{FIGURES}/comparison.svg",
+        png=f"{FIGURES}/comparison.png",
+        caption=f"{FIGURES}/comparison.rst",
     log:
         f"{RESULTS}/logs/figures/comparison.log",
     conda:
