@@ -9,9 +9,11 @@ rule comparison:
     input:
         lock=lock_of("profilers"),
         environment=".stacks/profilers/beyond-ram.lock",
-        programs=[f"scripts/comparison/{name}.py" for name in ("compare", "tools")],
+        program="scripts/comparison/compare.py",
+        tools="scripts/comparison/tools.py",
     output:
-        table("comparison"),
+        csv=f"{TABLES}/comparison.csv",
+        parquet=f"{TABLES}/comparison.parquet",
     log:
         f"{RESULTS}/logs/tables/comparison.log",
     conda:
@@ -19,8 +21,8 @@ rule comparison:
     resources:
         slots=ALL_SLOTS,
     shell:
-        "python {input.programs[0]} --stack $(dirname {input.environment}) "
-        "--csv {output[0]} --parquet {output[1]} > {log} 2>&1"
+        "python {input.program} --stack $(dirname {input.environment}) "
+        "--csv {output.csv} --parquet {output.parquet} > {log} 2>&1"
 
 
 rule comparison_figure:

@@ -25,6 +25,6 @@ def request_mb(runs: Path | str, cell: Cell, estimate_mb: int, attempt: int = 1)
 def _measured_mb(run: Path) -> float | None:
     try:
         record = json.loads((run / "run.json").read_text(encoding="utf-8"))
-        return float(max(record["peak"]["rss_bytes"], record["peak"].get("cgroup_bytes") or 0)) / 1e6
+        return float(record["peak"]["rss_bytes"]) / 1e6
     except (OSError, ValueError, KeyError):
         return None
