@@ -54,10 +54,28 @@ def python_of(stack):
     return "python" if CONDA else f".stacks/{stack}/bin/python"
 
 
-# What every measuring rule begins its command with; its params are weigh_params, its input names the stack's lock.
+def experiment_of(cell):
+    return CONFIG.experiments[cell.experiment]
+
+
+def weigh_input(cell):
+    """What a run needs: its stack, its program, and its corpus where it has one."""
+    corpus = cell.get("corpus")
+    return {
+        "lock": lock_of(cell["stack"]),
+        "environment": environment_of(cell["stack"]),
+        "program": f"scripts/workloads/{experiment_of(cell).PROGRAM}",
+        "helpers": [f"scripts/workloads/{name}.py" for name in ("events", "release")],
+        "corpus": [f"{CORPORA}/{corpus}/manifest.json"] if corpus else [],
+        "tokenizer": [f"{CORPORA}/{corpus}/tokenizer"] if corpus else [],
+    }
+
+
+# What every measuring rule's command is, but for the paths of its runs; its params are weigh_params of its cell, its
+# input names lock and program.
 WEIGH = (
-    "beyond-ram weigh --runs {params.runs} --work {params.work} --python {params.python} "
-    "--interval-ms {params.interval_ms} --lock {input.lock}"
+    "beyond-ram weigh --runs {params.runs} --work {params.work} --python {params.python} --lock {input.lock} "
+    "--program {input.program} {params.flags}"
 )
 
 
@@ -67,35 +85,24 @@ def weigh_params(cell_of):
         "runs": lambda w: RUNS,
         "work": lambda w: f"{RESULTS}/private",
         "python": lambda w: python_of(cell_of(w)["stack"]),
-        "interval_ms": lambda w: CONFIG.experiments[cell_of(w).experiment].interval_ms,
+        "flags": lambda w: weigh_flags(cell_of(w)),
     }
+
+
+def weigh_flags(cell):
+    found = experiment_of(cell)
+    flags = [f"--workload {found.workload} --interval-ms {found.interval_ms}"]
+    flags += [f"--corpus {CORPORA}/{cell.get('corpus')}"] if cell.get("corpus") else []
+    flags += ["--prepare"] if found.PREPARED else []
+    flags += ["--check"] if found.CHECKED else []
+    return " ".join(flags)
 
 
 def request_mb(cell, attempt):
     """Memory to ask a scheduler for."""
     return experiment.memory.request_mb(
-        RUNS, cell, CONFIG.experiments[cell.experiment].memory_mb, attempt
+        RUNS, cell, experiment_of(cell).memory_mb, attempt
     )
-
-
-def tokenize_cell(wildcards):
-    """The cell of a job of the workload `tokenize`; an interrupted run stands for its rerun too."""
-    cache = wildcards.get("cache", "interrupted")
-    return experiment.parse(
-        f"{wildcards.tokenize_head}/cache~{cache}/{wildcards.tokenize_tail}"
-    )
-
-
-def tokenize_input(wildcards):
-    cell = tokenize_cell(wildcards)
-    return {
-        "lock": lock_of(cell["stack"]),
-        "environment": environment_of(cell["stack"]),
-        "manifest": f"{CORPORA}/{cell['corpus']}/manifest.json",
-        "tokenizer": f"{CORPORA}/{cell['corpus']}/tokenizer",
-        "workload": "scripts/workloads/tokenize_corpus.py",
-        "events": "scripts/workloads/events.py",
-    }
 
 
 def table(name):

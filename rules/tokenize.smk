@@ -1,54 +1,42 @@
-"""Tokenisation with `Dataset.map`: cold, interrupted, rerun and warm.
+"""Tokenisation with `Dataset.map`: interrupted runs and their reruns, and what all runs show.
 
-Needs: stacks, corpora. Makes: a folder a run, tables `growth` and `shards`, four figures. Always holds: a measuring job
-is alone on the machine; a run's cache is private, and gone when the run is recorded.
+Needs: stacks, corpora, runs. Makes: interrupted runs and reruns, tables `growth` and `shards`, four figures.
 """
 
 TOKENIZE = CONFIG.named("tokenize")
+INTERRUPTED = experiment.interrupted_pattern(CONFIG.run())
 
 
 wildcard_constraints:
-    **experiment.tokenize_constraints(TOKENIZE),
+    interrupted_head=INTERRUPTED["head"],
+    interrupted_tail=INTERRUPTED["tail"],
 
 
-rule weigh_tokenize:
+def interrupted_cell(wildcards):
+    """The cell of an interrupted run, which stands for its rerun too."""
+    return experiment.parse(
+        f"{wildcards.interrupted_head}/cache~interrupted/{wildcards.interrupted_tail}"
+    )
+
+
+rule weigh_interrupted:
     input:
-        unpack(tokenize_input),
+        unpack(lambda w: weigh_input(interrupted_cell(w))),
     output:
-        run_files("{tokenize_head}/cache~{cache}/{tokenize_tail}"),
+        run_files("{interrupted_head}/cache~interrupted/{interrupted_tail}"),
+        run_files("{interrupted_head}/cache~rerun/{interrupted_tail}"),
     log:
-        f"{RESULTS}/logs/{{tokenize_head}}/cache~{{cache}}/{{tokenize_tail}}.log",
+        f"{RESULTS}/logs/{{interrupted_head}}/cache~interrupted/{{interrupted_tail}}.log",
     conda:
-        lambda w: f"../envs/{tokenize_cell(w)['stack']}.yaml"
+        lambda w: f"../envs/{interrupted_cell(w)['stack']}.yaml"
     resources:
         slots=ALL_SLOTS,
-        mem_mb=lambda w, attempt: request_mb(tokenize_cell(w), attempt),
+        mem_mb=lambda w, attempt: request_mb(interrupted_cell(w), attempt),
     params:
-        **weigh_params(tokenize_cell),
+        **weigh_params(interrupted_cell),
     shell:
-        f"{WEIGH} --workload {{input.workload}} --corpus $(dirname {{input.manifest}}) "
-        "{wildcards.tokenize_head}/cache~{wildcards.cache}/{wildcards.tokenize_tail} 2> {log}"
-
-
-rule weigh_tokenize_interrupted:
-    input:
-        unpack(tokenize_input),
-    output:
-        run_files("{tokenize_head}/cache~interrupted/{tokenize_tail}"),
-        run_files("{tokenize_head}/cache~rerun/{tokenize_tail}"),
-    log:
-        f"{RESULTS}/logs/{{tokenize_head}}/cache~interrupted/{{tokenize_tail}}.log",
-    conda:
-        lambda w: f"../envs/{tokenize_cell(w)['stack']}.yaml"
-    resources:
-        slots=ALL_SLOTS,
-        mem_mb=lambda w, attempt: request_mb(tokenize_cell(w), attempt),
-    params:
-        **weigh_params(tokenize_cell),
-    shell:
-        f"{WEIGH} --workload {{input.workload}} --corpus $(dirname {{input.manifest}}) "
-        "{wildcards.tokenize_head}/cache~interrupted/{wildcards.tokenize_tail} "
-        "{wildcards.tokenize_head}/cache~rerun/{wildcards.tokenize_tail} 2> {log}"
+        f"{WEIGH} {{wildcards.interrupted_head}}/cache~interrupted/{{wildcards.interrupted_tail}} "
+        "{wildcards.interrupted_head}/cache~rerun/{wildcards.interrupted_tail} 2> {log}"
 
 
 rule tokenize_growth:

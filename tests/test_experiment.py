@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from beyond_ram.experiment import Cell, ConfigError, load, memory, parse, tokenize_constraints
+from beyond_ram.experiment import Cell, ConfigError, interrupted_pattern, load, memory, parse, run_pattern
 
 
 @pytest.fixture
@@ -28,11 +28,14 @@ def test_every_path_is_read_back_as_its_cell(config: dict[str, Any], root: Path)
     checked = load(config, root=root)
     cells = [cell for name in checked.experiments for cell in checked.cells(name)]
     assert len({cell.path for cell in cells}) == len(cells) > 10
-    constraints = tokenize_constraints(list(checked.experiments))
-    grammar = re.compile("{tokenize_head}/cache~[a-z]+/{tokenize_tail}".format(**constraints))
+    single = re.compile(run_pattern(checked.run()))
+    both = re.compile("{head}/cache~(?:interrupted|rerun)/{tail}".format(**interrupted_pattern(checked.run())))
     for cell in cells:
         assert parse(cell.path) == cell
-        assert grammar.fullmatch(cell.path)
+        assert bool(single.fullmatch(cell.path)) != bool(both.fullmatch(cell.path)), "one rule makes it, and only one"
+        kept = cell.replace(stack=f"{cell['stack']}@0123abcd").path
+        assert not single.fullmatch(kept)
+        assert not both.fullmatch(kept)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,9 @@ def _line(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dic
     machine = {k: v for k, v in provenance.items() if k not in ("versions", "allocator_settings")}
     return {
         **record["cell"],
+        "workload": record.get("workload", "tokenize"),  # all there was, in runs kept from before
         **{key: record[key] for key in SCALARS},
+        "reason": record.get("reason", ""),
         **{key: record["work"].get(key) for key in ("rows", "bytes_in", "tokens", "ids_sha256")},
         **derive(record, events),
         **{f"sampler_{key}": value for key, value in record["sampler"].items()},

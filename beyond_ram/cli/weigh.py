@@ -7,26 +7,31 @@ from pathlib import Path
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser("weigh", help="weigh one cell of an experiment (what the rules call)")
     parser.add_argument("--runs", type=Path, required=True, help="folder of all runs")
+    parser.add_argument("--workload", required=True, help="name of the workload")
+    parser.add_argument("--program", type=Path, required=True, help="program that is weighed")
     parser.add_argument("--python", required=True, help="interpreter of the stack")
     parser.add_argument("--lock", type=Path, required=True, help="lock of the stack")
-    parser.add_argument("--workload", type=Path, required=True, help="program that is weighed")
-    parser.add_argument("--corpus", type=Path, required=True, help="prepared corpus")
+    parser.add_argument("--corpus", type=Path, help="prepared corpus")
     parser.add_argument("--work", type=Path, required=True, help="folder for private work folders")
     parser.add_argument("--interval-ms", type=int, default=20, help="sampling interval in milliseconds")
+    parser.add_argument("--prepare", action="store_true", help="run the program with --prepare before, unweighed")
+    parser.add_argument("--check", action="store_true", help="run the program with --check afterwards, unweighed")
     parser.add_argument("paths", nargs="+", help="the run's folder below --runs; two: interrupted and rerun")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..weighing import weigh, weigh_interrupted
-    from ..weighing.tokenize import Setting
+    from ..weighing import Setting, weigh, weigh_interrupted
 
     setting = Setting(
-        python=arguments.python,
         workload=arguments.workload,
+        python=arguments.python,
+        program=arguments.program,
         corpus=arguments.corpus,
         lock=arguments.lock,
         work=arguments.work,
+        prepare=arguments.prepare,
+        check=arguments.check,
         interval_ms=arguments.interval_ms,
     )
     if len(arguments.paths) == 1:

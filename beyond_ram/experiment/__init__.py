@@ -2,7 +2,8 @@
 
 from . import kept, memory
 from .load import ConfigError, load
-from .model import Config, tokenize_constraints
+from .model import Config
 from .paths import Cell, parse
+from .workloads import interrupted_pattern, run_pattern
 
-__all__ = ["Cell", "Config", "ConfigError", "kept", "load", "memory", "parse", "tokenize_constraints"]
+__all__ = ["Cell", "Config", "ConfigError", "interrupted_pattern", "kept", "load", "memory", "parse", "run_pattern"]

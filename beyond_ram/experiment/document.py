@@ -22,9 +22,11 @@ def schema() -> str:
     # What is merged over the default config need not be whole, so several sources may fit a part of a corpus.
     for node in (described, *described["$defs"].values()):
         node.pop("required", None)
-    corpora = next(iter(described["properties"]["corpora"]["patternProperties"].values()))
-    corpora["anyOf"] = corpora.pop("oneOf")
-    corpora.pop("discriminator")
+    for name in ("corpora", "experiments"):
+        branches = next(iter(described["properties"][name]["patternProperties"].values()))
+        branches = next((branch for branch in branches.get("anyOf", []) if "oneOf" in branch), branches)
+        branches["anyOf"] = branches.pop("oneOf")
+        branches.pop("discriminator")
     described = {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
     return json.dumps(described, indent=2) + "\n"
 

@@ -41,16 +41,14 @@ def _faults(config: Config, stacks: set[str], where: "_Origin") -> Iterable[str]
         for stack in matrix.stack:
             if stack not in stacks:
                 yield where(*key, "stack") + f"no stack {stack!r} in envs/" + _instead(stack, stacks)
-        for corpus in matrix.corpus:
+        for corpus in getattr(matrix, "corpus", ()):
             if corpus not in config.corpora:
                 yield where(*key, "corpus") + f"no corpus {corpus!r}" + _instead(corpus, config.corpora)
                 continue
             count = config.corpora[corpus].file_count()
-            if count and max(matrix.num_files) > count:
-                yield (
-                    where(*key, "num_files")
-                    + f"{max(matrix.num_files)} files asked for, and corpus {corpus!r} has {count}"
-                )
+            asked = max(getattr(matrix, "num_files", (0,)))
+            if count and asked > count:
+                yield where(*key, "num_files") + f"{asked} files asked for, and corpus {corpus!r} has {count}"
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
 
@@ -96,11 +94,7 @@ def _known_keys(key: Sequence[Any], config: Any) -> Iterable[str]:
     schema = Config.model_json_schema()
     node = schema
     for part in [*key, None]:
-        options = [node, *node.get("anyOf", []), *node.get("oneOf", [])]
-        options = [schema["$defs"][o["$ref"].rpartition("/")[2]] if "$ref" in o else o for o in options]
-        if "discriminator" in node:
-            chosen = config.get(node["discriminator"]["propertyName"])
-            options = [o for o in options if o.get("properties", {}).get("source", {}).get("const") == chosen]
+        options = list(_options(node, schema["$defs"], config))
         node = next((o for o in options if {"properties", "patternProperties", "items"} & set(o)), {})
         if part is None:
             return list(node.get("properties", {}))
@@ -108,6 +102,18 @@ def _known_keys(key: Sequence[Any], config: Any) -> Iterable[str]:
         named = next(iter(node.get("patternProperties", {}).values()), None) or node.get("additionalProperties")
         node = node.get("properties", {}).get(part) or node.get("items") or named or {}
     return ()
+
+
+def _options(node: dict[str, Any], defs: dict[str, Any], config: Any) -> Iterable[dict[str, Any]]:
+    """The schemas that a node stands for: itself, what it refers to, and those of its branches that fit the config."""
+    if "$ref" in node:
+        node = defs[node["$ref"].rpartition("/")[2]]
+    yield node
+    by = node.get("discriminator", {}).get("propertyName")
+    for branch in [*node.get("anyOf", []), *node.get("oneOf", [])]:
+        for option in _options(branch, defs, config):
+            if by is None or option.get("properties", {}).get(by, {}).get("const") == config.get(by):
+                yield option
 
 
 class _Origin:

@@ -22,6 +22,9 @@ class Cell:
     def __getitem__(self, axis: str) -> str:
         return dict(self.axes)[axis]
 
+    def get(self, axis: str, default: str = "") -> str:
+        return dict(self.axes).get(axis, default)
+
     def replace(self, **values: object) -> "Cell":
         """The cell with other values on some of its axes.
 

@@ -42,7 +42,7 @@ def _difference(kind: str) -> Callable[[Record, Events], float | None]:
 
 
 def _peak(kind: str) -> Callable[[Record, Events], float | None]:
-    return lambda record, _: record["peak"][kind]
+    return lambda record, _: record["peak"].get(kind)  # runs kept from before may lack it
 
 
 def _hwm(record: Record, _: Events) -> float | None:
@@ -57,9 +57,9 @@ def _hwm_gap(record: Record, events: Events) -> float | None:
     return float(record["peak"]["rss_bytes"] / processes[0]["hwm_bytes"] - 1)
 
 
-def _per_cpu_s(record: Record, _: Events) -> float | None:
-    tokens = record["work"].get("tokens")
-    return tokens / record["cpu_s"] if tokens and record["cpu_s"] else None
+def _per_cpu_s(record: Record, events: Events) -> float | None:
+    tokens, cpu_s = record["work"].get("tokens"), _at("work", "cpu_s")(record, events)
+    return tokens / cpu_s if tokens and cpu_s else None
 
 
 def _page_cache(key: str) -> Callable[[Record, Events], float | None]:
@@ -206,7 +206,7 @@ METRICS = {
             "Tokens per CPU-second",
             "1/s",
             "higher",
-            "tokens / CPU-seconds of all processes",
+            "tokens / CPU-seconds of all processes at the mark `work`",
             "rusage of the whole tree",
             _per_cpu_s,
         ),
@@ -234,4 +234,6 @@ METRICS = {
 
 def derive(record: Record, events: Events) -> dict[str, float | None]:
     """Every metric of one run, by key; None where the run does not have it."""
+    if not record["peak"]:
+        return dict.fromkeys(METRICS)
     return {key: metric.derive(record, events) for key, metric in METRICS.items()}

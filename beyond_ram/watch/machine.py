@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ ALLOCATOR_VARIABLES = (
 )
 
 
-def provenance() -> dict[str, Any]:
+def provenance(environment: Mapping[str, str]) -> dict[str, Any]:
     """Kernel, cgroup version, transparent huge pages, allocator settings, memory in bytes and CPU count."""
     return {
         "kernel": platform.release(),
@@ -28,7 +29,7 @@ def provenance() -> dict[str, Any]:
         "libc": " ".join(platform.libc_ver()),
         "cgroup_version": cgroup_version(),
         "transparent_hugepage": _chosen(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
-        "allocator_settings": {name: os.environ[name] for name in ALLOCATOR_VARIABLES if name in os.environ},
+        "allocator_settings": {name: environment[name] for name in ALLOCATOR_VARIABLES if name in environment},
         "machine_memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "cpu_count": len(os.sched_getaffinity(0)),
     }

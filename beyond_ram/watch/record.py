@@ -2,7 +2,7 @@
 
 import json
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ def left_running(sampler: Sampler) -> list[dict[str, Any]]:
 def make(
     *,
     command: Sequence[str],
+    environment: Mapping[str, str],
     running: Command,
     sampler: Sampler,
     log: events.Log,
@@ -62,7 +63,10 @@ def make(
         "command": list(command),
         "pid": running.pid,
         "cell": {},
-        "provenance": {"versions": log.last.get("provenance", {}).get("versions", {}), **machine.provenance()},
+        "provenance": {
+            "versions": log.last.get("provenance", {}).get("versions", {}),
+            **machine.provenance(environment),
+        },
         "work": {key: work[key] for key in ("rows", "bytes_in", "tokens") if key in work},
         "memory_limit_bytes": memory_limit_bytes,
         "peak": _peak(sampler, log, group, no_group),

@@ -4,8 +4,8 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class Options:
     inputs: Sequence[Path] = ()
     live: bool = False
     max_lines: int = MAX_LINES
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def watch(
@@ -57,6 +58,7 @@ def watch(
     inputs: Sequence[Path] = (),
     live: bool = False,
     max_lines: int = MAX_LINES,
+    environment: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Run a command to its end, write samples.csv and events.jsonl into `out`, and return the record for run.json.
 
@@ -64,13 +66,23 @@ def watch(
     own; `on_event` is called with every event of the command and the id of the command's process. With
     `memory_limit_bytes` the command and all below it are killed when they need more; evicting its input first is for
     the caller. What outlives the command is left running and named, unless `follow` asks to go on until all of it has
-    ended. `inputs` are files whose page cache residency is recorded before and after. Raises OSError where the
+    ended. `inputs` are files whose page cache residency is recorded before and after; `environment` is added to the
+    command's. Raises OSError where the
     command cannot be started, LimitError where no limit can be set, GuardError where the guard was killed.
     """
     if interval_ms < 1:
         raise ValueError(f"the interval must be at least 1 ms, not {interval_ms}")
     options = Options(
-        interval_ms, new_session, stdout, on_event, memory_limit_bytes, follow, tuple(inputs), live, max_lines
+        interval_ms,
+        new_session,
+        stdout,
+        on_event,
+        memory_limit_bytes,
+        follow,
+        tuple(inputs),
+        live,
+        max_lines,
+        environment or {},
     )
     out.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".watch-", dir=out))
@@ -109,7 +121,7 @@ def _watch(
     raw_events = scratch / "events.raw"
     raw_events.touch()
     resident_before = pagecache.residency(options.inputs)
-    environment = machine.environment() | {events.VARIABLE: str(raw_events.resolve())}
+    environment = machine.environment() | {**options.environment, events.VARIABLE: str(raw_events.resolve())}
     # Blocked signals wait until the loop looks at them between two samples: none is lost, none interrupts.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
     waiting = None
@@ -152,6 +164,7 @@ def _watch(
     resident_after = pagecache.residency(options.inputs)
     return record.make(
         command=command,
+        environment=environment,
         running=running,
         sampler=sampler,
         log=log,

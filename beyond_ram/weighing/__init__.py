@@ -1,5 +1,6 @@
 """Runs one cell: private folder, cache state, the watcher around the workload, the interruption, the record."""
 
-from .tokenize import weigh, weigh_interrupted
+from .cell import Setting, WeighingError, weigh
+from .interruption import weigh_interrupted
 
-__all__ = ["weigh", "weigh_interrupted"]
+__all__ = ["Setting", "WeighingError", "weigh", "weigh_interrupted"]

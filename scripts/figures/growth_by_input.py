@@ -30,7 +30,10 @@ def band(runs, kind, slope, intercept):
 
 def main(snakemake):
     figures.theme()
-    runs, growth = tables.read(snakemake.input.runs), tables.read(snakemake.input.growth)
+    runs, growth = (
+        tables.read(snakemake.input.runs).query("workload == 'tokenize'"),
+        tables.read(snakemake.input.growth),
+    )
     if growth.empty:
         figure, caption = (
             figures.empty("no cell of this config has more than one input size"),

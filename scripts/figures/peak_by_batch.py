@@ -7,7 +7,7 @@ from beyond_ram import figures, logs, tables
 
 def main(snakemake):
     figures.theme()
-    runs = tables.read(snakemake.input.runs)
+    runs = tables.read(snakemake.input.runs).query("workload == 'tokenize'")
     runs = runs[(runs["cache"] == "cold") & runs["completed_work"]]
     varied = runs.groupby("experiment")[["batch_size", "writer_batch_size"]].nunique().max(axis=1)
     runs = runs[runs["experiment"].isin(varied[varied > 1].index)]

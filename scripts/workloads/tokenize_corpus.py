@@ -12,13 +12,16 @@ Not named tokenize.py: that is a module of the standard library, which a script'
 """
 
 import argparse
+import gc
 import hashlib
 import json
+import multiprocessing
 import os
 import sys
 from pathlib import Path
 
 import events
+import release
 
 PACKAGES = ("datasets", "transformers", "tokenizers", "pyarrow", "numpy", "pandas", "fsspec", "huggingface-hub", "dill")
 PACKAGES += ("multiprocess",)
@@ -37,6 +40,7 @@ def arguments(argv=None):
     parser.add_argument("--batch-size", type=int, default=1000, help="rows handed to the tokenizer at once")
     parser.add_argument("--writer-batch-size", type=int, default=1000, help="rows kept before they are written")
     parser.add_argument("--num-proc", type=int, default=0, help="worker processes of map; 0 leaves num_proc out")
+    parser.add_argument("--remedy", default="none", help="one of the remedies that the program does itself")
     parser.add_argument("--check", action="store_true", help="only count and hash the ids of a finished --work-dir")
     return parser.parse_args(argv)
 
@@ -61,6 +65,7 @@ def say(title, **fields):
 
 
 def tokenize(args):
+    """Do the work; what is held at its end, by owner, in the order in which it can be let go."""
     events.phase("import")
     import datasets
     import transformers
@@ -74,8 +79,12 @@ def tokenize(args):
         sys.exit(f"--num-files {args.num_files}: {args.corpus} has {len(chosen)} files")
     bytes_in = sum(entry["text_bytes"] for entry in chosen)
 
+    events.mark("imported", **events.own_memory())
     events.phase("load tokenizer")
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(args.tokenizer or args.corpus / "tokenizer"))
+    if args.remedy == "no-tokenizer-cache":
+        without_cache(tokenizer)
+    after_batch = AFTER_BATCH.get(args.remedy, lambda tokenizer: None)
     calls = args.work_dir / CALLS
     calls.touch()
 
@@ -85,7 +94,9 @@ def tokenize(args):
             tally.write(b".")
         # Not verbose: the first text longer than model_max_length would set a "has warned" flag inside the
         # tokenizer, map's fingerprint sees that flag, and a rerun would not find the first shard mapped with it set.
-        return {"input_ids": tokenizer(batch["text"], truncation=False, verbose=False)["input_ids"]}
+        found = {"input_ids": tokenizer(batch["text"], truncation=False, verbose=False)["input_ids"]}
+        after_batch(tokenizer)
+        return found
 
     events.mark("baseline", **events.own_memory())
     events.phase("load")
@@ -99,17 +110,27 @@ def tokenize(args):
     print(f"DATASET SIZE: {bytes_in / 1e6:.1f} MB, {len(data)} rows", flush=True)
     events.mark("loaded", rows=len(data), bytes_in=bytes_in, **say("RSS AFTER LOADING"))
 
+    settings = {"batch_size": args.batch_size, "writer_batch_size": args.writer_batch_size}
+    settings |= {"num_proc": args.num_proc or None}
+    if args.remedy == "ids-int32":
+        settings["features"] = datasets.Features({"input_ids": datasets.Sequence(datasets.Value("int32"))})
+    if args.remedy == "keep-in-memory":
+        settings["keep_in_memory"] = True
+
     def mapped(part, shard):
         calls_before, bytes_before = calls.stat().st_size, bytes_under(cache)
         events.phase(f"map {shard}")
-        result = part.map(
-            encode,
-            batched=True,
-            batch_size=args.batch_size,
-            writer_batch_size=args.writer_batch_size,
-            num_proc=args.num_proc or None,
-            remove_columns=part.column_names,
-        )
+
+        def work():
+            return part.map(encode, batched=True, remove_columns=part.column_names, **settings)
+
+        if args.remedy == "process-per-shard":  # the child fills map's cache, and its memory goes with it
+            child = multiprocessing.get_context("fork").Process(target=work)
+            child.start()
+            child.join()
+            if child.exitcode:
+                sys.exit(f"the child process of shard {shard} ended with {child.exitcode}")
+        result = work()
         made = calls.stat().st_size - calls_before
         title = f"RSS AFTER SHARDING ITER {shard}" if args.mode == "shard" else "RSS AFTER MAP"
         title += " (from cache)" if not made else ""
@@ -125,7 +146,8 @@ def tokenize(args):
         return result
 
     if args.mode == "basic":
-        result = mapped(data, 0)
+        parts, result = [], mapped(data, 0)
+        results = [result]
     else:
         parts = [data.shard(num_shards=args.shards, index=i, contiguous=True) for i in range(args.shards)]
         events.mark("sharded", **say("RSS AFTER SHARDING"))
@@ -134,7 +156,50 @@ def tokenize(args):
         result = datasets.concatenate_datasets(results)
     events.phase("end")
     (args.work_dir / RESULT).write_text(json.dumps([entry["filename"] for entry in result.cache_files]))
+    if args.remedy == "keep-in-memory":
+        result.save_to_disk(str(args.work_dir / "kept"))
+        kept = sorted((args.work_dir / "kept").glob("*.arrow"))
+        (args.work_dir / RESULT).write_text(json.dumps([str(path) for path in kept]))
     events.mark("work", rows=len(result), bytes_in=bytes_in, **say("RSS AT END"))
+    return {"results": [results, result], "tokenizer": [tokenizer, encode, mapped], "dataset": [data, parts]}
+
+
+def without_cache(tokenizer):
+    """Switch the cache of words of a BPE model off: by its own method, or by making the model anew without one."""
+    backend = tokenizer.backend_tokenizer
+    if hasattr(backend.model, "_resize_cache"):
+        backend.model._resize_cache(0)
+        backend.model._clear_cache()
+        return
+    from tokenizers.models import BPE
+
+    spec = json.loads(backend.to_str())["model"]
+    if spec["type"] != "BPE":
+        not_applicable(f"the model is {spec['type']}, and only BPE has a cache of words")
+    merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in spec["merges"]]
+    options = {name: spec[name] for name in ("unk_token", "fuse_unk", "byte_fallback") if spec.get(name) is not None}
+    backend.model = BPE(vocab=spec["vocab"], merges=merges, cache_capacity=0, **options)
+
+
+def clear_cache(tokenizer):
+    model = tokenizer.backend_tokenizer.model
+    if not hasattr(model, "_clear_cache"):
+        not_applicable("this release of tokenizers has no way to empty the cache")
+    model._clear_cache()
+
+
+def not_applicable(reason):
+    """End without having done anything: this cell means nothing with these versions."""
+    events.emit("not_applicable", reason=reason)
+    sys.exit(0)
+
+
+AFTER_BATCH = {
+    "gc-each-batch": lambda tokenizer: gc.collect(),
+    "trim-each-batch": lambda tokenizer: release.trim(),
+    "arrow-release": lambda tokenizer: release.unused_arrow(),
+    "clear-tokenizer-cache": clear_cache,
+}
 
 
 def check(args):
@@ -158,7 +223,7 @@ def main():
         sys.exit(f"--corpus {args.corpus}: no manifest.json there; prepare the corpus first")
     args.work_dir.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    check(args) if args.check else tokenize(args)
+    check(args) if args.check else release.ladder(tokenize(args))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,113 @@
+"""The corpora of a config, and their tokenizers."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Tokenizer(Strict):
+    """Where a corpus's tokenizer comes from: exactly one of `train`, `path` and `hub`."""
+
+    train: Literal["characters", "byte-level"] | None = Field(
+        None,
+        description="Train one on the corpus. `characters`: NFKC, Metaspace and BPE over single characters, the "
+        "profile of the corpus where the question was first asked; `byte-level`: byte-level BPE, for text.",
+    )
+    entries: Annotated[int, Field(ge=300, le=200_000)] = Field(
+        4102, description="Vocabulary of a trained tokenizer, special tokens included."
+    )
+    path: str | None = Field(None, description="Folder with tokenizer.json.")
+    hub: str | None = Field(None, description="Repository id, such as `openai-community/gpt2`.")
+    revision: str | None = Field(None, description="Branch, tag or commit of `hub`; default: the main branch.")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "Tokenizer":
+        given = [key for key in ("train", "path", "hub") if getattr(self, key)]
+        if len(given) != 1:
+            raise ValueError(f"give exactly one of train, path and hub; there is {' and '.join(given) or 'none'}")
+        return self
+
+    def spec(self) -> dict[str, Any]:
+        """What the tokenizer's program is told."""
+        if self.train:
+            return {"train": self.train, "entries": self.entries}
+        return {"path": self.path} if self.path else {"hub": self.hub, "revision": self.revision}
+
+
+class Corpus(Strict):
+    tokenizer: Tokenizer = Field(description="Tokenizer of this corpus.")
+
+    def spec(self) -> dict[str, Any]:
+        """What the corpus's program is told."""
+        return self.model_dump(mode="json", exclude={"tokenizer"})
+
+    def file_count(self) -> int | None:
+        """How many files the corpus will have, where the config says so."""
+        documents = getattr(self, "documents", None)
+        return documents and -(-documents // getattr(self, "documents_per_file", 1))
+
+
+class BinariesCorpus(Corpus):
+    """Shared libraries of the locked environment, one character a byte, no white space, one document a file."""
+
+    source: Literal["binaries"]
+    documents: Annotated[int, Field(ge=1, le=673)] = Field(110, description="Documents; 673 make 930 MB.")
+    seed: NonNegativeInt = Field(1, description="Seed of the document sizes.")
+
+
+class PythonCorpus(Corpus):
+    """The standard library's sources: real text with white space."""
+
+    source: Literal["python"]
+    documents: PositiveInt | None = Field(None, description="Documents; default: all there are.")
+    documents_per_file: PositiveInt = Field(20, description="Documents in a file.")
+
+
+class SyntheticCorpus(Corpus):
+    """Seeded random words of any amount, written in a stream."""
+
+    source: Literal["synthetic"]
+    documents: PositiveInt = Field(description="Documents.")
+    document_characters: PositiveInt | tuple[PositiveInt, PositiveInt] = Field(
+        1_000_000, description="Characters of a document, or the lowest and the highest."
+    )
+    vocabulary: PositiveInt = Field(50_000, description="Different words.")
+    white_space: bool = Field(True, description="Whether white space stands between the words.")
+    documents_per_file: PositiveInt = Field(1, description="Documents in a file.")
+    seed: NonNegativeInt = Field(1, description="Seed of words and lengths.")
+
+
+class FilesCorpus(Corpus):
+    """Your own files."""
+
+    source: Literal["files"]
+    glob: str | list[str] = Field(description="Pattern, or patterns, of the files.")
+    format: Literal["txt", "jsonl", "csv", "parquet", "arrow"] | None = Field(
+        None, description="Default: by the ending of each file."
+    )
+    text_column: str = Field("text", description="Column that holds the text.")
+    label_column: str | None = Field(None, description="Column that holds a label.")
+    documents_per_file: PositiveInt = Field(1, description="Documents in a file of the prepared corpus.")
+
+
+class HubCorpus(Corpus):
+    """A dataset from a Hub."""
+
+    source: Literal["hub"]
+    id: str = Field(description="Repository id, such as `stanfordnlp/imdb`.")
+    config: str | None = Field(None, description="Configuration of the dataset.")
+    split: str = Field("train", description="Split.")
+    revision: str | None = Field(None, description="Branch, tag or commit; default: the main branch.")
+    text_column: str = Field("text", description="Column that holds the text.")
+    label_column: str | None = Field(None, description="Column that holds a label.")
+    documents: PositiveInt | None = Field(None, description="Take the first so many; default: all.")
+    documents_per_file: PositiveInt = Field(1, description="Documents in a file of the prepared corpus.")
+
+
+AnyCorpus = Annotated[
+    BinariesCorpus | PythonCorpus | SyntheticCorpus | FilesCorpus | HubCorpus, Field(discriminator="source")
+]

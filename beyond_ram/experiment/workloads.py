@@ -1,0 +1,199 @@
+"""What can be weighed: a matrix and an experiment class per workload.
+
+A new workload is a program in scripts/workloads/ and two classes here, named in `AnyExperiment`.
+"""
+
+import itertools
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
+
+from .corpora import Strict
+from .paths import NAME, Cell, pattern
+
+Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
+# A stack of a config, or one that a ladder of versions varies: BASE+PACKAGE-VERSION. A stack kept from before an
+# upgrade has an `@` in its name, and is no rule's to make again.
+_STACK = r"[a-z0-9][a-z0-9._+-]*"
+
+
+class Matrix(Strict):
+    """Axes in the order of the path grammar; every combination is a cell."""
+
+    def cells(self, experiment: str, repeats: int) -> list[Cell]:
+        """All cells, each once, in the order of the axes."""
+        combinations = itertools.product(*(getattr(self, axis) for axis in type(self).model_fields))
+        points = dict.fromkeys(self.normalise(dict(zip(type(self).model_fields, c, strict=True))) for c in combinations)
+        return [Cell(experiment, point, rep) for point in points if point for rep in range(1, repeats + 1)]
+
+    def normalise(self, point: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        """One combination as axes and values; empty where the combination means nothing."""
+        return tuple((axis, str(value)) for axis, value in point.items())
+
+
+Axis = Annotated[list[PositiveInt], Field(min_length=1)]
+Names = Annotated[list[Name], Field(min_length=1)]
+
+
+class TokenizeMatrix(Matrix):
+    """The axes of the workload `tokenize`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    corpus: Names = Field(description="Corpora, by name.")
+    mode: Annotated[list[Literal["basic", "shard"]], Field(min_length=1)] = Field(
+        ["basic"], description="`basic`: one map; `shard`: N shards mapped in turn, then concatenated."
+    )
+    shards: Axis = Field([1], description="Shards, in mode `shard`.")
+    num_files: Axis = Field(description="The first so many files of the corpus.")
+    batch_size: Axis = Field([1000], description="Rows handed to the tokenizer at once.")
+    writer_batch_size: Axis = Field([1000], description="Rows kept before they are written.")
+    num_proc: Annotated[list[NonNegativeInt], Field(min_length=1)] = Field(
+        [0], description="Worker processes of map; 0 leaves the argument out."
+    )
+    cache: Annotated[list[Literal["cold", "interrupted", "rerun", "warm"]], Field(min_length=1)] = Field(
+        ["cold"], description="Cache states."
+    )
+    stop_after: Axis = Field([1], description="Shards after which an interrupted run is killed.")
+    remedy: Names = Field(["none"], description="Remedies, by name ([docs/explain.md](explain.md)).")
+
+    STOPPED: ClassVar = ("interrupted", "rerun")
+
+    @model_validator(mode="after")
+    def _interruption_needs_shards(self) -> "TokenizeMatrix":
+        if set(self.STOPPED) & set(self.cache):
+            if "shard" not in self.mode:
+                raise ValueError("cache `interrupted` and `rerun` need mode `shard`: they stop between two shards")
+            if max(self.stop_after) >= min(self.shards):
+                raise ValueError(
+                    f"stop_after {max(self.stop_after)} must be below shards {min(self.shards)}: something must be left"
+                )
+        return self
+
+    def normalise(self, point: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        stopped = point["cache"] in self.STOPPED
+        if point["mode"] == "basic":
+            if stopped:
+                return ()
+            point["shards"] = 1
+        if not stopped:
+            point["stop_after"] = 0
+        return super().normalise(point)
+
+
+class PlantedMatrix(Matrix):
+    """The axes of the workload `planted`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    case: Annotated[
+        list[
+            Literal[
+                "flat", "list", "cache", "garbage", "c-leak", "c-once", "fragmentation", "arrow-pool", "mapped-file"
+            ]
+        ],
+        Field(min_length=1),
+    ] = Field(description="What is planted.")
+    size_mb: Axis = Field([64], description="How much of it in each epoch, in megabytes.")
+    epochs: Axis = Field([1], description="How often.")
+
+
+class SoakMatrix(Matrix):
+    """The axes of the workload `soak`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    corpus: Names = Field(description="Corpora, by name.")
+    num_files: Axis = Field(description="The first so many files of the corpus.")
+    subject: Annotated[list[Literal["tokenizers", "transformers", "dataset"]], Field(min_length=1)] = Field(
+        description="What does the work: `tokenizers` alone, a tokenizer of `transformers`, or a dataset that is read."
+    )
+    between: Annotated[
+        list[Literal["nothing", "reload", "clear-cache", "no-cache", "deepcopy", "pickle", "workers", "reopen"]],
+        Field(min_length=1),
+    ] = Field(["nothing"], description="What is done after every epoch.")
+    epochs: Axis = Field([5], description="How often the same work is done in one process.")
+
+
+class Experiment(Strict):
+    """What experiments of every workload have."""
+
+    PROGRAM: ClassVar[str]
+    CHECKED: ClassVar[bool] = False
+    PREPARED: ClassVar[bool] = False
+
+    repeats: PositiveInt = Field(1, description="Runs of every cell.")
+    interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(
+        5,
+        description="Sampling interval, in milliseconds, a fifth of it while a peak is being made. At 5, the sampled "
+        "peak of a tokenisation was within 0.6 % of the kernel's high-water mark (n = 12), for 3.2 to 4.1 % of a core.",
+    )
+    memory_mb: PositiveInt = Field(
+        4000, description="Memory to ask a scheduler for until a run has measured it, in megabytes."
+    )
+    find_limit: bool = Field(
+        False, description="Look for the smallest memory limit under which each cell completes, to 5 %."
+    )
+
+    def cells(self, name: str) -> list[Cell]:
+        """Every cell of the matrix, and every repeat of it."""
+        matrix: Matrix = self.matrix  # type: ignore[attr-defined]
+        return matrix.cells(name, self.repeats)
+
+
+class TokenizeExperiment(Experiment):
+    """Tokenisation of a corpus with `Dataset.map`."""
+
+    PROGRAM = "tokenize_corpus.py"
+    CHECKED = True
+
+    workload: Literal["tokenize"]
+    matrix: TokenizeMatrix = Field(description="The axes; every combination is a cell.")
+
+
+class PlantedExperiment(Experiment):
+    """Programs with a planted owner of their memory: what the verdicts are tested on."""
+
+    PROGRAM = "planted.py"
+
+    workload: Literal["planted"]
+    matrix: PlantedMatrix = Field(description="The axes; every combination is a cell.")
+
+
+class SoakExperiment(Experiment):
+    """The same work again and again in one process: a warm-up levels off, a leak does not."""
+
+    PROGRAM = "soak.py"
+
+    workload: Literal["soak"]
+    matrix: SoakMatrix = Field(description="The axes; every combination is a cell.")
+
+
+AnyExperiment = Annotated[TokenizeExperiment | PlantedExperiment | SoakExperiment, Field(discriminator="workload")]
+
+
+def run_pattern(experiments: Mapping[str, Experiment]) -> str:
+    """A regular expression for the folders of all runs that one command makes: all but interrupted ones and reruns."""
+    alternatives = [_pattern(name, experiment, {"cache": "cold|warm"}) for name, experiment in experiments.items()]
+    return f"(?:{'|'.join(alternatives) or '-'})"
+
+
+def interrupted_pattern(experiments: Mapping[str, Experiment]) -> dict[str, str]:
+    """Wildcard constraints of an interrupted run and its rerun, before and after the level of the cache state."""
+    named = {name: e for name, e in experiments.items() if "cache" in _axes(e)}
+    whole = "|".join(_pattern(name, experiment, {"cache": "CACHE"}) for name, experiment in named.items())
+    heads, tails = zip(*(one.split("cache~(?:CACHE)") for one in whole.split("|")), strict=True) if whole else ((), ())
+    return {
+        "head": f"(?:{'|'.join(dict.fromkeys(head.rstrip('/') for head in heads)) or '-'})",
+        "tail": f"(?:{'|'.join(dict.fromkeys(tail.lstrip('/') for tail in tails)) or '-'})",
+    }
+
+
+def _axes(experiment: Experiment) -> list[str]:
+    return list(type(experiment.matrix).model_fields)  # type: ignore[attr-defined]
+
+
+def _pattern(name: str, experiment: Experiment, fixed: Mapping[str, str]) -> str:
+    levels = [
+        f"{axis}~(?:{fixed[axis]})" if axis in fixed else f"stack~{_STACK}" if axis == "stack" else pattern([axis])
+        for axis in _axes(experiment)
+    ]
+    return "/".join([name, *levels, pattern(["rep"])])

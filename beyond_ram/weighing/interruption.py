@@ -1,0 +1,49 @@
+"""A run that is killed between two shards, and the same command again."""
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from ..experiment import parse
+from .cell import Setting, WeighingError, finish, private_folder, weighed
+
+
+def weigh_interrupted(setting: Setting, runs: Path, interrupted_path: str, rerun_path: str) -> None:
+    """Weigh a cold run that is killed after `stop_after` shards, and the same command again in the same folder.
+
+    Raises WeighingError where the run ended before it could be killed, outlived the kill, or the rerun failed.
+    """
+    interrupted, rerun = parse(interrupted_path), parse(rerun_path)
+    stop_after = int(interrupted["stop_after"])
+    with private_folder(setting, interrupted) as work:
+        shards_done = 0
+
+        def kill_in_time(event: dict[str, Any], pid: int) -> None:
+            nonlocal shards_done
+            shards_done += event["event"] == "shard"
+            if event["event"] == "shard" and shards_done == stop_after:
+                os.killpg(pid, signal.SIGKILL)
+
+        record = weighed(setting, interrupted, work, runs / interrupted_path, new_session=True, on_event=kill_in_time)
+        if record["signal"] != "SIGKILL" or shards_done != stop_after:
+            raise WeighingError(
+                f"{interrupted_path}: to be killed after {stop_after} shards, it ended after {shards_done} "
+                f"with status {record['exit_status']}, signal {record['signal']}"
+            )
+        _assert_group_is_dead(record["pid"], interrupted_path)
+        record["outcome"] = "interrupted_on_purpose"
+        finish(setting, interrupted, work, runs / interrupted_path, record)
+        finish(setting, rerun, work, runs / rerun_path, weighed(setting, rerun, work, runs / rerun_path))
+
+
+def _assert_group_is_dead(group: int, path: str) -> None:
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
+    raise WeighingError(f"{path}: process group {group} outlived its kill")

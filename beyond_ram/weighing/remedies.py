@@ -1,0 +1,59 @@
+"""What people are told to do about memory, by name: settings of the environment, and what the program does itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# Where Debian, Fedora and Homebrew's Linux put a library that is to be preloaded.
+_LIBRARIES = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/home/linuxbrew/.linuxbrew/lib")
+
+
+class NotHereError(RuntimeError):
+    """A remedy that this machine does not have; the text is the reason."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """One remedy. `environment` holds variables; `preload` the file name of an allocator; the rest the program does."""
+
+    says: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    preload: str = ""
+
+
+REMEDIES = {
+    "none": Remedy("as it is"),
+    "arenas-1": Remedy("MALLOC_ARENA_MAX=1: one glibc arena for all threads", {"MALLOC_ARENA_MAX": "1"}),
+    "mmap-threshold": Remedy(
+        "MALLOC_MMAP_THRESHOLD_=65536: blocks of 64 KiB and more go back at once", {"MALLOC_MMAP_THRESHOLD_": "65536"}
+    ),
+    "trim-threshold": Remedy(
+        "MALLOC_TRIM_THRESHOLD_=65536: glibc gives back the top of its heap early", {"MALLOC_TRIM_THRESHOLD_": "65536"}
+    ),
+    "jemalloc": Remedy("jemalloc, preloaded", preload="libjemalloc.so.2"),
+    "mimalloc": Remedy("mimalloc, preloaded", preload="libmimalloc.so.2"),
+    "python-malloc": Remedy("PYTHONMALLOC=malloc: no pymalloc", {"PYTHONMALLOC": "malloc"}),
+    "arrow-system": Remedy("ARROW_DEFAULT_MEMORY_POOL=system", {"ARROW_DEFAULT_MEMORY_POOL": "system"}),
+    "arrow-mimalloc": Remedy("ARROW_DEFAULT_MEMORY_POOL=mimalloc", {"ARROW_DEFAULT_MEMORY_POOL": "mimalloc"}),
+    "one-thread": Remedy("TOKENIZERS_PARALLELISM=false", {"TOKENIZERS_PARALLELISM": "false"}),
+    "gc-each-batch": Remedy("gc.collect() after each batch"),
+    "trim-each-batch": Remedy("malloc_trim(0) after each batch"),
+    "arrow-release": Remedy("the Arrow pool's release_unused() after each batch"),
+    "no-tokenizer-cache": Remedy("the tokenizer's own cache of words switched off"),
+    "clear-tokenizer-cache": Remedy("the tokenizer's own cache of words emptied after each batch"),
+    "ids-int32": Remedy("ids as int32 instead of int64"),
+    "keep-in-memory": Remedy("keep_in_memory=True"),
+    "process-per-shard": Remedy("each shard mapped in a child process that ends with it"),
+}
+
+
+def environment(name: str) -> dict[str, str]:
+    """The variables of a remedy. Raises NotHereError where its library is not installed."""
+    remedy = REMEDIES[name]
+    found = dict(remedy.environment)
+    if remedy.preload:
+        places = [path for place in _LIBRARIES for path in sorted(Path("/").glob(f"{place[1:]}/{remedy.preload}"))]
+        if not places:
+            raise NotHereError(f"{remedy.preload} is not installed here")
+        found["LD_PRELOAD"] = str(places[0])
+    return found

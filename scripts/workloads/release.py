@@ -1,0 +1,98 @@
+"""The release ladder: at the end of a workload, let go one owner at a time, and say so. Standard library only.
+
+A workload returns what it holds, by owner, as a dict of lists, in the order in which it is to be let go: an owner can
+only free what no later one holds. `ladder` then emits an event `released` after each rung, and the watcher writes the
+memory beside it, read from outside. The first rungs let nothing go that anybody holds: memory that the Arrow pool
+keeps unused, memory that the allocator keeps unused, Python's unreachable cycles. After each later rung those three are
+emptied again, so that what comes free with an owner was the owner's.
+"""
+
+import ctypes
+import gc
+import re
+import sys
+
+import events
+
+_FIELDS = ["arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"]
+
+
+class _Mallinfo(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS]
+
+
+def heap():
+    """What glibc's malloc has handed out and what it keeps, in bytes; empty where there is another allocator.
+
+    Source: mallinfo2(3). `in_use_bytes` includes blocks that are mapped on their own.
+    """
+    try:
+        function = ctypes.CDLL(None).mallinfo2
+    except (OSError, AttributeError):
+        return {}
+    function.restype = _Mallinfo
+    found = function()
+    if not found.uordblks and not found.hblkhd:  # another allocator answers for malloc
+        return {}
+    return {"in_use_bytes": found.uordblks + found.hblkhd, "unused_bytes": found.fordblks}
+
+
+def arrow_pool():
+    """Bytes that Arrow's default pool has handed out; None where Arrow is not loaded."""
+    pyarrow = sys.modules.get("pyarrow")
+    return pyarrow.total_allocated_bytes() if pyarrow else None
+
+
+def unused_arrow():
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow and hasattr(pyarrow.default_memory_pool(), "release_unused"):
+        pyarrow.default_memory_pool().release_unused()
+
+
+def trim():
+    """Give back what glibc's malloc keeps unused; nothing with another allocator."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError):
+        return
+
+
+def tidy():
+    gc.collect()
+    unused_arrow()
+    trim()
+
+
+def caches():
+    """Empty the caches that imported modules keep: every functools.lru_cache, re, linecache, fsspec's instances."""
+    for thing in gc.get_objects():
+        if type(thing).__name__ == "_lru_cache_wrapper":
+            thing.cache_clear()
+    re.purge()
+    if "linecache" in sys.modules:
+        sys.modules["linecache"].clearcache()
+    if "fsspec" in sys.modules:
+        sys.modules["fsspec"].AbstractFileSystem.clear_instance_cache()
+
+
+def ladder(held):
+    """Let go of everything in `held`, {owner: [objects]}, rung by rung, emptying it."""
+    events.phase("release")
+    _say(0, "nothing")
+    rungs = [("arrow pool, unused", unused_arrow), ("allocator, unused", trim), ("garbage", tidy)]
+    for number, (owner, let_go) in enumerate(rungs, start=1):
+        let_go()
+        _say(number, owner)
+    for owner in list(held):
+        del held[owner][:]
+        del held[owner]
+        tidy()
+        number += 1
+        _say(number, owner)
+    caches()
+    tidy()
+    _say(number + 1, "caches of modules")
+
+
+def _say(rung, owner):
+    events.mark("released", rung=rung, owner=owner, heap=heap(), arrow_bytes=arrow_pool())

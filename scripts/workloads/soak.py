@@ -1,0 +1,188 @@
+"""Workload `soak`: the same work E times in one process. A warm-up levels off; a leak does not.
+
+One epoch takes every document of the corpus once. `between` says what is done after it:
+
+nothing      nothing
+reload       the tokenizer is loaded anew
+clear-cache  its cache of words is emptied, by the method that tokenizers 0.21 and later have
+no-cache     that cache is switched off before the first epoch
+deepcopy     the tokenizer is replaced by a deep copy of itself
+pickle       the tokenizer is replaced by itself, pickled and unpickled
+workers      the epoch's work is done by two worker processes, each sent the tokenizer, ended after the epoch
+reopen       the dataset is opened anew
+"""
+
+import argparse
+import copy
+import json
+import multiprocessing
+import os
+import pickle
+import sys
+from pathlib import Path
+
+import events
+import release
+
+PACKAGES = ("datasets", "transformers", "tokenizers", "pyarrow", "numpy", "pandas", "fsspec", "huggingface-hub")
+FOR_DATASETS = ("nothing", "reopen")
+
+
+def arguments(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--corpus", type=Path, required=True, help="folder with manifest.json")
+    parser.add_argument("--work-dir", type=Path, required=True)
+    parser.add_argument("--num-files", type=int, required=True, help="take the first N files of the corpus")
+    parser.add_argument("--subject", choices=("tokenizers", "transformers", "dataset"), required=True)
+    parser.add_argument("--between", default="nothing", help="what is done after each epoch")
+    parser.add_argument("--epochs", type=int, default=5)
+    return parser.parse_args(argv)
+
+
+def texts(files):
+    """Document by document: nothing of the corpus is held."""
+    for path in files:
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                yield json.loads(line)["text"]
+
+
+class Tokenizing:
+    """A tokenizer, from `tokenizers` alone or from `transformers`."""
+
+    owner = "tokenizer"
+
+    def __init__(self, args, files):
+        self.args, self.files = args, files
+        self.folder = args.corpus / "tokenizer"
+        self.tokenizer = self.load()
+        if args.between == "no-cache":
+            model = self.backend.model
+            if hasattr(model, "_resize_cache"):
+                model._resize_cache(0)
+                model._clear_cache()
+            else:
+                not_applicable("this release of tokenizers has no way to resize the cache")
+
+    def load(self):
+        if self.args.subject == "tokenizers":
+            import tokenizers
+
+            return tokenizers.Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+        import transformers
+
+        return transformers.AutoTokenizer.from_pretrained(str(self.folder))
+
+    @property
+    def backend(self):
+        return getattr(self.tokenizer, "backend_tokenizer", self.tokenizer)
+
+    def epoch(self):
+        if self.args.between != "workers":
+            return sum(encoded(self.tokenizer, text) for text in texts(self.files))
+        context = multiprocessing.get_context("spawn")
+        with context.Pool(2) as pool:
+            jobs = [(self.tokenizer, self.files[worker::2]) for worker in range(2)]
+            return sum(pool.starmap(in_worker, jobs))
+
+    def between(self):
+        what = self.args.between
+        if what == "reload":
+            self.tokenizer = None
+            self.tokenizer = self.load()
+        elif what == "clear-cache":
+            if not hasattr(self.backend.model, "_clear_cache"):
+                not_applicable("this release of tokenizers has no way to empty the cache")
+            self.backend.model._clear_cache()
+        elif what == "deepcopy":
+            self.tokenizer = copy.deepcopy(self.tokenizer)
+        elif what == "pickle":
+            self.tokenizer = pickle.loads(pickle.dumps(self.tokenizer))
+
+
+class Reading:
+    """A dataset of the corpus, read row by row."""
+
+    owner = "dataset"
+
+    def __init__(self, args, files):
+        import datasets
+
+        datasets.disable_progress_bar() if hasattr(
+            datasets, "disable_progress_bar"
+        ) else datasets.disable_progress_bars()
+        self.args, self.datasets, self.folder = args, datasets, str(args.work_dir / "data")
+        cache = str(args.work_dir / "cache")
+        made = datasets.Dataset.from_generator(rows, gen_kwargs={"files": files}, cache_dir=cache, writer_batch_size=10)
+        made.save_to_disk(self.folder)
+        self.data = datasets.load_from_disk(self.folder)
+
+    def epoch(self):
+        return sum(len(row["text"]) for row in self.data)
+
+    def between(self):
+        if self.args.between == "reopen":
+            self.data = None
+            self.data = self.datasets.load_from_disk(self.folder)
+
+
+def rows(files):
+    for text in texts(files):
+        yield {"text": text}
+
+
+def encoded(tokenizer, text):
+    """The number of ids of one text; the ids are not kept."""
+    if hasattr(tokenizer, "backend_tokenizer"):
+        return len(tokenizer(text, verbose=False)["input_ids"])
+    return len(tokenizer.encode(text).ids)
+
+
+def in_worker(tokenizer, files):
+    return sum(encoded(tokenizer, text) for text in texts(files))
+
+
+def not_applicable(reason):
+    events.emit("not_applicable", reason=reason)
+    sys.exit(0)
+
+
+def work(args):
+    events.phase("import")
+    if args.subject == "dataset":
+        import datasets  # noqa: F401
+    elif args.subject == "transformers":
+        import transformers  # noqa: F401
+    else:
+        import tokenizers  # noqa: F401
+    events.emit("provenance", versions=events.versions(PACKAGES))
+    if (args.between in FOR_DATASETS[1:]) != (args.subject == "dataset") and args.between != "nothing":
+        not_applicable(f"{args.between} means nothing to {args.subject}")
+    events.mark("imported", **events.own_memory())
+    events.phase("open")
+    chosen = json.loads((args.corpus / "manifest.json").read_text(encoding="utf-8"))["files"][: args.num_files]
+    files = [str(args.corpus / entry["path"]) for entry in chosen]
+    subject = (Reading if args.subject == "dataset" else Tokenizing)(args, files)
+    units = 0
+    for epoch in range(args.epochs):
+        events.phase(f"epoch {epoch}")
+        units += subject.epoch()
+        subject.between()
+        release.trim()  # what the allocator keeps unused differs from epoch to epoch, and is no growth
+        events.mark("epoch", epoch=epoch, **events.own_memory())
+    events.phase("end")
+    bytes_in = args.epochs * sum(entry["text_bytes"] for entry in chosen)
+    counted = {"tokens": units} if args.subject != "dataset" else {}
+    events.mark("work", rows=args.epochs * len(chosen), bytes_in=bytes_in, **counted)
+    return {subject.owner: [subject]}
+
+
+def main():
+    args = arguments()
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    args.work_dir.mkdir(parents=True, exist_ok=True)
+    release.ladder(work(args))
+
+
+if __name__ == "__main__":
+    main()
