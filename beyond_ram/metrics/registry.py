@@ -42,7 +42,7 @@ def _difference(kind: str) -> Callable[[Record, Events], float | None]:
 
 
 def _peak(kind: str) -> Callable[[Record, Events], float | None]:
-    return lambda record, _: record["peak"][kind]
+    return lambda record, _: record["peak"].get(kind)  # runs kept from before may lack it
 
 
 def _hwm(record: Record, _: Events) -> float | None:
