@@ -74,7 +74,9 @@ def test_the_sampled_peak_agrees_with_the_kernel(results: Path) -> None:
     """Two independent readings: the largest sample, and the high-water mark that the kernel keeps by itself."""
     gaps = table(results, "runs")["hwm_gap"].dropna()
     assert len(gaps) > 8
-    assert gaps.abs().max() < 0.01
+    assert gaps.max() < 0.0005, "a sample is never above the mark"
+    assert gaps.median() > -0.01
+    assert gaps.min() > -0.03
 
 
 def test_all_ids_are_the_same_whatever_the_mode_the_cache_and_the_stack(results: Path) -> None:
