@@ -63,7 +63,7 @@ def events(end_anon: float, shards: int = 2, cached: int = 0) -> list[dict[str, 
             "cache_bytes_written": 0,
         }
         marks.append({"t_s": 1 + i, "event": "shard", "shard": i, **done, "tree": tree(100 + 10 * i)})
-    return [*marks, {"t_s": 9, "event": "work", "tree": tree(end_anon)}]
+    return [*marks, {"t_s": 9, "event": "work", "tree": tree(end_anon) | {"cpu_s": 1.5}}]
 
 
 def test_metrics_are_derived_from_marks_and_peaks() -> None:

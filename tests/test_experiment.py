@@ -84,7 +84,7 @@ Change = Callable[[dict[str, Any]], Any]
 FAULTS: list[tuple[Change, str]] = [
     (lambda c: c.update(experimnts={}), "config.yaml: unknown key 'experimnts'; did you mean 'experiments'?"),
     (lambda c: c["corpora"]["binaries"].update(documnts=1), "corpora.binaries: unknown key 'documnts'; did you mean 'documents'?"),
-    (lambda c: c["corpora"]["binaries"].update(source="bin"), "corpora.binaries: "),
+    (lambda c: c["corpora"]["binaries"].update(source="bin"), "corpora.binaries.source: "),
     (lambda c: c["corpora"]["binaries"].update(documents="many"), "corpora.binaries.documents: "),
     (lambda c: c["corpora"]["binaries"]["tokenizer"].update(hub="a/b"), "exactly one of train, path and hub"),
     (lambda c: c["experiments"]["growth"].pop("matrix"), "experiments.growth: key 'matrix' is missing"),

@@ -70,6 +70,11 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
             line = where(*key) + f"key {fault['loc'][-1]!r} is missing"
         elif fault["type"] == "extra_forbidden":
             line = where(*key[:-1]) + f"unknown key {key[-1]!r}" + _instead(str(key[-1]), _known_keys(key[:-1], config))
+        elif fault["type"] == "union_tag_invalid":
+            tag = fault["ctx"]["discriminator"].strip("'")
+            line = where(*key, tag) + f"{fault['ctx']['tag']!r} is none of {fault['ctx']['expected_tags']}"
+        elif fault["type"] == "union_tag_not_found":
+            line = where(*key) + f"key {fault['ctx']['discriminator']} is missing"
         else:
             given = "" if isinstance(fault["input"], dict) else f"; given: {fault['input']!r}"
             line = where(*key) + fault["msg"].removeprefix("Value error, ") + given
