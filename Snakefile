@@ -16,6 +16,7 @@ include: "rules/stacks.smk"
 include: "rules/corpora.smk"
 include: "rules/weigh.smk"
 include: "rules/tokenize.smk"
+include: "rules/explain.smk"
 include: "rules/report.smk"
 include: "rules/instrument.smk"
 

@@ -1,8 +1,9 @@
 """What all figures share: the look, the colours of the kinds of memory, saving, captions."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import pandas as pd
@@ -13,6 +14,11 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 MB = 1e6
+# In the order in which a label names them.
+AXES = (
+    "stack", "corpus", "case", "subject", "between", "mode", "shards", "num_files", "batch_size", "writer_batch_size",
+    "num_proc", "cache", "remedy", "size_mb", "epochs", "rep",
+)  # fmt: skip
 # Colour-blind safe, and the same in every figure.
 KINDS = {
     "anon_bytes": ("anonymous", "#0072B2"),
@@ -58,6 +64,34 @@ def subject_order(table: pd.DataFrame) -> list[str]:
     rank = {stack: place for place, stack in enumerate(dict.fromkeys(base))}
     ordered = table.assign(subject=subjects(table), rank=base.map(rank), newer=~table["stack"].str.contains("@"))
     return list(dict.fromkeys(ordered.sort_values(["rank", "newer"], kind="stable")["subject"]))
+
+
+def axes_of(table: pd.DataFrame) -> list[str]:
+    """The columns of a table that are axes of a cell, as far as it has them."""
+    return [axis for axis in AXES if axis in table]
+
+
+def cell_labels(table: pd.DataFrame, like: pd.DataFrame | None = None) -> "pd.Series[str]":
+    """A short name for each line's cell: the stack, and those axes that differ within its experiment in `like`."""
+    like = table if like is None else like
+    varied = {
+        experiment: [axis for axis in axes_of(group) if axis != "rep" and group[axis].nunique() > 1]
+        for experiment, group in like.groupby("experiment")
+    }
+    return table.apply(lambda line: _label(line, varied.get(line["experiment"], [])), axis=1).astype(str)
+
+
+def _label(line: "pd.Series[Any]", varied: Sequence[str]) -> str:
+    values = [
+        str(int(line[axis]) if isinstance(line[axis], float) else line[axis])
+        if axis in ("stack", "case", "subject", "between", "mode", "cache", "remedy", "corpus")
+        else f"{axis.replace('_', ' ')} {line[axis]:g}"
+        for axis in varied
+        if pd.notna(line[axis])
+    ]
+    if "stack" not in varied and "stack" in line:
+        values.insert(0, line["stack"])
+    return ", ".join([f"{line['experiment']}: {values[0]}", *values[1:]]) if values else str(line["experiment"])
 
 
 def input_size(cell: "Mapping[str, object] | pd.Series") -> str:

@@ -1,7 +1,10 @@
 """Pure functions from runs and tables to tables. They look at no machine and open no file."""
 
 from .growth import growth
+from .owners import owners
+from .remedies import remedies
 from .runs import runs
 from .shards import shards
+from .verdicts import verdicts
 
-__all__ = ["growth", "runs", "shards"]
+__all__ = ["growth", "owners", "remedies", "runs", "shards", "verdicts"]

@@ -17,7 +17,7 @@ def runs(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
     ids: one of them tokenised wrongly, and which one, the hashes beside it tell.
     """
     table = pd.DataFrame([_line(record, events) for record, events in records])
-    if "ids_sha256" in table:
+    if {"corpus", "num_files"} <= set(table):
         hashes = table.groupby(["corpus", "num_files"])["ids_sha256"].transform("nunique")
         table["ids_agree"] = (hashes <= 1).where(table["ids_sha256"].notna())
     return table

@@ -88,7 +88,16 @@ class PlantedMatrix(Matrix):
     case: Annotated[
         list[
             Literal[
-                "flat", "list", "cache", "garbage", "c-leak", "c-once", "fragmentation", "arrow-pool", "mapped-file"
+                "flat",
+                "list",
+                "cache",
+                "garbage",
+                "hidden",
+                "c-leak",
+                "c-once",
+                "fragmentation",
+                "arrow-pool",
+                "mapped-file",
             ]
         ],
         Field(min_length=1),

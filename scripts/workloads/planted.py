@@ -9,6 +9,7 @@ cache          a functools.lru_cache of a function in a module
 garbage        objects in reference cycles, with the collector switched off
 c-leak         malloc'ed memory that nobody points to any more
 c-once         the same, in the first epoch only: a warm-up that looks like a leak until it is repeated
+hidden         Python objects in a global that is no declared owner
 fragmentation  many small blocks of which every eighth stays, so that the allocator cannot give their pages back
 arrow-pool     Arrow buffers, freed, that the pool keeps
 mapped-file    a mapped file, read
@@ -28,6 +29,7 @@ import release
 
 MB = 1_000_000
 BLOCK = 1000
+HIDDEN = []
 
 
 def arguments(argv=None):
@@ -51,6 +53,9 @@ class Planted:
 
     def list(self, epoch):
         self.held["list"].append([bytes(BLOCK) for _ in range(self.size // BLOCK)])
+
+    def hidden(self, epoch):
+        HIDDEN.append([str(number) * 50 for number in range(self.size // 400)])
 
     def cache(self, epoch):
         for number in range(self.size // BLOCK):
@@ -120,7 +125,7 @@ def main():
             events.emit("not_applicable", reason="this stack has no pyarrow")
             return
     events.emit("provenance", versions=events.versions(["pyarrow"]))
-    events.mark("imported", **events.own_memory())
+    events.mark("imported", **events.own_memory(), **release.allocated())
     held = work(args, case)
     release.ladder(held)
 

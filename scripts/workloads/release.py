@@ -43,6 +43,11 @@ def arrow_pool():
     return pyarrow.total_allocated_bytes() if pyarrow else None
 
 
+def allocated():
+    """What allocators say they have handed out: evidence beside the kernel's readings, never instead of them."""
+    return {"heap": heap(), "arrow_bytes": arrow_pool(), "python_blocks": sys.getallocatedblocks()}
+
+
 def unused_arrow():
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow and hasattr(pyarrow.default_memory_pool(), "release_unused"):
@@ -95,4 +100,4 @@ def ladder(held):
 
 
 def _say(rung, owner):
-    events.mark("released", rung=rung, owner=owner, heap=heap(), arrow_bytes=arrow_pool())
+    events.mark("released", rung=rung, owner=owner, **allocated())

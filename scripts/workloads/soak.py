@@ -158,7 +158,7 @@ def work(args):
     events.emit("provenance", versions=events.versions(PACKAGES))
     if (args.between in FOR_DATASETS[1:]) != (args.subject == "dataset") and args.between != "nothing":
         not_applicable(f"{args.between} means nothing to {args.subject}")
-    events.mark("imported", **events.own_memory())
+    events.mark("imported", **events.own_memory(), **release.allocated())
     events.phase("open")
     chosen = json.loads((args.corpus / "manifest.json").read_text(encoding="utf-8"))["files"][: args.num_files]
     files = [str(args.corpus / entry["path"]) for entry in chosen]

@@ -79,7 +79,7 @@ def tokenize(args):
         sys.exit(f"--num-files {args.num_files}: {args.corpus} has {len(chosen)} files")
     bytes_in = sum(entry["text_bytes"] for entry in chosen)
 
-    events.mark("imported", **events.own_memory())
+    events.mark("imported", **events.own_memory(), **release.allocated())
     events.phase("load tokenizer")
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(args.tokenizer or args.corpus / "tokenizer"))
     if args.remedy == "no-tokenizer-cache":

@@ -1,0 +1,54 @@
+"""Table `owners`: what came free at each rung of the release ladder."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+RESIDUE = "residue"
+COLUMNS = ["experiment", "stack", "rung", "owner", "anon_released_bytes", "file_released_bytes", "share"]
+
+Event = Mapping[str, Any]
+
+
+def owners(records: Iterable[tuple[Mapping[str, Any], Sequence[Event]]]) -> pd.DataFrame:
+    """A line a rung of each run that climbed down the ladder to its end, and one for what remains.
+
+    `share` is of the growth of anonymous memory from the mark `imported` to the ladder's first reading; the shares of a
+    run add up to 1, with `residue`, what remained above the imports at the end. No share where nothing had grown.
+    """
+    lines = [line for record, events in records for line in _lines(record, events)]
+    return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+
+
+def _lines(record: Mapping[str, Any], events: Sequence[Event]) -> list[dict[str, Any]]:
+    imported = readings(events, "imported")[-1:]
+    rungs = readings(events, "released")
+    if not imported or len(rungs) < 2:
+        return []
+    before = imported[0]["tree"]
+    growth = rungs[0]["tree"]["anon_bytes"] - before["anon_bytes"]
+    found = []
+    for above, rung in itertools.pairwise(rungs):
+        released = {kind: above["tree"][f"{kind}_bytes"] - rung["tree"][f"{kind}_bytes"] for kind in ("anon", "file")}
+        found.append((rung["rung"], rung["owner"], released))
+    remains = {kind: rungs[-1]["tree"][f"{kind}_bytes"] - before[f"{kind}_bytes"] for kind in ("anon", "file")}
+    found.append((rungs[-1]["rung"] + 1, RESIDUE, remains))
+    return [
+        {
+            **record["cell"],
+            "rung": rung,
+            "owner": owner,
+            "anon_released_bytes": released["anon"],
+            "file_released_bytes": released["file"],
+            "share": released["anon"] / growth if growth > 0 else None,
+            "anon_grown_bytes": growth,
+        }
+        for rung, owner, released in found
+    ]
+
+
+def readings(events: Sequence[Event], name: str) -> list[Event]:
+    """The events of a name that have a reading of the tree beside them."""
+    return [event for event in events if event["event"] == name and "anon_bytes" in event.get("tree", {})]

@@ -1,0 +1,68 @@
+"""Anonymous memory after each epoch of the same work."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
+
+from beyond_ram import figures, logs, tables
+from beyond_ram.analysis.owners import readings
+
+
+def main(snakemake):
+    figures.theme()
+    runs = [run for run in tables.read_runs(snakemake.input.runs) if len(readings(run[1], "epoch")) > 1]
+    if not runs:
+        figure, caption = figures.empty("no cell of this config repeats its work"), "Not run in this config."
+    else:
+        figure, caption = draw(runs, tables.read(snakemake.input.regrowth))
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+def draw(runs, regrowth):
+    points = pd.DataFrame(
+        {
+            **record["cell"],
+            "epoch": event["epoch"] + 1,
+            "mb": (event["tree"]["anon_bytes"] - readings(events, "imported")[-1]["tree"]["anon_bytes"]) / figures.MB,
+        }
+        for record, events in runs
+        for event in readings(events, "epoch")
+    )
+    points = points.assign(
+        what=figures.cell_labels(points.drop(columns=["stack", "epoch", "mb", "rep"], errors="ignore"))
+    )
+    stacks, kinds = points["stack"].unique(), points["what"].unique()
+    colours = dict(zip(kinds, sns.color_palette("colorblind", len(kinds)), strict=True))
+    figure, grid = plt.subplots(
+        1, len(stacks), figsize=(5.6 * len(stacks), 4.4), squeeze=False, layout="constrained", sharey=True
+    )
+    for axes, stack in zip(grid[0], stacks, strict=True):
+        mine = points[points["stack"] == stack]
+        for number, (what, line) in enumerate(mine.groupby("what", sort=False)):
+            for _, run in line.groupby("rep"):
+                axes.plot(
+                    run["epoch"], run["mb"], marker="osDX^v"[number % 6], color=colours[what], linewidth=1.5, label=what
+                )
+        axes.set(title=stack, xlabel="epochs done", ylabel="anonymous memory since the imports (MB)")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        handles = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
+        axes.legend(handles.values(), handles.keys(), fontsize=8)
+    grid[0][0].set_ylim(min(0, points["mb"].min()), 1.35 * points["mb"].max())
+    known = regrowth[regrowth["slope_bytes"].notna()]
+    said = "; ".join(
+        f"{label} {row.slope_bytes / figures.MB:+,.2f} MB an epoch "
+        f"({row.slope_bytes_low / figures.MB:+,.2f} to {row.slope_bytes_high / figures.MB:+,.2f}): {row.regrowth}"
+        for label, row in zip(figures.cell_labels(known), known.itertuples(), strict=True)
+    )
+    caption = f"""
+Anonymous memory after each epoch, in which one process takes the same documents again, after the allocator has given
+back what it keeps unused. A warm-up levels off, a leak does not. Slopes over the later half, with 95 % intervals:
+{said or "too few epochs for a slope"}.
+"""
+    return figure, caption
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

@@ -1,0 +1,81 @@
+"""Whom the growth of anonymous memory came free with, a bar a cell, with its verdict."""
+
+import matplotlib.pyplot as plt
+import seaborn as sns
+
+from beyond_ram import figures, logs, tables
+from beyond_ram.analysis.owners import RESIDUE
+
+# One bar for each setting is enough: of the sizes of an input the largest, of repeats the first.
+SIZES = ["num_files", "rep"]
+MOST_BARS = 24
+
+
+def main(snakemake):
+    figures.theme()
+    owners, verdicts = tables.read(snakemake.input.owners), tables.read(snakemake.input.verdicts)
+    if owners.empty:
+        figure, caption = figures.empty("no run of this config let its owners go"), "Not run in this config."
+    else:
+        figure, caption = draw(owners, verdicts)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+def largest(owners):
+    """The lines of the largest input of each setting, first repeat."""
+    axes = [axis for axis in figures.axes_of(owners) if axis not in SIZES]
+    owners = owners[owners["rep"] == 1]
+    if "num_files" in owners:
+        most = owners.groupby(axes, dropna=False)["num_files"].transform("max")
+        owners = owners[(owners["num_files"] == most) | most.isna()]
+    return owners
+
+
+def draw(owners, verdicts):
+    owners = largest(owners)
+    owners = owners.assign(cell=figures.cell_labels(owners))
+    grown = owners.groupby("cell")["anon_grown_bytes"].first()
+    cells = grown.sort_values(ascending=False).index[:MOST_BARS].tolist()
+    names = owners.groupby("owner")["anon_released_bytes"].max().sort_values(ascending=False)
+    names = [name for name in names[names > 0.005 * grown.max()].index if name != RESIDUE] + [RESIDUE]
+    colours = dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
+    colours[RESIDUE] = "#555555"
+    figure, axes = plt.subplots(figsize=(11, 0.5 * len(cells) + 2), layout="constrained")
+    left = dict.fromkeys(cells, 0.0)
+    for name in names:
+        mine = owners[owners["owner"] == name].set_index("cell")["anon_released_bytes"].reindex(cells).fillna(0)
+        widths = mine.clip(lower=0) / figures.MB
+        axes.barh(cells, widths, left=[left[cell] for cell in cells], color=colours[name], label=name)
+        left = {cell: left[cell] + widths[cell] for cell in cells}
+    judged = verdicts.assign(cell=figures.cell_labels(verdicts, like=owners)).drop_duplicates("cell").set_index("cell")
+    for cell in cells:
+        verdict = judged["verdict"].get(cell, "")
+        by = judged["owner"].get(cell, "")
+        axes.annotate(
+            f"{verdict}: {by}" if by else verdict,
+            (left[cell], cell),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+        )
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.35 * max(left.values()))
+    axes.set_xlabel("growth of anonymous memory since the imports (MB)")
+    axes.legend(title="came free with", fontsize=9, loc="lower right")
+    top = cells[0]
+    shares = owners[owners["cell"] == top].set_index("owner")["share"]
+    hidden = f" Of {len(grown)} cells those that grew most are shown." if len(grown) > len(cells) else ""
+    caption = f"""
+At the end of the work everything is held, and then let go owner by owner, in the order of the legend's rungs; each step
+is read from outside. What is left above the memory after the imports is the residue. Text behind a bar is the verdict.
+{top} grew by {grown[top] / figures.MB:,.0f} MB, of which {shares.max():.0%} came free with: {shares.idxmax()}.{hidden}
+One run each.
+"""
+    return figure, caption
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821
