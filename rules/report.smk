@@ -1,6 +1,6 @@
-"""The table of all runs, the overview, and the report.
+"""The table of all runs, the overview, the findings, and the report.
 
-Needs: every run, table and figure. Makes: table `runs`, overview.html, report.html. Always holds: both pages open from a
+Needs: every run, table and figure. Makes: table `runs`, overview.html, findings.html, report.html. Always holds: both pages open from a
 file, without a network, and hold every figure with its caption.
 """
 
@@ -40,9 +40,31 @@ rule overview:
         "../scripts/overview.py"
 
 
+rule findings:
+    input:
+        tables=[f"{TABLES}/{name}.parquet" for name in TABLE_NAMES],
+        svg=[f"{FIGURES}/{name}.svg" for name in FIGURE_TITLES],
+        template="report/findings.html.jinja",
+    output:
+        report(
+            f"{RESULTS}/findings.html",
+            category="Findings",
+            labels={"page": "what the tables show, strongest first"},
+        ),
+    log:
+        f"{RESULTS}/logs/findings.log",
+    conda:
+        "../envs/driver.yaml"
+    params:
+        results=RESULTS,
+    script:
+        "../scripts/findings.py"
+
+
 rule figures:
     input:
         rules.overview.output,
+        rules.findings.output,
         [f"{FIGURES}/{name}.svg" for name in FIGURE_TITLES],
 
 

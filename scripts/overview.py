@@ -14,9 +14,10 @@ PACKAGES = ["datasets", "transformers", "tokenizers", "pyarrow", "python"]
 
 def stacks(runs):
     """Versions and lock of every stack, from inside its interpreter."""
-    first = runs.drop_duplicates("stack").set_index("stack")
+    first = runs.groupby("stack", sort=False).first()  # of each column the first run that has a value
     for name, run in first.iterrows():
-        yield {"name": name, "versions": {p: run[f"version_{p}"] for p in PACKAGES}, "lock": run["lock_sha256"][:8]}
+        versions = {package: run.get(f"version_{package}") or "none" for package in PACKAGES}
+        yield {"name": name, "versions": versions, "lock": run["lock_sha256"][:8]}
 
 
 def figure(svg, title):
@@ -40,7 +41,8 @@ def main(snakemake):
         machine=runs.iloc[0],
         version=beyond_ram.__version__,
         commit=runs.iloc[0]["commit"],
-        ids_differ=int(runs["ids_agree"].eq(False).sum()),
+        ids_differ=int(runs["ids_agree"].eq(False).sum()) if "ids_agree" in runs else 0,
+        not_run=int(runs["outcome"].eq("not_applicable").sum()),
         aborted=int((runs["completed_work"] & runs["outcome"].eq("failed")).sum()),
         packages=PACKAGES,
         stacks=list(stacks(runs)),

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from ..experiment import Cell
 from .owners import RESIDUE, Event, owners, readings
 from .regrowth import Regrowth, epoch_input_bytes, regrowth
 
@@ -23,7 +24,7 @@ NAMED = 0.2
 UNUSED = ("arrow pool, unused", "allocator, unused")
 # A Python object takes 16 bytes and more.
 _BLOCK_BYTES = 16
-COLUMNS = ["experiment", "stack", "verdict", "owner", "sentence", "evidence", "n"]
+COLUMNS = ["experiment", "stack", "verdict", "owner", "sentence", "evidence", "anon_grown_bytes", "run", "n"]
 
 Verdict = Literal["flat", "page-cache", "retained", "held", "leak", "undecided"]
 Run = tuple[Mapping[str, Any], Sequence[Event]]
@@ -44,8 +45,23 @@ def verdicts(records: Iterable[Run]) -> pd.DataFrame:
         if record["completed_work"] and len(readings(events, "released")) > 1 and readings(events, "imported"):
             key = tuple((name, value) for name, value in record["cell"].items() if name != "rep")
             cells.setdefault(key, []).append((record, events))
-    lines = [{**dict(key), **asdict(judge_all(runs)), "n": len(runs)} for key, runs in cells.items()]
+    lines = [
+        {**dict(key), **asdict(judge_all(runs)), "anon_grown_bytes": _grown(runs), "run": _path(runs), "n": len(runs)}
+        for key, runs in cells.items()
+    ]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+
+
+def _grown(runs: Sequence[Run]) -> float:
+    """Growth of anonymous memory, the median of the repeats."""
+    return float(pd.Series([owners([run])["anon_grown_bytes"].iloc[0] for run in runs]).median())
+
+
+def _path(runs: Sequence[Run]) -> str:
+    """The folder of one of the runs, so that it can be made again alone."""
+    cell = runs[0][0]["cell"]
+    axes = tuple((axis, str(value)) for axis, value in cell.items() if axis not in ("experiment", "rep"))
+    return Cell(cell["experiment"], axes, cell["rep"]).path
 
 
 def judge_all(runs: Sequence[Run]) -> Finding:

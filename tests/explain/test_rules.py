@@ -1,6 +1,7 @@
 """The rules of verdicts, regrowth and remedies on evidence made by hand."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from beyond_ram.analysis import compare, remedies
 from beyond_ram.analysis.regrowth import regrowth
 from beyond_ram.analysis.verdicts import judge, verdicts
+from beyond_ram.weighing.remedies import REMEDIES
 
 MB = 1_000_000
 
@@ -80,6 +82,11 @@ def test_a_ratio_has_an_interval_that_covers_the_truth() -> None:
     assert not compare.ratio([100, 102, 98], [101, 99, 100]).significant
     assert math.isnan(compare.ratio([100], [50]).low)
     assert math.isnan(compare.ratio([0, 1], [1, 1]).ratio)
+
+
+def test_every_remedy_is_in_the_docs(root: Path) -> None:
+    page = (root / "docs" / "explain.md").read_text(encoding="utf-8")
+    assert [name for name, remedy in REMEDIES.items() if f"| `{name}` | {remedy.says} |" not in page] == []
 
 
 def test_a_remedy_that_does_nothing_is_told_from_one_that_was_not_shown_to() -> None:
