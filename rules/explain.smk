@@ -1,6 +1,6 @@
 """Why memory grew: who let it go, what repeating adds, what remedies do, and the verdict of every cell.
 
-Needs: runs, each of which ends with a release ladder. Makes: tables `owners`, `verdicts`, `regrowth`, `remedies`, three
+Needs: runs, each of which ends with a release ladder. Makes: tables `owners`, `verdicts`, `regrowth`, `remedies`, four
 figures. Always holds: a verdict comes from the rules in docs/explain.md, and from nothing else.
 """
 
@@ -100,6 +100,19 @@ rule what_helps:
         "../scripts/figures/what_helps.py"
 
 
+rule encoders:
+    input:
+        runs=f"{TABLES}/runs.parquet",
+    output:
+        **figure("encoders", "Explanation", "Ways to the same ids"),
+    log:
+        f"{RESULTS}/logs/figures/encoders.log",
+    conda:
+        "../envs/driver.yaml"
+    script:
+        "../scripts/figures/encoders.py"
+
+
 TABLE_NAMES += ["owners", "verdicts", "regrowth", "remedies"]
 
 
@@ -112,3 +125,4 @@ rule explain:
         rules.who_holds_it.output,
         rules.memory_by_epoch.output,
         rules.what_helps.output,
+        rules.encoders.output,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from .compare import ratio
 from .remedies import MATTERS
 
 MB = 1e6
@@ -107,6 +108,83 @@ def _remedies(tables: Tables) -> Iterator[Finding]:
             )
 
 
+def _written(tables: Tables) -> Iterator[Finding]:
+    """Remedies that change what is written to disk."""
+    remedies = tables["remedies"]
+    for line in _lines(remedies[(remedies["metric"] == "cache_written_bytes") & (remedies["effect"] == "helps")]):
+        yield Finding(
+            f"{line['remedy']} writes {1 - line['ratio']:.0%} less to map's cache ({line['stack']})",
+            f"{line['without'] / MB:,.0f} MB without, {line['with'] / MB:,.0f} MB with, of the same ids; that much less "
+            f"has to stay in the page cache to be read again (n = {line['n']}).",
+            "what_helps",
+            "figures/what_helps.svg",
+            _factor(line["ratio"]),
+        )
+
+
+def _encoders(tables: Tables) -> Iterator[Finding]:
+    """The same ids by another call, for less: runs of `soak` that differ in nothing but the subject."""
+    runs = tables["runs"]
+    if "subject" not in runs:
+        return
+    usual, fast = "transformers", "tokenizers-fast"
+    tried = runs[
+        runs["subject"].isin([usual, fast]) & runs["completed_work"].astype(bool) & runs["between"].eq("nothing")
+    ]
+    for keys, group in tried.groupby(["experiment", "stack", "corpus", "num_files"], sort=False):
+        sides = {subject: group[group["subject"] == subject] for subject in (usual, fast)}
+        if any(side.empty for side in sides.values()) or group["tokens"].nunique() != 1:
+            continue
+        peaks = ratio(*(side["peak_grown_anon_bytes"].tolist() for side in sides.values()))
+        speeds = ratio(*(side["tokens_per_cpu_s"].tolist() for side in sides.values()))
+        if not peaks.significant or peaks.ratio > 1:
+            continue
+        medians = {subject: side["peak_grown_anon_bytes"].median() / MB for subject, side in sides.items()}
+        version = group["version_transformers"].dropna().iloc[0]
+        yield Finding(
+            f"transformers {version} takes {1 / peaks.ratio:.1f} times the memory that the ids need ({keys[1]})",
+            "Its tokenizers compute offsets also where nobody asked for them. Peak above the imports: "
+            f"{medians[usual]:,.0f} MB by {usual}, {medians[fast]:,.0f} MB by encode_batch_fast of tokenizers, for as "
+            f"many ids: ratio {peaks.ratio:.2f} (95 % {peaks.low:.2f} to {peaks.high:.2f}); ids per CPU-second "
+            f"{speeds.ratio:.2f} times ({speeds.low:.2f} to {speeds.high:.2f}); n = {len(sides[fast])}.",
+            "encoders",
+            "figures/encoders.svg",
+            _factor(peaks.ratio),
+        )
+
+
+def _batches(tables: Tables) -> Iterator[Finding]:
+    """Batch sizes count rows, whatever their size: what ten times as many do to the peak."""
+    runs = tables["runs"]
+    if "batch_size" not in runs:
+        return
+    done = runs[
+        runs["completed_work"].astype(bool) & runs["cache"].eq("cold") & runs["remedy"].fillna("none").eq("none")
+    ]
+    for keys, group in done.groupby(["experiment", "stack", "corpus", "num_files"], sort=False):
+        for varied, other in (("batch_size", "writer_batch_size"), ("writer_batch_size", "batch_size")):
+            lowest = group[group[other] == group[other].min()]
+            small, large = lowest[varied].min(), lowest[varied].max()
+            if small == large:
+                continue
+            sides = [lowest.loc[lowest[varied] == size, "peak_grown_anon_bytes"] for size in (small, large)]
+            found = ratio(*(side.tolist() for side in sides))
+            if not found.significant or found.ratio < 1:
+                continue
+            first, second = (side.median() / MB for side in sides)
+            bytes_in = group["bytes_in"].median()
+            yield Finding(
+                f"{varied} {large:.0f} instead of {small:.0f}: {found.ratio:.1f} times the peak ({keys[1]})",
+                f"It counts rows, whatever their size. Over the same {bytes_in / MB:,.0f} MB of text in "
+                f"{group['rows'].median():,.0f} documents the peak above the imports is {first:,.0f} MB with "
+                f"{small:.0f}, {second:,.0f} MB with {large:.0f}: ratio {found.ratio:.2f} (95 % "
+                f"{found.low:.2f} to {found.high:.2f}, n = {min(map(len, sides))} each). The default is 1,000 rows.",
+                "peak_by_batch",
+                "figures/peak_by_batch.svg",
+                _factor(found.ratio),
+            )
+
+
 def _regrowth(tables: Tables) -> Iterator[Finding]:
     """Repeated work that does not level off."""
     regrowth = tables["regrowth"]
@@ -127,4 +205,12 @@ def _lines(table: pd.DataFrame) -> list[Line]:
     return [{str(key): value for key, value in line.items()} for line in table.to_dict("records")]
 
 
-SOURCES: tuple[Callable[[Tables], Iterator[Finding]], ...] = (_growth, _owners, _remedies, _regrowth)
+SOURCES: tuple[Callable[[Tables], Iterator[Finding]], ...] = (
+    _growth,
+    _owners,
+    _remedies,
+    _written,
+    _encoders,
+    _batches,
+    _regrowth,
+)

@@ -112,8 +112,11 @@ class SoakMatrix(Matrix):
     stack: Names = Field(description="Stacks, by name.")
     corpus: Names = Field(description="Corpora, by name.")
     num_files: Axis = Field(description="The first so many files of the corpus.")
-    subject: Annotated[list[Literal["tokenizers", "transformers", "dataset"]], Field(min_length=1)] = Field(
-        description="What does the work: `tokenizers` alone, a tokenizer of `transformers`, or a dataset that is read."
+    subject: Annotated[
+        list[Literal["tokenizers", "tokenizers-fast", "transformers", "dataset"]], Field(min_length=1)
+    ] = Field(
+        description="What does the work: `tokenizers` alone, the same without offsets (`encode_batch_fast`), a tokenizer "
+        "of `transformers`, or a dataset that is read."
     )
     between: Annotated[
         list[Literal["nothing", "reload", "clear-cache", "no-cache", "deepcopy", "pickle", "workers", "reopen"]],

@@ -62,6 +62,17 @@ def _per_cpu_s(record: Record, events: Events) -> float | None:
     return tokens / cpu_s if tokens and cpu_s else None
 
 
+def _peak_growth(record: Record, events: Events) -> float | None:
+    """Above the memory after the imports, which differs between libraries."""
+    peak, before = record["peak"].get("anon_upper_bound_bytes"), _at("imported", "anon_bytes")(record, events)
+    return None if peak is None or before is None else peak - before
+
+
+def _cache_written(_: Record, events: Events) -> float | None:
+    written = [event["cache_bytes_written"] for event in events if event["event"] == "shard"]
+    return float(sum(written)) if written else None
+
+
 def _page_cache(key: str) -> Callable[[Record, Events], float | None]:
     return lambda record, _: record.get("page_cache", {}).get(key)
 
@@ -173,6 +184,24 @@ METRICS = {
             "high-water marks less what was mapped around them",
             "no spike is missed; over several processes they need not have peaked together",
             _peak("anon_upper_bound_bytes"),
+        ),
+        Metric(
+            "peak_grown_anon_bytes",
+            "Peak of anonymous memory above the imports",
+            "bytes",
+            "lower",
+            "peak_anon_upper_bound_bytes less the mark `imported`",
+            "no spike is missed; over several processes they need not have peaked together",
+            _peak_growth,
+        ),
+        Metric(
+            "cache_written_bytes",
+            "Written into map's cache",
+            "bytes",
+            "lower",
+            "sizes of the files below the cache, before and after each shard",
+            "exact",
+            _cache_written,
         ),
         Metric(
             "peak_cgroup_bytes",

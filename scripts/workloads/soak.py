@@ -33,7 +33,9 @@ def arguments(argv=None):
     parser.add_argument("--corpus", type=Path, required=True, help="folder with manifest.json")
     parser.add_argument("--work-dir", type=Path, required=True)
     parser.add_argument("--num-files", type=int, required=True, help="take the first N files of the corpus")
-    parser.add_argument("--subject", choices=("tokenizers", "transformers", "dataset"), required=True)
+    parser.add_argument(
+        "--subject", choices=("tokenizers", "tokenizers-fast", "transformers", "dataset"), required=True
+    )
     parser.add_argument("--between", default="nothing", help="what is done after each epoch")
     parser.add_argument("--epochs", type=int, default=5)
     return parser.parse_args(argv)
@@ -55,6 +57,7 @@ class Tokenizing:
     def __init__(self, args, files):
         self.args, self.files = args, files
         self.folder = args.corpus / "tokenizer"
+        self.encoded = {"tokenizers-fast": encoded_fast, "transformers": encoded_as_usual}.get(args.subject, encoded)
         self.tokenizer = self.load()
         if args.between == "no-cache":
             model = self.backend.model
@@ -65,10 +68,13 @@ class Tokenizing:
                 not_applicable("this release of tokenizers has no way to resize the cache")
 
     def load(self):
-        if self.args.subject == "tokenizers":
+        if self.args.subject != "transformers":
             import tokenizers
 
-            return tokenizers.Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+            found = tokenizers.Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+            if self.args.subject == "tokenizers-fast" and not hasattr(found, "encode_batch_fast"):
+                not_applicable("this release of tokenizers has no encode_batch_fast")
+            return found
         import transformers
 
         return transformers.AutoTokenizer.from_pretrained(str(self.folder))
@@ -79,10 +85,10 @@ class Tokenizing:
 
     def epoch(self):
         if self.args.between != "workers":
-            return sum(encoded(self.tokenizer, text) for text in texts(self.files))
+            return sum(self.encoded(self.tokenizer, text) for text in texts(self.files))
         context = multiprocessing.get_context("spawn")
         with context.Pool(2) as pool:
-            jobs = [(self.tokenizer, self.files[worker::2]) for worker in range(2)]
+            jobs = [(self.encoded, self.tokenizer, self.files[worker::2]) for worker in range(2)]
             return sum(pool.starmap(in_worker, jobs))
 
     def between(self):
@@ -133,12 +139,20 @@ def rows(files):
 
 def encoded(tokenizer, text):
     """The number of ids of one text; the ids are not kept."""
-    if hasattr(tokenizer, "backend_tokenizer"):
-        return len(tokenizer(text, verbose=False)["input_ids"])
     return len(tokenizer.encode(text).ids)
 
 
-def in_worker(tokenizer, files):
+def encoded_fast(tokenizer, text):
+    """The same without offsets, which tokenizers 0.20 and later can leave out."""
+    return len(tokenizer.encode_batch_fast([text])[0].ids)
+
+
+def encoded_as_usual(tokenizer, text):
+    """The same by a tokenizer of transformers."""
+    return len(tokenizer(text, verbose=False)["input_ids"])
+
+
+def in_worker(encoded, tokenizer, files):
     return sum(encoded(tokenizer, text) for text in texts(files))
 
 
