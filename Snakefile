@@ -17,6 +17,7 @@ include: "rules/corpora.smk"
 include: "rules/weigh.smk"
 include: "rules/tokenize.smk"
 include: "rules/explain.smk"
+include: "rules/limit.smk"
 include: "rules/report.smk"
 include: "rules/instrument.smk"
 

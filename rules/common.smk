@@ -95,6 +95,7 @@ def weigh_flags(cell):
     flags += [f"--corpus {CORPORA}/{cell.get('corpus')}"] if cell.get("corpus") else []
     flags += ["--prepare"] if found.PREPARED else []
     flags += ["--check"] if found.CHECKED else []
+    flags += ["--find-limit"] if found.find_limit else []
     return " ".join(flags)
 
 

@@ -114,7 +114,7 @@ def _written(tables: Tables) -> Iterator[Finding]:
     for line in _lines(remedies[(remedies["metric"] == "cache_written_bytes") & (remedies["effect"] == "helps")]):
         yield Finding(
             f"{line['remedy']} writes {1 - line['ratio']:.0%} less to map's cache ({line['stack']})",
-            f"{line['without'] / MB:,.0f} MB without, {line['with'] / MB:,.0f} MB with, of the same ids; that much less "
+            f"{line['without'] / MB:,.0f} MB without, {line['with'] / MB:,.0f} MB with, of the same ids; so much less "
             f"has to stay in the page cache to be read again (n = {line['n']}).",
             "what_helps",
             "figures/what_helps.svg",

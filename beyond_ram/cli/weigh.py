@@ -16,12 +16,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("--interval-ms", type=int, default=20, help="sampling interval in milliseconds")
     parser.add_argument("--prepare", action="store_true", help="run the program with --prepare before, unweighed")
     parser.add_argument("--check", action="store_true", help="run the program with --check afterwards, unweighed")
+    parser.add_argument("--find-limit", action="store_true", help="look for the smallest memory limit as well")
     parser.add_argument("paths", nargs="+", help="the run's folder below --runs; two: interrupted and rerun")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..weighing import Setting, weigh, weigh_interrupted
+    from ..weighing import Setting, weigh, weigh_interrupted, weigh_limit
 
     setting = Setting(
         workload=arguments.workload,
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         interval_ms=arguments.interval_ms,
     )
     if len(arguments.paths) == 1:
-        weigh(setting, arguments.runs, arguments.paths[0])
+        (weigh_limit if arguments.find_limit else weigh)(setting, arguments.runs, arguments.paths[0])
     else:
         weigh_interrupted(setting, arguments.runs, *arguments.paths)
     return 0

@@ -115,14 +115,21 @@ class SoakMatrix(Matrix):
     subject: Annotated[
         list[Literal["tokenizers", "tokenizers-fast", "transformers", "dataset"]], Field(min_length=1)
     ] = Field(
-        description="What does the work: `tokenizers` alone, the same without offsets (`encode_batch_fast`), a tokenizer "
-        "of `transformers`, or a dataset that is read."
+        description="What does the work: `tokenizers` alone, the same without offsets (`encode_batch_fast`), a "
+        "tokenizer of `transformers`, or a dataset that is read."
     )
     between: Annotated[
         list[Literal["nothing", "reload", "clear-cache", "no-cache", "deepcopy", "pickle", "workers", "reopen"]],
         Field(min_length=1),
     ] = Field(["nothing"], description="What is done after every epoch.")
     epochs: Axis = Field([5], description="How often the same work is done in one process.")
+
+
+class ScanMatrix(Matrix):
+    """The axes of the workload `scan`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    size_mb: Axis = Field([300], description="Size of the mapped file, in megabytes.")
 
 
 class Experiment(Strict):
@@ -179,7 +186,19 @@ class SoakExperiment(Experiment):
     matrix: SoakMatrix = Field(description="The axes; every combination is a cell.")
 
 
-AnyExperiment = Annotated[TokenizeExperiment | PlantedExperiment | SoakExperiment, Field(discriminator="workload")]
+class ScanExperiment(Experiment):
+    """A mapped Arrow file, read from one end to the other."""
+
+    PROGRAM = "scan.py"
+    PREPARED = True
+
+    workload: Literal["scan"]
+    matrix: ScanMatrix = Field(description="The axes; every combination is a cell.")
+
+
+AnyExperiment = Annotated[
+    TokenizeExperiment | PlantedExperiment | SoakExperiment | ScanExperiment, Field(discriminator="workload")
+]
 
 
 def run_pattern(experiments: Mapping[str, Experiment]) -> str:

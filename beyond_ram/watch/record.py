@@ -42,7 +42,8 @@ def make(
     interval_ms: int,
     duration_s: float,
     sampler_cpu_s: float,
-    killed_at_limit: bool,
+    ended_by: str | None,
+    killed_for_memory: bool,
     memory_limit_bytes: int | None,
     left_running: list[dict[str, Any]],
     group: Group | None,
@@ -56,7 +57,7 @@ def make(
     reaped = running.used
     read_bytes = max(int(reaped.get("read_bytes", 0)), storage[0] if storage else 0)
     found = {
-        "outcome": "killed_at_limit" if killed_at_limit else "completed" if status == 0 else "failed",
+        "outcome": ended_by or ("completed" if status == 0 else "failed"),
         "completed_work": "work" in log.last if log.has_phases else status == 0,
         "exit_status": status if status >= 0 else None,
         "signal": signal.Signals(-status).name if status < 0 else None,
@@ -69,6 +70,8 @@ def make(
         },
         "work": {key: work[key] for key in ("rows", "bytes_in", "tokens") if key in work},
         "memory_limit_bytes": memory_limit_bytes,
+        # By the limit above, or by that of a group around ours: a job's, a container's.
+        "killed_for_memory": killed_for_memory,
         "peak": _peak(sampler, log, group, no_group),
         "phases": [span.record() for span in sampler.peaks.phases],
         "faults": {

@@ -66,6 +66,8 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
 
 def _outcome(record: dict[str, Any]) -> str:
     by = f" by {record['signal']}" if record["signal"] else ""
+    if record["killed_for_memory"] and record["outcome"] == "failed":
+        by += " for want of memory"
     limit = f" (limit {megabytes(record['memory_limit_bytes'])})" if record["memory_limit_bytes"] else ""
     time = f"{record['duration_s']:.1f} s, {record['cpu_s']:.1f} s of CPU"
     read = f"{megabytes(record['storage']['read_bytes'])} read from disk, {record['faults']['major']:,} major faults"

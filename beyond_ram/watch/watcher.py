@@ -43,6 +43,7 @@ class Options:
     live: bool = False
     max_lines: int = MAX_LINES
     environment: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float | None = None
 
 
 def watch(
@@ -59,6 +60,7 @@ def watch(
     live: bool = False,
     max_lines: int = MAX_LINES,
     environment: Mapping[str, str] | None = None,
+    timeout_s: float | None = None,
 ) -> dict[str, Any]:
     """Run a command to its end, write samples.csv and events.jsonl into `out`, and return the record for run.json.
 
@@ -67,7 +69,7 @@ def watch(
     `memory_limit_bytes` the command and all below it are killed when they need more; evicting its input first is for
     the caller. What outlives the command is left running and named, unless `follow` asks to go on until all of it has
     ended. `inputs` are files whose page cache residency is recorded before and after; `environment` is added to the
-    command's. Raises OSError where the
+    command's; after `timeout_s` all of it is killed, and the outcome is `timed_out`. Raises OSError where the
     command cannot be started, LimitError where no limit can be set, GuardError where the guard was killed.
     """
     if interval_ms < 1:
@@ -83,6 +85,7 @@ def watch(
         live,
         max_lines,
         environment or {},
+        timeout_s,
     )
     out.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".watch-", dir=out))
@@ -144,14 +147,15 @@ def _watch(
                 waiting = Waiting(_PASSED_ON, raw_events, running.hear)
                 log.write([{"t_s": 0.0, "event": "start", "pid": running.pid}])
                 sampler.sample()
-                killed_at_limit = _follow(running, sampler, reader, log, waiting, options, group)
+                ended_by = _follow(running, sampler, reader, log, waiting, options, group)
                 duration_s = time.monotonic() - running.began_s
                 sampler.finish(duration_s)
                 log.write(reader.new())
                 left_running = record.left_running(sampler)
                 log.write([{"t_s": round(duration_s, 6), "event": "end", "exit_status": running.returncode}])
-                if not killed_at_limit and group and options.memory_limit_bytes is not None:
-                    killed_at_limit = group.killed()
+                killed_for_memory = bool(group and group.killed())
+                if killed_for_memory and ended_by is None and options.memory_limit_bytes is not None:
+                    ended_by = "killed_at_limit"
                 running.leave()
             finally:
                 sampler.close()
@@ -171,7 +175,8 @@ def _watch(
         interval_ms=options.interval_ms,
         duration_s=duration_s,
         sampler_cpu_s=time.process_time() - cpu_before,
-        killed_at_limit=killed_at_limit,
+        ended_by=ended_by,
+        killed_for_memory=killed_for_memory,
         memory_limit_bytes=options.memory_limit_bytes,
         left_running=left_running,
         group=group,
@@ -188,11 +193,12 @@ def _follow(
     waiting: Waiting,
     options: Options,
     group: Group | None,
-) -> bool:
-    """Sample until the command ends, taking events, passing signals on; whether the kernel killed at the limit."""
+) -> str | None:
+    """Sample until the command ends, taking events, passing signals on; the outcome where it was ended from outside."""
     interval_s = options.interval_ms / 1000
     line = Line() if options.live else None
-    killed = talkative = False
+    ended_by: str | None = None
+    talkative = False
     now = time.monotonic()
     while running.returncode is None or (options.follow and not running.empty):
         due = now + sampler.interval_s(interval_s)
@@ -210,14 +216,17 @@ def _follow(
         if options.on_event:
             for event in new:
                 options.on_event(event, running.pid)
-        if group and options.memory_limit_bytes is not None and not killed and group.killed():
-            killed = True
+        if ended_by is None and group and options.memory_limit_bytes is not None and group.killed():
+            ended_by = "killed_at_limit"
             running.kill()  # the kernel kills one process; the rest might wait for it for ever
+        if ended_by is None and options.timeout_s is not None and now - running.began_s > options.timeout_s:
+            ended_by = "timed_out"
+            running.kill()
         if line and row:
             line.show(row, sampler.peaks.highest_rss_bytes)
     if line:
         line.clear()
-    return killed
+    return ended_by
 
 
 def _sample(sampler: Sampler, new: list[dict[str, Any]], log: events.Log) -> dict[str, Any] | None:

@@ -2,5 +2,6 @@
 
 from .cell import Setting, WeighingError, weigh
 from .interruption import weigh_interrupted
+from .limit import weigh_limit
 
-__all__ = ["Setting", "WeighingError", "weigh", "weigh_interrupted"]
+__all__ = ["Setting", "WeighingError", "weigh", "weigh_interrupted", "weigh_limit"]

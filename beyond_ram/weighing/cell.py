@@ -5,7 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,9 +56,9 @@ def weigh(setting: Setting, runs: Path, path: str) -> None:
 
 
 @contextlib.contextmanager
-def private_folder(setting: Setting, cell: Cell) -> Iterator[Path]:
+def private_folder(setting: Setting, cell: Cell, below: str = "") -> Iterator[Path]:
     """A folder for one cell's cache and result: empty at the start, gone at the end."""
-    folder = setting.work / cell.path
+    folder = setting.work / below / cell.path
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
@@ -122,8 +122,15 @@ def _inputs(setting: Setting, cell: Cell, work: Path) -> list[Path]:
     return prepared + [setting.corpus / entry["path"] for entry in manifest["files"][: int(number) if number else None]]
 
 
-def finish(setting: Setting, cell: Cell, work: Path, out: Path, record: dict[str, Any]) -> None:
-    """Complete the record with the cell, the lock and what the check finds, and write it."""
+def finish(
+    setting: Setting,
+    cell: Cell,
+    work: Path,
+    out: Path,
+    record: dict[str, Any],
+    last: Callable[[], None] = lambda: None,
+) -> None:
+    """Complete the record with the cell, the lock and what the check finds, do what comes `last`, and write it."""
     if record["outcome"] == "not_applicable":
         pass
     elif reason := _not_applicable(out):
@@ -135,9 +142,12 @@ def finish(setting: Setting, cell: Cell, work: Path, out: Path, record: dict[str
         record["work"] |= json.loads(checked.stdout)
     elif record["outcome"] == "failed" and not record["completed_work"]:
         how = f"status {record['exit_status']}, signal {record['signal']}"
+        if record.get("killed_for_memory"):
+            how = "SIGKILL for want of memory: this job, or the machine, has too little"
         raise WeighingError(f"{cell.path}: failed with {how}, before its work was done")
     record["workload"], record["cell"] = setting.workload, cell.parameters()
     record["provenance"] |= {"commit": commit(), "lock_sha256": lock_sha256(setting.lock.stem, setting.lock.parent)}
+    last()
     write_record(record, out)
 
 

@@ -51,14 +51,14 @@ def test_a_job_killed_for_memory_comes_back_with_more(slurm: Slurm, tmp_path: Pa
     write_workflow(
         tmp_path,
         f"""
-        rule weigh_tokenize:
+        rule weigh:
             output: "done.txt"
             resources: mem_mb=lambda wildcards, attempt: 500 * 2 ** (attempt - 1)
             shell: "echo {{resources.mem_mb}} $SLURM_JOB_ID >> attempts; {sys.executable} eat.py && touch {{output}}"
         """,
     )
     run = slurm.snakemake(cwd=tmp_path)
-    killed, finished = run.jobs_of("weigh_tokenize")
+    killed, finished = run.jobs_of("weigh")
     assert (tmp_path / "done.txt").exists()
     # A job of its own for each attempt: the limit of the first would hold for a retry inside it.
     attempts = [line.split() for line in (tmp_path / "attempts").read_text().splitlines()]
@@ -90,13 +90,13 @@ def test_measuring_jobs_have_the_machine_to_themselves(slurm: Slurm, tmp_path: P
             output: "running"
             shell: "for i in $(seq 100); do [ $(squeue -h -t R | wc -l) = 2 ] && break; sleep 0.2; done; touch {output}"
 
-        rule weigh_tokenize:
+        rule weigh:
             input: "running"
             output: "weighed.{number}"
             resources: mem_mb=400, slots=100
             shell: "sleep 1; touch {output}"
 
-        rule weigh_tokenize_interrupted:
+        rule weigh_interrupted:
             input: "running"
             output: "interrupted.{number}"
             resources: mem_mb=400, slots=100
@@ -105,7 +105,7 @@ def test_measuring_jobs_have_the_machine_to_themselves(slurm: Slurm, tmp_path: P
     )
     run = slurm.snakemake(cwd=tmp_path)
     ordinary = run.jobs_of("ordinary")
-    measuring = run.jobs_of("weigh_tokenize") + run.jobs_of("weigh_tokenize_interrupted")
+    measuring = run.jobs_of("weigh") + run.jobs_of("weigh_interrupted")
     assert (len(ordinary), len(measuring)) == (2, 4)
     assert overlap(*ordinary)
     for job, other in itertools.product(measuring, run.jobs):

@@ -103,3 +103,11 @@ def test_a_user_without_rights_is_told_in_one_line_and_can_still_weigh(for_anybo
     plain = subprocess.run([*command, "--", "sh", "-c", "exit 3"], **nobody)
     assert plain.returncode == 3, plain.stderr
     assert "cgroup      none" in plain.stderr
+
+
+def test_after_its_time_all_of_it_is_killed(watched: Watch) -> None:
+    record = watched("import os, signal; os.fork(); signal.pause()", timeout_s=0.5)
+    assert record["outcome"] == "timed_out"
+    assert record["completed_work"] is False
+    assert record["left_running"] == []
+    assert record["duration_s"] < 5

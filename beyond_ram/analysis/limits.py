@@ -1,0 +1,49 @@
+"""Table `limits`: the smallest limit of a cell, and which reading without a limit had predicted it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+# Readings of the run without a limit, each a guess at the smallest limit; in the order of the figure.
+PREDICTORS = {
+    "rss_bytes": "peak RSS",
+    "pss_bytes": "largest PSS reading",
+    "anon_bytes": "peak anonymous, sampled",
+    "anon_upper_bound_bytes": "peak anonymous, upper bound",
+    "cgroup_bytes": "cgroup peak",
+}
+COLUMNS = ["experiment", "stack", "killed_at_bytes", "completed_at_bytes", "nearest_predictor", "ask_bytes", "not_run"]
+
+
+def limits(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """A line a run whose smallest limit was looked for. Sizes in bytes; errors as shares of `completed_at_bytes`.
+
+    `time_ratio` is the time of the completing run nearest to the limit over that without a limit. Where no limit can
+    be set `not_run` says why, and nothing else is known.
+    """
+    lines = [_line(record) for record in records if "limit" in record]
+    return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+
+
+def _line(record: Mapping[str, Any]) -> dict[str, Any]:
+    limit, peak = record["limit"], record["peak"]
+    completed = limit.get("completed_at_bytes")
+    line: dict[str, Any] = {
+        **record["cell"],
+        "killed_at_bytes": limit.get("killed_at_bytes"),
+        "completed_at_bytes": completed,
+        **{f"peak_{name}": peak[name] for name in PREDICTORS},
+        "ask_bytes": limit["ask_bytes"],
+        "probes": len(limit.get("probes", [])),
+        "not_run": limit.get("not_run", ""),
+    }
+    known = {name: peak[name] for name in PREDICTORS if completed and peak[name] is not None}
+    errors = {name: size / completed - 1 for name, size in known.items()}
+    line |= {f"error_{name.removesuffix('_bytes')}": errors.get(name) for name in PREDICTORS}
+    line["error_ask"] = limit["ask_bytes"] / completed - 1 if completed else None
+    line["nearest_predictor"] = PREDICTORS[min(errors, key=lambda name: abs(errors[name]))] if errors else None
+    nearest = [probe for probe in limit.get("probes", []) if probe["limit_bytes"] == completed]
+    line["time_ratio"] = nearest[0]["duration_s"] / record["duration_s"] if nearest else None
+    line["major_faults_at_limit"] = nearest[0]["major_faults"] if nearest else None
+    return line

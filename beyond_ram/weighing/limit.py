@@ -1,0 +1,83 @@
+"""The smallest memory limit under which a cell completes, by bisection with real limits."""
+
+import math
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..experiment import Cell, parse
+from ..watch import LimitError
+from ..watch.summary import request_bytes
+from .cell import Setting, finish, prepare, private_folder, weighed
+
+# Where to stop: the smallest limit that was enough over the largest that was not.
+TOLERANCE = 0.05
+# First steps away from the guess, down while it is enough and up while it is not.
+_DOWN, _UP = 0.7, 1.3
+_FLOOR_BYTES = 8 << 20
+# Close to its limit a program may read the same pages again and again: one that takes this many times as long as it
+# does without a limit, and a while more, does not complete.
+_PATIENCE, _PATIENCE_S = 10, 60
+
+
+def weigh_limit(setting: Setting, runs: Path, path: str) -> None:
+    """Weigh a run without a limit into its folder, then look for the smallest limit, and put both into run.json.
+
+    Every probe begins anew: private folder, prepared input, nothing of it in the page cache. Pages that somebody else
+    has read would not be charged to it.
+    """
+    cell = parse(path)
+    with private_folder(setting, cell) as work:
+        prepare(setting, cell, work)
+        record = weighed(setting, cell, work, runs / path)
+        if record["outcome"] != "not_applicable":
+            record["limit"] = {"ask_bytes": request_bytes(record)[0]}
+        finish(setting, cell, work, runs / path, record, last=lambda: _look(setting, cell, record))
+
+
+def _look(setting: Setting, cell: Cell, record: dict[str, Any]) -> None:
+    """Bisect between what is enough and what is not, geometrically."""
+    if record["outcome"] == "not_applicable":
+        return
+    found = record["limit"] | {
+        "tolerance": TOLERANCE,
+        "killed_at_bytes": None,
+        "completed_at_bytes": None,
+        "probes": [],
+    }
+    record["limit"] = found
+    limit = max(record["peak"]["anon_upper_bound_bytes"] + (record["peak"]["shmem_bytes"] or 0), _FLOOR_BYTES)
+    try:
+        while limit:
+            probe = _probe(setting, cell, limit, _PATIENCE * record["duration_s"] + _PATIENCE_S)
+            found["probes"].append(probe)
+            found["completed_at_bytes" if probe["completed_work"] else "killed_at_bytes"] = limit
+            limit = _next(found["killed_at_bytes"], found["completed_at_bytes"])
+    except LimitError as reason:
+        found["not_run"] = str(reason)
+
+
+def _next(killed: int | None, completed: int | None) -> int | None:
+    """The limit to try next; None where there is nothing left to find out."""
+    if completed is None:
+        return round((killed or _FLOOR_BYTES) * _UP)
+    if killed is None:
+        return max(round(completed * _DOWN), _FLOOR_BYTES) if completed > _FLOOR_BYTES else None
+    return round(math.sqrt(killed * completed)) if completed > killed * (1 + TOLERANCE) else None
+
+
+def _probe(setting: Setting, cell: Cell, limit_bytes: int, timeout_s: float) -> dict[str, Any]:
+    with private_folder(setting, cell, "limit") as work, tempfile.TemporaryDirectory(dir=setting.work) as out:
+        prepare(setting, cell, work)
+        record = weighed(setting, cell, work, Path(out), memory_limit_bytes=limit_bytes, timeout_s=timeout_s)
+    done = "done" if record["completed_work"] else "not done"
+    said = f"{limit_bytes / 1e6:,.0f} MB: {record['outcome']}, work {done}, {record['duration_s']:.1f} s"
+    print(f"{cell.path}: {said}", file=sys.stderr)
+    return {
+        "limit_bytes": limit_bytes,
+        **{key: record[key] for key in ("outcome", "completed_work", "duration_s", "cpu_s")},
+        "major_faults": record["faults"]["major"],
+        "read_bytes": record["storage"]["read_bytes"],
+        "cgroup_bytes": record["peak"]["cgroup_bytes"],
+    }

@@ -1,0 +1,73 @@
+"""The smallest limit, found with real limits, of programs whose need is known."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.analysis import limits
+from beyond_ram.experiment import Cell
+from beyond_ram.watch import groups
+from beyond_ram.weighing import Setting, weigh_limit
+
+from ..watch.conftest import needs_group
+
+ROOT = Path(__file__).parents[2]
+MB = 1_000_000
+
+
+def weigh(folder: Path, program: str, prepare: bool = False, **axes: str) -> dict[str, Any]:
+    setting = Setting(
+        workload=program,
+        python=sys.executable,
+        program=ROOT / "scripts" / "workloads" / f"{program}.py",
+        lock=ROOT / "envs" / "current.txt",
+        work=folder / "private",
+        prepare=prepare,
+    )
+    cell = Cell("limits", (("stack", "current"), *axes.items()), 1)
+    weigh_limit(setting, folder / "runs", cell.path)
+    record: dict[str, Any] = json.loads((folder / "runs" / cell.path / "run.json").read_text())
+    return record
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+def test_memory_that_cannot_be_reclaimed_is_what_the_limit_needs(tmp_path: Path) -> None:
+    record = weigh(tmp_path, "planted", case="list", size_mb="80", epochs="1")
+    limit = record["limit"]
+    assert limit["killed_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * limit["killed_at_bytes"]
+    assert limit["completed_at_bytes"] == pytest.approx(record["peak"]["anon_upper_bound_bytes"], rel=0.15)
+    for probe in limit["probes"]:
+        assert probe["completed_work"] == (probe["limit_bytes"] >= limit["completed_at_bytes"])
+        assert probe["cgroup_bytes"] <= probe["limit_bytes"]
+    assert {probe["outcome"] for probe in limit["probes"]} == {"killed_at_limit", "completed"}
+    line = limits([record]).iloc[0]
+    assert abs(line["error_anon_upper_bound"]) < 0.15
+    assert line["time_ratio"] > 0.3
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+def test_mapped_files_need_no_room(tmp_path: Path) -> None:
+    record = weigh(tmp_path, "scan", prepare=True, size_mb="200")
+    assert record["peak"]["rss_bytes"] > 200 * MB
+    assert record["limit"]["completed_at_bytes"] < 100 * MB
+    assert limits([record]).iloc[0]["error_rss"] > 1
+    assert not (tmp_path / "private").exists(), "private folders are left"
+
+
+def test_without_a_group_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(limit_bytes: int | None = None) -> groups.Group:
+        raise groups.GroupError("the memory controller is not delegated to us")
+
+    monkeypatch.setattr(groups.Group, "make", none)
+    record = weigh(tmp_path, "planted", case="flat", size_mb="10", epochs="1")
+    assert record["limit"]["not_run"] == "no memory limit can be set here: the memory controller is not delegated to us"
+    line = limits([record]).iloc[0]
+    assert line["completed_at_bytes"] is None
+    assert line["not_run"]
