@@ -108,20 +108,6 @@ def _remedies(tables: Tables) -> Iterator[Finding]:
             )
 
 
-def _written(tables: Tables) -> Iterator[Finding]:
-    """Remedies that change what is written to disk."""
-    remedies = tables["remedies"]
-    for line in _lines(remedies[(remedies["metric"] == "cache_written_bytes") & (remedies["effect"] == "helps")]):
-        yield Finding(
-            f"{line['remedy']} writes {1 - line['ratio']:.0%} less to map's cache ({line['stack']})",
-            f"{line['without'] / MB:,.0f} MB without, {line['with'] / MB:,.0f} MB with, of the same ids; so much less "
-            f"has to stay in the page cache to be read again (n = {line['n']}).",
-            "what_helps",
-            "figures/what_helps.svg",
-            _factor(line["ratio"]),
-        )
-
-
 def _encoders(tables: Tables) -> Iterator[Finding]:
     """The same ids by another call, for less: runs of `soak` that differ in nothing but the subject."""
     runs = tables["runs"]
@@ -209,7 +195,6 @@ SOURCES: tuple[Callable[[Tables], Iterator[Finding]], ...] = (
     _growth,
     _owners,
     _remedies,
-    _written,
     _encoders,
     _batches,
     _regrowth,

@@ -10,7 +10,6 @@ from .compare import ratio
 METRICS = {
     "grown_anon_bytes": "lower",
     "peak_anon_upper_bound_bytes": "lower",
-    "cache_written_bytes": "lower",
     "tokens_per_cpu_s": "higher",
 }
 # A significant effect smaller than this does nothing that anybody would notice.

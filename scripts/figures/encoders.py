@@ -39,7 +39,13 @@ def draw(runs):
             runs, x="call", y=metric, hue="stack", estimator="median", errorbar=("pi", 100), capsize=0.15, ax=axes
         )
         for bars in axes.containers:
-            axes.bar_label(bars, fmt="{:,.1f}" if metric == SHOWN[1] else "{:,.0f}", fontsize=9, label_type="center")
+            axes.bar_label(
+                bars,
+                fmt="{:,.2f}" if metric == SHOWN[1] else "{:,.0f}",
+                fontsize=10,
+                label_type="center",
+                color="white",
+            )
         axes.set(xlabel="", ylabel=units[metric])
         axes.set_title(f"{METRICS[metric].label}\n({METRICS[metric].direction} is better)", fontsize=11)
     grid[1].get_legend().remove()

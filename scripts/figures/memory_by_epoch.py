@@ -10,7 +10,7 @@ from beyond_ram.analysis.owners import readings
 
 def main(snakemake):
     figures.theme()
-    runs = [run for run in tables.read_runs(snakemake.input.runs) if len(readings(run[1], "epoch")) > 1]
+    runs = [run for run in tables.read_runs(snakemake.input.runs) if len(readings(run[1], "epoch")) > 2]
     if not runs:
         figure, caption = figures.empty("no cell of this config repeats its work"), "Not run in this config."
     else:

@@ -34,7 +34,7 @@ def draw(limits):
         axes.annotate(
             f"{completed:,.0f} MB",
             (completed, place - 0.36),
-            ha="right",
+            ha="left",
             va="bottom",
             fontsize=9,
             annotation_clip=False,

@@ -8,6 +8,10 @@ from beyond_ram import figures, logs, tables
 from beyond_ram.analysis.remedies import METRICS
 from beyond_ram.metrics import METRICS as REGISTRY
 
+TICKS = (0.05, 0.1, 0.2, 0.5, 0.7, 1, 1.4, 2, 5, 10, 20)
+# An interval from two scattered repeats may span thousands; it ends at the panel's edge.
+WIDEST = (0.04, 25)
+
 
 def main(snakemake):
     figures.theme()
@@ -43,14 +47,17 @@ def draw(remedies):
         for row in mine[mine["effect"] == "not run"].drop_duplicates("remedy").itertuples():
             axes.annotate("not run", (0.02, order.index(row.remedy)), xycoords=("axes fraction", "data"), va="center")
         axes.set_xscale("log")
+        shown = mine[["ratio", "low", "high"]].stack()
+        axes.set_xlim(max(min(0.9 * shown.min(), 0.7), WIDEST[0]), min(max(1.1 * shown.max(), 1.4), WIDEST[1]))
         axes.set_yticks(range(len(order)), order)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.xaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
+        low, high = axes.get_xlim()
+        ticks = [tick for tick in TICKS if low <= tick <= high]
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.set_xticks([], minor=True)
         axes.set_title(f"{REGISTRY[metric].label}\n({direction} is better)", fontsize=11)
         axes.set_xlabel("ratio to none")
-        axes.tick_params(axis="x", labelsize=8, which="both")
     grid[0].invert_yaxis()
-    grid[-1].legend(fontsize=8, loc="best")
+    figure.legend(*grid[0].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=len(subjects))
     growth = first[first["effect"] == "helps"].sort_values("ratio")
     idle = sorted(first.loc[first["effect"].isin(["nothing", "not shown"]), "remedy"].unique())
     best = "; ".join(

@@ -8,7 +8,7 @@ from beyond_ram.analysis.owners import RESIDUE
 
 # One bar for each setting is enough: of the sizes of an input the largest, of repeats the first.
 SIZES = ["num_files", "rep"]
-MOST_BARS = 24
+MOST_BARS = 14
 
 
 def main(snakemake):
@@ -61,7 +61,7 @@ def draw(owners, verdicts):
             va="center",
             fontsize=9,
         )
-    axes.invert_yaxis()
+    axes.set_ylim(len(cells) - 0.4, -0.6)
     axes.set_xlim(0, 1.35 * max(left.values()))
     axes.set_xlabel("growth of anonymous memory since the imports (MB)")
     axes.legend(title="came free with", fontsize=9, loc="lower right")

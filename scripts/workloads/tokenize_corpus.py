@@ -112,8 +112,10 @@ def tokenize(args):
 
     settings = {"batch_size": args.batch_size, "writer_batch_size": args.writer_batch_size}
     settings |= {"num_proc": args.num_proc or None}
-    if args.remedy == "ids-int32":
-        settings["features"] = datasets.Features({"input_ids": datasets.Sequence(datasets.Value("int32"))})
+    if args.remedy == "ids-int16":
+        if len(tokenizer) > 1 << 15:
+            not_applicable(f"the tokenizer has {len(tokenizer)} entries, more than int16 can tell apart")
+        settings["features"] = datasets.Features({"input_ids": datasets.Sequence(datasets.Value("int16"))})
     if args.remedy == "keep-in-memory":
         settings["keep_in_memory"] = True
 
