@@ -18,6 +18,7 @@ include: "rules/weigh.smk"
 include: "rules/tokenize.smk"
 include: "rules/explain.smk"
 include: "rules/limit.smk"
+include: "rules/ladders.smk"
 include: "rules/report.smk"
 include: "rules/instrument.smk"
 

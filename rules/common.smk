@@ -9,7 +9,7 @@ import os
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment
+from beyond_ram import experiment, stacks
 
 try:
     CONFIG = experiment.load(config, workflow.configfiles, workflow.basedir)
@@ -41,17 +41,29 @@ def run_jsons(*names):
 
 
 def lock_of(stack):
-    return f"envs/{stack}.txt"
+    """A stack's lock; that of a varied one is made, not shipped."""
+    return (
+        f".stacks/locks/{stack}.txt"
+        if stacks.is_variant(stack)
+        else f"envs/{stack}.txt"
+    )
+
+
+def conda_of(stack):
+    """The conda face of a stack; a varied one has none, and brings its own environment."""
+    return f"../envs/{'driver' if stacks.is_variant(stack) else stack}.yaml"
 
 
 def environment_of(stack):
     """What must be built before a stack can run: its environment, unless conda makes one."""
-    return [] if CONDA else f".stacks/{stack}/beyond-ram.lock"
+    by_conda = CONDA and not stacks.is_variant(stack)
+    return [] if by_conda else f".stacks/{stack}/beyond-ram.lock"
 
 
 def python_of(stack):
     """The interpreter of a stack: its own environment's, or the one of the conda environment that the job runs in."""
-    return "python" if CONDA else f".stacks/{stack}/bin/python"
+    by_conda = CONDA and not stacks.is_variant(stack)
+    return "python" if by_conda else f".stacks/{stack}/bin/python"
 
 
 def experiment_of(cell):

@@ -7,7 +7,7 @@ comes last.
 
 rule stack:
     input:
-        lock="envs/{stack}.txt",
+        lock=lambda w: lock_of(w.stack),
     output:
         marker=".stacks/{stack}/beyond-ram.lock",
     log:

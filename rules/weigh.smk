@@ -17,7 +17,7 @@ rule weigh:
     log:
         f"{RESULTS}/logs/{{run}}.log",
     conda:
-        lambda w: f"../envs/{experiment.parse(w.run)['stack']}.yaml"
+        lambda w: conda_of(experiment.parse(w.run)["stack"])
     resources:
         slots=ALL_SLOTS,
         mem_mb=lambda w, attempt: request_mb(experiment.parse(w.run), attempt),

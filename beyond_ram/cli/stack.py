@@ -20,6 +20,15 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     upgrading.add_argument("--results", type=Path, default=Path("results"), help="results folder (default: results)")
     upgrading.set_defaults(run=_upgrade)
 
+    varying = actions.add_parser("vary", help="lock BASE+PACKAGE-VERSION: one package changed (what the rules call)")
+    varying.add_argument("name")
+    varying.add_argument("lock", type=Path)
+    varying.set_defaults(run=_vary)
+
+    listing = actions.add_parser("releases", help="list the releases of a package, oldest first, as JSON")
+    listing.add_argument("package")
+    listing.set_defaults(run=_releases)
+
     building = actions.add_parser("build", help="build the environment of a lock (what the rules call)")
     building.add_argument("lock", type=Path)
     building.add_argument("folder", type=Path)
@@ -45,6 +54,24 @@ def _upgrade(arguments: argparse.Namespace) -> int:
     moved = kept.keep(arguments.results, arguments.name, before)
     print(f"envs/{arguments.name}.txt is renewed; the next snakemake runs its cells")
     print(f"{len(moved)} runs of the old lock are kept beside them, as stack {arguments.name}@{before[:8]}")
+    return 0
+
+
+def _vary(arguments: argparse.Namespace) -> int:
+    from ..stacks import reason, vary
+
+    vary(arguments.name, Path("envs"), arguments.lock)
+    if said := reason(arguments.lock):
+        print(f"{arguments.name} cannot be: {said}", file=sys.stderr)
+    return 0
+
+
+def _releases(arguments: argparse.Namespace) -> int:
+    import json
+
+    from ..stacks import releases
+
+    print(json.dumps(releases(arguments.package)))
     return 0
 
 

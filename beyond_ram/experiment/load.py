@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from ..metrics import METRICS
 from .model import Config
 
 
@@ -27,6 +28,7 @@ def load(config: Mapping[str, Any], files: Sequence[Path | str] = (), root: Path
     except ValidationError as error:
         raise ConfigError("\n".join(_lines(error, config, where))) from None
     faults = list(_faults(checked, {p.stem for p in Path(root, "envs").glob("*.in")}, where))
+    faults += _ladder_faults(checked, where)
     if faults:
         raise ConfigError("\n".join(faults))
     return checked
@@ -51,6 +53,19 @@ def _faults(config: Config, stacks: set[str], where: "_Origin") -> Iterable[str]
                 yield where(*key, "num_files") + f"{asked} files asked for, and corpus {corpus!r} has {count}"
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
+
+
+def _ladder_faults(config: Config, where: "_Origin") -> Iterable[str]:
+    running = config.run()
+    for name, ladder in config.climbed().items():
+        if ladder.experiment not in running:
+            yield (
+                where("ladders", name, "experiment")
+                + f"no experiment {ladder.experiment!r}"
+                + _instead(ladder.experiment, running)
+            )
+        if ladder.metric not in METRICS:
+            yield where("ladders", name, "metric") + f"no metric {ladder.metric!r}" + _instead(ladder.metric, METRICS)
 
 
 def _instead(wrong: str, known: Iterable[str]) -> str:

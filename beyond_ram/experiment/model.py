@@ -1,10 +1,31 @@
 """The model of the config. The JSON schema and the tables of docs/configuration.md are generated from it."""
 
-from pydantic import Field
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
 
 from .corpora import AnyCorpus, Strict
 from .paths import Cell
 from .workloads import AnyExperiment, Name
+
+
+class Ladder(Strict):
+    """One package of an experiment's stacks over versions, all else as their locks say."""
+
+    experiment: Name = Field(description="Experiment whose cells are weighed; its stacks are what is varied.")
+    package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
+        description="The package that is varied."
+    )
+    versions: Annotated[list[str], Field(min_length=2)] = Field(description="Versions to begin with, oldest first.")
+    metric: str = Field("grown_anon_bytes", description="Metric in which steps are looked for.")
+    bisect: bool = Field(
+        True, description="Whether each step is narrowed down until it lies between two neighbouring releases."
+    )
+
+    def cells(self, cells: Sequence[Cell], version: str) -> list[Cell]:
+        """The cells of the experiment with this version in place of their stack."""
+        return [cell.replace(stack=f"{cell['stack']}+{self.package}-{version}") for cell in cells]
 
 
 class Config(Strict):
@@ -16,9 +37,17 @@ class Config(Strict):
         description="Experiments, by name; `NAME: null` takes one of the default config away."
     )
 
+    ladders: dict[Name, Ladder | None] = Field(
+        {}, description="Ladders of versions, by name; `NAME: null` takes one of the default config away."
+    )
+
     def cells(self, name: str) -> list[Cell]:
         experiment = self.experiments[name]
         return experiment.cells(name) if experiment else []
+
+    def climbed(self) -> dict[str, Ladder]:
+        """The ladders that are climbed, by name."""
+        return {name: ladder for name, ladder in self.ladders.items() if ladder}
 
     def run(self) -> dict[str, AnyExperiment]:
         """The experiments that are run, by name."""

@@ -32,10 +32,11 @@ def _at(event_name: str, kind: str) -> Callable[[Record, Events], float | None]:
 
 
 def _difference(kind: str) -> Callable[[Record, Events], float | None]:
-    end, baseline = _at("work", kind), _at("baseline", kind)
+    end, starts = _at("work", kind), (_at("baseline", kind), _at("imported", kind))
 
     def grown(record: Record, events: Events) -> float | None:
-        last, first = end(record, events), baseline(record, events)
+        last = end(record, events)
+        first = next((size for start in starts if (size := start(record, events)) is not None), None)
         return None if last is None or first is None else last - first
 
     return grown
@@ -133,7 +134,7 @@ METRICS = {
             "Growth of anonymous memory",
             "bytes",
             "lower",
-            "mark `work` less mark `baseline`",
+            "mark `work` less mark `baseline`, or `imported` where there is no baseline",
             _MARK,
             _difference("anon_bytes"),
         ),
@@ -142,7 +143,7 @@ METRICS = {
             "Growth of file memory",
             "bytes",
             "neither",
-            "mark `work` less mark `baseline`",
+            "mark `work` less mark `baseline`, or `imported` where there is no baseline",
             _MARK,
             _difference("file_bytes"),
         ),

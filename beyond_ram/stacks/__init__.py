@@ -1,6 +1,20 @@
 """Stacks: pinned sets of versions, their locks and their environments."""
 
 from .locks import StackError, add, compile_lock, lock_sha256, upgrade
+from .variants import is_variant, name_of, parts_of, reason, releases, vary
 from .venv import build
 
-__all__ = ["StackError", "add", "build", "compile_lock", "lock_sha256", "upgrade"]
+__all__ = [
+    "StackError",
+    "add",
+    "build",
+    "compile_lock",
+    "is_variant",
+    "lock_sha256",
+    "name_of",
+    "parts_of",
+    "reason",
+    "releases",
+    "upgrade",
+    "vary",
+]

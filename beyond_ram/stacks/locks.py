@@ -46,23 +46,23 @@ def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None 
         if lock.exists():
             partial.write_bytes(lock.read_bytes())
         wanted = [] if upgrade is None else [f"--upgrade-package={p}" for p in upgrade] or ["--upgrade"]
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
-        command += [
-            "--no-emit-find-links",
-            "--no-emit-index-url",
-            f"--python-version={PYTHON}",
-            f"--exclude-newer={now}",
-        ]
-        resolved = subprocess.run(
-            [*command, *wanted, str(source), f"--output-file={partial}"], capture_output=True, text=True, check=False
-        )
-        if resolved.returncode:
-            raise StackError(f"{source}: cannot be resolved\n{resolved.stderr.strip()}")
+        resolve(source, partial, wanted)
         partial.replace(lock)
     finally:
         partial.unlink(missing_ok=True)
     (envs / f"{name}.yaml").write_text(_CONDA.format(name=name, python=PYTHON), encoding="utf-8")
+
+
+def resolve(source: Path, lock: Path, options: Sequence[str] = ()) -> None:
+    """Resolve requirements into versions and hashes. Raises StackError with the resolver's reason."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
+    command += ["--no-emit-find-links", "--no-emit-index-url", f"--python-version={PYTHON}", f"--exclude-newer={now}"]
+    done = subprocess.run(
+        [*command, *options, str(source), f"--output-file={lock}"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise StackError(f"{source}: cannot be resolved\n{done.stderr.strip()}")
 
 
 def add(name: str, requirements: Sequence[str], envs: Path = ENVS) -> None:

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 from .locks import PYTHON, StackError
+from .variants import reason
 
 MARKER = "beyond-ram.lock"
 
@@ -12,9 +13,14 @@ MARKER = "beyond-ram.lock"
 def build(lock: Path, folder: Path) -> None:
     """Build the environment of a lock. The marker, a copy of the lock inside the folder, comes last.
 
-    Raises StackError with uv's reason; nothing is left of an environment that fails.
+    Of the lock of a variant that cannot be there is only the marker. Raises StackError with uv's reason; nothing is
+    left of an environment that fails.
     """
     shutil.rmtree(folder, ignore_errors=True)
+    if reason(lock):
+        folder.mkdir(parents=True)
+        shutil.copyfile(lock, folder / MARKER)
+        return
     try:
         _uv("venv", "--quiet", f"--python={PYTHON}", str(folder), lock=lock)
         python = folder / "bin" / "python"

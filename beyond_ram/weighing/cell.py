@@ -12,6 +12,7 @@ from typing import Any
 
 from ..experiment import Cell, parse
 from ..stacks import lock_sha256
+from ..stacks import reason as cannot_be
 from ..watch import RUN_FILES, machine, pagecache, watch, write_record
 from ..watch.recorder import COLUMNS
 from . import remedies
@@ -73,6 +74,8 @@ def private_folder(setting: Setting, cell: Cell, below: str = "") -> Iterator[Pa
 
 def prepare(setting: Setting, cell: Cell, work: Path) -> None:
     """Make what the run shall find: its input, and for a warm run the caches of a complete one."""
+    if cannot_be(setting.lock):
+        return
     first = [["--prepare"]] if setting.prepare else []
     first += [[]] if cell.get("cache") == "warm" else []
     for flags in first:
@@ -93,6 +96,8 @@ def weighed(setting: Setting, cell: Cell, work: Path, out: Path, **how: Any) -> 
     if cell.get("cache", "cold") in ("cold", "interrupted"):
         pagecache.evict(inputs)
     words = command(setting, cell, work)
+    if reason := cannot_be(setting.lock):
+        return _not_run(words, out, reason)
     try:
         environment = remedies.environment(cell.get("remedy", "none"))
     except remedies.NotHereError as reason:

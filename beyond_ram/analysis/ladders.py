@@ -1,0 +1,84 @@
+"""Table `ladders`: one package over versions, the steps in a metric, and where to look next."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from .compare import ratio
+
+# A step must be as large as both of these to matter, in the metric's unit (bytes) and as a share of the larger side;
+# with a single run on a side, which says nothing about noise, twice as large.
+MATTERS_BYTES, MATTERS_SHARE = 8e6, 0.10
+# Growth of a megabyte and less, or below 0, is that of nothing: ratios are taken from there.
+_LEAST = 1e6
+COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]
+COLUMNS += ["ratio", "low", "high", "n", "significant", "neighbours", "infeasible"]
+
+Records = Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]
+
+
+def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: Sequence[str]) -> pd.DataFrame:
+    """A line a step between versions next to each other among those that were weighed, in the order of `releases`.
+
+    `runs` are lines of table `runs` with `base` and `version` beside them. `significant` by Welch's interval on the
+    ratio, and only where the step matters. `neighbours` says that no release lies between that could be weighed;
+    `infeasible` which ones could not, with the resolver's reason.
+    """
+    if runs.empty:
+        return pd.DataFrame(columns=COLUMNS)
+    impossible = infeasible(runs)
+    order = [version for version in releases if version not in impossible]
+    lines = []
+    axes = [column for column in runs.columns[: list(runs.columns).index("rep")] if column != "stack"]
+    for _, cell in runs.groupby([*axes, "base"], sort=False, dropna=False):
+        values = {str(version): group[metric].dropna().tolist() for version, group in cell.groupby("version")}
+        weighed = [version for version in releases if values.get(version)]
+        for before, after in itertools.pairwise(weighed):
+            found = _step(values[before], values[after])
+            apart = releases[releases.index(before) + 1 : releases.index(after)]
+            line = {axis: cell[axis].iloc[0] for axis in axes} | {"stack": cell["base"].iloc[0]}
+            line |= {"ladder": name, "factor": package, "from_version": before, "to_version": after, "metric": metric}
+            line |= found | {"neighbours": order.index(after) == order.index(before) + 1}
+            line["infeasible"] = "; ".join(f"{v}: {impossible[v]}" for v in apart if v in impossible)
+            lines.append(line)
+    table = pd.DataFrame(lines, columns=None if lines else COLUMNS)
+    return table[["experiment", "stack", *[c for c in table if c not in ("experiment", "stack")]]]
+
+
+def infeasible(runs: pd.DataFrame) -> dict[str, str]:
+    """The versions that cannot be, with the reason."""
+    cannot = runs[runs["outcome"] == "not_applicable"]
+    return {str(version): str(reason) for version, reason in zip(cannot["version"], cannot["reason"], strict=True)}
+
+
+def next_versions(table: pd.DataFrame, releases: Sequence[str], impossible: Iterable[str]) -> list[str]:
+    """For each significant step that spans other releases, the one in the middle of them; empty when all are found."""
+    order = [version for version in releases if version not in set(impossible)]
+    wanted = set()
+    for before, after in table.loc[table["significant"].astype(bool), ["from_version", "to_version"]].itertuples(
+        index=False, name=None
+    ):
+        first, last = order.index(before), order.index(after)
+        if last - first > 1:
+            wanted.add(order[(first + last) // 2])
+    return [version for version in order if version in wanted]
+
+
+def _step(before: Sequence[float], after: Sequence[float]) -> dict[str, Any]:
+    first, second = (float(pd.Series(values).median()) for values in (before, after))
+    found = ratio(*([max(value, _LEAST) for value in values] for values in (before, after)))
+    repeats = min(len(before), len(after))
+    margin = 1 if repeats > 1 else 2
+    change = abs(second - first)
+    matters = change > margin * MATTERS_BYTES and change > margin * MATTERS_SHARE * max(abs(first), abs(second))
+    return {
+        "from_value": first,
+        "to_value": second,
+        "ratio": found.ratio,
+        "low": found.low,
+        "high": found.high,
+        "n": repeats,
+        "significant": bool(matters and (found.significant or repeats < 2)),
+    }

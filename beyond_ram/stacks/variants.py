@@ -1,0 +1,96 @@
+"""Variants of a stack: one package at another version, all else as its lock says."""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from .locks import PYTHON, StackError, resolve
+
+# First line of the lock of a variant that cannot be: the resolver's reason behind it.
+INFEASIBLE = "# infeasible: "
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
+_RELEASE = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
+
+
+def name_of(base: str, package: str, version: str) -> str:
+    """The name of a variant: what stands in paths and tables."""
+    return f"{base}+{package}-{version}"
+
+
+def is_variant(stack: str) -> bool:
+    return "+" in stack
+
+
+def parts_of(stack: str) -> tuple[str, str, str]:
+    """Base, package and version of a variant. Raises ValueError for a stack that is none."""
+    found = re.fullmatch(r"([^+]+)\+(.+)-([^-]+)", stack)
+    if not found:
+        raise ValueError(f"{stack!r} is no variant: BASE+PACKAGE-VERSION")
+    return found[1], found[2], found[3]
+
+
+def vary(stack: str, envs: Path, lock: Path) -> None:
+    """Lock a variant: what its base asks for, the one package at its version, every other pin of the base kept.
+
+    Packages that the base does not have may join where the version needs them. Where the pins forbid it, the lock says
+    so in its first line, with the resolver's reason. Raises StackError where the base is unknown.
+    """
+    base, package, version = parts_of(stack)
+    source = envs / f"{base}.in"
+    if not source.exists():
+        raise StackError(f"{source}: no such stack")
+    pins = {_canonical(name): pin for name, pin in _PIN.findall((envs / f"{base}.txt").read_text(encoding="utf-8"))}
+    pins.pop(_canonical(package), None)
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=lock.parent) as folder:
+        asked, kept, found = (Path(folder, name) for name in ("asked.in", "kept.txt", "found.txt"))
+        asked.write_text("".join(f"{line}\n" for line in [*_others(source, package), f"{package}=={version}"]))
+        kept.write_text("".join(f"{name}=={pin}\n" for name, pin in pins.items()))
+        try:
+            resolve(asked, found, [f"--constraints={kept}"])
+        except StackError as error:
+            found.write_text(INFEASIBLE + _one_line(str(error)) + "\n", encoding="utf-8")
+        found.replace(lock)
+
+
+def reason(lock: Path) -> str | None:
+    """Why a variant cannot be; None where it can."""
+    first = lock.read_text(encoding="utf-8").partition("\n")[0]
+    return first.removeprefix(INFEASIBLE) if first.startswith(INFEASIBLE) else None
+
+
+def releases(package: str) -> list[str]:
+    """The final releases of a package that this Python may install, oldest first, as its index lists them.
+
+    Asked by pip, with the user's own configuration of indexes. Raises StackError where it cannot be asked.
+    """
+    asking = ["pip", "index", "versions", package, f"--python-version={PYTHON}", "--only-binary=:all:"]
+    said = ""
+    for command in ([getattr(sys, "_base_executable", sys.executable), "-m", *asking], ["uv", "tool", "run", *asking]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = re.search(r"^Available versions: (.+)$", done.stdout, re.MULTILINE)
+        if found:
+            final = [version for version in found[1].split(", ") if _RELEASE.fullmatch(version)]
+            return final[::-1]
+        said = done.stderr.strip()
+    raise StackError(f"{package}: its releases cannot be listed\n{said}")
+
+
+def _others(source: Path, package: str) -> list[str]:
+    """What a stack asks for, without the package and without the versions: those are kept by its lock."""
+    lines = [line.partition("#")[0].strip() for line in source.read_text(encoding="utf-8").splitlines()]
+    names = [found[0] for line in lines if (found := re.match(r"[A-Za-z0-9._-]+(\[[^]]*\])?", line))]
+    return [name for name in names if _canonical(name.partition("[")[0]) != _canonical(package)]
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _one_line(text: str) -> str:
+    """The resolver's reason without its drawing, up to where it draws its conclusion."""
+    words = " ".join(re.sub(r"[^\x20-\x7e]", " ", text.partition("\n")[2] or text).split())
+    because = words.find("Because")
+    return (words[because:] if because >= 0 else words)[:400]

@@ -1,0 +1,132 @@
+"""Ladders of versions: one package varied, all else locked; each step narrowed down to two neighbouring releases.
+
+Needs: a package index, runs of varied stacks. Makes: locks of varied stacks, rounds, table `ladders`, a figure. Always
+holds: a varied stack differs from its base in the one package and what that needs; what cannot be is not run.
+"""
+
+LADDERS = CONFIG.climbed()
+
+
+wildcard_constraints:
+    ladder="|".join(LADDERS) or "-",
+    round=r"\d+",
+    variant=r"[^/+]+\+[^/]+",
+
+
+rule variant:
+    input:
+        lock=lambda w: f"envs/{stacks.parts_of(w.variant)[0]}.txt",
+        asked=lambda w: f"envs/{stacks.parts_of(w.variant)[0]}.in",
+    output:
+        ".stacks/locks/{variant}.txt",
+    log:
+        f"{RESULTS}/logs/stacks/{{variant}}.lock.log",
+    conda:
+        "../envs/driver.yaml"
+    shell:
+        "beyond-ram stack vary {wildcards.variant} {output} 2> {log}"
+
+
+rule releases:
+    output:
+        f"{RESULTS}/ladders/{{ladder}}/releases.json",
+    log:
+        f"{RESULTS}/logs/ladders/{{ladder}}/releases.log",
+    conda:
+        "../envs/driver.yaml"
+    params:
+        package=lambda w: LADDERS[w.ladder].package,
+    shell:
+        "beyond-ram stack releases {params.package} > {output} 2> {log}"
+
+
+def ladder_runs(name, versions):
+    """run.json of a ladder's cells with some versions."""
+    ladder = LADDERS[name]
+    cells = CONFIG.cells(ladder.experiment)
+    return [
+        f"{RUNS}/{cell.path}/run.json"
+        for version in versions
+        for cell in ladder.cells(cells, version)
+    ]
+
+
+def round_of(name, number):
+    """What a round has decided; Snakemake comes back when it is there."""
+    made = checkpoints.ladder_round.get(ladder=name, round=number).output[0]
+    with open(made) as file:
+        return json.load(file)
+
+
+def climbed(name):
+    """The runs of a ladder when its last round has nothing more to ask."""
+    number, decided = 0, round_of(name, 0)
+    while not decided["done"]:
+        number += 1
+        decided = round_of(name, number)
+    return ladder_runs(name, decided["versions"])
+
+
+checkpoint ladder_round:
+    input:
+        releases=f"{RESULTS}/ladders/{{ladder}}/releases.json",
+        runs=lambda w: (
+            ladder_runs(w.ladder, round_of(w.ladder, int(w.round) - 1)["versions"])
+            if int(w.round)
+            else []
+        ),
+    output:
+        f"{RESULTS}/ladders/{{ladder}}/round~{{round}}.json",
+    log:
+        f"{RESULTS}/logs/ladders/{{ladder}}/round~{{round}}.log",
+    conda:
+        "../envs/driver.yaml"
+    params:
+        ladder=lambda w: LADDERS[w.ladder].model_dump(mode="json"),
+    script:
+        "../scripts/tables/ladder_round.py"
+
+
+rule ladders_table:
+    input:
+        runs=lambda w: [run for name in LADDERS for run in climbed(name)],
+        releases=[f"{RESULTS}/ladders/{name}/releases.json" for name in LADDERS],
+    output:
+        table("ladders"),
+    log:
+        f"{RESULTS}/logs/tables/ladders.log",
+    conda:
+        "../envs/driver.yaml"
+    params:
+        ladders=lambda w: {
+            name: ladder.model_dump(mode="json")
+            | {
+                "releases": f"{RESULTS}/ladders/{name}/releases.json",
+                "runs": climbed(name),
+            }
+            for name, ladder in LADDERS.items()
+        },
+    script:
+        "../scripts/tables/ladders.py"
+
+
+rule versions:
+    input:
+        ladders=f"{TABLES}/ladders.parquet",
+    output:
+        **figure("versions", "Explanation", "From version to version"),
+    log:
+        f"{RESULTS}/logs/figures/versions.log",
+    conda:
+        "../envs/driver.yaml"
+    script:
+        "../scripts/figures/versions.py"
+
+
+TABLE_NAMES += ["ladders"]
+
+
+rule ladders:
+    input:
+        rules.ladders_table.output,
+        rules.versions.output,

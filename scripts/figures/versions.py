@@ -1,0 +1,71 @@
+"""A metric over the versions of one package, with the steps named."""
+
+import matplotlib.pyplot as plt
+import seaborn as sns
+
+from beyond_ram import figures, logs, tables
+from beyond_ram.metrics import METRICS
+
+
+def main(snakemake):
+    figures.theme()
+    ladders = tables.read(snakemake.input.ladders)
+    if ladders.empty:
+        figure, caption = figures.empty("this config has no ladder of versions"), "Not run in this config."
+    else:
+        figure, caption = draw(ladders)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+def draw(ladders):
+    panels = list(ladders.groupby(["ladder", "stack"], sort=False))
+    figure, grid = plt.subplots(len(panels), 1, figsize=(11, 3.9 * len(panels)), squeeze=False, layout="constrained")
+    sentences = []
+    colour, loud = sns.color_palette("colorblind", 4)[0], sns.color_palette("colorblind", 4)[3]
+    for axes, ((name, stack), steps) in zip(grid[:, 0], panels, strict=True):
+        metric = METRICS[steps["metric"].iloc[0]]
+        versions = [*steps["from_version"], steps["to_version"].iloc[-1]]
+        values = [value / figures.MB for value in [*steps["from_value"], steps["to_value"].iloc[-1]]]
+        places = range(len(versions))
+        axes.plot(places, values, "o-", color=colour, markersize=8)
+        top = max(values)
+        for place, step in enumerate(steps.to_dict("records")):
+            if not step["significant"]:
+                continue
+            first, second = step["from_value"] / figures.MB, step["to_value"] / figures.MB
+            axes.plot([place, place + 1], [first, second], "o-", color=loud, linewidth=3, markersize=8)
+            said = f"{step['from_version']} to {step['to_version']}: {first:,.0f} to {second:,.0f} MB"
+            axes.annotate(
+                said,
+                (place + 0.5, max(first, second)),
+                xytext=(0, 12),
+                textcoords="offset points",
+                ha="center",
+                color=loud,
+                fontsize=10,
+                weight="bold",
+            )
+            low, high = step["low"], step["high"]
+            sure = f", ratio {step['ratio']:.3f} (95 % {low:.3f} to {high:.3f})" if low == low else ""
+            near = "neighbouring releases" if step["neighbours"] else "other releases lie between"
+            sentences.append(f"{step['factor']} on {stack}, {said}{sure}, n = {step['n']}, {near}")
+        axes.set_xticks(places, versions)
+        axes.set_ylim(min(0, *values), 1.25 * top)
+        axes.set_xlim(-0.3, len(versions) - 0.3)
+        axes.set(title=f"{name}: {stack}", xlabel=f"{steps['factor'].iloc[0]}, all else locked")
+        axes.set_ylabel(f"{metric.label} (MB)", fontsize=10)
+        cannot = [entry for entry in steps["infeasible"] if entry]
+        if cannot:
+            sentences.append(f"Could not be installed beside the rest of {stack}: {'; '.join(cannot)}")
+    caption = f"""
+One package over its releases, everything else as the stack's lock says; medians. Where a step is larger than noise the
+releases between are bisected until its two sides are neighbours.
+{". ".join(sentences) or "No step is larger than noise"}.
+"""
+    return figure, caption
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

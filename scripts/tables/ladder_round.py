@@ -1,0 +1,40 @@
+"""One round of a ladder: which versions are to be weighed, from the runs of the rounds before."""
+
+import json
+from pathlib import Path
+
+from beyond_ram import logs, tables
+from beyond_ram.analysis import runs
+from beyond_ram.analysis.ladders import infeasible, ladders, next_versions
+from beyond_ram.stacks import parts_of
+
+
+def weighed(paths):
+    """Table `runs` of a ladder's runs, with base and version beside each."""
+    table = runs(tables.read_runs(paths))
+    parts = [parts_of(stack) for stack in table["stack"]]
+    return table.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])
+
+
+def main(snakemake):
+    ladder = snakemake.params.ladder
+    releases = json.loads(Path(snakemake.input.releases).read_text())
+    if not snakemake.input.runs:
+        unknown = [version for version in ladder["versions"] if version not in releases]
+        if unknown:
+            raise SystemExit(f"{ladder['package']}: no such release: {', '.join(unknown)}")
+        found = {"versions": [version for version in releases if version in ladder["versions"]], "done": False}
+    else:
+        table = weighed(snakemake.input.runs)
+        steps = ladders("", ladder["package"], ladder["metric"], table, releases)
+        more = next_versions(steps, releases, infeasible(table)) if ladder["bisect"] else []
+        seen = set(table["version"]) | set(more)
+        found = {"versions": [version for version in releases if version in seen], "done": not more}
+    partial = Path(snakemake.output[0]).with_suffix(".partial")
+    partial.write_text(json.dumps(found, indent=2) + "\n")
+    partial.replace(snakemake.output[0])
+
+
+if "snakemake" in globals():
+    with logs.to_file(snakemake.log[0]):  # noqa: F821
+        main(snakemake)  # noqa: F821
