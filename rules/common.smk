@@ -118,6 +118,43 @@ def request_mb(cell, attempt):
     )
 
 
+def interrupted_cell(wildcards):
+    """The cell of an interrupted run, which stands for its rerun too."""
+    return experiment.parse(
+        f"{wildcards.interrupted_head}/cache~interrupted/{wildcards.interrupted_tail}"
+    )
+
+
+LADDERS = CONFIG.climbed()
+
+
+def ladder_runs(name, versions):
+    """run.json of a ladder's cells with some versions."""
+    ladder = LADDERS[name]
+    cells = CONFIG.cells(ladder.experiment)
+    return [
+        f"{RUNS}/{cell.path}/run.json"
+        for version in versions
+        for cell in ladder.cells(cells, version)
+    ]
+
+
+def round_of(name, number):
+    """What a round has decided; Snakemake comes back when it is there."""
+    made = checkpoints.ladder_round.get(ladder=name, round=number).output[0]
+    with open(made) as file:
+        return json.load(file)
+
+
+def climbed(name):
+    """The runs of a ladder when its last round has nothing more to ask."""
+    number, decided = 0, round_of(name, 0)
+    while not decided["done"]:
+        number += 1
+        decided = round_of(name, number)
+    return ladder_runs(name, decided["versions"])
+
+
 def table(name):
     """A table and its Parquet twin, as outputs."""
     return f"{TABLES}/{name}.csv", f"{TABLES}/{name}.parquet"

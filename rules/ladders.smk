@@ -4,8 +4,6 @@ Needs: a package index, runs of varied stacks. Makes: locks of varied stacks, ro
 holds: a varied stack differs from its base in the one package and what that needs; what cannot be is not run.
 """
 
-LADDERS = CONFIG.climbed()
-
 
 wildcard_constraints:
     ladder="|".join(LADDERS) or "-",
@@ -38,33 +36,6 @@ rule releases:
         package=lambda w: LADDERS[w.ladder].package,
     shell:
         "beyond-ram stack releases {params.package} > {output} 2> {log}"
-
-
-def ladder_runs(name, versions):
-    """run.json of a ladder's cells with some versions."""
-    ladder = LADDERS[name]
-    cells = CONFIG.cells(ladder.experiment)
-    return [
-        f"{RUNS}/{cell.path}/run.json"
-        for version in versions
-        for cell in ladder.cells(cells, version)
-    ]
-
-
-def round_of(name, number):
-    """What a round has decided; Snakemake comes back when it is there."""
-    made = checkpoints.ladder_round.get(ladder=name, round=number).output[0]
-    with open(made) as file:
-        return json.load(file)
-
-
-def climbed(name):
-    """The runs of a ladder when its last round has nothing more to ask."""
-    number, decided = 0, round_of(name, 0)
-    while not decided["done"]:
-        number += 1
-        decided = round_of(name, number)
-    return ladder_runs(name, decided["versions"])
 
 
 checkpoint ladder_round:

@@ -56,7 +56,7 @@ rule findings:
     conda:
         "../envs/driver.yaml"
     params:
-        results=RESULTS,
+        results=lambda w: RESULTS,
     script:
         "../scripts/findings.py"
 

@@ -12,13 +12,6 @@ wildcard_constraints:
     interrupted_tail=INTERRUPTED["tail"],
 
 
-def interrupted_cell(wildcards):
-    """The cell of an interrupted run, which stands for its rerun too."""
-    return experiment.parse(
-        f"{wildcards.interrupted_head}/cache~interrupted/{wildcards.interrupted_tail}"
-    )
-
-
 rule weigh_interrupted:
     input:
         unpack(lambda w: weigh_input(interrupted_cell(w))),

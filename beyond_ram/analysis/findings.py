@@ -195,8 +195,8 @@ def _ladders(tables: Tables) -> Iterator[Finding]:
         known = f"ratio {line['ratio']:.3f} (95 % {line['low']:.3f} to {line['high']:.3f}, n = {line['n']})"
         yield Finding(
             f"{line['factor']} {line['to_version']}: {second:,.0f} MB where {line['from_version']} has {first:,.0f}",
-            f"Everything else as stack {line['stack']} locks it, {line['metric']} goes from {first:,.0f} to {second:,.0f} MB "
-            f"between these two {'neighbouring ' if line['neighbours'] else ''}releases: {known}.",
+            f"Everything else as stack {line['stack']} locks it, {line['metric']} goes from {first:,.0f} to "
+            f"{second:,.0f} MB between these two {'neighbouring ' if line['neighbours'] else ''}releases: {known}.",
             "versions",
             "figures/versions.svg",
             min(_factor(line["ratio"]), 1000),
@@ -206,13 +206,13 @@ def _ladders(tables: Tables) -> Iterator[Finding]:
 def _limits(tables: Tables) -> Iterator[Finding]:
     """How much memory is really needed, and how far readings are from it."""
     limits = tables["limits"]
-    for line in _lines(limits[limits["completed_at_bytes"].notna()]):
+    for line in _lines(limits.dropna(subset=["completed_at_bytes", "killed_at_bytes"])):
         needed, rss = line["completed_at_bytes"], line["peak_rss_bytes"]
         yield Finding(
             f"{line['experiment']}, {line['stack']}: needs {needed / MB:,.0f} MB, and shows {rss / MB:,.0f} MB of RSS",
-            f"It is killed under {line['killed_at_bytes'] / MB:,.0f} MB and completes under {needed / MB:,.0f} MB, there in "
-            f"{line['time_ratio']:.2f} times the time. Nearest came: {line['nearest_predictor']}. From one run without a "
-            f"limit `beyond-ram watch` would ask a scheduler for {line['ask_bytes'] / MB:,.0f} MB.",
+            f"It is killed under {line['killed_at_bytes'] / MB:,.0f} MB and completes under {needed / MB:,.0f} MB, "
+            f"there in {line['time_ratio']:.2f} times the time. Nearest came: {line['nearest_predictor']}. From one run "
+            f"without a limit, `beyond-ram watch` would ask a scheduler for {line['ask_bytes'] / MB:,.0f} MB.",
             "smallest_limit",
             "figures/smallest_limit.svg",
             _factor(rss / needed),

@@ -12,7 +12,7 @@ MARKERS = "osD^v"
 def main(snakemake):
     figures.theme()
     limits = tables.read(snakemake.input.limits)
-    known = limits[limits["completed_at_bytes"].notna()] if len(limits) else limits
+    known = limits.dropna(subset=["completed_at_bytes", "killed_at_bytes"])
     if known.empty:
         reason = "no experiment of this config looks for limits" if limits.empty else limits["not_run"].iloc[0]
         figure, caption = figures.empty(reason), "Not run in this config."

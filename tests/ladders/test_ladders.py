@@ -1,0 +1,105 @@
+"""Steps of a ladder and where to look next, on runs made by hand; a variant of a stack by a real resolution."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.ladders import infeasible, ladders, next_versions
+from beyond_ram.stacks import parts_of, reason, releases, vary
+
+RELEASES = ["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6"]
+MB = 1e6
+
+
+def runs(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None) -> pd.DataFrame:
+    lines = [
+        {"outcome": "completed", "reason": "", "grown": size * MB, "version": version}
+        for version, values in sizes.items()
+        for size in values
+    ]
+    for version, why in (impossible or {}).items():
+        lines.append({"outcome": "not_applicable", "reason": why, "grown": None, "version": version})
+    table = pd.DataFrame({"experiment": "alone", "stack": "b+p-1", "corpus": "c", "rep": 1, **line} for line in lines)
+    return table.assign(base="b")
+
+
+def climb(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None) -> tuple[pd.DataFrame, list[str]]:
+    table = runs(sizes, impossible)
+    found = ladders("ladder", "p", "grown", table, RELEASES)
+    return found, next_versions(found, RELEASES, infeasible(table))
+
+
+def test_a_step_is_bisected_until_its_sides_are_neighbours() -> None:
+    truth = {version: [100.0, 101.0, 99.0] if version < "1.4" else [5.0, 5.1, 4.9] for version in RELEASES}
+    weighed = {"1.0", "1.6"}
+    for _ in range(4):
+        found, more = climb({version: truth[version] for version in RELEASES if version in weighed})
+        weighed |= set(more)
+    assert more == []
+    steps = found[found["significant"]]
+    assert steps[["from_version", "to_version"]].to_numpy().tolist() == [["1.3", "1.4"]]
+    assert steps["neighbours"].all()
+    assert steps["low"].item() < 0.05 < steps["high"].item()
+    assert len(weighed) < len(RELEASES)
+
+
+def test_noise_is_no_step() -> None:
+    found, more = climb({"1.0": [100, 140, 80], "1.6": [130, 90, 120]})
+    assert not found["significant"].any()
+    assert more == []
+
+
+def test_two_steps_are_both_found() -> None:
+    truth = dict(zip(RELEASES, ([s, s * 1.01] for s in (50.0, 200.0, 200.0, 200.0, 200.0, 20.0, 20.0)), strict=True))
+    weighed = {"1.0", "1.3", "1.6"}
+    for _ in range(4):
+        found, more = climb({version: truth[version] for version in RELEASES if version in weighed})
+        weighed |= set(more)
+    steps = found[found["significant"]]
+    assert steps[["from_version", "to_version"]].to_numpy().tolist() == [["1.0", "1.1"], ["1.4", "1.5"]]
+
+
+def test_a_version_that_cannot_be_is_stepped_over_and_told() -> None:
+    found, more = climb({"1.0": [100, 101], "1.2": [5, 5.1]}, {"1.1": "needs q<2"})
+    assert more == []
+    assert found["neighbours"].all()
+    assert found["infeasible"].item() == "1.1: needs q<2"
+
+
+def test_one_run_a_side_needs_a_larger_step_and_has_no_interval() -> None:
+    small, _ = climb({"1.0": [100], "1.1": [88]})
+    large, _ = climb({"1.0": [100], "1.1": [50]})
+    assert not small["significant"].any()
+    assert large["significant"].all()
+    assert large["low"].isna().all()
+
+
+def test_a_variant_is_named_and_read_back() -> None:
+    assert parts_of("tokenizers-alone+huggingface-hub-0.17.3") == ("tokenizers-alone", "huggingface-hub", "0.17.3")
+    with pytest.raises(ValueError, match="no variant"):
+        parts_of("tokenizers-alone")
+
+
+@pytest.mark.slow
+def test_a_variant_differs_in_the_one_package_or_says_why_it_cannot_be(root: Path, tmp_path: Path) -> None:
+    vary("tokenizers-alone+tokenizers-0.20.3", root / "envs", tmp_path / "can.txt")
+    base, made = (
+        {line.split()[0] for line in path.read_text().splitlines() if "==" in line and not line.startswith(" ")}
+        for path in (root / "envs" / "tokenizers-alone.txt", tmp_path / "can.txt")
+    )
+    assert reason(tmp_path / "can.txt") is None
+    assert {pin.partition("==")[0] for pin in base ^ made} == {"tokenizers"}
+    assert "tokenizers==0.20.3" in made
+    vary("june-2023+tokenizers-0.20.3", root / "envs", tmp_path / "cannot.txt")
+    why = reason(tmp_path / "cannot.txt")
+    assert why is not None
+    assert "transformers==4.30.2 depends on" in why
+    assert "\n" not in why
+
+
+@pytest.mark.slow
+def test_releases_are_those_of_the_index_oldest_first() -> None:
+    found = releases("tokenizers")
+    assert found.index("0.13.3") < found.index("0.20.3") < found.index("0.21.0")
+    assert not any("rc" in version for version in found)
