@@ -51,7 +51,27 @@ def test_a_value_that_would_break_the_path_is_refused() -> None:
         _ = Cell("growth", (("stack", "a/b"),), 1).path
 
 
+def test_only_some_experiments_are_run_and_their_ladders(config: dict[str, Any], root: Path) -> None:
+    config["only"] = ["growth"]
+    checked = load(config, [root / "config.yaml"], root)
+    assert list(checked.run()) == ["growth"]
+    assert not checked.cells("sharded")
+    assert not checked.climbed()
+    config["only"] = ["alone"]
+    assert list(load(config, [root / "config.yaml"], root).climbed()) == ["tokenizers"]
+    config["only"] = ["grwth"]
+    assert "only: no experiment 'grwth'; did you mean 'growth'?" in faults(config, root)
+
+
+def test_a_ladder_names_an_experiment_and_a_metric(config: dict[str, Any], root: Path) -> None:
+    config["ladders"]["tokenizers"] |= {"experiment": "alon", "metric": "grown_anon_byte"}
+    said = faults(config, root)
+    assert "ladders.tokenizers.experiment: no experiment 'alon'; did you mean 'alone'?" in said
+    assert "ladders.tokenizers.metric: no metric 'grown_anon_byte'; did you mean 'grown_anon_bytes'?" in said
+
+
 def test_combinations_that_mean_nothing_are_left_out(config: dict[str, Any], root: Path) -> None:
+    config["ladders"] = {}
     config["experiments"] = {
         "x": {
             "workload": "tokenize",

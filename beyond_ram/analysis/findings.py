@@ -211,7 +211,7 @@ def _limits(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             f"{line['experiment']}, {line['stack']}: needs {needed / MB:,.0f} MB, and shows {rss / MB:,.0f} MB of RSS",
             f"It is killed under {line['killed_at_bytes'] / MB:,.0f} MB and completes under {needed / MB:,.0f} MB, "
-            f"there in {line['time_ratio']:.2f} times the time. Nearest came: {line['nearest_predictor']}. From one run "
+            f"there in {line['time_ratio']:.2f} times the time. Nearest: {line['nearest_predictor']}. From one run "
             f"without a limit, `beyond-ram watch` would ask a scheduler for {line['ask_bytes'] / MB:,.0f} MB.",
             "smallest_limit",
             "figures/smallest_limit.svg",

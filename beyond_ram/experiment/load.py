@@ -35,9 +35,10 @@ def load(config: Mapping[str, Any], files: Sequence[Path | str] = (), root: Path
 
 
 def _faults(config: Config, stacks: set[str], where: "_Origin") -> Iterable[str]:
-    for name, experiment in config.experiments.items():
-        if experiment is None:
-            continue
+    for name in config.only or ():
+        if not config.experiments.get(name):
+            yield where("only") + f"no experiment {name!r}" + _instead(name, config.experiments)
+    for name, experiment in config.run().items():
         key = ("experiments", name, "matrix")
         matrix = experiment.matrix
         for stack in matrix.stack:

@@ -41,17 +41,24 @@ class Config(Strict):
         {}, description="Ladders of versions, by name; `NAME: null` takes one of the default config away."
     )
 
+    only: list[Name] | None = Field(
+        None, description="Run only these experiments, and the ladders over them; default: all."
+    )
+
     def cells(self, name: str) -> list[Cell]:
-        experiment = self.experiments[name]
+        """The cells of an experiment; none where it is not run."""
+        experiment = self.run().get(name)
         return experiment.cells(name) if experiment else []
 
     def climbed(self) -> dict[str, Ladder]:
         """The ladders that are climbed, by name."""
-        return {name: ladder for name, ladder in self.ladders.items() if ladder}
+        left_out = self.experiments.keys() - self.run().keys()
+        return {name: ladder for name, ladder in self.ladders.items() if ladder and ladder.experiment not in left_out}
 
     def run(self) -> dict[str, AnyExperiment]:
         """The experiments that are run, by name."""
-        return {name: experiment for name, experiment in self.experiments.items() if experiment}
+        wanted = self.experiments if self.only is None else self.only
+        return {name: experiment for name, experiment in self.experiments.items() if experiment and name in wanted}
 
     def named(self, *workloads: str) -> list[str]:
         """The experiments of some workloads."""
