@@ -41,7 +41,7 @@ def main(snakemake):
         machine=runs.iloc[0],
         version=beyond_ram.__version__,
         commit=runs.iloc[0]["commit"],
-        ids_differ=int(runs["ids_agree"].eq(False).sum()) if "ids_agree" in runs else 0,
+        ids_differ=int(runs["ids_agree"].eq(False).sum()),
         not_run=int(runs["outcome"].eq("not_applicable").sum()),
         aborted=int((runs["completed_work"] & runs["outcome"].eq("failed")).sum()),
         packages=PACKAGES,

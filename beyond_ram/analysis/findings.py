@@ -111,8 +111,6 @@ def _remedies(tables: Tables) -> Iterator[Finding]:
 def _encoders(tables: Tables) -> Iterator[Finding]:
     """The same ids by another call, for less: runs of `soak` that differ in nothing but the subject."""
     runs = tables["runs"]
-    if "subject" not in runs:
-        return
     usual, fast = "transformers", "tokenizers-fast"
     tried = runs[
         runs["subject"].isin([usual, fast]) & runs["completed_work"].astype(bool) & runs["between"].eq("nothing")
@@ -142,8 +140,6 @@ def _encoders(tables: Tables) -> Iterator[Finding]:
 def _batches(tables: Tables) -> Iterator[Finding]:
     """Batch sizes count rows, whatever their size: what ten times as many do to the peak."""
     runs = tables["runs"]
-    if "batch_size" not in runs:
-        return
     done = runs[
         runs["completed_work"].astype(bool) & runs["cache"].eq("cold") & runs["remedy"].fillna("none").eq("none")
     ]

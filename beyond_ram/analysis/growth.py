@@ -17,8 +17,9 @@ def growth(runs: pd.DataFrame) -> pd.DataFrame:
     A line a cell without its size, over all runs that finished their work, where there are two sizes or more. The
     interval is Student's t over n runs (scipy.stats.linregress); with fewer than three runs there is none.
     """
-    lines = []
-    for cell, group in runs[runs["completed_work"].astype(bool)].groupby(CELL, sort=False):
+    lines: list[dict[str, Any]] = []
+    finished = runs[runs["completed_work"].astype(bool)] if len(runs) else pd.DataFrame(columns=CELL)
+    for cell, group in finished.groupby(CELL, sort=False):
         if group["bytes_in"].nunique() < 2:
             continue
         line: dict[str, Any] = dict(zip(CELL, cell, strict=True))

@@ -23,8 +23,6 @@ def remedies(runs: pd.DataFrame) -> pd.DataFrame:
     `nothing` is claimed only where the whole interval lies within 5 % of no effect; what is neither that nor
     significant is `not shown`.
     """
-    if "remedy" not in runs:
-        return pd.DataFrame(columns=COLUMNS)
     axes = ["experiment", "stack", "corpus", "mode", "shards", "num_files", "batch_size", "writer_batch_size"]
     axes += ["num_proc", "cache", "stop_after"]
     lines = []

@@ -7,6 +7,8 @@ import pandas as pd
 
 from ..metrics import derive
 
+AXES = ["corpus", "mode", "shards", "num_files", "batch_size", "writer_batch_size", "num_proc", "cache", "stop_after"]
+AXES += ["remedy", "subject", "between", "ids_agree"]
 SCALARS = ("outcome", "completed_work", "exit_status", "signal", "duration_s", "cpu_s")
 
 
@@ -17,7 +19,9 @@ def runs(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
     ids: one of them tokenised wrongly, and which one, the hashes beside it tell.
     """
     table = pd.DataFrame([_line(record, events) for record, events in records])
-    if {"corpus", "num_files"} <= set(table):
+    # Whoever reads this table may ask for the axes of any workload.
+    table = table.reindex(columns=[*table, *(axis for axis in AXES if axis not in table)])
+    if "ids_sha256" in table and table["ids_sha256"].notna().any():
         hashes = table.groupby(["corpus", "num_files"])["ids_sha256"].transform("nunique")
         table["ids_agree"] = (hashes <= 1).where(table["ids_sha256"].notna())
     return table

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 KINDS = ("rss_bytes", "anon_bytes", "file_bytes")
+COLUMNS = ["experiment", "stack", "mode", "cache", "num_files", "shard", "from_cache", *KINDS]
 
 
 def shards(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]) -> pd.DataFrame:
@@ -13,7 +14,7 @@ def shards(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]
 
     A shard from cache has no `tokenizer_calls` and no `cache_bytes_written`. Memory in bytes.
     """
-    return pd.DataFrame(
+    lines = [
         {
             **record["cell"],
             "outcome": record["outcome"],
@@ -23,4 +24,5 @@ def shards(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]
         for record, events in records
         for event in events
         if event["event"] == "shard"
-    )
+    ]
+    return pd.DataFrame(lines, columns=None if lines else COLUMNS)

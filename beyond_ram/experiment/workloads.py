@@ -41,8 +41,10 @@ class TokenizeMatrix(Matrix):
 
     stack: Names = Field(description="Stacks, by name.")
     corpus: Names = Field(description="Corpora, by name.")
-    mode: Annotated[list[Literal["basic", "shard"]], Field(min_length=1)] = Field(
-        ["basic"], description="`basic`: one map; `shard`: N shards mapped in turn, then concatenated."
+    mode: Annotated[list[Literal["basic", "shard", "flat"]], Field(min_length=1)] = Field(
+        ["basic"],
+        description="`basic`: one map; `shard`: N shards mapped in turn, then concatenated; `flat`: documents in "
+        "pieces, without `datasets`.",
     )
     shards: Axis = Field([1], description="Shards, in mode `shard`.")
     num_files: Axis = Field(description="The first so many files of the corpus.")
@@ -72,10 +74,14 @@ class TokenizeMatrix(Matrix):
 
     def normalise(self, point: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         stopped = point["cache"] in self.STOPPED
-        if point["mode"] == "basic":
+        if point["mode"] != "shard":
             if stopped:
                 return ()
             point["shards"] = 1
+        if point["mode"] == "flat":  # it takes a document at a time, whatever the batch sizes
+            if point["cache"] == "warm" or point["remedy"] != "none":
+                return ()
+            point |= {"batch_size": 1, "writer_batch_size": 1, "num_proc": 0}
         if not stopped:
             point["stop_after"] = 0
         return super().normalise(point)

@@ -200,7 +200,8 @@ def _follow(
     ended_by: str | None = None
     talkative = False
     now = time.monotonic()
-    while running.returncode is None or (options.follow and not running.empty):
+    # What was ended from outside is followed to its last process: all of it has been killed.
+    while running.returncode is None or ((options.follow or ended_by is not None) and not running.empty):
         due = now + sampler.interval_s(interval_s)
         spoke, signalled, arrived = waiting.until(due, now + sampler.interval_s(_EVENTS_S) if talkative else 0.0)
         for number, sent_by_process in waiting.signals() if signalled else ():

@@ -9,11 +9,16 @@ PANEL = ["mode", "subject"]
 
 
 def chosen(records):
-    """Per mode and stack the cold run with most input, the first repeat; ties go to the smallest batches."""
+    """Per mode and stack the cold run with most input, the first repeat; ties go to the smallest batches.
+
+    Of experiments that vary the size of the input, where there are any: others are small on purpose.
+    """
     cells = pd.DataFrame(
         [{**record["cell"], "path": path, "bytes_in": record["work"].get("bytes_in")} for path, record in records]
     )
-    cells = cells[cells["cache"] == "cold"].assign(subject=figures.subjects)
+    sizes = cells.groupby("experiment")["num_files"].nunique()
+    cells = cells[cells["experiment"].isin(sizes[sizes > 1].index) | (sizes.max() == 1)]
+    cells = cells[(cells["cache"] == "cold") & cells["bytes_in"].notna()].assign(subject=figures.subjects)
     order = ["bytes_in", "batch_size", "writer_batch_size", "num_proc", "rep"]
     cells = cells.sort_values(order, ascending=[False, True, True, True, True])
     return cells.drop_duplicates(PANEL)
@@ -42,6 +47,16 @@ def draw(axes, path, top_mb):
 def main(snakemake):
     figures.theme()
     runs = [(path, tables.read_run(path)[0]) for path in snakemake.input.runs]
+    if not runs:
+        figure, caption = figures.empty("no experiment of this config tokenises"), "Not run in this config."
+    else:
+        figure, caption = draw_all(runs)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+def draw_all(runs):
     records = dict(runs)
     cells = chosen(runs)
     subjects = figures.subject_order(pd.DataFrame([record["cell"] for record in records.values()]))
@@ -76,9 +91,7 @@ lines mark phases, the longer ones named.
 Peak of anonymous memory: {peaks}. What the figure says would be wrong if repeats of the same cell
 differed more than the stacks do; the table *runs* holds all of them.
 """
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    return figure, caption
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

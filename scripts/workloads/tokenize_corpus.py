@@ -5,8 +5,9 @@ Any stack with `datasets` and `transformers` runs it, also by hand:
     python scripts/workloads/tokenize_corpus.py --corpus results/corpora/binaries --mode shard --shards 4 --work-dir w
 
 `basic` is one `map` over everything; `shard` cuts the dataset into N contiguous shards, maps them in turn and
-concatenates the results. It prints the size and resident memory after every step and emits the same as events. The ids
-are not hashed here, because reading them back would be weighed too: `--check` does that afterwards, as a second run.
+concatenates the results; `flat` uses no `datasets` at all, and encodes each document in pieces (pieces.py). It prints
+the size and resident memory after every step and emits the same as events. The ids are not hashed here, because reading
+them back would be weighed too: `--check` does that afterwards, as a second run.
 
 Not named tokenize.py: that is a module of the standard library, which a script's own folder would hide.
 """
@@ -21,6 +22,7 @@ import sys
 from pathlib import Path
 
 import events
+import pieces
 import release
 
 PACKAGES = ("datasets", "transformers", "tokenizers", "pyarrow", "numpy", "pandas", "fsspec", "huggingface-hub", "dill")
@@ -34,7 +36,7 @@ def arguments(argv=None):
     parser.add_argument("--corpus", type=Path, required=True, help="folder with manifest.json")
     parser.add_argument("--tokenizer", type=Path, help="folder with the tokenizer (default: CORPUS/tokenizer)")
     parser.add_argument("--work-dir", type=Path, required=True, help="private folder for the cache and the result")
-    parser.add_argument("--mode", choices=("basic", "shard"), default="basic")
+    parser.add_argument("--mode", choices=("basic", "shard", "flat"), default="basic")
     parser.add_argument("--shards", type=int, default=1, help="how many shards, in mode shard")
     parser.add_argument("--num-files", type=int, help="take the first N files of the corpus (default: all)")
     parser.add_argument("--batch-size", type=int, default=1000, help="rows handed to the tokenizer at once")
@@ -66,6 +68,12 @@ def say(title, **fields):
 
 def tokenize(args):
     """Do the work; what is held at its end, by owner, in the order in which it can be let go."""
+    manifest = json.loads((args.corpus / "manifest.json").read_text(encoding="utf-8"))
+    chosen = manifest["files"][: args.num_files]
+    if args.num_files and len(chosen) < args.num_files:
+        sys.exit(f"--num-files {args.num_files}: {args.corpus} has {len(chosen)} files")
+    if args.mode == "flat":
+        return pieces.tokenize(args, chosen, documents, args.work_dir / RESULT, PACKAGES)
     events.phase("import")
     import datasets
     import transformers
@@ -73,17 +81,16 @@ def tokenize(args):
     datasets.disable_progress_bar() if hasattr(datasets, "disable_progress_bar") else datasets.disable_progress_bars()
     events.emit("provenance", versions=events.versions(PACKAGES))
 
-    manifest = json.loads((args.corpus / "manifest.json").read_text(encoding="utf-8"))
-    chosen = manifest["files"][: args.num_files]
-    if args.num_files and len(chosen) < args.num_files:
-        sys.exit(f"--num-files {args.num_files}: {args.corpus} has {len(chosen)} files")
     bytes_in = sum(entry["text_bytes"] for entry in chosen)
 
     events.mark("imported", **events.own_memory(), **release.allocated())
     events.phase("load tokenizer")
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(args.tokenizer or args.corpus / "tokenizer"))
     if args.remedy == "no-tokenizer-cache":
-        without_cache(tokenizer)
+        try:
+            pieces.without_cache(tokenizer.backend_tokenizer)
+        except pieces.NotKnownError as reason:
+            not_applicable(str(reason))
     after_batch = AFTER_BATCH.get(args.remedy, lambda tokenizer: None)
     calls = args.work_dir / CALLS
     calls.touch()
@@ -164,23 +171,6 @@ def tokenize(args):
         (args.work_dir / RESULT).write_text(json.dumps([str(path) for path in kept]))
     events.mark("work", rows=len(result), bytes_in=bytes_in, **say("RSS AT END"))
     return {"results": [results, result], "tokenizer": [tokenizer, encode, mapped], "dataset": [data, parts]}
-
-
-def without_cache(tokenizer):
-    """Switch the cache of words of a BPE model off: by its own method, or by making the model anew without one."""
-    backend = tokenizer.backend_tokenizer
-    if hasattr(backend.model, "_resize_cache"):
-        backend.model._resize_cache(0)
-        backend.model._clear_cache()
-        return
-    from tokenizers.models import BPE
-
-    spec = json.loads(backend.to_str())["model"]
-    if spec["type"] != "BPE":
-        not_applicable(f"the model is {spec['type']}, and only BPE has a cache of words")
-    merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in spec["merges"]]
-    options = {name: spec[name] for name in ("unk_token", "fuse_unk", "byte_fallback") if spec.get(name) is not None}
-    backend.model = BPE(vocab=spec["vocab"], merges=merges, cache_capacity=0, **options)
 
 
 def clear_cache(tokenizer):
