@@ -77,7 +77,9 @@ def weigh_input(cell):
         "lock": lock_of(cell["stack"]),
         "environment": environment_of(cell["stack"]),
         "program": f"scripts/workloads/{experiment_of(cell).PROGRAM}",
-        "helpers": [f"scripts/workloads/{name}.py" for name in ("events", "pieces", "release")],
+        "helpers": [
+            f"scripts/workloads/{name}.py" for name in ("events", "pieces", "release")
+        ],
         "corpus": [f"{CORPORA}/{corpus}/manifest.json"] if corpus else [],
         "tokenizer": [f"{CORPORA}/{corpus}/tokenizer"] if corpus else [],
     }

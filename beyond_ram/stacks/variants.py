@@ -35,7 +35,8 @@ def vary(stack: str, envs: Path, lock: Path) -> None:
     """Lock a variant: what its base asks for, the one package at its version, every other pin of the base kept.
 
     Packages that the base does not have may join where the version needs them. Where the pins forbid it, the lock says
-    so in its first line, with the resolver's reason. Raises StackError where the base is unknown.
+    so in its first line, with the resolver's reason. Raises StackError where the base is unknown or the index does not
+    answer.
     """
     base, package, version = parts_of(stack)
     source = envs / f"{base}.in"
@@ -51,6 +52,8 @@ def vary(stack: str, envs: Path, lock: Path) -> None:
         try:
             resolve(asked, found, [f"--constraints={kept}"])
         except StackError as error:
+            if "No solution found" not in str(error):  # an index that does not answer says nothing about versions
+                raise
             found.write_text(INFEASIBLE + _one_line(str(error)) + "\n", encoding="utf-8")
         found.replace(lock)
 
