@@ -56,7 +56,12 @@ rule findings:
     conda:
         "../envs/driver.yaml"
     params:
-        results=lambda w: RESULTS,
+        # Those that were given by hand: config.yaml comes by itself.
+        configfiles=lambda w: [
+            os.path.relpath(file)
+            for file in workflow.configfiles
+            if os.path.abspath(file) != os.path.join(workflow.basedir, "config.yaml")
+        ],
     script:
         "../scripts/findings.py"
 

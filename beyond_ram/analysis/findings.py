@@ -23,8 +23,8 @@ class Finding:
     text: str
     figure: str
     """The figure that shows it, by name."""
-    target: str
-    """What snakemake is to make to see it alone: a figure, or the folder of a run (`runs/…`)."""
+    experiment: str
+    """The experiment that shows it alone."""
     strength: float
 
 
@@ -53,7 +53,7 @@ def _growth(tables: Tables) -> Iterator[Finding]:
             f"{high['stack']} keeps {high['anon_slope_mb_per_gb'] / 1000:,.1f} GB of anonymous memory per GB of text",
             f"Mode {high['mode']}, corpus {high['corpus']}: {_slope(high)}; {low['stack']}: {_slope(low)}.",
             "growth_by_input",
-            "figures/growth_by_input.svg",
+            str(high["experiment"]),
             _factor(high["anon_slope_mb_per_gb"] / max(low["anon_slope_mb_per_gb_high"], 1)),
         )
 
@@ -75,7 +75,7 @@ def _owners(tables: Tables) -> Iterator[Finding]:
             f"{stack}: {line['verdict']} by {line['owner']}",
             f"{line['sentence']} Evidence: {line['evidence']}.",
             "who_holds_it",
-            f"runs/{line['run']}/run.json",
+            str(line["experiment"]),
             1 + math.log10(max(line["anon_grown_bytes"] / (16 * MB), 1)),
         )
 
@@ -94,7 +94,7 @@ def _remedies(tables: Tables) -> Iterator[Finding]:
                 f"Growth of anonymous memory {best['without'] / MB:,.0f} MB without, {best['with'] / MB:,.0f} MB with: "
                 f"ratio {best['ratio']:.2f} (95 % {best['low']:.2f} to {best['high']:.2f}, n = {best['n']}).",
                 "what_helps",
-                "figures/what_helps.svg",
+                str(best["experiment"]),
                 _factor(best["ratio"]),
             )
         if len(idle):
@@ -103,7 +103,7 @@ def _remedies(tables: Tables) -> Iterator[Finding]:
                 f"Does nothing for the growth ({stack}): {', '.join(idle['remedy'])}",
                 f"Growth with it over growth without it lies within {MATTERS:.0%} of 1, with 95 % intervals: {names}.",
                 "what_helps",
-                "figures/what_helps.svg",
+                str(idle["experiment"].iloc[0]),
                 1.0,
             )
 
@@ -132,7 +132,7 @@ def _encoders(tables: Tables) -> Iterator[Finding]:
             f"many ids: ratio {peaks.ratio:.2f} (95 % {peaks.low:.2f} to {peaks.high:.2f}); ids per CPU-second "
             f"{speeds.ratio:.2f} times ({speeds.low:.2f} to {speeds.high:.2f}); n = {len(sides[fast])}.",
             "encoders",
-            "figures/encoders.svg",
+            str(keys[0]),
             _factor(peaks.ratio),
         )
 
@@ -162,7 +162,7 @@ def _batches(tables: Tables) -> Iterator[Finding]:
                 f"{small:.0f}, {second:,.0f} MB with {large:.0f}: ratio {found.ratio:.2f} (95 % "
                 f"{found.low:.2f} to {found.high:.2f}, n = {min(map(len, sides))} each). The default is 1,000 rows.",
                 "peak_by_batch",
-                "figures/peak_by_batch.svg",
+                str(keys[0]),
                 _factor(found.ratio),
             )
 
@@ -178,7 +178,7 @@ def _regrowth(tables: Tables) -> Iterator[Finding]:
             f"{slope:,.2f} MB an epoch (95 % {low:,.2f} to {high:,.2f}), each over the same "
             f"{row['epoch_input_bytes'] / MB:,.0f} MB of input.",
             "memory_by_epoch",
-            "figures/memory_by_epoch.svg",
+            str(row["experiment"]),
             1 + row["slope_bytes"] / max(row["epoch_input_bytes"], 1),
         )
 
@@ -194,7 +194,7 @@ def _ladders(tables: Tables) -> Iterator[Finding]:
             f"Everything else as stack {line['stack']} locks it, {line['metric']} goes from {first:,.0f} to "
             f"{second:,.0f} MB between these two {'neighbouring ' if line['neighbours'] else ''}releases: {known}.",
             "versions",
-            "figures/versions.svg",
+            str(line["experiment"]),
             min(_factor(line["ratio"]), 1000),
         )
 
@@ -204,13 +204,14 @@ def _limits(tables: Tables) -> Iterator[Finding]:
     limits = tables["limits"]
     for line in _lines(limits.dropna(subset=["completed_at_bytes", "killed_at_bytes"])):
         needed, rss = line["completed_at_bytes"], line["peak_rss_bytes"]
+        cell = ", ".join(str(line[axis]) for axis in ("stack", "mode") if isinstance(line.get(axis), str))
         yield Finding(
-            f"{line['experiment']}, {line['stack']}: needs {needed / MB:,.0f} MB, and shows {rss / MB:,.0f} MB of RSS",
+            f"{line['experiment']}, {cell}: needs {needed / MB:,.0f} MB, and shows {rss / MB:,.0f} MB of RSS",
             f"It is killed under {line['killed_at_bytes'] / MB:,.0f} MB and completes under {needed / MB:,.0f} MB, "
             f"there in {line['time_ratio']:.2f} times the time. Nearest: {line['nearest_predictor']}. From one run "
             f"without a limit, `beyond-ram watch` would ask a scheduler for {line['ask_bytes'] / MB:,.0f} MB.",
             "smallest_limit",
-            "figures/smallest_limit.svg",
+            str(line["experiment"]),
             _factor(rss / needed),
         )
 
