@@ -148,9 +148,9 @@ class Experiment(Strict):
     repeats: PositiveInt = Field(1, description="Runs of every cell.")
     interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(
         5,
-        description="Sampling interval, in milliseconds, a fifth of it while a peak is being made. At 5, on a busy machine, "
-        "the sampled peak was at most 2.3 % below the kernel's own high-water mark, 0.4 % in the median (n = 77), for 2 to "
-        "5 % of a core; the mark itself stands beside it.",
+        description="Sampling interval, in milliseconds, a fifth of it while a peak is being made. At 5, on a busy "
+        "machine, the sampled peak was at most 2.3 % below the kernel's own high-water mark, 0.4 % in the median (n = "
+        "77), for 2 to 5 % of a core; the mark itself stands beside it.",
     )
     memory_mb: PositiveInt = Field(
         4000, description="Memory to ask a scheduler for until a run has measured it, in megabytes."
