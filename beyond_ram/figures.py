@@ -103,3 +103,24 @@ def interval(value: float, low: float, high: float) -> str:
     if math.isnan(low):
         return f"{value:,.0f} (too few runs for an interval)"
     return f"{value:,.0f} (95 % interval {low:,.0f} to {high:,.0f})"
+
+
+# Kinds of loaders, in the order of legends.
+LOADER_KINDS = {
+    "as written": ("as written in the article", "#D55E00"),
+    "corrected": ("the same, corrected", "#E69F00"),
+    "best": ("best form", "#009E73"),
+    "library": ("library", "#0072B2"),
+}
+
+
+def loader_kind(kind: object) -> tuple[str, str]:
+    """The label and the colour of a kind of loader; one that is not ours is `own`."""
+    return LOADER_KINDS.get(str(kind), ("your own", "#CC79A7"))
+
+
+def whole(table: pd.DataFrame) -> pd.DataFrame:
+    """The lines of table `loaders` with a rate, without a limit: those that figures of rates draw."""
+    if "end_pss_bytes" not in table or "rows_per_cpu_s" not in table:
+        return table.head(0)
+    return table[(table["limit_percent"] == 0) & table["rows_per_cpu_s"].notna() & table["end_pss_bytes"].notna()]

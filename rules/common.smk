@@ -22,6 +22,7 @@ RUNS = f"{RESULTS}/runs"
 TABLES = f"{RESULTS}/tables"
 FIGURES = f"{RESULTS}/figures"
 CORPORA = f"{RESULTS}/corpora"
+TOKENS = f"{RESULTS}/tokens"
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
 # A measuring job takes all slots that profiles/default gives, and so is alone on the machine.
 ALL_SLOTS = 100
@@ -70,18 +71,62 @@ def experiment_of(cell):
     return CONFIG.experiments[cell.experiment]
 
 
+def data_of(cell):
+    """What the loader of a cell reads; None where there is no loader."""
+    loader = cell.get("loader")
+    if own := CONFIG.loaders.get(loader):
+        return own.data
+    return (
+        f"{TOKENS}/{cell['tokens']}/{experiment.tokens.format_of(loader)}"
+        if loader
+        else None
+    )
+
+
+def module_of(cell):
+    """The module that a cell's loader or format is; None where it has neither."""
+    if own := CONFIG.loaders.get(cell.get("loader")):
+        return own.module
+    for axis, folder in (("loader", "loaders"), ("format", "formats")):
+        if cell.get(axis):
+            return f"scripts/workloads/{folder}/{cell[axis]}.py"
+
+
+def helpers_of(cell):
+    """What the program of a cell imports of ours."""
+    names = ["events", "release"]
+    names += ["pieces"] if cell.get("corpus") else []
+    names += ["rows", "load"] if cell.get("tokens") else []
+    names += ["loaders/how"] if cell.get("loader") else []
+    names += ["formats/arrow_columns"] if cell.get("format") else []
+    return [f"scripts/workloads/{name}.py" for name in names]
+
+
+def corpus_of_tokens(name):
+    """What a token dataset is cut from; nothing where it is generated."""
+    corpus = CONFIG.tokens[name].corpus
+    return (
+        [f"{CORPORA}/{corpus}/manifest.json", f"{CORPORA}/{corpus}/tokenizer"]
+        if corpus
+        else []
+    )
+
+
 def weigh_input(cell):
     """What a run needs: its stack, its program, and its corpus where it has one."""
-    corpus = cell.get("corpus")
+    corpus, tokens, made = cell.get("corpus"), cell.get("tokens"), []
+    if tokens and tokens != "none":
+        made = [f"{TOKENS}/{tokens}/{name}" for name in ("tokens.json", "npy")]
+        made += [data_of(cell)] if data_of(cell) else []
     return {
         "lock": lock_of(cell["stack"]),
         "environment": environment_of(cell["stack"]),
         "program": f"scripts/workloads/{experiment_of(cell).PROGRAM}",
-        "helpers": [
-            f"scripts/workloads/{name}.py" for name in ("events", "pieces", "release")
-        ],
+        "helpers": helpers_of(cell),
         "corpus": [f"{CORPORA}/{corpus}/manifest.json"] if corpus else [],
         "tokenizer": [f"{CORPORA}/{corpus}/tokenizer"] if corpus else [],
+        "tokens": made,
+        "module": module_of(cell) or [],
     }
 
 
@@ -107,6 +152,13 @@ def weigh_flags(cell):
     found = experiment_of(cell)
     flags = [f"--workload {found.workload} --interval-ms {found.interval_ms}"]
     flags += [f"--corpus {CORPORA}/{cell.get('corpus')}"] if cell.get("corpus") else []
+    if cell.get("tokens", "none") != "none":
+        flags += [f"--tokens {TOKENS}/{cell['tokens']}"]
+    flags += [f"--reads {data_of(cell)}"] if data_of(cell) else []
+    if own := CONFIG.loaders.get(cell.get("loader")):
+        rows = f" --rows {own.rows}" if own.rows else ""
+        flags += [f"--options '--module {own.module} --data {own.data}{rows}'"]
+    flags += [f"--timeout-s {found.timeout_s}"] if found.timeout_s else []
     flags += ["--prepare"] if found.PREPARED else []
     flags += ["--check"] if found.CHECKED else []
     flags += ["--find-limit"] if found.find_limit else []

@@ -2,10 +2,23 @@
 
 from .growth import growth
 from .limits import limits
+from .loaders import choices, loaders, ranks, writers
 from .owners import owners
 from .remedies import remedies
 from .runs import runs
 from .shards import shards
 from .verdicts import verdicts
 
-__all__ = ["growth", "limits", "owners", "remedies", "runs", "shards", "verdicts"]
+__all__ = [
+    "choices",
+    "growth",
+    "limits",
+    "loaders",
+    "owners",
+    "ranks",
+    "remedies",
+    "runs",
+    "shards",
+    "verdicts",
+    "writers",
+]

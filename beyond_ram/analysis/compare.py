@@ -1,4 +1,4 @@
-"""Two samples of one metric against each other."""
+"""Repeats of one metric: their mean, and two samples against each other."""
 
 import math
 from collections.abc import Sequence
@@ -38,3 +38,28 @@ def ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Ratio:
         return Ratio(middle, middle, middle)
     interval = stats.ttest_ind(logs[1], logs[0], equal_var=False).confidence_interval(0.95)
     return Ratio(middle, math.exp(interval.low), math.exp(interval.high))
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The geometric mean of repeats with its 95 % interval; NaN where n is too small."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def mean(values: Sequence[float]) -> Mean:
+    """Student's interval on the logarithms: rates scatter in ratios. No interval from one value.
+
+    Raises ValueError where a value is not above 0.
+    """
+    sample = np.asarray(values, float)
+    if not len(sample) or (sample <= 0).any():
+        raise ValueError(f"a geometric mean needs values above 0; given: {list(values)}")
+    logs = np.log(sample)
+    middle = math.exp(logs.mean())
+    if len(sample) < 2:
+        return Mean(middle, math.nan, math.nan)
+    half = stats.t.ppf(0.975, len(sample) - 1) * stats.sem(logs)
+    return Mean(middle, math.exp(logs.mean() - half), math.exp(logs.mean() + half))

@@ -1,6 +1,7 @@
 """`beyond-ram weigh`: one cell, as the rules call it."""
 
 import argparse
+import shlex
 from pathlib import Path
 
 
@@ -12,6 +13,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("--python", required=True, help="interpreter of the stack")
     parser.add_argument("--lock", type=Path, required=True, help="lock of the stack")
     parser.add_argument("--corpus", type=Path, help="prepared corpus")
+    parser.add_argument("--tokens", type=Path, help="token dataset")
+    parser.add_argument("--reads", type=Path, help="file or folder that the program reads, beside its corpus")
+    parser.add_argument("--options", type=shlex.split, default=[], help="what else the program is told, quoted")
+    parser.add_argument("--timeout-s", type=float, help="end a run after so many seconds")
     parser.add_argument("--work", type=Path, required=True, help="folder for private work folders")
     parser.add_argument("--interval-ms", type=int, default=20, help="sampling interval in milliseconds")
     parser.add_argument("--prepare", action="store_true", help="run the program with --prepare before, unweighed")
@@ -29,6 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
         python=arguments.python,
         program=arguments.program,
         corpus=arguments.corpus,
+        tokens=arguments.tokens,
+        reads=arguments.reads,
+        options=arguments.options,
+        timeout_s=arguments.timeout_s,
         lock=arguments.lock,
         work=arguments.work,
         prepare=arguments.prepare,

@@ -9,7 +9,10 @@ import yaml
 from pydantic import ValidationError
 
 from ..metrics import METRICS
+from . import tokens
 from .model import Config
+
+NOUNS = {"tokens": "token dataset", "format": "format", "loader": "loader"}
 
 
 class ConfigError(ValueError):
@@ -27,17 +30,27 @@ def load(config: Mapping[str, Any], files: Sequence[Path | str] = (), root: Path
         checked = Config.model_validate(dict(config))
     except ValidationError as error:
         raise ConfigError("\n".join(_lines(error, config, where))) from None
-    faults = list(_faults(checked, {p.stem for p in Path(root, "envs").glob("*.in")}, where))
+    faults = list(_faults(checked, Path(root), where))
     faults += _ladder_faults(checked, where)
     if faults:
         raise ConfigError("\n".join(faults))
     return checked
 
 
-def _faults(config: Config, stacks: set[str], where: "_Origin") -> Iterable[str]:
+def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
+    stacks = {path.stem for path in (root / "envs").glob("*.in")}
     for name in config.only or ():
         if not config.experiments.get(name):
             yield where("only") + f"no experiment {name!r}" + _instead(name, config.experiments)
+    for name, dataset in config.tokens.items():
+        if dataset.corpus and dataset.corpus not in config.corpora:
+            yield (
+                where("tokens", name, "corpus")
+                + f"no corpus {dataset.corpus!r}"
+                + _instead(dataset.corpus, config.corpora)
+            )
+        if not dataset.corpus and not dataset.rows:
+            yield where("tokens", name) + "key 'rows' is missing: without a corpus nothing else says how many"
     for name, experiment in config.run().items():
         key = ("experiments", name, "matrix")
         matrix = experiment.matrix
@@ -52,8 +65,28 @@ def _faults(config: Config, stacks: set[str], where: "_Origin") -> Iterable[str]
             asked = max(getattr(matrix, "num_files", (0,)))
             if count and asked > count:
                 yield where(*key, "num_files") + f"{asked} files asked for, and corpus {corpus!r} has {count}"
+        yield from _reading_faults(config, name, root, where)
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
+
+
+def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:
+    """What an experiment names of token datasets, formats and loaders."""
+    key, matrix = ("experiments", name, "matrix"), config.run()[name].matrix
+    own = config.loaders if config.run()[name].workload == "load" else {}
+    for axis, known in (
+        ("tokens", config.tokens),
+        ("format", dict.fromkeys(tokens.formats(root))),
+        ("loader", dict.fromkeys([*tokens.loaders(root), *own])),
+    ):
+        for value in getattr(matrix, axis, ()):
+            if value not in known and (axis, value) != ("tokens", "none"):
+                yield where(*key, axis) + f"no {NOUNS[axis]} {value!r}" + _instead(value, known)
+    for loader in getattr(matrix, "loader", ()):
+        if loader not in own and "none" in getattr(matrix, "tokens", ()):
+            yield where(*key, "tokens") + f"loader {loader!r} reads a token dataset, and none is named"
+        elif loader in own and not Path(own[loader].module).is_file():
+            yield where("loaders", loader, "module") + f"there is no file {own[loader].module}"
 
 
 def _ladder_faults(config: Config, where: "_Origin") -> Iterable[str]:

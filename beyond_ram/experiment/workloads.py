@@ -138,6 +138,64 @@ class ScanMatrix(Matrix):
     size_mb: Axis = Field([300], description="Size of the mapped file, in megabytes.")
 
 
+class WriteMatrix(Matrix):
+    """The axes of the workload `write`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    tokens: Names = Field(description="Token datasets, by name.")
+    format: Names = Field(description="Formats: modules of `scripts/workloads/formats`.")
+
+
+class LoadMatrix(Matrix):
+    """The axes of the workload `load`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    tokens: Names = Field(["none"], description="Token datasets, by name; `none` for loaders of your own.")
+    loader: Names = Field(description="Loaders: modules of `scripts/workloads/loaders`, or your own by name.")
+    order: Annotated[list[Literal["sequential", "shuffled"]], Field(min_length=1)] = Field(
+        ["sequential"], description="Order of the rows."
+    )
+    workers: Annotated[list[NonNegativeInt], Field(min_length=1)] = Field(
+        [0], description="Worker processes of the DataLoader."
+    )
+    start: Annotated[list[Literal["fork", "forkserver", "spawn"]], Field(min_length=1)] = Field(
+        ["fork"], description="How workers are started."
+    )
+    page_cache: Annotated[list[Literal["cold", "warm"]], Field(min_length=1)] = Field(
+        ["warm"], description="Whether the page cache holds nothing or all of the data at the start."
+    )
+    batch_size: Axis = Field([256], description="Rows of a batch.")
+    pin_memory: Annotated[list[Literal["no", "yes"]], Field(min_length=1)] = Field(
+        ["no"], description="`pin_memory` of the DataLoader."
+    )
+    advice: Annotated[list[Literal["none", "random"]], Field(min_length=1)] = Field(
+        ["none"], description="`random`: MADV_RANDOM, for loaders that map a file."
+    )
+    epochs: Axis = Field([2], description="Epochs in one process; rates are the last one's.")
+    limit_percent: Annotated[list[NonNegativeInt], Field(min_length=1)] = Field(
+        [0], description="Hard memory limit, in percent of the rows' bytes; 0: none."
+    )
+
+    def normalise(self, point: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        if not point["workers"]:
+            point["start"] = "none"
+        return super().normalise(point)
+
+
+class RanksMatrix(Matrix):
+    """The axes of the workload `ranks`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    tokens: Names = Field(description="Token datasets, by name.")
+    loader: Names = Field(description="Loaders: modules of `scripts/workloads/loaders`.")
+    order: Annotated[list[Literal["sequential", "shuffled"]], Field(min_length=1)] = Field(
+        ["sequential"], description="Order of the rows."
+    )
+    ranks: Axis = Field([2], description="Processes of torch.distributed, by gloo, on this machine.")
+    workers: Annotated[list[NonNegativeInt], Field(min_length=1)] = Field([0], description="Workers of each rank.")
+    batch_size: Axis = Field([256], description="Rows of a batch.")
+
+
 class Experiment(Strict):
     """What experiments of every workload have."""
 
@@ -154,6 +212,9 @@ class Experiment(Strict):
     )
     memory_mb: PositiveInt = Field(
         4000, description="Memory to ask a scheduler for until a run has measured it, in megabytes."
+    )
+    timeout_s: PositiveInt | None = Field(
+        None, description="Seconds after which a run is ended and recorded as timed out; default: never."
     )
     find_limit: bool = Field(
         False, description="Look for the smallest memory limit under which each cell completes, to 5 %."
@@ -203,8 +264,42 @@ class ScanExperiment(Experiment):
     matrix: ScanMatrix = Field(description="The axes; every combination is a cell.")
 
 
+class WriteExperiment(Experiment):
+    """A token dataset written in another format."""
+
+    PROGRAM = "write.py"
+
+    workload: Literal["write"]
+    matrix: WriteMatrix = Field(description="The axes; every combination is a cell.")
+
+
+class LoadExperiment(Experiment):
+    """A token dataset delivered by a loader, every row accounted for."""
+
+    PROGRAM = "load.py"
+
+    workload: Literal["load"]
+    matrix: LoadMatrix = Field(description="The axes; every combination is a cell.")
+
+
+class RanksExperiment(Experiment):
+    """A token dataset delivered to the ranks of a distributed training."""
+
+    PROGRAM = "ranks.py"
+
+    workload: Literal["ranks"]
+    matrix: RanksMatrix = Field(description="The axes; every combination is a cell.")
+
+
 AnyExperiment = Annotated[
-    TokenizeExperiment | PlantedExperiment | SoakExperiment | ScanExperiment, Field(discriminator="workload")
+    TokenizeExperiment
+    | PlantedExperiment
+    | SoakExperiment
+    | ScanExperiment
+    | WriteExperiment
+    | LoadExperiment
+    | RanksExperiment,
+    Field(discriminator="workload"),
 ]
 
 

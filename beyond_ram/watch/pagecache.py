@@ -66,6 +66,15 @@ def evict(paths: Iterable[Path]) -> None:
             os.posix_fadvise(handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
+def fill(paths: Iterable[Path]) -> None:
+    """Read the files once, so that the page cache holds what it has room for."""
+    buffer = bytearray(1 << 20)
+    for path in paths:
+        with path.open("rb", buffering=0) as handle:
+            while handle.readinto(buffer):
+                pass
+
+
 def drift(before: Residency | None, after: Residency | None, read_bytes: int) -> str | None:
     """A warning, in one sentence, where residency changed more than the watched tree can have changed it.
 

@@ -1,0 +1,210 @@
+"""Tables of loading: what each loader delivers, what it costs, what each format takes, and who should choose which."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from .compare import Mean, mean
+
+Record = Mapping[str, Any]
+Events = Sequence[Mapping[str, Any]]
+Runs = Iterable[tuple[Record, Events]]
+
+ACCOUNT = ["rows_expected", "rows_delivered", "rows_twice", "rows_missing", "rows_wrong"]
+MEMORIES = ["rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "pss_bytes", "uss_bytes"]
+# Of the limits that a run measured, the one that each order is held against.
+LIMIT_OF = {"sequential": "sequential", "shuffled": "random"}
+AVERAGED = ["rows_per_cpu_s", "share_of_limit", "rows_per_s"]
+COLUMNS = ["experiment", "stack", *AVERAGED, "time_to_first_batch_s", "disk_ratio", *ACCOUNT]
+
+
+def loaders(runs: Runs) -> pd.DataFrame:
+    """A line a cell of the workload `load`.
+
+    Rates are those of the last epoch: geometric means over repeats with their 95 % interval in `_low` and `_high`,
+    and n. `share_of_limit` holds the rate against reading the same rows without a loader in the same run. Sizes are
+    medians, in bytes; `copied_bytes` is what the private memory of all processes grew by from the first batch to the
+    end, which with forked workers is copying on write. Accounts are the worst of the repeats, summed up in `account`.
+    """
+    cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for record, events in runs:
+        if record.get("workload") == "load":
+            cell = {key: value for key, value in record["cell"].items() if key != "rep"}
+            cells.setdefault(tuple(cell.items()), []).append(_run(record, events))
+    lines = [dict(cell) | _merged(repeats) for cell, repeats in cells.items()]
+    return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+
+
+def _run(record: Record, events: Events) -> dict[str, Any]:
+    found: dict[str, Any] = {"outcome": record["outcome"], "reason": record.get("reason") or _why(record)}
+    work = _last(events, "work")
+    if not work:
+        return found
+    epochs = [event for event in events if event["event"] == "epoch"]
+    first_epoch = epochs[0]
+    limits = {event["kind"]: event["rows"] / event["cpu_s"] for event in events if event["event"] == "limit"}
+    found |= {key: work.get(key) for key in (*ACCOUNT, "rows_per_worker", "loader_kind", "shuffle", "stored_bytes")}
+    found |= {f"end_{kind}": _tree(_phase(events, "delivered"), work).get(kind) for kind in MEMORIES}
+    found |= {f"first_batch_{kind}": _tree(_phase(events, "after the first batch")).get(kind) for kind in MEMORIES}
+    found |= {f"limit_{kind}_rows_per_cpu_s": rate for kind, rate in limits.items()}
+    found |= _rates(work, "") | _rates(first_epoch, "_first_epoch")
+    limit = limits.get(LIMIT_OF[record["cell"]["order"]])
+    found["share_of_limit"] = found["rows_per_cpu_s"] / limit if limit else None
+    opened = _last(events, "baseline")
+    found["time_to_first_batch_s"] = first_epoch["time_to_first_batch_s"]
+    found |= {key: opened.get(key) for key in ("opened_s", "pickled_bytes")}
+    found["disk_ratio"] = work["stored_bytes"] / work["bytes_in"] if work.get("bytes_in") else None
+    found["copied_bytes"] = _difference(found["end_uss_bytes"], found["first_batch_uss_bytes"])
+    begins = next(event for event in events if event["event"] == "epoch_begins")
+    found["read_bytes"] = _difference(*(_tree(event).get("read_bytes") for event in (first_epoch, begins)))
+    found["peak_anon_bytes"] = record["peak"].get("anon_bytes")
+    found["peak_cgroup_bytes"] = record["peak"].get("cgroup_bytes")
+    found |= {f"input_{key}": value for key, value in _residency(record).items()}
+    found["smallest_limit_bytes"] = record.get("limit", {}).get("completed_at_bytes")
+    return found
+
+
+def _difference(end: float | None, begin: float | None) -> float | None:
+    return None if end is None or begin is None else end - begin
+
+
+def _residency(record: Record) -> dict[str, Any]:
+    cache = record.get("page_cache", {})
+    return {key: cache.get(f"input_{key}") for key in ("resident_before", "resident_after")}
+
+
+def _why(record: Record) -> str:
+    if record["outcome"] == "killed_at_limit":
+        return f"killed at its limit of {record['memory_limit_bytes'] / 1e6:,.0f} MB"
+    return "not done in time" if record["outcome"] == "timed_out" else ""
+
+
+def _rates(epoch: Mapping[str, Any], suffix: str) -> dict[str, float | None]:
+    rows = epoch["rows_delivered"]
+    return {
+        f"rows_per_cpu_s{suffix}": rows / epoch["cpu_s"] if epoch["cpu_s"] else None,
+        f"rows_per_s{suffix}": rows / epoch["duration_s"],
+    }
+
+
+def _last(events: Events, name: str) -> Mapping[str, Any]:
+    return next((event for event in reversed(events) if event["event"] == name), {})
+
+
+def _phase(events: Events, name: str) -> Mapping[str, Any]:
+    return next((event for event in events if event["event"] == "phase" and event["phase"] == name), {})
+
+
+def _tree(*candidates: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The reading of the tree at the first of some events that has one with PSS, or at all."""
+    trees = [event["tree"] for event in candidates if "tree" in event]
+    return next((tree for tree in trees if "pss_bytes" in tree), trees[0] if trees else {})
+
+
+def _merged(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Several runs of a cell as one line; the worst outcome stands for all."""
+    worst = max(repeats, key=lambda run: run["outcome"] != "completed")
+    line: dict[str, Any] = {"outcome": worst["outcome"], "reason": worst["reason"], "n": len(repeats)}
+    table = pd.DataFrame(repeats)
+    for column in table.columns.difference(["outcome", "reason"], sort=False):
+        values = table[column].dropna()
+        if column in AVERAGED:
+            found = mean(values.astype(float).tolist()) if len(values) else Mean(math.nan, math.nan, math.nan)
+            line |= {column: found.mean, f"{column}_low": found.low, f"{column}_high": found.high}
+        elif column in ACCOUNT[2:]:
+            line[column] = values.max() if len(values) else None
+        elif column == "rows_per_worker":
+            line[column] = str(values.iloc[-1]) if len(values) else None
+        elif pd.api.types.is_numeric_dtype(values) and len(values):
+            line[column] = values.median()
+        else:
+            line[column] = values.iloc[-1] if len(values) else None
+    return line | {"account": _account(line)}
+
+
+def _account(line: Mapping[str, Any]) -> str:
+    """What became of the rows, in words; `every row once` where all is well."""
+    if line.get("rows_delivered") is None or pd.isna(line["rows_delivered"]):
+        return str(line["reason"] or line["outcome"])
+    faults = [
+        f"{int(line[f'rows_{kind}']):,} {kind}" for kind in ("missing", "twice", "wrong") if line.get(f"rows_{kind}")
+    ]
+    known = line.get("rows_missing") is not None or line.get("rows_expected") is not None
+    return ", ".join(faults) or ("every row once" if known else "not known")
+
+
+def writers(runs: Runs) -> pd.DataFrame:
+    """A line a run of the workload `write`: seconds, CPU-seconds, bytes stored, and the writer's memory."""
+    lines = []
+    for record, events in runs:
+        if record.get("workload") != "write":
+            continue
+        work, imported = _last(events, "work"), _last(events, "imported")
+        line = {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason", "")}
+        if work:
+            trees = _tree(work), _tree(imported)
+            line |= {
+                "rows": work["rows"],
+                "bytes_in": work["bytes_in"],
+                "stored_bytes": work["stored_bytes"],
+                "disk_ratio": work["stored_bytes"] / work["bytes_in"],
+                "write_s": work["t_s"] - imported["t_s"],
+                "write_cpu_s": trees[0]["cpu_s"] - trees[1]["cpu_s"],
+                "peak_grown_anon_bytes": record["peak"]["anon_upper_bound_bytes"] - trees[1]["anon_bytes"],
+            }
+        lines.append(line)
+    return pd.DataFrame(lines, columns=None if lines else ["experiment", "stack", "format", "disk_ratio"])
+
+
+def ranks(runs: Runs) -> pd.DataFrame:
+    """A line a run of the workload `ranks`: rows per rank and worker, and the memory of all ranks together."""
+    lines = []
+    for record, events in runs:
+        if record.get("workload") != "ranks":
+            continue
+        work = _last(events, "work")
+        line = {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason", "")}
+        line |= {key: work.get(key) for key in (*ACCOUNT, "rows_per_rank", "rows_per_worker_of_rank")}
+        line |= {key: str(line[key]) for key in ("rows_per_rank", "rows_per_worker_of_rank") if line[key] is not None}
+        line |= {f"end_{kind}": _tree(_phase(events, "delivered"), work).get(kind) for kind in MEMORIES}
+        lines.append(line | {"account": _account(line)})
+    return pd.DataFrame(lines, columns=None if lines else ["experiment", "stack", "loader", *ACCOUNT])
+
+
+def choices(table: pd.DataFrame) -> pd.DataFrame:
+    """The loaders on the Pareto front of rate against PSS, per experiment, order, worker count and page cache.
+
+    Only loaders that delivered every row once stand in it. `why` says what makes each worth choosing.
+    """
+    keys = ["experiment", "tokens", "order", "workers", "page_cache", "limit_percent"]
+    if "account" not in table:
+        return pd.DataFrame(columns=["experiment", "stack", "loader", "why"])
+    sound = table[(table["account"] == "every row once") & table["end_pss_bytes"].notna()]
+    fronts = []
+    for _, group in sound.groupby(keys, sort=False):
+        ordered, least = group.sort_values("rows_per_cpu_s", ascending=False), math.inf
+        for line in ordered.to_dict("records"):
+            if line["end_pss_bytes"] < least:
+                least = line["end_pss_bytes"]
+                fronts.append(line | {"of_loaders": len(group)})
+    found = pd.DataFrame(fronts)
+    if found.empty:
+        return pd.DataFrame(columns=["experiment", "stack", "loader", "why"])
+    fastest = found.groupby(keys)["rows_per_cpu_s"].transform("max")
+    leanest = found.groupby(keys)["end_pss_bytes"].transform("min")
+    found["why"] = [
+        " and ".join(
+            [
+                *(["most rows per CPU-second"] if rate == most else []),
+                *(["least memory"] if pss == least else []),
+            ]
+        )
+        or "no other is both faster and leaner"
+        for rate, most, pss, least in zip(
+            found["rows_per_cpu_s"], fastest, found["end_pss_bytes"], leanest, strict=True
+        )
+    ]
+    wanted = ["stack", "loader", "loader_kind", "shuffle", "start", "rows_per_cpu_s", "share_of_limit", "end_pss_bytes"]
+    return found[[*keys, *wanted, "of_loaders", "n", "why"]]

@@ -1,0 +1,78 @@
+"""What became of the rows: a strip a loader."""
+
+import matplotlib.pyplot as plt
+
+from beyond_ram import figures, logs, tables
+
+
+def main(snakemake):
+    figures.theme()
+    loaders = tables.read(snakemake.input.loaders)
+    drawn = loaders[loaders["account"].notna()] if "account" in loaders else loaders.head(0)
+    if drawn.empty:
+        figure, caption = figures.empty("no experiment of this config loads token datasets"), "Not run in this config."
+    else:
+        figure, caption = draw(drawn)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+COLOURS = {"once": "#009E73", "wrong": "#D55E00", "failed": "#B22222", "not applicable": "#dddddd", "limit": "#7A5195"}
+LABELS = {
+    "once": "every row once",
+    "wrong": "rows missing, twice or wrong",
+    "failed": "gave up, or not done in time",
+    "limit": "killed at its memory limit",
+    "not applicable": "not applicable",
+}
+
+
+def state(line):
+    if line["outcome"] == "not_applicable":
+        return "not applicable"
+    if line["outcome"] == "killed_at_limit":
+        return "limit"
+    if line["outcome"] != "completed":
+        return "failed"
+    return "once" if line["account"] in ("every row once", "not known") else "wrong"
+
+
+def draw(loaders):
+    loaders = loaders.assign(state=loaders.apply(state, axis=1), column=loaders.apply(column, axis=1))
+    columns, names = list(dict.fromkeys(loaders["column"])), list(dict.fromkeys(loaders["loader"]))
+    figure, axes = plt.subplots(figsize=(0.55 * len(columns) + 4.5, 0.34 * len(names) + 3.2), layout="constrained")
+    # Of several cells that share a place the worst is shown.
+    order = list(COLOURS)
+    worst = loaders.assign(rank=loaders["state"].map(["not applicable", "once", "limit", "wrong", "failed"].index))
+    worst = worst.sort_values("rank").drop_duplicates(["loader", "column"], keep="last")
+    for line in worst.to_dict("records"):
+        x, y = columns.index(line["column"]), names.index(line["loader"])
+        axes.add_patch(plt.Rectangle((x - 0.46, y - 0.42), 0.92, 0.84, color=COLOURS[line["state"]]))
+    axes.set(xlim=(-0.6, len(columns) - 0.4), ylim=(len(names) - 0.4, -0.6))
+    axes.set_xticks(range(len(columns)), columns, rotation=90, fontsize=9)
+    axes.set_yticks(range(len(names)), names, fontsize=9)
+    axes.grid(False)
+    shown = [name for name in order if (worst["state"] == name).any()]
+    handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[name], label=LABELS[name]) for name in shown]
+    figure.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9, frameon=False)
+    faults = worst[worst["state"].isin(["wrong", "failed"])]
+    said = "; ".join(
+        f"{name}: {', '.join(dict.fromkeys(group['account']))}" for name, group in faults.groupby("loader", sort=False)
+    )
+    caption = f"""
+Every delivered row tells its number and is checked as a whole: was each delivered once, in the last epoch?
+{said[:900] + "." if said else "All of them, by all loaders."} Blank: not run in this config.
+"""
+    return figure, caption
+
+
+def column(line):
+    words = [line["order"], f"{line['workers']:.0f} workers"]
+    words += [line["start"]] if line["workers"] else []
+    words += [f"limit {line['limit_percent']:.0f} %"] if line["limit_percent"] else []
+    return ", ".join(words)
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

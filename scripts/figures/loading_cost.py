@@ -1,0 +1,109 @@
+"""What loaders deliver against the memory they need, per order and number of workers."""
+
+import matplotlib.pyplot as plt
+
+from beyond_ram import figures, logs, tables
+from beyond_ram.analysis.loaders import LIMIT_OF
+
+
+def main(snakemake):
+    figures.theme()
+    loaders = tables.read(snakemake.input.loaders)
+    drawn = figures.whole(loaders)
+    if drawn.empty:
+        figure, caption = figures.empty("no experiment of this config loads token datasets"), "Not run in this config."
+    else:
+        figure, caption = draw(drawn)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+def draw(loaders):
+    loaders = loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders
+    # One line a point: where workers were started in several ways, the first of the config.
+    loaders = loaders.drop_duplicates(["loader", "order", "workers"])
+    orders, workers = list(dict.fromkeys(loaders["order"])), sorted(loaders["workers"].unique())
+    numbers = {name: place for place, name in enumerate(dict.fromkeys(loaders["loader"]), start=1)}
+    figure, grid = plt.subplots(
+        len(orders),
+        len(workers),
+        figsize=(4.6 * len(workers) + 3.4, 4.4 * len(orders)),
+        squeeze=False,
+        sharex=True,
+        sharey="row",
+        layout="constrained",
+    )
+    for axes, (order, count) in zip(grid.flat, [(o, w) for o in orders for w in workers], strict=True):
+        points = loaders[(loaders["order"] == order) & (loaders["workers"] == count)]
+        for point in points.to_dict("records"):
+            draw_point(axes, point, numbers[point["loader"]])
+        limit = points[f"limit_{LIMIT_OF[order]}_rows_per_cpu_s"].median()
+        axes.axhline(limit, color="#555555", linestyle="--", linewidth=1)
+        axes.annotate(
+            f"reading without a loader: {limit:,.0f}",
+            (0.02, limit),
+            xycoords=("axes fraction", "data"),
+            fontsize=8,
+            va="bottom",
+            color="#333333",
+        )
+        axes.set(xscale="log", yscale="log", title=f"{order}, {count} worker{'' if count == 1 else 's'}")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.xaxis.set_minor_formatter(lambda value, _: f"{value:,.0f}" if str(value)[0] in "235" else "")
+        axes.tick_params(axis="x", which="both", labelsize=9)
+    for axes in grid[-1]:
+        axes.set_xlabel("PSS of all processes (MB)")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("rows per CPU-second")
+    legend(figure, loaders, numbers)
+    return figure, caption(loaders)
+
+
+def draw_point(axes, point, number):
+    _, colour = figures.loader_kind(point["loader_kind"])
+    sound = point["account"] == "every row once"
+    x, y = point["end_pss_bytes"] / figures.MB, point["rows_per_cpu_s"]
+    low, high = point["rows_per_cpu_s_low"], point["rows_per_cpu_s_high"]
+    if low == low:
+        axes.plot([x, x], [low, high], color=colour, linewidth=1, alpha=0.6)
+    axes.plot(x, y, "o" if sound else "X", color=colour, markersize=15, markeredgecolor="white", alpha=0.9)
+    axes.annotate(str(number), (x, y), ha="center", va="center", fontsize=8, color="white", fontweight="bold")
+
+
+def legend(figure, loaders, numbers):
+    kinds = loaders.drop_duplicates("loader").set_index("loader")["loader_kind"]
+    handles = [
+        plt.Line2D(
+            [], [], linestyle="", marker="o", color=figures.loader_kind(kinds[name])[1], label=f"{number} {name}"
+        )
+        for name, number in numbers.items()
+    ]
+    seen = {figures.loader_kind(kind) for kind in kinds}
+    handles += [plt.Line2D([], [], color=colour, linewidth=4, label=label) for label, colour in sorted(seen)]
+    if (loaders["account"] != "every row once").any():
+        handles.append(plt.Line2D([], [], linestyle="", marker="X", color="#555555", label="not every row once"))
+    figure.legend(handles=handles, loc="outside right upper", fontsize=8, frameon=False)
+
+
+def caption(loaders):
+    wrong = loaders[loaders["account"] != "every row once"]
+    faults = "; ".join(f"{line.loader} ({line.account})" for line in wrong.drop_duplicates("loader").itertuples())
+    counts = sorted(loaders["n"].unique())
+    runs = " or ".join(str(count) for count in counts)
+    best = loaders.sort_values("share_of_limit").groupby("order").last()
+    said = "; ".join(
+        f"{order}: {line.loader} with {line.workers:.0f} workers, {line.share_of_limit:.0%} of the limit"
+        for order, line in best.iterrows()
+    )
+    return f"""
+Rows per CPU-second over all processes, in the last epoch, against the PSS of all processes at its end (shared pages
+counted once). The dashed line is what reading the same rows from the same files costs without a loader, measured in the
+same runs. Highest share of it: {said}. Bars: 95 % intervals; n = {runs}. {
+        "Crosses did not deliver every row once: " + faults + "." if faults else "Every row was delivered once by all."
+    }
+"""
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

@@ -1,0 +1,63 @@
+"""Memory against the number of workers: PSS beside summed RSS."""
+
+import matplotlib.pyplot as plt
+
+from beyond_ram import figures, logs, tables
+
+
+def main(snakemake):
+    figures.theme()
+    loaders = tables.read(snakemake.input.loaders)
+    drawn = several_counts(figures.whole(loaders))
+    if drawn.empty:
+        figure, caption = (
+            figures.empty("no experiment of this config loads with several numbers of workers"),
+            "Not run in this config.",
+        )
+    else:
+        figure, caption = draw(drawn)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+def several_counts(loaders):
+    return loaders if loaders["workers"].nunique() > 1 else loaders.head(0)
+
+
+def draw(loaders):
+    loaders = loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders
+    loaders = loaders.drop_duplicates(["loader", "order", "workers"])
+    loaders = loaders[loaders.groupby(["loader", "order"])["workers"].transform("nunique") > 1]
+    names = list(dict.fromkeys(loaders["loader"]))
+    columns = min(6, len(names))
+    rows = -(-len(names) // columns)
+    figure, grid = plt.subplots(
+        rows, columns, figsize=(2.5 * columns + 1, 2.5 * rows + 1), squeeze=False, sharex=True, layout="constrained"
+    )
+    for axes, name in zip(grid.flat, names, strict=False):
+        mine = loaders[(loaders["loader"] == name)]
+        mine = mine[mine["order"] == mine["order"].iloc[-1]].sort_values("workers")
+        for kind, label, colour in (("rss", "RSS, summed", "#999999"), ("pss", "PSS, summed", "#0072B2")):
+            axes.plot(mine["workers"], mine[f"end_{kind}_bytes"] / figures.MB, "o-", color=colour, label=label)
+        axes.set_title(name, fontsize=10)
+        axes.set_ylim(bottom=0)
+        axes.set_xticks(sorted(loaders["workers"].unique()))
+        axes.tick_params(labelsize=8)
+    for axes in grid.flat[len(names) :]:
+        axes.axis("off")
+    figure.supxlabel("workers", fontsize=11)
+    figure.supylabel("memory at the end of the last epoch (MB)", fontsize=11)
+    figure.legend(*grid.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
+    most = loaders[loaders["workers"] == loaders["workers"].max()]
+    factor = most["end_rss_bytes"] / most["end_pss_bytes"]
+    caption = f"""
+RSS summed over all processes counts what they share once for each of them; PSS counts it once. With
+{most["workers"].max():.0f} workers summed RSS is {factor.min():.1f} to {factor.max():.1f} times PSS. Medians; n =
+{loaders["n"].min():.0f}{"" if loaders["n"].nunique() < 2 else f" to {loaders['n'].max():.0f}"}.
+"""
+    return figure, caption
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

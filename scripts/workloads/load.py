@@ -1,0 +1,282 @@
+"""Workload `load`: a loader delivers a token dataset batch by batch; every row is accounted for.
+
+After the epochs the limits are measured in the same process, from the same .npy files and with the same account: what
+reading costs when there is no loader.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import multiprocessing
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+
+import events
+import release
+
+STILL_S = 0.3
+LIBRARIES = ["torch", "numpy", "h5py", "hdf5plugin", "dask", "pandas", "pyarrow", "datasets", "webdataset", "litdata"]
+LIBRARIES += ["mosaicml-streaming", "pylance", "vortex-data", "lmdb", "zarr", "array-record"]
+
+
+def arguments(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work-dir", type=Path, required=True)
+    parser.add_argument("--tokens-dir", type=Path, help="token dataset, in the loader's format too")
+    parser.add_argument("--loader", required=True, help="module beside this file, in loaders/")
+    parser.add_argument("--module", type=Path, help="file of a loader of one's own")
+    parser.add_argument("--data", type=Path, help="what a loader of one's own reads")
+    parser.add_argument("--rows", type=int, help="rows that an epoch of it must deliver")
+    parser.add_argument("--order", choices=["sequential", "shuffled"], default="sequential")
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--start", choices=["none", "fork", "forkserver", "spawn"], default="fork")
+    parser.add_argument("--batch-size", type=int, default=256)
+    parser.add_argument("--pin-memory", choices=["no", "yes"], default="no")
+    parser.add_argument("--advice", choices=["none", "random"], default="none")
+    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--limit-percent", type=int, default=0, help="below a memory limit no limits are measured")
+    return parser.parse_args(argv)
+
+
+def module_of(args):
+    """The loader's module."""
+    if not args.module:
+        return importlib.import_module(f"loaders.{args.loader}")
+    spec = importlib.util.spec_from_file_location(args.module.stem, args.module)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[args.module.stem] = module  # workers that are spawned import it by this name
+    sys.path.append(str(args.module.parent))
+    spec.loader.exec_module(module)
+    return module
+
+
+def cpu_s():
+    """CPU seconds of this process and all below it, those that have ended included.
+
+    The CPU clock of a living process is read by its number (clock_getcpuclockid(3)), to the nanosecond; /proc/PID/stat
+    counts in hundredths of a second.
+    """
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    total, waiting = ended.ru_utime + ended.ru_stime, [os.getpid()]
+    while waiting:
+        pid = waiting.pop()
+        try:
+            total += time.clock_gettime(~pid << 3 | 2)
+            for thread in Path(f"/proc/{pid}/task").iterdir():
+                waiting += map(int, (thread / "children").read_text().split())
+        except OSError:
+            continue
+    return total
+
+
+class Account:
+    """Who was delivered what: every row of an epoch, each once, whole and with its own label."""
+
+    def __init__(self, rows):
+        import numpy
+        from rows import numbers_of, sums_of
+
+        self.numpy, self.numbers_of, self.sums_of = numpy, numbers_of, sums_of
+        self.count, self.sums = rows.count, rows.sums()
+        self.begin()
+
+    def begin(self):
+        self.seen = self.numpy.zeros(self.count, self.numpy.uint16)
+        self.delivered = self.wrong = 0
+        self.workers = {}
+
+    def take(self, ids, labels, worker):
+        numpy = self.numpy
+        ids, labels = numpy.asarray(ids), numpy.asarray(labels)
+        ids = ids if ids.dtype == numpy.int32 else ids.astype(numpy.int32)
+        self.delivered += len(ids)
+        self.workers[worker] = self.workers.get(worker, 0) + len(ids)
+        numbers = self.numbers_of(ids)
+        if len(ids) != len(labels) or not ((numbers >= 0) & (numbers < self.count)).all():
+            self.wrong += len(ids)
+            return
+        good = (self.sums_of(ids) == self.sums[numbers]) & (labels == numbers % 1000)
+        self.wrong += len(ids) - int(good.sum())
+        numpy.add.at(self.seen, numbers[good], 1)
+
+    def said(self):
+        """What is wrong with an epoch, in rows."""
+        return {
+            "rows_expected": self.count,
+            "rows_delivered": self.delivered,
+            "rows_twice": int((self.seen > 1).sum()),
+            "rows_missing": int((self.seen == 0).sum()),
+            "rows_wrong": self.wrong,
+            "rows_per_worker": [self.workers[number] for number in sorted(self.workers)],
+        }
+
+
+class Count:
+    """The account of data that is not ours: what was delivered, and twice or never where batches tell their numbers."""
+
+    def __init__(self, expected, module):
+        self.expected, self.numbers = expected, getattr(module, "numbers", None)
+        self.begin()
+
+    def begin(self):
+        self.delivered, self.workers, self.seen = 0, {}, {}
+
+    def take(self, *batch):
+        rows, worker = len(batch[0]), batch[2] if len(batch) > 2 else 0
+        self.delivered += rows
+        self.workers[worker] = self.workers.get(worker, 0) + rows
+        for number in self.numbers(batch) if self.numbers else ():
+            self.seen[int(number)] = self.seen.get(int(number), 0) + 1
+
+    def said(self):
+        known = {"rows_expected": self.expected, "rows_delivered": self.delivered}
+        if self.numbers:
+            known["rows_twice"] = sum(times > 1 for times in self.seen.values())
+            if self.expected is not None:
+                known["rows_missing"] = sum(number not in self.seen for number in range(self.expected))
+        return known | {"rows_per_worker": [self.workers[number] for number in sorted(self.workers)]}
+
+
+def epoch(loader, account, number, cpu=cpu_s):
+    """One epoch; marks at its begin, its first batch (of the first epoch) and its end."""
+    events.phase(f"epoch {number}")
+    account.begin()
+    events.mark("epoch_begins", epoch=number)
+    before_cpu, before, held, first = cpu(), time.perf_counter(), 0.0, None
+    for batch in loader:
+        account.take(*batch)
+        if first is None:
+            first = time.perf_counter() - before
+            if number == 0:
+                events.mark("first_batch", time_to_first_batch_s=first, **events.own_memory())
+                # Workers have filled what they may and wait: a phase's first reading has PSS.
+                still("after the first batch")
+                held = time.perf_counter() - before - first
+    took, used = time.perf_counter() - before - held, cpu() - before_cpu
+    found = {"epoch": number, "duration_s": took, "cpu_s": used, "time_to_first_batch_s": first, **account.said()}
+    events.mark("epoch", **found, **events.own_memory())
+    return found
+
+
+def still(name):
+    """A phase that begins with nothing moving, long enough for PSS and USS of all processes to be read."""
+    events.phase(name)
+    if os.environ.get(events.VARIABLE):
+        time.sleep(STILL_S)
+
+
+def limits(rows, args, account):
+    """Rows per CPU-second of reading without a loader, by kind, from the .npy files with the same account."""
+    import mmap
+
+    import numpy
+
+    path, size, row_bytes = rows.folder / "npy" / "ids.npy", args.batch_size, rows.width * 4
+    mapped = numpy.load(path, mmap_mode="r")
+    labels = numpy.load(rows.folder / "npy" / "labels.npy")
+    numbers = numpy.random.default_rng(1).permutation(rows.count)
+    buffer = numpy.zeros((size, rows.width), numpy.int32)
+    spare = buffer.copy()
+    descriptor = os.open(path, os.O_RDONLY)
+
+    def sequential(start, stop):
+        os.preadv(descriptor, [buffer[: stop - start]], mapped.offset + start * row_bytes)
+        return buffer[: stop - start], labels[start:stop]
+
+    def random(start, stop):
+        wanted = numbers[start:stop]
+        for place, offset in zip(buffer, (mapped.offset + wanted * row_bytes).tolist(), strict=False):
+            os.preadv(descriptor, [place], offset)
+        return buffer[: stop - start], labels[wanted]
+
+    def memcpy(start, stop):
+        spare[:] = buffer
+        return spare[: stop - start], labels[start:stop]
+
+    def memmap(start, stop):
+        return mapped[start:stop], labels[start:stop]
+
+    def memmap_random(start, stop):
+        wanted = numbers[start:stop]
+        return mapped[wanted], labels[wanted]
+
+    try:
+        for kind in (sequential, random, memcpy, memmap, memmap_random):
+            account.begin()
+            before = time.process_time()
+            for start in range(0, rows.count, size):
+                account.take(*kind(start, min(start + size, rows.count)), 0)
+            events.emit("limit", kind=kind.__name__, rows=rows.count, cpu_s=time.process_time() - before)
+    finally:
+        os.close(descriptor)
+        mapped._mmap.madvise(mmap.MADV_DONTNEED)
+
+
+def stored_bytes(folder):
+    """Bytes of a file, or of all files below a folder."""
+    if folder.is_file():
+        return folder.stat().st_size
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def load(args):
+    """Deliver every epoch; what is held at the end, by owner."""
+    events.phase("import")
+    import loaders.how as how_module
+    import torch
+    from rows import Rows
+
+    rows = Rows(args.tokens_dir) if args.tokens_dir else None
+    module = module_of(args)
+    folder = args.data or args.tokens_dir / module.FORMAT
+    events.emit("provenance", versions=events.versions(LIBRARIES))
+    events.mark("imported", **events.own_memory(), **release.allocated())
+    pinning = args.pin_memory == "yes"
+    if pinning and not torch.accelerator.is_available():
+        events.emit("not_applicable", reason="pin_memory does nothing here: there is no accelerator")
+        sys.exit(0)
+    how = how_module.How(args.order, args.workers, args.start, args.batch_size, pinning, args.advice)
+    account = Account(rows) if rows else Count(args.rows, module)
+    events.phase("open")
+    begun = time.perf_counter()
+    try:
+        loader = module.make(folder, how)
+    except how_module.NotApplicableError as reason:
+        events.emit("not_applicable", reason=str(reason))
+        sys.exit(0)
+    opened_s = time.perf_counter() - begun
+    events.mark("baseline", opened_s=opened_s, pickled_bytes=pickled_bytes(args, how), **events.own_memory())
+    found = [epoch(loader, account, number) for number in range(args.epochs)]
+    work = {"stored_bytes": stored_bytes(folder), "loader_kind": module.KIND, "shuffle": module.SHUFFLE}
+    work |= {"rows": rows.count, "bytes_in": rows.bytes} if rows else {"rows": found[-1]["rows_delivered"]}
+    still("delivered")
+    events.mark("work", **work, **found[-1], **events.own_memory())
+    if rows and not args.limit_percent:
+        events.phase("limits")
+        limits(rows, args, account)
+    return {"loader": [loader, how], "account": [account]}
+
+
+def pickled_bytes(args, how):
+    """What handing the datasets to a worker takes where they are pickled for it; None elsewhere."""
+    if not args.workers or args.start == "fork":
+        return None
+    return sum(len(multiprocessing.reduction.ForkingPickler.dumps(dataset)) for dataset in how.opened)
+
+
+def main():
+    args = arguments()
+    try:
+        held = load(args)
+    except Exception as error:  # what a loader does wrong is a result: said in one line, and with the whole trace
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        events.emit("gave_up", reason=words[:500])
+        raise
+    release.ladder(held)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Arrow IPC, mapped: rows gathered from the record batches they lie in, without joining them."""
+
+import numpy
+import pyarrow
+from loaders.how import Batches, gather
+from torch.utils.data import Dataset
+
+FORMAT, KIND, SHUFFLE = "arrow", "best", "rows"
+
+
+class Mapped(Dataset):
+    def __init__(self, folder):
+        self.path, self.parts = folder / "tokens.arrow", None
+        self.open()
+        self.sizes = numpy.cumsum([0, *(len(labels) for _, labels in self.parts)])
+
+    def __getstate__(self):
+        return {**self.__dict__, "parts": None}
+
+    def __len__(self):
+        return int(self.sizes[-1])
+
+    def open(self):
+        reader = pyarrow.ipc.open_file(pyarrow.memory_map(str(self.path)))
+        batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+        self.parts = [(view(batch), batch.column(1).to_numpy()) for batch in batches]
+
+    def __getitem__(self, rows):
+        if self.parts is None:
+            self.open()
+        wanted = numpy.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        return gather(self.parts, self.sizes, wanted)
+
+
+def view(batch):
+    return batch.column(0).flatten().to_numpy().reshape(batch.num_rows, -1)
+
+
+def make(folder, how):
+    dataset = Mapped(folder)
+    return how.blocks(dataset, Batches(len(dataset), how))

@@ -1,0 +1,181 @@
+"""How rows are to be delivered, and the DataLoaders that all modules beside this one are made of.
+
+A loader is a module with the constants FORMAT (what it reads: a module of `formats`), KIND (`as written`, `corrected`,
+`best` or `library`) and SHUFFLE (what shuffled means for it: `rows`, `blocks`, `buffer`, `shards` or `none`), and a
+function `make(folder, how)`. It returns an iterable that gives one epoch each time it is iterated: batches of ids
+[n, width] and labels [n], and the number of the worker that made them.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy
+import torch
+from torch.utils.data import DataLoader, Sampler, get_worker_info
+
+
+class NotApplicableError(Exception):
+    """What is asked for does not exist for this loader; the text is the reason."""
+
+
+@dataclass
+class How:
+    order: str = "sequential"
+    workers: int = 0
+    start: str = "fork"
+    batch_size: int = 256
+    pin_memory: bool = False
+    advice: str = "none"
+    seed: int = 1
+    rank: int = 0
+    ranks: int = 1
+    opened: list = field(default_factory=list)
+    """Datasets, as they are handed to workers: what pickling them costs is measured."""
+
+    @property
+    def shuffled(self):
+        return self.order == "shuffled"
+
+    def cannot(self, reason):
+        raise NotApplicableError(reason)
+
+    def options(self):
+        """The options of every DataLoader."""
+        chosen = {"num_workers": self.workers, "pin_memory": self.pin_memory}
+        if self.workers:
+            chosen |= {"multiprocessing_context": self.start, "persistent_workers": True}
+        return chosen
+
+    def items(self, dataset, collate=None):
+        """A row at a time, or a list of rows where the dataset has `__getitems__`: as the documentation shows it."""
+        self.opened.append(dataset)
+        collate = collate or torch.utils.data.default_collate
+        options = {"batch_size": self.batch_size, "collate_fn": Tagged(collate), **self.options()}
+        if self.ranks > 1:
+            sampler = torch.utils.data.DistributedSampler(dataset, self.ranks, self.rank, self.shuffled, self.seed)
+            return DataLoader(dataset, sampler=sampler, **options)
+        generator = torch.Generator().manual_seed(self.seed)
+        return DataLoader(dataset, shuffle=self.shuffled, generator=generator, **options)
+
+    def blocks(self, dataset, sampler):
+        """A batch at a time: the dataset is asked for what the sampler gives."""
+        self.opened.append(dataset)
+        return DataLoader(dataset, batch_size=None, sampler=sampler, collate_fn=Tagged(tensors), **self.options())
+
+    def stream(self, dataset):
+        """Whatever an iterable dataset gives: whole batches."""
+        self.opened.append(dataset)
+        return DataLoader(dataset, batch_size=None, collate_fn=Tagged(tensors), **self.options())
+
+    def places(self):
+        """Which of how many readers the caller is, over all ranks and their workers."""
+        info = get_worker_info()
+        number, count = (info.id, info.num_workers) if info else (0, 1)
+        return self.rank * count + number, self.ranks * count
+
+
+class Tagged:
+    """A collate function whose batches say which worker made them."""
+
+    def __init__(self, collate):
+        self.collate = collate
+
+    def __call__(self, rows):
+        ids, labels = self.collate(rows)
+        info = get_worker_info()
+        return ids, labels, info.id if info else 0
+
+
+def tensors(batch):
+    """Two arrays as tensors, without a copy."""
+    return tuple(part if isinstance(part, torch.Tensor) else torch.from_numpy(part) for part in batch)
+
+
+class Batches(Sampler):
+    """Numbers of rows, a batch at a time, every row once in an epoch: slices in order, arrays when shuffled."""
+
+    def __init__(self, count, how, size=None):
+        self.count, self.how, self.size, self.epoch = count, how, size or how.batch_size, 0
+
+    def __iter__(self):
+        size, how = self.size, self.how
+        self.epoch += 1
+        if how.shuffled:
+            numbers = numpy.random.default_rng((how.seed, self.epoch)).permutation(self.count)[how.rank :: how.ranks]
+            for start in range(0, len(numbers), size):
+                yield numbers[start : start + size]
+        else:
+            first, last = (self.count * rank // how.ranks for rank in (how.rank, how.rank + 1))
+            for start in range(first, last, size):
+                yield slice(start, min(start + size, last))
+
+
+class Blocks(Sampler):
+    """Blocks of rows that lie together, in order or shuffled; shuffled within a group of blocks by who reads them.
+
+    `bounds` are the first rows of the blocks, and the end. Gives lists of (first, last, seed): those of one group.
+    """
+
+    def __init__(self, bounds, how, group=4):
+        self.bounds, self.how, self.group, self.epoch = list(bounds), how, group, 0
+
+    def __iter__(self):
+        self.epoch += 1
+        order = numpy.arange(len(self.bounds) - 1)
+        rng = numpy.random.default_rng((self.how.seed, self.epoch))
+        if self.how.shuffled:
+            rng.shuffle(order)
+        order = order[self.how.rank :: self.how.ranks]
+        group = self.group if self.how.shuffled else 1
+        for start in range(0, len(order), group):
+            seed = int(rng.integers(1 << 31)) if self.how.shuffled else None
+            yield [(self.bounds[at], self.bounds[at + 1], seed) for at in order[start : start + group]]
+
+
+class Grouped(torch.utils.data.IterableDataset):
+    """Batches cut from groups of blocks, each group shuffled as a whole: `read(first, last)` gives one block.
+
+    Every worker reads its share of the groups, whole. `open_it` is called in the process that reads.
+    """
+
+    def __init__(self, bounds, how, open_it):
+        self.bounds, self.how, self.open_it, self.read, self.epoch = list(bounds), how, open_it, None, 0
+
+    def __getstate__(self):
+        return {**self.__dict__, "read": None}
+
+    def __iter__(self):
+        self.read = self.read or self.open_it()
+        sampler = Blocks(self.bounds, self.how)
+        sampler.epoch, sampler.how = self.epoch, self.how
+        self.epoch += 1
+        info = get_worker_info()
+        number, count = (info.id, info.num_workers) if info else (0, 1)
+        for place, group in enumerate(sampler):
+            if place % count == number:
+                yield from self.batches(group)
+
+    def batches(self, group):
+        parts = [self.read(first, last) for first, last, _ in group]
+        seed, size = group[0][2], self.how.batch_size
+        if seed is None and len(parts) == 1:
+            ids, labels = parts[0]
+            for start in range(0, len(ids), size):
+                yield ids[start : start + size], labels[start : start + size]
+            return
+        # Rows are gathered from where they lie: no copy of the group as a whole.
+        sizes = numpy.cumsum([0, *(len(labels) for _, labels in parts)])
+        order = numpy.random.default_rng(seed).permutation(sizes[-1])
+        for start in range(0, len(order), size):
+            yield gather(parts, sizes, order[start : start + size])
+
+
+def gather(parts, sizes, wanted):
+    """Rows out of several arrays: `sizes` are their summed lengths, `wanted` numbers over all of them."""
+    owner = numpy.searchsorted(sizes, wanted, side="right") - 1
+    ids = numpy.empty((len(wanted), parts[0][0].shape[1]), parts[0][0].dtype)
+    labels = numpy.empty(len(wanted), numpy.int64)
+    for number in numpy.unique(owner):
+        mine = numpy.flatnonzero(owner == number)
+        inside = wanted[mine] - sizes[number]
+        ids[mine], labels[mine] = parts[number][0][inside], parts[number][1][inside]
+    return ids, labels

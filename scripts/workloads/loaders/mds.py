@@ -1,0 +1,46 @@
+"""MosaicML Streaming from a local folder."""
+
+import importlib.machinery
+import sys
+import types
+
+import numpy
+import torch
+from loaders.how import Tagged
+
+FORMAT, KIND, SHUFFLE = "mds", "library", "blocks"
+# Modules of torchvision that are imported, and from them what.
+STOOD_IN = {"datasets": "VisionDataset", "transforms": "Compose", "transforms.functional": "to_tensor"}
+
+
+def streaming():
+    """The library. For its datasets of images it imports torchvision, of which the index's build belongs to another
+    build of torch than a machine without an accelerator has: where it does not come in, names stand in for it."""
+    try:
+        import torchvision  # noqa: F401
+    except (ImportError, RuntimeError):
+        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        for name in ("torchvision", *(f"torchvision.{part}" for part in STOOD_IN)):
+            sys.modules[name] = types.ModuleType(name)
+            sys.modules[name].__spec__ = importlib.machinery.ModuleSpec(name, None)
+        for part, what in STOOD_IN.items():
+            setattr(sys.modules[f"torchvision.{part}"], what, object)
+    import streaming as library
+
+    return library
+
+
+def collate(rows):
+    ids = torch.from_numpy(numpy.stack([row["ids"] for row in rows]))
+    return ids, torch.tensor([row["label"] for row in rows])
+
+
+def make(folder, how):
+    library = streaming()
+    library.base.util.clean_stale_shared_memory()
+    dataset = library.StreamingDataset(
+        local=str(folder / "mds"), shuffle=how.shuffled, batch_size=how.batch_size, shuffle_seed=how.seed
+    )
+    how.opened.append(dataset)
+    return library.StreamingDataLoader(dataset, batch_size=how.batch_size, collate_fn=Tagged(collate), **how.options())

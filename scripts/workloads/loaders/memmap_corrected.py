@@ -1,0 +1,32 @@
+"""NumPy memmap, corrected: the shape from the file's header, opened in each worker, a row at a time."""
+
+import numpy
+import torch
+from torch.utils.data import Dataset
+
+FORMAT, KIND, SHUFFLE = "npy", "corrected", "rows"
+
+
+class Memmap(Dataset):
+    def __init__(self, folder):
+        self.folder, self.ids, self.labels = folder, None, None
+        self.count = numpy.load(folder / "ids.npy", mmap_mode="r").shape[0]
+
+    def __getstate__(self):
+        return {**self.__dict__, "ids": None, "labels": None}  # a pickled map would be a copy of the file
+
+    def __len__(self):
+        return self.count
+
+    def open(self):
+        if self.ids is None:
+            self.ids = numpy.load(self.folder / "ids.npy", mmap_mode="r")
+            self.labels = numpy.load(self.folder / "labels.npy", mmap_mode="r")
+
+    def __getitem__(self, number):
+        self.open()
+        return torch.from_numpy(numpy.array(self.ids[number])), int(self.labels[number])
+
+
+def make(folder, how):
+    return how.items(Memmap(folder))

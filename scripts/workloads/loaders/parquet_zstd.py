@@ -1,0 +1,6 @@
+"""Parquet by row groups, large and compressed ones."""
+
+from loaders import parquet_blocks
+
+FORMAT, KIND, SHUFFLE = "parquet_zstd", "best", "blocks"
+make = parquet_blocks.make

@@ -1,0 +1,78 @@
+"""Reading with preadv into shared memory that is mapped once: workers fill slots, the parent looks at them.
+
+A batch of a DataLoader's worker otherwise travels in shared memory that is made, filled with zeros, mapped twice and
+thrown away for every batch. Here each worker has as many slots as batches can be on their way from it, and one more for
+the batch that is looked at: a batch is good until the next one is asked for.
+"""
+
+import os
+
+import numpy
+import torch
+from loaders.how import Batches
+from torch.utils.data import DataLoader, Dataset, get_worker_info
+
+FORMAT, KIND, SHUFFLE = "npy", "best", "rows"
+# Batches on their way from each worker. What a message costs is shared by all batches of one, some 4 MB.
+PREFETCH, MESSAGE_BYTES = 2, 4 << 20
+
+
+class Ring(Dataset):
+    def __init__(self, folder, how):
+        ids = numpy.load(folder / "ids.npy", mmap_mode="r")
+        self.path, (self.count, self.width), self.offset = folder / "ids.npy", ids.shape, ids.offset
+        self.labels = torch.from_numpy(numpy.load(folder / "labels.npy")).share_memory_()
+        self.message_rows = how.batch_size * max(1, MESSAGE_BYTES // (how.batch_size * self.width * 4))
+        shape = (max(1, how.workers), PREFETCH + 2 if how.workers else 1, self.message_rows, self.width)
+        self.slots = torch.zeros(shape, dtype=torch.int32).share_memory_()
+        self.file, self.number = None, 0
+
+    def __getstate__(self):
+        return {**self.__dict__, "file": None, "mine": None}
+
+    def __getitem__(self, rows):
+        if self.file is None:
+            self.open()
+        self.number = (self.number + 1) % len(self.mine)
+        slot, row_bytes = self.mine[self.number], self.width * 4
+        if isinstance(rows, slice):
+            os.preadv(self.file, [slot[: rows.stop - rows.start]], self.offset + rows.start * row_bytes)
+        else:
+            for place, offset in zip(slot, (self.offset + rows * row_bytes).tolist(), strict=False):
+                os.preadv(self.file, [place], offset)
+        return self.worker, self.number, rows
+
+    def open(self):
+        self.file = os.open(self.path, os.O_RDONLY)
+        info = get_worker_info()
+        self.worker = info.id if info else 0
+        self.mine = self.slots[self.worker].numpy()
+
+
+class Views:
+    """One epoch each time it is iterated: the parent's views of the slots, a batch at a time."""
+
+    def __init__(self, dataset, loader, batch_size):
+        self.dataset, self.loader, self.batch_size = dataset, loader, batch_size
+
+    def __iter__(self):
+        for worker, number, rows in self.loader:
+            labels = self.dataset.labels[rows if isinstance(rows, slice) else torch.from_numpy(rows)]
+            slot = self.dataset.slots[worker, number]
+            for start in range(0, len(labels), self.batch_size):
+                stop = min(start + self.batch_size, len(labels))
+                yield slot[start:stop], labels[start:stop], worker
+
+
+def as_it_is(message):
+    return message
+
+
+def make(folder, how, ring=Ring):
+    dataset = ring(folder, how)
+    how.opened.append(dataset)
+    options = how.options() | ({"prefetch_factor": PREFETCH} if how.workers else {})
+    options["pin_memory"] = False  # views cannot be pinned: pin the slots
+    sampler = Batches(dataset.count, how, dataset.message_rows)
+    loader = DataLoader(dataset, batch_size=None, sampler=sampler, collate_fn=as_it_is, **options)
+    return Views(dataset, loader, how.batch_size)

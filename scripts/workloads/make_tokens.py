@@ -1,0 +1,116 @@
+"""A token dataset: N rows of ids and a label, as two .npy files, generated in a stream or cut from a tokenised corpus.
+
+The first two ids of a row spell its number (number = first * 32768 + second), the label is the number modulo 1,000, and
+`sums.npy` holds the sum of each row's bytes read as 64-bit integers, modulo 2**64: whoever is delivered a row can tell
+which one it is and whether it is whole.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy
+
+CHUNK_ROWS = 4096
+HALF = 1 << 15
+LABELS = 1000
+
+
+def generated(spec):
+    """Chunks of ids whose frequencies fall off as those of words do: id = vocabulary * u**3 for uniform u."""
+    rng = numpy.random.default_rng(spec["seed"])
+    for start in range(0, spec["rows"], CHUNK_ROWS):
+        shape = (min(CHUNK_ROWS, spec["rows"] - start), spec["width"])
+        yield (rng.random(shape, dtype=numpy.float32) ** 3 * spec["vocabulary"]).astype(numpy.int32)
+
+
+def from_corpus(spec, corpus):
+    """Chunks of ids of a corpus's documents, one after the other; what does not fill a row at the end is left out."""
+    encode = encoder(corpus / "tokenizer" / "tokenizer.json")
+    manifest = json.loads((corpus / "manifest.json").read_text(encoding="utf-8"))
+    waiting, rows = numpy.empty(0, numpy.int32), 0
+    for entry in manifest["files"]:
+        with open(corpus / entry["path"], encoding="utf-8") as lines:
+            for line in lines:
+                ids = numpy.array(encode(json.loads(line)["text"]), numpy.int32)
+                waiting = numpy.concatenate([waiting, ids])
+                count = len(waiting) // spec["width"]
+                count = count if spec["rows"] is None else min(count, spec["rows"] - rows)
+                if count:
+                    yield waiting[: count * spec["width"]].reshape(count, spec["width"])
+                    waiting, rows = waiting[count * spec["width"] :], rows + count
+                if rows == spec["rows"]:
+                    return
+    if spec["rows"] is not None or not rows:
+        sys.exit(f"corpus {corpus.name} gives {rows} rows of {spec['width']} ids, and {spec['rows']} are asked for")
+
+
+def encoder(path):
+    """Text to ids: in pieces where pieces give the ids of the whole, else document by document."""
+    import tokenizers
+    from pieces import NotKnownError, Pieces
+
+    whole = tokenizers.Tokenizer.from_file(str(path))
+    try:
+        pieces = Pieces(path)
+    except NotKnownError:
+        return lambda text: whole.encode(text).ids
+
+    def ids(text):
+        try:
+            return pieces.ids(text)
+        except NotKnownError:
+            return whole.encode(text).ids
+
+    return ids
+
+
+def number(ids, first):
+    """Write each row's number into its first two ids; the rows' labels and sums."""
+    numbers = numpy.arange(first, first + len(ids), dtype=numpy.int64)
+    ids[:, 0], ids[:, 1] = numbers // HALF, numbers % HALF
+    return numbers % LABELS, ids.view(numpy.int64).sum(axis=1)
+
+
+def write(chunks, out, width):
+    """Write ids, labels and sums, a chunk at a time; how many rows there were."""
+    rows, labels, sums = 0, [], []
+    with open(out / "npy" / "ids.npy", "wb") as file:
+        header(file, 0, width)
+        for ids in chunks:
+            ids = numpy.ascontiguousarray(ids)
+            label, total = number(ids, rows)
+            labels.append(label)
+            sums.append(total)
+            file.write(ids.data)
+            rows += len(ids)
+        file.seek(0)
+        header(file, rows, width)
+    numpy.save(out / "npy" / "labels.npy", numpy.concatenate(labels))
+    numpy.save(out / "sums.npy", numpy.concatenate(sums))
+    return rows
+
+
+def header(file, rows, width):
+    """The header of an .npy file: 128 bytes, whatever the number of rows."""
+    description = {"descr": "<i4", "fortran_order": False, "shape": (rows, width)}
+    numpy.lib.format.write_array_header_1_0(file, description)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--spec", type=json.loads, required=True)
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    args = parser.parse_args()
+    (args.out / "npy").mkdir(parents=True, exist_ok=True)
+    chunks = from_corpus(args.spec, args.corpus) if args.corpus else generated(args.spec)
+    rows = write(chunks, args.out, args.spec["width"])
+    partial = args.out / ".tokens.json.partial"
+    partial.write_text(json.dumps({**args.spec, "rows": rows, "bytes": rows * (args.spec["width"] * 4 + 8)}, indent=1))
+    partial.replace(args.out / "tokens.json")
+
+
+if __name__ == "__main__":
+    main()

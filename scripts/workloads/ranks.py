@@ -1,0 +1,107 @@
+"""Workload `ranks`: what each rank of a distributed training is delivered, by torch.distributed with gloo.
+
+Every rank accounts for its own rows; the first one adds the accounts up.
+"""
+
+import argparse
+import importlib
+import os
+import socket
+import sys
+from pathlib import Path
+
+import events
+import release
+from load import LIBRARIES, Account, epoch, still
+
+
+def arguments(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work-dir", type=Path, required=True)
+    parser.add_argument("--tokens-dir", type=Path, required=True)
+    parser.add_argument("--loader", required=True)
+    parser.add_argument("--order", choices=["sequential", "shuffled"], default="sequential")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--batch-size", type=int, default=256)
+    return parser.parse_args(argv)
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def deliver(rank, args, port):
+    """One rank: its rows, then everybody's, added up by the first."""
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo"}
+    # Libraries of readers look for their rank here.
+    os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(args.ranks), "LOCAL_RANK": str(rank)}
+    os.environ["LOCAL_WORLD_SIZE"] = str(args.ranks)
+    import loaders.how as how_module
+    import torch.distributed
+    from rows import Rows
+
+    torch.distributed.init_process_group("gloo", rank=rank, world_size=args.ranks)
+    rows, module = Rows(args.tokens_dir), importlib.import_module(f"loaders.{args.loader}")
+    how = how_module.How(args.order, args.workers, "fork", args.batch_size, rank=rank, ranks=args.ranks)
+    account, reason = Account(rows), None
+    try:
+        loader = module.make(args.tokens_dir / module.FORMAT, how)
+    except how_module.NotApplicableError as cannot:
+        reason = str(cannot)
+    else:
+        mine = epoch(loader, account, 0)
+    everybody = [None] * args.ranks
+    if reason is None:
+        torch.distributed.all_gather_object(everybody, (rank, account.seen, mine))
+    torch.distributed.barrier()
+    if rank == 0:
+        still("delivered")
+        say(rows, everybody, reason)
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+
+def say(rows, everybody, reason):
+    """The accounts of all ranks, as the event `work`."""
+    if reason is not None:
+        events.emit("not_applicable", reason=reason)
+        return
+    seen = sum(account.astype("int64") for _, account, _ in everybody)
+    delivered = [mine["rows_delivered"] for _, _, mine in sorted(everybody, key=lambda one: one[0])]
+    per_worker = [mine["rows_per_worker"] for _, _, mine in sorted(everybody, key=lambda one: one[0])]
+    events.mark(
+        "work",
+        rows=rows.count,
+        bytes_in=rows.bytes,
+        rows_expected=rows.count,
+        rows_delivered=sum(delivered),
+        rows_twice=int((seen > 1).sum()),
+        rows_missing=int((seen == 0).sum()),
+        rows_wrong=sum(mine["rows_wrong"] for _, _, mine in everybody),
+        rows_per_rank=delivered,
+        rows_per_worker_of_rank=per_worker,
+        cpu_s=sum(mine["cpu_s"] for _, _, mine in everybody),
+        **events.own_memory(),
+    )
+
+
+def main():
+    args = arguments()
+    events.phase("import")
+    import torch.multiprocessing
+
+    events.emit("provenance", versions=events.versions(LIBRARIES))
+    events.mark("imported", **events.own_memory(), **release.allocated())
+    try:
+        torch.multiprocessing.spawn(deliver, (args, free_port()), args.ranks)
+    except Exception as error:
+        events.emit("gave_up", reason=" ".join(f"{type(error).__name__}: {error}".split())[-500:])
+        sys.exit(1)
+    release.ladder({})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Workload `write`: a token dataset is written in another format, in a stream."""
+
+import argparse
+import importlib
+import json
+import shutil
+from pathlib import Path
+
+import events
+import release
+from load import LIBRARIES, stored_bytes
+
+
+def arguments(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work-dir", type=Path, required=True)
+    parser.add_argument("--tokens-dir", type=Path, required=True)
+    parser.add_argument("--format", required=True, help="module beside this file, in formats/")
+    return parser.parse_args(argv)
+
+
+def write(args):
+    """Write it; what is held at the end, by owner."""
+    events.phase("import")
+    from rows import Rows
+
+    module = importlib.import_module(f"formats.{args.format}")
+    rows = Rows(args.tokens_dir)
+    events.emit("provenance", versions=events.versions(LIBRARIES))
+    events.mark("imported", **events.own_memory(), **release.allocated())
+    folder = args.work_dir / args.format
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    events.phase("write")
+    module.write(rows, folder)
+    written = {"rows": rows.count, "bytes_in": rows.bytes, "stored_bytes": stored_bytes(folder)}
+    events.mark("work", **written, **events.own_memory())
+    print(json.dumps(written))
+    return {"writer": [module]}
+
+
+def main():
+    release.ladder(write(arguments()))
+
+
+if __name__ == "__main__":
+    main()
