@@ -13,7 +13,7 @@ Events = Sequence[Mapping[str, Any]]
 Runs = Iterable[tuple[Record, Events]]
 
 ACCOUNT = ["rows_expected", "rows_delivered", "rows_twice", "rows_missing", "rows_wrong"]
-MEMORIES = ["rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "pss_bytes", "uss_bytes"]
+MEMORIES = ["rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "pss_bytes", "uss_bytes", "pss_anon_bytes"]
 # Of the limits that a run measured, the one that each order is held against.
 LIMIT_OF = {"sequential": "sequential", "shuffled": "random"}
 AVERAGED = ["rows_per_cpu_s", "share_of_limit", "rows_per_s"]
@@ -25,8 +25,8 @@ def loaders(runs: Runs) -> pd.DataFrame:
 
     Rates are those of the last epoch: geometric means over repeats with their 95 % interval in `_low` and `_high`,
     and n. `share_of_limit` holds the rate against reading the same rows without a loader in the same run. Sizes are
-    medians, in bytes; `copied_bytes` is what the private memory of all processes grew by from the first batch to the
-    end, which with forked workers is copying on write. Accounts are the worst of the repeats, summed up in `account`.
+    medians, in bytes; `copied_bytes` is what anonymous PSS grew by from the first batch to the end, which with forked
+    workers is copying on write. Accounts are the worst of the repeats, summed up in `account`.
     """
     cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for record, events in runs:
@@ -56,7 +56,7 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
     found["time_to_first_batch_s"] = first_epoch["time_to_first_batch_s"]
     found |= {key: opened.get(key) for key in ("opened_s", "pickled_bytes")}
     found["disk_ratio"] = work["stored_bytes"] / work["bytes_in"] if work.get("bytes_in") else None
-    found["copied_bytes"] = _difference(found["end_uss_bytes"], found["first_batch_uss_bytes"])
+    found["copied_bytes"] = _difference(found["end_pss_anon_bytes"], found["first_batch_pss_anon_bytes"])
     begins = next(event for event in events if event["event"] == "epoch_begins")
     found["read_bytes"] = _difference(*(_tree(event).get("read_bytes") for event in (first_epoch, begins)))
     found["peak_anon_bytes"] = record["peak"].get("anon_bytes")

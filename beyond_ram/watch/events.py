@@ -15,6 +15,7 @@ READINGS = (
     "swap_bytes",
     "pss_bytes",
     "uss_bytes",
+    "pss_anon_bytes",
     "cpu_s",
     "read_bytes",
     "major_faults",

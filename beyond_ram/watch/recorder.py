@@ -12,7 +12,7 @@ from typing import TextIO
 
 COLUMNS = (  # noqa: SIM905
     "t_s phase processes rss_bytes anon_bytes file_bytes shmem_bytes swap_bytes pss_bytes uss_bytes cpu_s read_bytes "
-    "written_bytes minor_faults major_faults"
+    "written_bytes minor_faults major_faults pss_anon_bytes"
 ).split()
 MAX_LINES = 20_000
 _RSS, _PSS = COLUMNS.index("rss_bytes"), COLUMNS.index("pss_bytes")

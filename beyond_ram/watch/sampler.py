@@ -28,7 +28,7 @@ _STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
 _PROPORTIONAL_S_PER_BYTE = 40e-12
 # CPU, faults and storage grow steadily and have no peaks to miss: they are read this often, and at events.
 _USAGE_EVERY_S = 0.5
-_EMPTY = ("",) * 7  # PSS, USS, CPU, storage and faults of a row that has none
+_EMPTY = ("",) * 8  # PSS, USS, CPU, storage, faults and anonymous PSS of a row that has none
 
 
 class Sampler:
@@ -147,14 +147,17 @@ class Sampler:
 
     def _read_proportional(self, row: dict[str, Any], living: list[Process]) -> None:
         began = time.monotonic()
-        pairs = [procfs.proportional(process.pid) for process in living]
+        found = [procfs.proportional(process.pid) for process in living]
         self._proportional_at = time.monotonic()
         took_s = self._proportional_at - began
         self._proportional_s += took_s
         self._proportional_rate = took_s / max(row["rss_bytes"], 1)
-        read = [pair for pair in pairs if pair is not None]
-        if len(read) == len(pairs) and self._stood_still(living):
-            row["pss_bytes"], row["uss_bytes"] = (sum(column) for column in zip(*read, strict=True))
+        read = [one for one in found if one is not None]
+        if len(read) == len(found) and self._stood_still(living):
+            row["pss_bytes"] = sum(one.pss_bytes for one in read)
+            row["uss_bytes"] = sum(one.uss_bytes for one in read)
+            anonymous = [one.pss_anon_bytes for one in read if one.pss_anon_bytes is not None]
+            row["pss_anon_bytes"] = sum(anonymous) if len(anonymous) == len(read) else ""
             self.peaks.note_proportional(row["pss_bytes"], row["uss_bytes"])
 
     @staticmethod

@@ -23,7 +23,7 @@ class Ring(Dataset):
         self.path, (self.count, self.width), self.offset = folder / "ids.npy", ids.shape, ids.offset
         self.labels = torch.from_numpy(numpy.load(folder / "labels.npy")).share_memory_()
         self.message_rows = how.batch_size * max(1, MESSAGE_BYTES // (how.batch_size * self.width * 4))
-        shape = (max(1, how.workers), PREFETCH + 2 if how.workers else 1, self.message_rows, self.width)
+        shape = (max(1, how.workers), PREFETCH + 1 if how.workers else 1, self.message_rows, self.width)
         self.slots = torch.zeros(shape, dtype=torch.int32).share_memory_()
         self.file, self.number = None, 0
 
