@@ -1,8 +1,8 @@
 """Threads instead of processes: they fill slots of one memory while the loop looks at an earlier one.
 
 Reading gives the interpreter lock free, so threads read beside each other; nothing is pickled, sent, or held twice.
-In order a batch is one preadv into its slot; shuffled it is one gather from a map of the file. A batch is good until the
-next one is asked for.
+In order a batch is one preadv into its slot; shuffled it is one gather from a map of the file. A batch is good until
+the next one is asked for.
 """
 
 import collections
