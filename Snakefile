@@ -19,6 +19,7 @@ include: "rules/tokenize.smk"
 include: "rules/explain.smk"
 include: "rules/limit.smk"
 include: "rules/ladders.smk"
+include: "rules/dedup.smk"
 include: "rules/report.smk"
 include: "rules/instrument.smk"
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from .compare import ratio
+from .dedup import against
 from .remedies import MATTERS
 
 MB = 1e6
@@ -216,6 +217,30 @@ def _limits(tables: Tables) -> Iterator[Finding]:
         )
 
 
+def _dedup(tables: Tables) -> Iterator[Finding]:
+    """What cutting pages by content saves when a table is edited and pushed again, and where it saves nothing."""
+    for setting, shares in against(tables["dedup"]):
+        saved = (shares["on"] / shares["off"]).sort_values()
+        best, idle = saved.index[0], saved.index[-1]
+        groups = f"compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
+        off, on = shares.loc[best, "off"], shares.loc[best, "on"]
+        yield Finding(
+            f"After {best}, content-defined chunking sends {on:.1%} of the file again instead of {off:.1%} ({groups})"
+            if saved[best] < 1 - MATTERS
+            else f"Content-defined chunking saves nothing with {groups}",
+            f"Stack {setting['stack']}, new bytes by hf_xet, over all of the file's. From the edit that gains most to "
+            f"the one that gains least: {', '.join(_share(shares, edit) for edit in saved.index)}."
+            + (f" After {idle} it is no gain." if saved[idle] >= 1 else ""),
+            "dedup",
+            str(setting["experiment"]),
+            _factor(saved[best]),
+        )
+
+
+def _share(shares: pd.DataFrame, edit: Any) -> str:
+    return f"{edit} {shares.loc[edit, 'off']:.1%} without, {shares.loc[edit, 'on']:.1%} with"
+
+
 def _lines(table: pd.DataFrame) -> list[Line]:
     return [{str(key): value for key, value in line.items()} for line in table.to_dict("records")]
 
@@ -224,6 +249,7 @@ SOURCES: tuple[Callable[[Tables], Iterator[Finding]], ...] = (
     _growth,
     _ladders,
     _limits,
+    _dedup,
     _owners,
     _remedies,
     _encoders,

@@ -138,6 +138,20 @@ class ScanMatrix(Matrix):
     size_mb: Axis = Field([300], description="Size of the mapped file, in megabytes.")
 
 
+class DedupMatrix(Matrix):
+    """The axes of the workload `dedup`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    rows: Axis = Field([100_000], description="Rows of the table; a row is some 400 bytes.")
+    compression: Annotated[list[Literal["none", "snappy", "zstd"]], Field(min_length=1)] = Field(
+        ["snappy"], description="Compression of the Parquet files."
+    )
+    cdc: Annotated[list[Literal["off", "on"]], Field(min_length=1)] = Field(
+        ["off", "on"], description="Whether pages are cut where the content says (`use_content_defined_chunking`)."
+    )
+    row_group_rows: Axis = Field([1_000_000], description="Rows of a row group.")
+
+
 class Experiment(Strict):
     """What experiments of every workload have."""
 
@@ -203,8 +217,18 @@ class ScanExperiment(Experiment):
     matrix: ScanMatrix = Field(description="The axes; every combination is a cell.")
 
 
+class DedupExperiment(Experiment):
+    """A table that is edited and pushed again: how much of it is new to Xet storage. One run does every edit."""
+
+    PROGRAM = "dedup.py"
+
+    workload: Literal["dedup"]
+    matrix: DedupMatrix = Field(description="The axes; every combination is a cell.")
+
+
 AnyExperiment = Annotated[
-    TokenizeExperiment | PlantedExperiment | SoakExperiment | ScanExperiment, Field(discriminator="workload")
+    TokenizeExperiment | PlantedExperiment | SoakExperiment | ScanExperiment | DedupExperiment,
+    Field(discriminator="workload"),
 ]
 
 
