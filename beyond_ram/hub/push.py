@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import yaml
 from aiohttp import web
 
+from beyond_ram.hub import xet
 from beyond_ram.hub.repos import LFS_FROM_BYTES, LFS_SUFFIXES, Kind, Repos, Repository
 from beyond_ram.hub.store import RefusedError, Store
 
@@ -33,6 +35,7 @@ def add_routes(app: web.Application, identifier: str, revision: str) -> None:
         app.router.add_post(f"{api}/branch/{revision}", branch, name=f"{kind}:branch")
         app.router.add_post(f"{api}/preupload/{revision}", preupload, name=f"{kind}:preupload")
         app.router.add_post(f"{api}/commit/{revision}", commit, name=f"{kind}:commit")
+        app.router.add_get(f"{api}/xet-write-token/{revision}", xet_token, name=f"{kind}:xet-write-token")
         app.router.add_post(f"{git}/batch", lfs_batch, name=f"{kind}:lfs-batch")
         app.router.add_put(f"{git}/{{oid}}", lfs_put, name=f"{kind}:lfs-put")
         app.router.add_post(f"{git}/verify", lfs_verify, name=f"{kind}:lfs-verify")
@@ -114,16 +117,34 @@ async def commit(request: web.Request) -> web.StreamResponse:
     return web.json_response({"success": True, "commitOid": made, "commitUrl": address, "hookOutput": ""})
 
 
+async def xet_token(request: web.Request) -> web.StreamResponse:
+    """`/xet-write-token/REVISION`: a folder of this machine, which hf_xet writes by itself. The token opens nothing."""
+    _repository(request)
+    storage = request.app[STORE].xet
+    storage.mkdir(exist_ok=True)
+    token: dict[str, Any] = {"casUrl": xet.address(storage), "exp": int(time.time()) + 3600, "accessToken": "none"}
+    headers = {
+        "X-Xet-Cas-Url": token["casUrl"],
+        "X-Xet-Token-Expiration": str(token["exp"]),
+        "X-Xet-Access-Token": token["accessToken"],
+    }
+    return web.json_response(token, headers=headers)
+
+
 async def lfs_batch(request: web.Request) -> web.StreamResponse:
-    """`.git/info/lfs/objects/batch`: where each object is to be put, or that it is here."""
+    """`.git/info/lfs/objects/batch`: where each object is to be put, or that it is here.
+
+    A client that offers Xet is sent there, as on the Hub.
+    """
     repository = _repository(request)
-    objects = (await _json(request)).get("objects", [])
+    body = await _json(request)
+    transfer = "xet" if "xet" in body.get("transfers", []) else "basic"
 
     def answer() -> list[dict[str, Any]]:
-        return [_placed(request, repository, str(o["oid"]), int(o["size"])) for o in objects]
+        return [_placed(request, repository, str(o["oid"]), int(o["size"])) for o in body.get("objects", [])]
 
     listed = await asyncio.to_thread(answer)
-    return web.json_response({"transfer": "basic", "objects": listed, "hash_algo": "sha256"}, content_type=LFS)
+    return web.json_response({"transfer": transfer, "objects": listed, "hash_algo": "sha256"}, content_type=LFS)
 
 
 async def lfs_put(request: web.Request) -> web.StreamResponse:

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from beyond_ram.hub import xet
 from beyond_ram.hub.repos import NAME, Kind, Repos, Repository
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -28,6 +29,8 @@ class Store:
     def __init__(self, repos: Repos) -> None:
         self._repos = repos
         self._folder = repos.root / ".objects"
+        self.xet = repos.root / ".xet"
+        """Xet storage, which clients write by themselves."""
 
     def create(self, kind: Kind, identifier: str) -> bool:
         """Make an empty repository; False where there is one. Raises RefusedError."""
@@ -91,10 +94,11 @@ class Store:
                     staged.write_bytes(_content(value))
                 elif key == "lfsFile":
                     found = self.find(repository, value["oid"])
-                    if found is None:
+                    if found:
+                        shutil.copyfile(found, staged)
+                        taken |= {found} if found.parent == self._folder else set()
+                    elif not xet.restore(self.xet, value["oid"], staged):
                         raise RefusedError(f"{value['path']}: object {value['oid']} was not uploaded")
-                    shutil.copyfile(found, staged)
-                    taken |= {found} if found.parent == self._folder else set()
                 elif key == "copyFile":
                     shutil.copyfile(repository.file(value["srcPath"]).local, staged)
                 elif key in ("deletedFile", "deletedFolder"):

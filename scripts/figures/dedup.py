@@ -54,15 +54,12 @@ def caption_of(dedup, edited):
     keys = [axis for axis in figures.axes_of(edited) if axis != "rep"] + ["edit"]
     repeated = edited.groupby([key for key in keys if key in edited])["new_bytes"]
     counts, spread = repeated.size(), (repeated.max() - repeated.min()).max()
-    sides = {cdc: dedup.loc[dedup["cdc"] == cdc] for cdc in ("off", "on")}
-    paid = ratio(*(side["write_cpu_s"].tolist() for side in sides.values()))
-    sizes = sides["on"]["file_bytes"].sum() / sides["off"]["file_bytes"].sum() if len(sides["off"]) else float("nan")
-    both = (
-        f"With chunking the writer takes {paid.ratio:.2f} times the CPU time (95 % {paid.low:.2f} to {paid.high:.2f}, "
-        f"{len(sides['on'])} against {len(sides['off'])} writes), and files are {sizes:.3f} times as large."
-        if all(map(len, sides.values()))
-        else ""
-    )
+    sides = [dedup[dedup["cdc"] == cdc] for cdc in ("off", "on")]
+    both = ""
+    if all(map(len, sides)):
+        sizes = sides[1]["file_bytes"].sum() / sides[0]["file_bytes"].sum()
+        paid = "; ".join(writer(name, lines) for name, lines in dedup.groupby("compression"))
+        both = f"CPU time of the writer with chunking over without, per compression: {paid}. Files: {sizes:.3f} times."
     again = "" if counts.max() < 2 else f" Repeats differ by {spread:,.0f} bytes at most."
     return f"""
 A table of {first["table_bytes"] / figures.MB:,.0f} MB in {first["rows"]:,} rows, written as Parquet, edited, written
@@ -70,6 +67,12 @@ again, and pushed to storage that holds only the first version. Shown is the sha
 yet, as hf_xet itself counts it. Delete, insert and update touch 100 rows, append adds one row in a hundred. {both}
 n = {counts.min()} a cell.{again} Chunking would not help where a column `on` is no lighter than its `off`.
 """
+
+
+def writer(compression, lines):
+    off, on = (lines.loc[lines["cdc"] == cdc, "write_cpu_s"].tolist() for cdc in ("off", "on"))
+    paid = ratio(off, on)
+    return f"{compression} {paid.ratio:.2f} (95 % {paid.low:.2f} to {paid.high:.2f}, {len(on)} writes each)"
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

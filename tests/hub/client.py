@@ -1,6 +1,6 @@
 """What users do with a Hub, by the clients of one stack. Run by the stack's own interpreter; a line of JSON a step.
 
-    client.py WORK STEP:REPO …      STEP is stream, filesystem, snapshot or push
+    client.py WORK STEP:REPO …      STEP is stream, filesystem, snapshot, push or xet
 
 Before each step it waits for a line on stdin, so that the test can change the endpoint's conditions in between.
 """
@@ -53,6 +53,20 @@ def push(repo, work):
     api.upload_file(path_or_fileobj=b"by hand\n" * 9, path_in_repo="a/b.txt", repo_id=repo, repo_type="dataset")
     again = datasets.load_dataset(repo, split="train", streaming=True)
     return [(row["id"], row["text"]) for row in again]
+
+
+def xet(repo, work):
+    """The same through Xet storage, where the release can; it is switched off for the other steps."""
+    from huggingface_hub.utils import _runtime
+
+    huggingface_hub.constants.HF_HUB_DISABLE_XET = False
+    try:
+        if not _runtime.is_xet_available():
+            return "no xet"
+        found = push(repo, work)
+    finally:
+        huggingface_hub.constants.HF_HUB_DISABLE_XET = True
+    return found
 
 
 def main():

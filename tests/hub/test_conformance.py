@@ -102,7 +102,7 @@ def speak(stack: str, work: Path) -> Spoken:
         fill(work / "root" / "datasets" / "org" / name)
     python = interpreter(stack)
     steps = [f"{step}:org/{name}" for name in CONDITIONS for step in READING]
-    steps += ["push:org/pushed"]
+    steps += ["push:org/pushed", "xet:org/by-xet"]
     with Hub(work / "root", page_size=2) as hub:
         environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
         environment |= {
@@ -200,6 +200,19 @@ def test_every_client_pushes(spoken: Spoken) -> None:
     rows = [pyarrow.parquet.read_table(spoken.root / "datasets/org/pushed" / path).num_rows for path in tables]
     assert sum(rows) == 50
     assert not list((spoken.root / ".objects").iterdir()), "what was uploaded stands in the commit"
+
+
+def test_every_client_that_knows_xet_pushes_through_it(spoken: Spoken) -> None:
+    """Storage is written by the client itself; what is committed is in the folder all the same."""
+    found = spoken.results["xet:org/by-xet"]
+    if spoken.stack == "june-2023":
+        assert "AttributeError" in found["error"] or "ImportError" in found["error"], "there was no Xet then"
+        return
+    assert found.get("result") == [[number, f"pushed {number}"] for number in range(50)], found
+    endpoints = [request.endpoint for request in spoken.requests["xet:org/by-xet"]]
+    assert "xet-write-token" in endpoints
+    assert "lfs-put" not in endpoints
+    assert [path for path in repository("by-xet", spoken.root) if path.endswith(".parquet")]
 
 
 def test_every_request_is_served(spoken: Spoken) -> None:
