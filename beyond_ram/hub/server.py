@@ -11,6 +11,7 @@ from types import TracebackType
 from aiohttp import web
 
 from beyond_ram.hub.app import create_app
+from beyond_ram.hub.conditions import LOCAL, Conditions
 from beyond_ram.hub.log import RequestLog
 from beyond_ram.hub.repos import Repos
 
@@ -21,16 +22,22 @@ class Hub:
     """The endpoint as a context manager, in a thread of its own, on a free port unless one is given.
 
     `root` holds `datasets/ORG/NAME` and `models/ORG/NAME`; `page_size` is the number of entries in a page of a tree;
-    `log` is a file for the requests, a line of JSON each.
+    `log` is a file for the requests, a line of JSON each; `conditions` are latency, bandwidth, redirects and faults.
     """
 
     def __init__(
-        self, root: Path, port: int = 0, host: str = LOOPBACK, page_size: int = 1000, log: Path | None = None
+        self,
+        root: Path,
+        port: int = 0,
+        host: str = LOOPBACK,
+        page_size: int = 1000,
+        log: Path | None = None,
+        conditions: Conditions = LOCAL,
     ) -> None:
         if host != LOOPBACK:
             raise ValueError(f"host is {host!r}; the endpoint listens on {LOOPBACK} only")
         self.requests = RequestLog(log)
-        self._app = create_app(Repos(root), self.requests, page_size)
+        self._app = create_app(Repos(root), self.requests, page_size, conditions)
         self._port = port
         self._loop = asyncio.new_event_loop()
         self._ready: Future[int] = Future()
