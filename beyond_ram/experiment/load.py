@@ -55,12 +55,16 @@ def _faults(config: Config, stacks: set[str], where: "_Origin") -> Iterable[str]
         for repository in getattr(matrix, "repository", ()):
             found = config.repositories.get(repository)
             if not found:
-                yield where(*key, "repository") + f"no repository {repository!r}" + _instead(
-                    repository, config.repositories
+                yield (
+                    where(*key, "repository")
+                    + f"no repository {repository!r}"
+                    + _instead(repository, config.repositories)
                 )
             elif (found.source == "hub") != bool(getattr(experiment, "endpoint", None)):
-                yield where(*key, "repository") + f"{repository!r} has source {found.source}; `hub` and the " + (
-                    "experiment's key `endpoint` go together"
+                yield (
+                    where(*key, "repository")
+                    + f"{repository!r} has source {found.source}; `hub` and the "
+                    + ("experiment's key `endpoint` go together")
                 )
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"

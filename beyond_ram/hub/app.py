@@ -92,6 +92,7 @@ def _logged(log: RequestLog) -> Middleware:
             log.add(
                 Request(
                     t_s=round(arrived - started, 6),
+                    monotonic_s=round(arrived, 6),
                     duration_s=round(time.monotonic() - arrived, 6),
                     method=request.method,
                     endpoint=name,

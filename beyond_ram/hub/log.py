@@ -14,6 +14,7 @@ class Request:
     """One request, as it was answered."""
 
     t_s: float  # when it arrived, since the endpoint was started
+    monotonic_s: float  # the same on CLOCK_MONOTONIC, which all processes of a machine share
     duration_s: float
     method: str
     endpoint: str  # resolve, cdn, info, tree, paths-info, commits, …; unknown where nothing is served
