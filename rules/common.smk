@@ -85,9 +85,9 @@ def weigh_input(cell):
         ],
         "corpus": [f"{CORPORA}/{corpus}/manifest.json"] if corpus else [],
         "tokenizer": [f"{CORPORA}/{corpus}/tokenizer"] if corpus else [],
-        "repository": [f"{REPOSITORIES}/{repository}/manifest.json"]
-        if repository
-        else [],
+        "repository": (
+            [f"{REPOSITORIES}/{repository}/manifest.json"] if repository else []
+        ),
     }
 
 

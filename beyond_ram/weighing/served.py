@@ -25,8 +25,9 @@ _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _STARTS_IN_S = 30
 _PR_SET_PDEATHSIG = 1
 FILE = "requests.csv"
-COLUMNS = ("t_s", "duration_s", "role", "pid", "method", "kind", "path", "range", "status", "bytes_sent", "in_flight")
-COLUMNS += ("fault",)
+COLUMNS = (  # noqa: SIM905
+    "t_s duration_s role pid method kind path range status bytes_sent in_flight fault"
+).split()
 
 
 class ServingError(RuntimeError):
@@ -105,13 +106,13 @@ def _without(names: Iterable[str]) -> Iterator[None]:
 
 
 def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What a run asked, for run.json; counts by kind and role, `startup` those until the first batch was there."""
+    """What a run asked, for run.json, with counts by kind and role."""
     lines = joined(requests, pid, events)
     first = next((event["t_s"] for event in events if event["event"] == "first_batch"), None)
     data = [line for line in lines if line["kind"] == "data"]
     return {
         "requests": _counts(lines),
-        "requests_startup": None if first is None else _counts([line for line in lines if line["t_s"] <= first]),
+        "requests_before_first_batch": None if first is None else sum(line["t_s"] <= first for line in lines),
         "requests_failed": sum(bool(line["fault"]) or line["status"] >= 500 or line["status"] == 0 for line in lines),
         "bytes_received": sum(line["bytes_sent"] for line in lines),
         "data_bytes_received": sum(line["bytes_sent"] for line in data),

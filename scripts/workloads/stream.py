@@ -251,7 +251,7 @@ def resumed(args, data, began):
 def work(args):
     events.phase("import")
     import datasets
-    import torch.utils.data
+    import torch.utils.data  # noqa: F401
 
     (getattr(datasets, "disable_progress_bars", None) or datasets.disable_progress_bar)()
     if args.until_row is not None:
