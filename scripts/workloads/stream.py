@@ -146,7 +146,7 @@ class Account:
     def __init__(self, expected):
         self.expected = expected
         self.times = bytearray(expected or 0)
-        self.delivered = self.wrong = self.bytes = self.strange = 0
+        self.delivered = self.wrong = self.bytes = self.strange = self.first_rows = 0
         self.per_worker, self.memory = {}, {}
 
     def add(self, batch):
@@ -158,6 +158,7 @@ class Account:
                 self.strange += 1
             elif self.times[number] < 255:
                 self.times[number] += 1
+        self.first_rows = self.first_rows or len(numbers)
         self.delivered += len(numbers)
         self.wrong += wrong
         self.bytes += size
