@@ -5,6 +5,8 @@ Needs: a config. Makes: nothing. Always holds: no path of a run is built but by 
 
 import json
 import os
+import re
+import shlex
 
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
@@ -22,6 +24,7 @@ RUNS = f"{RESULTS}/runs"
 TABLES = f"{RESULTS}/tables"
 FIGURES = f"{RESULTS}/figures"
 CORPORA = f"{RESULTS}/corpora"
+REPOSITORIES = f"{RESULTS}/repositories"
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
 # A measuring job takes all slots that profiles/default gives, and so is alone on the machine.
 ALL_SLOTS = 100
@@ -72,7 +75,7 @@ def experiment_of(cell):
 
 def weigh_input(cell):
     """What a run needs: its stack, its program, and its corpus where it has one."""
-    corpus = cell.get("corpus")
+    corpus, repository = cell.get("corpus"), cell.get("repository")
     return {
         "lock": lock_of(cell["stack"]),
         "environment": environment_of(cell["stack"]),
@@ -82,6 +85,9 @@ def weigh_input(cell):
         ],
         "corpus": [f"{CORPORA}/{corpus}/manifest.json"] if corpus else [],
         "tokenizer": [f"{CORPORA}/{corpus}/tokenizer"] if corpus else [],
+        "repository": (
+            [f"{REPOSITORIES}/{repository}/manifest.json"] if repository else []
+        ),
     }
 
 
@@ -107,10 +113,21 @@ def weigh_flags(cell):
     found = experiment_of(cell)
     flags = [f"--workload {found.workload} --interval-ms {found.interval_ms}"]
     flags += [f"--corpus {CORPORA}/{cell.get('corpus')}"] if cell.get("corpus") else []
+    flags += served_flags(found, cell) if found.SERVED else []
     flags += ["--prepare"] if found.PREPARED else []
     flags += ["--check"] if found.CHECKED else []
     flags += ["--find-limit"] if found.find_limit else []
     return " ".join(flags)
+
+
+def served_flags(found, cell):
+    flags = [
+        f"--repository {REPOSITORIES}/{cell['repository']} --timeout-s {found.timeout_s}"
+    ]
+    flags += [f"--endpoint {shlex.quote(found.endpoint)}"] if found.endpoint else []
+    if cell.get("mode") == "custom":
+        flags += [f"--argument=--module --argument={shlex.quote(found.module)}"]
+    return flags
 
 
 def request_mb(cell, attempt):

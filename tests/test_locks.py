@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from beyond_ram.stacks import torch
+
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = sorted((ROOT / "envs").glob("*.txt"))
 PIN = re.compile(r"^([a-z0-9._-]+)(?:\[[a-z0-9,_-]+\])?==(\S+)", re.MULTILINE)
@@ -52,3 +54,33 @@ def test_the_driver_lock_is_what_pyproject_resolves_to(tmp_path: Path) -> None:
     command = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version=3.11"]
     subprocess.run([*command, "pyproject.toml", f"--output-file={resolved}"], cwd=ROOT, check=True)
     assert pins(resolved.read_text()) == pins((ROOT / "envs/driver.txt").read_text())
+
+
+RESOLVED = """\
+numpy==2.4.6 \\
+    --hash=sha256:aa
+nvidia-cublas==13.1 \\
+    --hash=sha256:bb
+torch==2.13.0+cpu \\
+    --hash=sha256:cc
+triton==3.7.1 \\
+    --hash=sha256:dd
+zarr==3.1.6 \\
+    --hash=sha256:ee
+"""
+
+
+def test_torch_is_locked_by_version_alone_and_installed_apart() -> None:
+    lock = torch.left_bare(RESOLVED)
+    assert pins(lock) == {"numpy": "2.4.6", "torch": "2.13.0", "zarr": "3.1.6"}
+    hashed, bare = torch.split(lock)
+    assert bare == "torch==2.13.0"
+    assert pins(hashed) == {"numpy": "2.4.6", "zarr": "3.1.6"}
+    assert torch.left_bare(hashed) == hashed
+    assert torch.split(hashed) == (hashed, None)
+
+
+def test_torch_comes_from_where_pip_would_look_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_FIND_LINKS", "wheels more")
+    assert next(torch.sources()) == ["--find-links=wheels", "--find-links=more"]
+    assert list(torch.sources())[-1] == []

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..metrics import METRICS
 from .compare import ratio
 from .dedup import against
 from .remedies import MATTERS
@@ -188,12 +189,14 @@ def _ladders(tables: Tables) -> Iterator[Finding]:
     """Between which releases something changed."""
     steps = tables["ladders"]
     for line in _lines(steps[steps["significant"].astype(bool)]):
-        first, second = line["from_value"] / MB, line["to_value"] / MB
+        metric = METRICS[line["metric"]]
+        unit, scale = ("MB", MB) if metric.unit == "bytes" else (metric.unit, 1)
+        first, second = line["from_value"] / scale, line["to_value"] / scale
         known = f"ratio {line['ratio']:.3f} (95 % {line['low']:.3f} to {line['high']:.3f}, n = {line['n']})"
         yield Finding(
-            f"{line['factor']} {line['to_version']}: {second:,.0f} MB where {line['from_version']} has {first:,.0f}",
+            f"{line['factor']} {line['to_version']}: {second:,.0f} {unit} where {line['from_version']} has {first:,.0f}",
             f"Everything else as stack {line['stack']} locks it, {line['metric']} goes from {first:,.0f} to "
-            f"{second:,.0f} MB between these two {'neighbouring ' if line['neighbours'] else ''}releases: {known}.",
+            f"{second:,.0f} {unit} between these two {'neighbouring ' if line['neighbours'] else ''}releases: {known}.",
             "versions",
             str(line["experiment"]),
             min(_factor(line["ratio"]), 1000),

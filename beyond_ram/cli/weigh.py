@@ -12,6 +12,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("--python", required=True, help="interpreter of the stack")
     parser.add_argument("--lock", type=Path, required=True, help="lock of the stack")
     parser.add_argument("--corpus", type=Path, help="prepared corpus")
+    parser.add_argument("--repository", type=Path, help="repository that an endpoint serves to the run")
+    parser.add_argument("--endpoint", help="a Hub of your choice, instead of the local one")
+    parser.add_argument("--timeout-s", type=float, help="end a run that takes longer")
+    parser.add_argument("--argument", action="append", default=[], help="a further word of the program's command")
     parser.add_argument("--work", type=Path, required=True, help="folder for private work folders")
     parser.add_argument("--interval-ms", type=int, default=20, help="sampling interval in milliseconds")
     parser.add_argument("--prepare", action="store_true", help="run the program with --prepare before, unweighed")
@@ -34,6 +38,10 @@ def run(arguments: argparse.Namespace) -> int:
         prepare=arguments.prepare,
         check=arguments.check,
         interval_ms=arguments.interval_ms,
+        repository=arguments.repository,
+        endpoint=arguments.endpoint,
+        timeout_s=arguments.timeout_s,
+        arguments=arguments.argument,
     )
     if len(arguments.paths) == 1:
         (weigh_limit if arguments.find_limit else weigh)(setting, arguments.runs, arguments.paths[0])

@@ -52,6 +52,20 @@ def _faults(config: Config, stacks: set[str], where: "_Origin") -> Iterable[str]
             asked = max(getattr(matrix, "num_files", (0,)))
             if count and asked > count:
                 yield where(*key, "num_files") + f"{asked} files asked for, and corpus {corpus!r} has {count}"
+        for repository in getattr(matrix, "repository", ()):
+            found = config.repositories.get(repository)
+            if not found:
+                yield (
+                    where(*key, "repository")
+                    + f"no repository {repository!r}"
+                    + _instead(repository, config.repositories)
+                )
+            elif (found.source == "hub") != bool(getattr(experiment, "endpoint", None)):
+                yield (
+                    where(*key, "repository")
+                    + f"{repository!r} has source {found.source}; `hub` and the "
+                    + ("experiment's key `endpoint` go together")
+                )
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
 

@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints
 
 from .corpora import AnyCorpus, Strict
 from .paths import Cell
+from .repositories import AnyRepository
 from .workloads import AnyExperiment, Name
 
 
@@ -33,6 +34,7 @@ class Config(Strict):
 
     results: str = Field("results", description="Folder of everything that is made, but for environments.")
     corpora: dict[Name, AnyCorpus] = Field(description="Corpora, by name.")
+    repositories: dict[Name, AnyRepository] = Field({}, description="Repositories of served runs, by name.")
     experiments: dict[Name, AnyExperiment | None] = Field(
         description="Experiments, by name; `NAME: null` takes one of the default config away."
     )

@@ -152,12 +152,71 @@ class DedupMatrix(Matrix):
     row_group_rows: Axis = Field([1_000_000], description="Rows of a row group.")
 
 
+# A fault of the endpoint: its kind, and that every so many data requests have it.
+Fault = Annotated[str, StringConstraints(pattern=r"^(none|(error-500|too-many-429|drop|slow)-every-[1-9][0-9]*)$")]
+# What Parquet reads ahead: Arrow's own default, one of its switches, or so many ranges of so many megabytes.
+Buffering = Annotated[str, StringConstraints(pattern=r"^(default|pre-buffer|no-pre-buffer|prefetch-\d+-range-\d+)$")]
+Count = Annotated[list[NonNegativeInt], Field(min_length=1)]
+
+
+class StreamMatrix(Matrix):
+    """The axes of the workload `stream`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    repository: Names = Field(description="Repositories, by name.")
+    mode: Annotated[list[Literal["stream", "download", "s3", "custom", "resume"]], Field(min_length=1)] = Field(
+        ["stream"],
+        description="`stream`: `load_dataset(streaming=True)`; `download`: into the cache, then read from disk; `s3`: "
+        "streamed from S3-compatible storage; `custom`: the experiment's `module`; `resume`: killed half way, and "
+        "resumed from its `state_dict`.",
+    )
+    workers: Count = Field([0], description="Workers of the DataLoader; 0 reads in the main process.")
+    start: Annotated[list[Literal["fork", "spawn"]], Field(min_length=1)] = Field(
+        ["fork"], description="How workers are started."
+    )
+    page_size: Axis = Field([1000], description="Entries in a page of a listing, as the endpoint serves them.")
+    latency_ms: Count = Field([0], description="Time that the endpoint waits before every answer, in milliseconds.")
+    bandwidth_mb_per_s: Count = Field(
+        [0], description="What all connections share, in megabytes a second; 0 sets no bound."
+    )
+    redirect: Annotated[list[Literal["no", "yes"]], Field(min_length=1)] = Field(
+        ["no"], description="Whether data is redirected to another address, as on the real Hub."
+    )
+    fault: Annotated[list[Fault], Field(min_length=1)] = Field(
+        ["none"],
+        description="`KIND-every-N`: every so many data requests fail once; `error-500`, `too-many-429`, `drop` or "
+        "`slow`.",
+    )
+    buffering: Annotated[list[Buffering], Field(min_length=1)] = Field(
+        ["default"],
+        description="Parquet's reading ahead: `default`, `pre-buffer`, `no-pre-buffer`, or `prefetch-N-range-M`: N "
+        "ranges of up to M MiB.",
+    )
+    shuffle_buffer: Count = Field([0], description="Rows in the buffer of `shuffle`; 0 does not shuffle.")
+    prefetch_factor: Axis = Field([2], description="Batches that each worker has ready.")
+    epochs: Axis = Field([1], description="How often everything is read.")
+
+    def normalise(self, point: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        if not point["workers"]:
+            point |= {"start": "none", "prefetch_factor": 0}
+        if point["mode"] == "resume" and (point["workers"] or point["epochs"] > 1):
+            return ()  # the state of several workers is not the dataset's to keep
+        if point["mode"] in ("s3", "custom") and point["buffering"] != "default":
+            return ()
+        if point["mode"] == "download":
+            point["buffering"] = "default"
+        if point["mode"] == "s3":  # served by another server, which has no such conditions
+            point |= {"page_size": 1000, "latency_ms": 0, "bandwidth_mb_per_s": 0, "redirect": "no", "fault": "none"}
+        return super().normalise(point)
+
+
 class Experiment(Strict):
     """What experiments of every workload have."""
 
     PROGRAM: ClassVar[str]
     CHECKED: ClassVar[bool] = False
     PREPARED: ClassVar[bool] = False
+    SERVED: ClassVar[bool] = False
 
     repeats: PositiveInt = Field(1, description="Runs of every cell.")
     interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(
@@ -226,8 +285,47 @@ class DedupExperiment(Experiment):
     matrix: DedupMatrix = Field(description="The axes; every combination is a cell.")
 
 
+class ServedExperiment(Experiment):
+    """What experiments have whose repository is served by an endpoint, started and stopped with each run."""
+
+    SERVED = True
+
+    endpoint: str | None = Field(
+        None,
+        description="A Hub of your own choice, such as `https://huggingface.co`; default: a local endpoint per run. "
+        "What it was asked is not known then, so requests are not counted.",
+    )
+    timeout_s: PositiveInt = Field(600, description="A run that takes longer is ended, in seconds.")
+
+    @model_validator(mode="after")
+    def _no_limit(self) -> "ServedExperiment":
+        if self.find_limit:
+            raise ValueError("find_limit: not with a served workload")
+        return self
+
+
+class StreamExperiment(ServedExperiment):
+    """A repository, streamed through a DataLoader."""
+
+    PROGRAM = "stream.py"
+
+    workload: Literal["stream"]
+    module: str | None = Field(
+        None,
+        description="Mode `custom`: a Python file with `stream(repository, config, split)`, which yields rows or "
+        "returns an iterable that a DataLoader takes.",
+    )
+    matrix: StreamMatrix = Field(description="The axes; every combination is a cell.")
+
+    @model_validator(mode="after")
+    def _custom_needs_a_module(self) -> "StreamExperiment":
+        if ("custom" in self.matrix.mode) != (self.module is not None):
+            raise ValueError("mode `custom` and the key `module` go together")
+        return self
+
+
 AnyExperiment = Annotated[
-    TokenizeExperiment | PlantedExperiment | SoakExperiment | ScanExperiment | DedupExperiment,
+    TokenizeExperiment | PlantedExperiment | SoakExperiment | ScanExperiment | StreamExperiment | DedupExperiment,
     Field(discriminator="workload"),
 ]
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..experiment.paths import NAME
+from . import torch
 
 PYTHON = "3.11"
 ENVS = Path("envs")
@@ -58,11 +59,13 @@ def resolve(source: Path, lock: Path, options: Sequence[str] = ()) -> None:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
     command += ["--no-emit-find-links", "--no-emit-index-url", f"--python-version={PYTHON}", f"--exclude-newer={now}"]
+    command += torch.find_links() if re.search(r"(?m)^torch\b", source.read_text(encoding="utf-8")) else []
     done = subprocess.run(
         [*command, *options, str(source), f"--output-file={lock}"], capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise StackError(f"{source}: cannot be resolved\n{done.stderr.strip()}")
+    lock.write_text(torch.left_bare(lock.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def add(name: str, requirements: Sequence[str], envs: Path = ENVS) -> None:

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from . import torch
 from .locks import PYTHON, StackError
 from .variants import reason
 
@@ -24,13 +25,30 @@ def build(lock: Path, folder: Path) -> None:
     try:
         _uv("venv", "--quiet", f"--python={PYTHON}", str(folder), lock=lock)
         python = folder / "bin" / "python"
-        _uv("pip", "sync", "--quiet", "--require-hashes", f"--python={python}", str(lock), lock=lock)
+        hashed, bare = torch.split(lock.read_text(encoding="utf-8"))
+        requirements = folder / "requirements.txt"
+        requirements.write_text(hashed, encoding="utf-8")
+        _uv("pip", "sync", "--quiet", "--require-hashes", f"--python={python}", str(requirements), lock=lock)
+        if bare:
+            _install_torch(bare, python, lock)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     partial = folder / f".{MARKER}.partial"
     partial.write_bytes(lock.read_bytes())
     partial.replace(folder / MARKER)
+
+
+def _install_torch(requirement: str, python: Path, lock: Path) -> None:
+    places = list(torch.sources())
+    for number, options in enumerate(places, start=1):
+        try:
+            _uv("pip", "install", "--quiet", f"--python={python}", *options, requirement, lock=lock)
+        except StackError:
+            if number == len(places):
+                raise
+        else:
+            return
 
 
 def _uv(*arguments: str, lock: Path) -> None:

@@ -15,11 +15,11 @@ from ..stacks import lock_sha256
 from ..stacks import reason as cannot_be
 from ..watch import RUN_FILES, machine, pagecache, watch, write_record
 from ..watch.recorder import COLUMNS
-from . import remedies
+from . import remedies, served
 from .provenance import commit
 
 # Axes that say how a cell is weighed; all others are flags of the workload's program.
-_NOT_FLAGS = {"stack", "corpus", "cache", "stop_after"}
+_NOT_FLAGS = {"stack", "corpus", "cache", "stop_after"} | served.AXES
 
 
 class WeighingError(RuntimeError):
@@ -43,6 +43,13 @@ class Setting:
     check: bool = False
     """Whether the program is run with --check afterwards, unweighed, to say what came out."""
     interval_ms: int = 20
+    repository: Path | None = None
+    """Folder with `manifest.json` and what an endpoint serves to the run."""
+    endpoint: str | None = None
+    """A Hub of the user's choice instead."""
+    timeout_s: float | None = None
+    arguments: Sequence[str] = ()
+    """Further words of the program's command."""
 
 
 def weigh(setting: Setting, runs: Path, path: str) -> None:
@@ -53,7 +60,29 @@ def weigh(setting: Setting, runs: Path, path: str) -> None:
     cell = parse(path)
     with private_folder(setting, cell) as work:
         prepare(setting, cell, work)
-        finish(setting, cell, work, runs / path, weighed(setting, cell, work, runs / path))
+        if setting.repository:
+            record = _weighed_served(setting, cell, work, runs / path, setting.repository)
+        else:
+            record = weighed(setting, cell, work, runs / path, timeout_s=setting.timeout_s)
+        finish(setting, cell, work, runs / path, record)
+
+
+def _weighed_served(setting: Setting, cell: Cell, work: Path, out: Path, repository: Path) -> dict[str, Any]:
+    """Weigh a run beside its endpoint, and put what that was asked into the record and into requests.csv."""
+    if cannot_be(setting.lock):
+        return weighed(setting, cell, work, out)
+    try:
+        with served.serving(cell, repository, setting.endpoint, work) as endpoint:
+            how = {"timeout_s": setting.timeout_s, "environment": endpoint.environment}
+            record = weighed(setting, cell, work, out, **how)
+    except served.ServingError as reason:
+        raise WeighingError(f"{cell.path}: {reason}") from None
+    (out / served.FILE).unlink(missing_ok=True)
+    if endpoint.log and record["outcome"] != "not_applicable":
+        events, requests = events_of(out), endpoint.requests()
+        record["work"] |= served.summary(requests, record["pid"], events)
+        served.write_csv(served.joined(requests, record["pid"], events), out / served.FILE)
+    return record
 
 
 @contextlib.contextmanager
@@ -87,7 +116,10 @@ def prepare(setting: Setting, cell: Cell, work: Path) -> None:
 def command(setting: Setting, cell: Cell, work: Path) -> list[str]:
     options = [w for axis, value in cell.axes if axis not in _NOT_FLAGS for w in (f"--{axis.replace('_', '-')}", value)]
     corpus = ["--corpus", str(setting.corpus)] if setting.corpus else []
-    return [setting.python, str(setting.program), *corpus, "--work-dir", str(work), *options]
+    if setting.repository:
+        manifest = json.loads((setting.repository / "manifest.json").read_text(encoding="utf-8"))
+        options += ["--manifest", json.dumps(manifest, sort_keys=True)]
+    return [setting.python, str(setting.program), *corpus, "--work-dir", str(work), *options, *setting.arguments]
 
 
 def weighed(setting: Setting, cell: Cell, work: Path, out: Path, **how: Any) -> dict[str, Any]:
@@ -99,7 +131,7 @@ def weighed(setting: Setting, cell: Cell, work: Path, out: Path, **how: Any) -> 
     if reason := cannot_be(setting.lock):
         return _not_run(words, out, reason)
     try:
-        environment = remedies.environment(cell.get("remedy", "none"))
+        environment = remedies.environment(cell.get("remedy", "none")) | how.pop("environment", {})
     except remedies.NotHereError as reason:
         return _not_run(words, out, str(reason))
     how |= {"interval_ms": setting.interval_ms, "stdout": sys.stderr.fileno(), "inputs": inputs}
@@ -138,8 +170,12 @@ def finish(
     """Complete the record with the cell, the lock and what the check finds, do what comes `last`, and write it."""
     if record["outcome"] == "not_applicable":
         pass
-    elif reason := _not_applicable(out):
+    elif reason := _said(out, "not_applicable"):
         record |= {"outcome": "not_applicable", "reason": reason}
+    elif reason := _said(out, "gave_up"):
+        record |= {"outcome": "failed", "reason": reason, "completed_work": False}
+        if cell.get("fault", "none") == "none":
+            raise WeighingError(f"{cell.path}: {reason}")
     elif record["completed_work"] and setting.check:
         checked = subprocess.run([*command(setting, cell, work), "--check"], stdout=subprocess.PIPE, check=False)
         if checked.returncode:
@@ -156,10 +192,12 @@ def finish(
     write_record(record, out)
 
 
-def _not_applicable(out: Path) -> str | None:
-    """The reason that a program gave for having nothing to do in this cell: its event `not_applicable`."""
-    for line in (out / "events.jsonl").read_text(encoding="utf-8").splitlines():
-        event = json.loads(line)
-        if event["event"] == "not_applicable":
-            return str(event["reason"])
-    return None
+def events_of(out: Path) -> list[dict[str, Any]]:
+    """The events of a run."""
+    return [json.loads(line) for line in (out / RUN_FILES[1]).read_text(encoding="utf-8").splitlines()]
+
+
+def _said(out: Path, name: str) -> str | None:
+    """The reason that a program gave with an event: `not_applicable` for having nothing to do in this cell, `gave_up`
+    for work that cannot be finished under the cell's conditions."""
+    return next((str(event["reason"]) for event in events_of(out) if event["event"] == name), None)

@@ -1,0 +1,145 @@
+"""Table `claims`: what the post "Streaming datasets: 100x more efficient" says, and what was measured.
+
+A line a claim and condition: the same claim may hold under one and not under another. `measured` is a ratio, after over
+before, the way round in which larger is better, unless the claim is a number of its own. `low` and `high` are its 95 %
+interval by Welch, where the repeats allow one; counts that are the same in every repeat are exact.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from .compare import Ratio, ratio
+from .streaming import AXES
+
+SOURCE = "Streaming datasets: 100x more efficient"
+# The releases before the post, and from it on.
+BEFORE = ("stream-june-2023", "stream-3.6")
+AFTER = ("stream-4.3", "stream-current")
+COLUMNS = ["experiment", "stack", "source", "claim", "conditions", "claimed", "measured", "low", "high", "n", "holds"]
+# Releases against each other: the metric, what is claimed, and how much, as a factor by which it got better.
+_RELEASES = (
+    ("requests_metadata", "up to 100 times fewer requests at startup", 100.0, False),
+    ("resolution_s", "data files resolved up to 10 times faster", 10.0, False),
+    ("rows_per_s", "streaming up to 2 times faster", 2.0, True),
+    ("data_in_flight_max", "up to 2 times more efficient requests in flight", 2.0, True),
+)
+# Only these differ between the sides of a comparison of releases.
+_SAME = ["repository", "mode", *[axis for axis in AXES if axis not in ("repository", "mode")]]
+
+
+def claims(runs: pd.DataFrame) -> pd.DataFrame:
+    """`runs` are lines of table `runs` of the experiments that stream.
+
+    `holds` is `yes` where the claimed factor is reached, `partly` where it became better by less, `no` where it did
+    not, `not shown` where the interval holds 1, `not enough data` where there is none.
+    """
+    lines = [line for source in (_by_release, _shared_list, _buffering) for line in source(runs)]
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def _by_release(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    plain = _done(runs, mode="stream", buffering="default", fault="none")
+    for key, group in plain.groupby(["experiment", *_SAME], sort=False, dropna=False):
+        sides = {str(stack): side for stack, side in group.groupby("stack", sort=False)}
+        for before in (stack for stack in BEFORE if stack in sides):
+            for after in (stack for stack in AFTER if stack in sides):
+                for metric, claim, claimed, higher in _RELEASES:
+                    first, second = (sides[stack][metric].dropna().tolist() for stack in (before, after))
+                    found = ratio(first, second) if higher else ratio(second, first)
+                    conditions = f"{after} against {before}; {_said(dict(zip(['', *_SAME], key, strict=True)))}"
+                    exact = metric == "requests_metadata"
+                    line = _line(key[0], after, claim, conditions, claimed, found, min(len(first), len(second)), exact)
+                    if not math.isnan(found.ratio):
+                        yield line
+
+
+def _shared_list(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Workers that share the list of files ask nothing about it themselves."""
+    plain = _done(runs, mode="stream", buffering="default", fault="none")
+    plain = plain[(plain["workers"] > 0) & plain["stack"].isin(AFTER)]
+    for key, group in plain.groupby(["experiment", "stack", *_SAME], sort=False, dropna=False):
+        asked = group["requests_metadata_of_workers"].dropna()
+        if asked.empty:
+            continue
+        workers = group["workers"].iloc[0]
+        yield {
+            "experiment": key[0],
+            "stack": key[1],
+            "source": SOURCE,
+            "claim": "the list of files is shared by the workers of a DataLoader (requests that each still makes)",
+            "conditions": f"{key[1]}; {_said(dict(zip(_SAME, key[2:], strict=True)))}",
+            "claimed": 0.0,
+            "measured": asked.median() / workers,
+            "low": asked.min() / workers,
+            "high": asked.max() / workers,
+            "n": len(asked),
+            "holds": "yes" if asked.max() == 0 else "partly" if asked.max() / workers < 3 else "no",
+        }
+
+
+def _buffering(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Parquet's reading ahead, set by hand, against its default, of one release."""
+    done = _done(runs, mode="stream", fault="none")
+    same = ["experiment", "stack", *[axis for axis in _SAME if axis != "buffering"]]
+    for key, group in done.groupby(same, sort=False, dropna=False):
+        default = group[group["buffering"] == "default"]["rows_per_s"].dropna().tolist()
+        for name, tried in group[group["buffering"] != "default"].groupby("buffering", sort=False):
+            values = tried["rows_per_s"].dropna().tolist()
+            found = ratio(default, values)
+            if math.isnan(found.ratio):
+                continue
+            conditions = f"{name} against default; {_said(dict(zip(same, key, strict=True)))}"
+            claim = "Parquet prefetch and buffering: up to 2 times faster"
+            yield _line(key[0], key[1], claim, conditions, 2.0, found, min(len(default), len(values)), False)
+
+
+def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:
+    found = runs[runs["completed_work"].astype(bool) & runs["workload"].eq("stream")]
+    for axis, value in wanted.items():
+        found = found[found[axis] == value]
+    return found
+
+
+def _line(
+    experiment: Any, stack: Any, claim: str, conditions: str, claimed: float, found: Ratio, n: int, exact: bool
+) -> dict[str, Any]:
+    low, high = (found.ratio, found.ratio) if exact and math.isnan(found.low) else (found.low, found.high)
+    return {
+        "experiment": experiment,
+        "stack": stack,
+        "source": SOURCE,
+        "claim": claim,
+        "conditions": conditions,
+        "claimed": claimed,
+        "measured": found.ratio,
+        "low": low,
+        "high": high,
+        "n": n,
+        "holds": _holds(found.ratio, low, high, claimed),
+    }
+
+
+def _holds(measured: float, low: float, high: float, claimed: float) -> str:
+    if math.isnan(low):
+        return "not enough data"
+    if low > 1:
+        return "yes" if measured >= claimed else "partly"
+    return "no" if high <= 1 else "not shown"
+
+
+def _said(cell: dict[str, Any]) -> str:
+    """A cell's conditions in words; what is the same everywhere by default is left out."""
+    words = [f"repository {cell['repository']}"]
+    words.append(f"{cell['workers']:.0f} workers by {cell['start']}" if cell["workers"] else "no workers")
+    for axis, unit, usual in (("latency_ms", "ms latency", 0), ("bandwidth_mb_per_s", "MB/s", 0)):
+        if cell.get(axis, usual) != usual:
+            words.append(f"{cell[axis]:.0f} {unit}")
+    if cell.get("page_size", 1000) != 1000:
+        words.append(f"pages of {cell['page_size']:.0f}")
+    for axis, usual in (("redirect", "no"), ("shuffle_buffer", 0), ("buffering", "default")):
+        if cell.get(axis, usual) != usual:
+            words.append(f"{axis.replace('_', ' ')} {cell[axis]}")
+    return ", ".join(words)

@@ -1,0 +1,51 @@
+"""torch in a stack: its version is locked, its build is the machine's choice.
+
+PyPI's build for Linux brings gigabytes of CUDA, and the one for CPUs stands on an index of its own. So a lock leaves a
+bare `torch==VERSION`, without hashes and without the CUDA libraries, and it is installed last, from the first of these
+that has it: the folders and pages that pip's `find-links` names, PyTorch's index for this machine (`--torch-backend
+auto`), the package index.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+_BLOCK = re.compile(r"(?m)^(?=[A-Za-z0-9])")
+_CUDA = re.compile(r"(nvidia|cuda|triton)\b")
+_TORCH = re.compile(r"torch==([^\s+\\]+)\S*")
+
+
+def left_bare(lock: str) -> str:
+    """A resolved lock with torch as a bare version, and without what only its CUDA build needs."""
+    blocks = _BLOCK.split(lock)
+    if not any(_TORCH.match(block) for block in blocks):
+        return lock
+    kept = [block for block in blocks if not _CUDA.match(block)]
+    return "".join(_TORCH.match(block).expand(r"torch==\1\n") if _TORCH.match(block) else block for block in kept)  # type: ignore[union-attr]
+
+
+def split(lock: str) -> tuple[str, str | None]:
+    """A lock without its bare torch, and that requirement; None where there is none."""
+    found = re.search(r"(?m)^torch==\S+$", lock)
+    return (lock, None) if not found else (lock.replace(found[0], ""), found[0])
+
+
+def sources() -> Iterator[list[str]]:
+    """uv's options for each place where torch may come from, in turn."""
+    links = find_links()
+    if links:
+        yield links
+    yield ["--torch-backend=auto"]
+    yield []
+
+
+def find_links() -> list[str]:
+    """pip's `find-links` as options of uv, which does not read pip's configuration."""
+    found = os.environ.get("PIP_FIND_LINKS")
+    for python in dict.fromkeys((getattr(sys, "_base_executable", sys.executable), sys.executable)):
+        if not found:
+            asked = [python, "-m", "pip", "config", "get", "global.find-links"]
+            found = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    return [f"--find-links={place}" for place in (found or "").split()]

@@ -1,0 +1,7 @@
+"""Table `claims`."""
+
+from beyond_ram import logs, tables
+from beyond_ram.analysis import claims, runs
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    tables.write(claims(runs(tables.read_runs(snakemake.input.runs))), *snakemake.output)  # noqa: F821
