@@ -240,6 +240,32 @@ def _dedup(tables: Tables) -> Iterator[Finding]:
         )
 
 
+def _hub_files(tables: Tables) -> Iterator[Finding]:
+    """What the size of HfFileSystem's blocks does to a sample's bytes, requests and time."""
+    read = tables["hub_files"]
+    read = read[(read["outcome"] == "completed") & read["bytes_per_sample"].notna() & (read["opener"] == "filesystem")]
+    for keys, group in read.groupby(["experiment", "stack", "repository", "latency_ms"], sort=False):
+        blocks = {int(str(block)): lines.median(numeric_only=True) for block, lines in group.groupby("block_kb")}
+        sizes = {block: float(line["bytes_per_sample"]) for block, line in blocks.items()}
+        least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+        if sizes[most] < (1 + MATTERS) * sizes[least]:
+            continue
+        said = [
+            f"{block:,} KiB: {line['bytes_per_sample'] / 1e3:,.0f} kB in {line['requests_per_sample']:.2f} requests and "
+            f"{1e3 * line['s_per_sample']:,.0f} ms"
+            for block, line in blocks.items()
+        ]
+        yield Finding(
+            f"Blocks of {most:,} KiB receive {sizes[most] / sizes[least]:.1f} times the bytes of blocks of {least:,} "
+            f"KiB ({keys[2]}, latency {keys[3]} ms)",
+            f"A sample through HfFileSystem, stack {keys[1]}, medians of {len(group) // len(blocks)} runs. "
+            f"Blocks of {'; '.join(said)}. What is read at once by itself is 5,120 KiB.",
+            "hub_files",
+            str(keys[0]),
+            _factor(sizes[most] / sizes[least]),
+        )
+
+
 def _share(shares: pd.DataFrame, edit: Any) -> str:
     return f"{edit} {shares.loc[edit, 'off']:.1%} without, {shares.loc[edit, 'on']:.1%} with"
 
@@ -253,6 +279,7 @@ SOURCES: tuple[Callable[[Tables], Iterator[Finding]], ...] = (
     _ladders,
     _limits,
     _dedup,
+    _hub_files,
     _owners,
     _remedies,
     _encoders,
