@@ -9,9 +9,9 @@ import pandas as pd
 from ..metrics import derive
 
 # The axes of the workload, in the order of the path grammar.
-AXES = [  # noqa: SIM905
-    *"repository mode workers start page_size latency_ms bandwidth_mb_per_s redirect fault buffering".split(),
-    *"shuffle_buffer prefetch_factor epochs".split(),
+AXES = [
+    *("repository", "mode", "workers", "start", "page_size", "latency_ms", "bandwidth_mb_per_s", "redirect", "fault"),
+    *("buffering", "shuffle_buffer", "prefetch_factor", "epochs"),
 ]
 ROLES = ("main", "worker", "other", "unknown")
 KINDS = ("info", "tree", "paths-info", "commits", "head", "small-file", "redirect", "data", "unknown")
