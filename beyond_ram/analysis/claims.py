@@ -134,8 +134,8 @@ def _said(cell: dict[str, Any]) -> str:
     """A cell's conditions in words; what is the same everywhere by default is left out."""
     words = [f"repository {cell['repository']}"]
     words.append(f"{cell['workers']:.0f} workers by {cell['start']}" if cell["workers"] else "no workers")
-    for axis, unit, usual in (("latency_ms", "ms latency", 0), ("bandwidth_mb_per_s", "MB/s", 0)):
-        if cell.get(axis, usual) != usual:
+    for axis, unit in (("latency_ms", "ms latency"), ("bandwidth_mb_per_s", "MB/s")):
+        if cell.get(axis):
             words.append(f"{cell[axis]:.0f} {unit}")
     if cell.get("page_size", 1000) != 1000:
         words.append(f"pages of {cell['page_size']:.0f}")

@@ -194,7 +194,8 @@ def _ladders(tables: Tables) -> Iterator[Finding]:
         first, second = line["from_value"] / scale, line["to_value"] / scale
         known = f"ratio {line['ratio']:.3f} (95 % {line['low']:.3f} to {line['high']:.3f}, n = {line['n']})"
         yield Finding(
-            f"{line['factor']} {line['to_version']}: {second:,.0f} {unit} where {line['from_version']} has {first:,.0f}",
+            f"{line['factor']} {line['to_version']}: {second:,.0f} {unit}, where {line['from_version']} has "
+            f"{first:,.0f}",
             f"Everything else as stack {line['stack']} locks it, {line['metric']} goes from {first:,.0f} to "
             f"{second:,.0f} {unit} between these two {'neighbouring ' if line['neighbours'] else ''}releases: {known}.",
             "versions",

@@ -22,7 +22,8 @@ AXES = {"page_size", "latency_ms", "bandwidth_mb_per_s", "redirect", "fault"}
 # What would send a client elsewhere, or keep it from asking at all.
 _UNSET = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_TOKEN", "HF_ENDPOINT")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-_STARTS_IN_S = 30
+_STARTS_IN_S = 60
+_S3_SERVER = Path("scripts/repositories/s3_server.py")
 _PR_SET_PDEATHSIG = 1
 FILE = "requests.csv"
 COLUMNS = (  # noqa: SIM905
@@ -50,10 +51,11 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(cell: Cell, root: Path, endpoint: str | None, work: Path) -> Iterator[Served]:
+def serving(cell: Cell, root: Path, endpoint: str | None, work: Path, python: str) -> Iterator[Served]:
     """The endpoint for one run. The server has a process of its own: its work is not the watcher's, nor the client's.
 
-    With `endpoint` no server is started. Raises ServingError.
+    With `endpoint` no server is started; in mode `s3` it is moto's, of the stack that `python` belongs to. Raises
+    ServingError.
     """
     environment = {"HF_HUB_DISABLE_XET": "1", "HF_HOME": str((work / "hf").resolve()), "HF_HUB_DISABLE_TELEMETRY": "1"}
     with _without(_UNSET if endpoint else [*_UNSET, *_PROXIES, *map(str.upper, _PROXIES)]):
@@ -61,13 +63,25 @@ def serving(cell: Cell, root: Path, endpoint: str | None, work: Path) -> Iterato
             yield Served(environment | {"HF_ENDPOINT": endpoint})
             return
         log = work / "requests.jsonl"
-        command = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root), "--log", str(log), *_conditions(cell)]
+        where = ["--root", str(root), "--log", str(log)]
+        if cell.get("mode") == "s3":
+            command = [python, str(_S3_SERVER), *where]
+        else:
+            command = [sys.executable, "-m", "beyond_ram.hub", *where, *_conditions(cell)]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=_end_with_parent)
         try:
-            yield Served(environment | {"HF_ENDPOINT": _url(server)}, log)
+            name, url = _address(server)
+            there = {"HF_ENDPOINT": url} if name == "HF_ENDPOINT" else _s3(url)
+            yield Served(environment | there, log)
         finally:
             server.terminate()
             server.communicate()
+
+
+def _s3(url: str) -> dict[str, str]:
+    """What a client of S3-compatible storage is given: options of fsspec, and the bucket."""
+    options = {"key": "local", "secret": "local", "client_kwargs": {"endpoint_url": url, "region_name": "us-east-1"}}
+    return {"BEYOND_RAM_S3": json.dumps({"bucket": "repositories", **options}), "AWS_EC2_METADATA_DISABLED": "true"}
 
 
 def _conditions(cell: Cell) -> list[str]:
@@ -81,13 +95,14 @@ def _conditions(cell: Cell) -> list[str]:
     return flags
 
 
-def _url(server: "subprocess.Popen[str]") -> str:
+def _address(server: "subprocess.Popen[str]") -> tuple[str, str]:
+    """The line that a server says when it is ready: a name and an address."""
     assert server.stdout
     ready, _, _ = select.select([server.stdout], [], [], _STARTS_IN_S)
-    line = server.stdout.readline() if ready else ""
-    if not line.startswith("HF_ENDPOINT="):
+    name, _, url = server.stdout.readline().strip().partition("=") if ready else ("", "", "")
+    if not url:
         raise ServingError(f"the endpoint did not start within {_STARTS_IN_S} s")
-    return line.strip().removeprefix("HF_ENDPOINT=")
+    return name, url
 
 
 def _end_with_parent() -> None:

@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 import zlib
 
 import events
@@ -195,17 +196,26 @@ def epochs(args, loader, began):
             said = account.said()
             events.emit("epoch", epoch=epoch, seconds=round(time.monotonic() - started, 6), finished=False, **said)
             gave_up(error)
-        seconds = round(time.monotonic() - started, 6)
-        memory = {"worker_anon_bytes": account.memory}
         events.emit(
-            "epoch", epoch=epoch, seconds=seconds, finished=True, bytes=account.bytes, **memory, **account.said()
+            "epoch",
+            epoch=epoch,
+            seconds=round(time.monotonic() - started, 6),
+            first_batch_s=round((first or started) - started, 6),
+            first_batch_rows=account.first_rows,
+            finished=True,
+            bytes=account.bytes,
+            worker_anon_bytes=account.memory,
+            **account.said(),
         )
     return accounts
 
 
 def gave_up(error):
     """The client does not go on: the reason is the result."""
-    reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    traceback.print_exception(error)
+    # Of an error in a worker the message is a traceback, with the error itself in its last line.
+    lines = str(error).strip().splitlines() or [""]
+    reason = f"{type(error).__name__}: {lines[-1].strip()}"[:300]
     events.emit("gave_up", reason=reason)
     sys.exit(1)
 
