@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import seaborn as sns
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from beyond_ram import figures, logs, tables
 
@@ -47,6 +48,9 @@ def draw(table):
             line = part[part["stack"] == stack].groupby("workers")["requests_metadata"].median()
             axes.plot(line.index, line, f"{MARKERS[number]}-", color=colours[stack], label=stack, markersize=7)
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xticks(sorted(part["workers"].unique()))
         said = f"{repository}, {start}" + (f", pages of {page_size}" if page_size != 1000 else "")
         axes.set_title(said + (", redirected" if redirect == "yes" else ""), fontsize=11)

@@ -44,8 +44,7 @@ def run(
     for number, seconds in enumerate(epoch_s):
         events.append(
             {
-                "event": "epoch", "epoch": number, "seconds": seconds, "first_batch_s": 1.0, "first_batch_rows": 32,
-                "rows_delivered": 64, "bytes": 640, "finished": True, "worker_anon_bytes": {"0": 150, "1": 400},
+                "event": "epoch", "epoch": number, "seconds": seconds, "first_batch_s": 1.0, "rows_delivered": 64, "bytes": 640, "finished": True, "worker_anon_bytes": {"0": 150, "1": 400},
             }
         )  # fmt: skip
     return record, events
@@ -60,7 +59,7 @@ def test_a_line_a_cell_with_its_counts_and_its_rows() -> None:
     assert line["requests_metadata_of_workers"] == 4
     assert line["counts_identical"]
     assert (line["resolution_s_low"], line["resolution_s_high"]) == (0.5, 0.7)
-    assert line["rows_per_s"] == pytest.approx(32 / 1.0)
+    assert line["rows_per_s"] == pytest.approx(64 / 2.0)
     assert (line["worker_anon_bytes"], line["worker_grown_anon_bytes"]) == (400, 300)
     assert (line["rows_per_worker"], line["rows_per_worker_min"], line["workers_idle"]) == ('{"0": 40, "1": 24}', 24, 0)
     assert line["over_fetched"] == 2
