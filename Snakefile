@@ -20,6 +20,8 @@ include: "rules/explain.smk"
 include: "rules/limit.smk"
 include: "rules/stream.smk"
 include: "rules/ladders.smk"
+include: "rules/dedup.smk"
+include: "rules/hub_files.smk"
 include: "rules/report.smk"
 include: "rules/instrument.smk"
 

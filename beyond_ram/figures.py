@@ -17,7 +17,7 @@ MB = 1e6
 # In the order in which a label names them.
 AXES = (
     "stack", "corpus", "case", "subject", "between", "mode", "shards", "num_files", "batch_size", "writer_batch_size",
-    "num_proc", "cache", "remedy", "size_mb", "epochs", "rep",
+    "num_proc", "cache", "remedy", "size_mb", "epochs", "compression", "cdc", "row_group_rows", "rep",
 )  # fmt: skip
 # Colour-blind safe, and the same in every figure.
 KINDS = {
@@ -84,7 +84,7 @@ def cell_labels(table: pd.DataFrame, like: pd.DataFrame | None = None) -> "pd.Se
 def _label(line: "pd.Series[Any]", varied: Sequence[str]) -> str:
     values = [
         str(int(line[axis]) if isinstance(line[axis], float) else line[axis])
-        if axis in ("stack", "case", "subject", "between", "mode", "cache", "remedy", "corpus")
+        if axis in ("stack", "case", "subject", "between", "mode", "cache", "remedy", "corpus", "compression")
         else f"{axis.replace('_', ' ')} {line[axis]:g}"
         for axis in varied
         if pd.notna(line[axis])

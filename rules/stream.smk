@@ -13,17 +13,17 @@ wildcard_constraints:
 
 rule repository:
     input:
-        lock=lock_of("corpora"),
-        environment=environment_of("corpora"),
+        lock=lambda w: lock_of(CONFIG.repositories[w.repository].STACK),
+        environment=lambda w: environment_of(CONFIG.repositories[w.repository].STACK),
         program=lambda w: f"scripts/repositories/{CONFIG.repositories[w.repository].source}.py",
     output:
         manifest=f"{REPOSITORIES}/{{repository}}/manifest.json",
     log:
         f"{RESULTS}/logs/repositories/{{repository}}.log",
     conda:
-        "../envs/corpora.yaml"
+        lambda w: conda_of(CONFIG.repositories[w.repository].STACK)
     params:
-        python=python_of("corpora"),
+        python=lambda w: python_of(CONFIG.repositories[w.repository].STACK),
         spec=lambda w: json.dumps(CONFIG.repositories[w.repository].spec()),
     shell:
         "{params.python} {input.program} --name {wildcards.repository} --spec {params.spec:q} "

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..metrics import METRICS
 from .compare import ratio
+from .dedup import against
 from .remedies import MATTERS
 
 MB = 1e6
@@ -350,6 +351,56 @@ def _workers(line: Line) -> str:
     return f"{line['workers']:.0f} workers by {line['start']}" if line["workers"] else "no workers"
 
 
+def _dedup(tables: Tables) -> Iterator[Finding]:
+    """What cutting pages by content saves when a table is edited and pushed again, and where it saves nothing."""
+    for setting, shares in against(tables["dedup"]):
+        saved = (shares["on"] / shares["off"]).sort_values()
+        best, idle = saved.index[0], saved.index[-1]
+        groups = f"compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
+        off, on = shares.loc[best, "off"], shares.loc[best, "on"]
+        yield Finding(
+            f"After {best}, content-defined chunking sends {on:.1%} of the file again instead of {off:.1%} ({groups})"
+            if saved[best] < 1 - MATTERS
+            else f"Content-defined chunking saves nothing with {groups}",
+            f"Stack {setting['stack']}, new bytes by hf_xet, over all of the file's. From the edit that gains most to "
+            f"the one that gains least: {', '.join(_share(shares, edit) for edit in saved.index)}."
+            + (f" After {idle} it is no gain." if saved[idle] >= 1 else ""),
+            "dedup",
+            str(setting["experiment"]),
+            _factor(saved[best]),
+        )
+
+
+def _hub_files(tables: Tables) -> Iterator[Finding]:
+    """What the size of HfFileSystem's blocks does to a sample's bytes, requests and time."""
+    read = tables["hub_files"]
+    read = read[(read["outcome"] == "completed") & read["bytes_per_sample"].notna() & (read["opener"] == "filesystem")]
+    for keys, group in read.groupby(["experiment", "stack", "repository", "latency_ms"], sort=False):
+        blocks = {int(str(block)): lines.median(numeric_only=True) for block, lines in group.groupby("block_kb")}
+        sizes = {block: float(line["bytes_per_sample"]) for block, line in blocks.items()}
+        least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+        if sizes[most] < (1 + MATTERS) * sizes[least]:
+            continue
+        said = [
+            f"{block:,} KiB: {line['bytes_per_sample'] / 1e3:,.0f} kB in {line['requests_per_sample']:.2f} requests and "
+            f"{1e3 * line['s_per_sample']:,.0f} ms"
+            for block, line in blocks.items()
+        ]
+        yield Finding(
+            f"Blocks of {most:,} KiB receive {sizes[most] / sizes[least]:.1f} times the bytes of blocks of {least:,} "
+            f"KiB ({keys[2]}, latency {keys[3]} ms)",
+            f"A sample through HfFileSystem, stack {keys[1]}, medians of {len(group) // len(blocks)} runs. "
+            f"Blocks of {'; '.join(said)}. What is read at once by itself is 5,120 KiB.",
+            "hub_files",
+            str(keys[0]),
+            _factor(sizes[most] / sizes[least]),
+        )
+
+
+def _share(shares: pd.DataFrame, edit: Any) -> str:
+    return f"{edit} {shares.loc[edit, 'off']:.1%} without, {shares.loc[edit, 'on']:.1%} with"
+
+
 def _lines(table: pd.DataFrame) -> list[Line]:
     return [{str(key): value for key, value in line.items()} for line in table.to_dict("records")]
 
@@ -358,6 +409,8 @@ SOURCES: tuple[Callable[[Tables], Iterator[Finding]], ...] = (
     _growth,
     _ladders,
     _limits,
+    _dedup,
+    _hub_files,
     _owners,
     _remedies,
     _encoders,

@@ -66,6 +66,12 @@ def _faults(config: Config, stacks: set[str], where: "_Origin") -> Iterable[str]
                     + f"{repository!r} has source {found.source}; `hub` and the "
                     + ("experiment's key `endpoint` go together")
                 )
+            elif found.source not in experiment.SOURCES:
+                yield (
+                    where(*key, "repository")
+                    + f"{repository!r} has source {found.source}; workload {experiment.workload} reads "
+                    + " or ".join(experiment.SOURCES)
+                )
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
 

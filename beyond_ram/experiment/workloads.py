@@ -138,6 +138,20 @@ class ScanMatrix(Matrix):
     size_mb: Axis = Field([300], description="Size of the mapped file, in megabytes.")
 
 
+class DedupMatrix(Matrix):
+    """The axes of the workload `dedup`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    rows: Axis = Field([100_000], description="Rows of the table; a row is some 400 bytes.")
+    compression: Annotated[list[Literal["none", "snappy", "zstd"]], Field(min_length=1)] = Field(
+        ["snappy"], description="Compression of the Parquet files."
+    )
+    cdc: Annotated[list[Literal["off", "on"]], Field(min_length=1)] = Field(
+        ["off", "on"], description="Whether pages are cut where the content says (`use_content_defined_chunking`)."
+    )
+    row_group_rows: Axis = Field([1_000_000], description="Rows of a row group.")
+
+
 # A fault of the endpoint: its kind, and that every so many data requests have it.
 Fault = Annotated[str, StringConstraints(pattern=r"^(none|(error-500|too-many-429|drop|slow)-every-[1-9][0-9]*)$")]
 # What Parquet reads ahead: Arrow's own default, one of its switches, or so many ranges of so many megabytes.
@@ -196,6 +210,35 @@ class StreamMatrix(Matrix):
         return super().normalise(point)
 
 
+class HubFilesMatrix(Matrix):
+    """The axes of the workload `hub-files`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    repository: Names = Field(description="Repositories, by name; with source `webdataset` or `video`.")
+    opener: Annotated[list[Literal["filesystem", "curl"]], Field(min_length=1)] = Field(
+        ["filesystem"],
+        description="`filesystem`: `HfFileSystem`; `curl`: what WebDataset itself starts for `hf://`.",
+    )
+    block_kb: Count = Field(
+        [5120],
+        description="What `HfFileSystem` reads at once, in KiB; its own default is 5120. 0: a file in one request, "
+        "from the start to the end.",
+    )
+    samples: Axis = Field([100], description="Samples read: the first ones of the tars, or random frames of a video.")
+    latency_ms: Count = Field([0], description="Time that the endpoint waits before every answer, in milliseconds.")
+    bandwidth_mb_per_s: Count = Field(
+        [0], description="What all connections share, in megabytes a second; 0 sets no bound."
+    )
+    redirect: Annotated[list[Literal["no", "yes"]], Field(min_length=1)] = Field(
+        ["no"], description="Whether data is redirected to another address, as on the real Hub."
+    )
+
+    def normalise(self, point: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        if point["opener"] == "curl":
+            point["block_kb"] = 0
+        return super().normalise(point)
+
+
 class Experiment(Strict):
     """What experiments of every workload have."""
 
@@ -203,6 +246,8 @@ class Experiment(Strict):
     CHECKED: ClassVar[bool] = False
     PREPARED: ClassVar[bool] = False
     SERVED: ClassVar[bool] = False
+    SOURCES: ClassVar[tuple[str, ...]] = ()
+    """Of the repositories that the program can read."""
 
     repeats: PositiveInt = Field(1, description="Runs of every cell.")
     interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(
@@ -262,6 +307,15 @@ class ScanExperiment(Experiment):
     matrix: ScanMatrix = Field(description="The axes; every combination is a cell.")
 
 
+class DedupExperiment(Experiment):
+    """A table that is edited and pushed again: how much of it is new to Xet storage. One run does every edit."""
+
+    PROGRAM = "dedup.py"
+
+    workload: Literal["dedup"]
+    matrix: DedupMatrix = Field(description="The axes; every combination is a cell.")
+
+
 class ServedExperiment(Experiment):
     """What experiments have whose repository is served by an endpoint, started and stopped with each run."""
 
@@ -285,6 +339,7 @@ class StreamExperiment(ServedExperiment):
     """A repository, streamed through a DataLoader."""
 
     PROGRAM = "stream.py"
+    SOURCES = ("parquet", "hub")
 
     workload: Literal["stream"]
     module: str | None = Field(
@@ -301,8 +356,24 @@ class StreamExperiment(ServedExperiment):
         return self
 
 
+class HubFilesExperiment(ServedExperiment):
+    """Tars and video frames, read through `HfFileSystem` by libraries that know no Hub."""
+
+    PROGRAM = "hub_files.py"
+    SOURCES = ("webdataset", "video")
+
+    workload: Literal["hub-files"]
+    matrix: HubFilesMatrix = Field(description="The axes; every combination is a cell.")
+
+
 AnyExperiment = Annotated[
-    TokenizeExperiment | PlantedExperiment | SoakExperiment | ScanExperiment | StreamExperiment,
+    TokenizeExperiment
+    | PlantedExperiment
+    | SoakExperiment
+    | ScanExperiment
+    | StreamExperiment
+    | DedupExperiment
+    | HubFilesExperiment,
     Field(discriminator="workload"),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from datetime import UTC, datetime
 from urllib.parse import urlencode
@@ -10,20 +11,23 @@ from weakref import WeakKeyDictionary
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
+from yarl import URL
 
 from beyond_ram.hub.clients import Clients
-from beyond_ram.hub.conditions import LOCAL, Conditions, Traffic
+from beyond_ram.hub.conditions import LOCAL, Traffic
 from beyond_ram.hub.log import Request, RequestLog
+from beyond_ram.hub.push import REPOS, STORE, add_routes
 from beyond_ram.hub.repos import File, Folder, Kind, NotFoundError, Repos, Repository, pieces
+from beyond_ram.hub.store import RefusedError, Store
 
-REPOS: web.AppKey[Repos] = web.AppKey("repos", Repos)
 LOG: web.AppKey[RequestLog] = web.AppKey("log", RequestLog)
 PAGE_SIZE: web.AppKey[int] = web.AppKey("page_size", int)
 TRAFFIC: web.AppKey[Traffic] = web.AppKey("traffic", Traffic)
 BYTES_SENT: web.RequestKey[int] = web.RequestKey("bytes_sent", int)
 FAULT: web.RequestKey[str] = web.RequestKey("fault", str)
 
-SLOW_BODY_S = 3.0
+TITLE = "as the folder is now"
+SLOW_BODY_S = 2.0
 RETRY_AFTER_S = 1
 PIECE_BYTES = 1 << 16  # small enough that connections share a narrow line evenly
 
@@ -31,13 +35,15 @@ ID = "{id:[^/]+(?:/[^/]+)?}"
 REVISION = "{revision:[^/]+}"
 
 
-def create_app(repos: Repos, log: RequestLog, page_size: int = 1000, conditions: Conditions = LOCAL) -> web.Application:
+def create_app(repos: Repos, log: RequestLog, page_size: int = 1000, traffic: Traffic | None = None) -> web.Application:
     """An application over `repos`; `page_size` is the number of entries in a page of a tree."""
-    app = web.Application(middlewares=[_logged(log), _errors], client_max_size=64 << 20)
-    app[TRAFFIC] = Traffic(conditions)
+    app = web.Application(middlewares=[_logged(log), _errors], client_max_size=1 << 30)
+    app[TRAFFIC] = traffic or Traffic(LOCAL)
     app[REPOS] = repos
+    app[STORE] = Store(repos)
     app[LOG] = log
     app[PAGE_SIZE] = page_size
+    add_routes(app, ID, REVISION)
     for kind in ("datasets", "models"):
         # Models are resolved at the root, as on the Hub; the more specific routes come first.
         files = "" if kind == "models" else f"/{kind}"
@@ -122,7 +128,11 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         message = str(error).encode("unicode_escape").decode()
         headers = {"X-Error-Code": error.code, "X-Error-Message": message}
         return web.json_response({"error": str(error)}, status=404, headers=headers)
-    except web.HTTPNotFound:
+    except RefusedError as error:
+        return web.json_response({"error": str(error)}, status=422)
+    except (KeyError, TypeError, ValueError) as error:
+        return web.json_response({"error": f"the body is not what is understood here: {error!r}"}, status=400)
+    except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
         return web.json_response({"error": "not served here"}, status=404)
 
 
@@ -166,11 +176,14 @@ async def tree(request: web.Request) -> web.StreamResponse:
     under = request.match_info.get("path", "")
     recursive = request.query.get("recursive", "false").lower() in ("true", "1")
 
-    def answer() -> list[File | Folder]:
-        repository.check_revision(request.match_info["revision"])
-        return repository.entries(under, recursive)
+    def answer() -> tuple[str, list[File | Folder]]:
+        return repository.check_revision(request.match_info["revision"]), repository.entries(under, recursive)
 
-    entries = await asyncio.to_thread(answer)
+    commit, entries = await asyncio.to_thread(answer)
+    more: dict[str, object] = {}
+    if request.query.get("expand", "false").lower() in ("true", "1"):
+        date = _time(await asyncio.to_thread(repository.modified))
+        more = {"lastCommit": {"id": commit, "title": TITLE, "date": date}}
     try:
         size = min(int(request.query.get("limit", request.app[PAGE_SIZE])), request.app[PAGE_SIZE])
         start = int(request.query.get("cursor", 0))
@@ -180,7 +193,7 @@ async def tree(request: web.Request) -> web.StreamResponse:
     if size > 0 and start + size < len(entries):
         query = urlencode({**request.query, "cursor": start + size})
         headers["Link"] = f'<{request.url.origin()}{request.rel_url.raw_path}?{query}>; rel="next"'
-    return web.json_response([_entry(entry) for entry in entries[start : start + size]], headers=headers)
+    return web.json_response([{**_entry(entry), **more} for entry in entries[start : start + size]], headers=headers)
 
 
 async def paths_info(request: web.Request) -> web.StreamResponse:
@@ -208,7 +221,7 @@ async def commits(request: web.Request) -> web.StreamResponse:
     def answer() -> dict[str, object]:
         commit = repository.check_revision(request.match_info["revision"])
         date = _time(repository.modified())
-        return {"id": commit, "title": "as the folder is now", "message": "", "authors": [], "date": date}
+        return {"id": commit, "title": TITLE, "message": "", "authors": [], "date": date}
 
     return web.json_response([await asyncio.to_thread(answer)], headers={"X-Total-Count": "1"})
 
@@ -220,8 +233,7 @@ async def resolve(request: web.Request) -> web.StreamResponse:
     if file.lfs_oid:
         headers |= {"X-Linked-Size": str(file.size), "X-Linked-ETag": f'"{file.lfs_oid}"'}
     if file.lfs_oid and request.app[TRAFFIC].conditions.redirect:
-        # Another address in full: clients follow a relative one by themselves, and take it for a renamed repository.
-        there = request.url.origin() / "cdn" / _kind(request) / request.match_info["id"] / commit / file.path
+        there = URL(request.app[TRAFFIC].cdn) / "cdn" / _kind(request) / request.match_info["id"] / commit / file.path
         return web.Response(status=302, headers={**headers, "ETag": f'"{file.etag}"', "Location": str(there)})
     return await _data(request, file, headers)
 
@@ -264,7 +276,8 @@ async def _data(request: web.Request, file: File, headers: dict[str, str]) -> we
     response.content_length = stop - start
     await response.prepare(request)
     if request.method != "HEAD":
-        await _send(request, response, file, start, stop)
+        with contextlib.suppress(ConnectionError):  # the client has gone, which is its right: it has read enough
+            await _send(request, response, file, start, stop)
     return response
 
 

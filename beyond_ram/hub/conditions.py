@@ -65,6 +65,12 @@ class Traffic:
     """The conditions at work. Used from one event loop."""
 
     def __init__(self, conditions: Conditions) -> None:
+        self.change(conditions)
+        self.cdn = ""
+        """Where redirects lead: scheme, host and port."""
+
+    def change(self, conditions: Conditions) -> None:
+        """Other conditions from now on; what was hit before may be hit again."""
         self.conditions = conditions
         self._line_free_at = 0.0
         self._seen: set[Hashable] = set()

@@ -62,16 +62,16 @@ class Repository:
     def __init__(self, kind: Kind, identifier: str, root: Path, hashes: Hashes, commits: dict[str, str]) -> None:
         self.kind = kind
         self.id = identifier
-        self._root = root
+        self.root = root
         self._hashes = hashes
         self._commits = commits
 
     def files(self) -> list[File]:
         """Every file, in the order of the paths. What begins with `.git/` or leads out of the folder is not there."""
         found = []
-        for folder, folders, names in os.walk(self._root):
+        for folder, folders, names in os.walk(self.root):
             folders[:] = [name for name in folders if name != ".git"]
-            prefix = Path(folder).relative_to(self._root).as_posix()
+            prefix = Path(folder).relative_to(self.root).as_posix()
             for name in names:
                 path = name if prefix == "." else f"{prefix}/{name}"
                 local: Path | None = Path(folder, name)
@@ -110,7 +110,7 @@ class Repository:
         digest = hashlib.sha1(self.id.encode(), usedforsecurity=False)
         for file in self.files():
             digest.update(f"{file.path}\0{file.oid}\n".encode())
-        self._commits[str(self._root)] = digest.hexdigest()
+        self._commits[str(self.root)] = digest.hexdigest()
         return digest.hexdigest()
 
     def modified(self) -> float:
@@ -123,7 +123,7 @@ class Repository:
         The newest commit that was given out is taken at its word: a folder with a thousand files is not read for every
         request, only where a client asks what is newest.
         """
-        if len(revision) == 40 and self._commits.get(str(self._root)) == revision:
+        if len(revision) == 40 and self._commits.get(str(self.root)) == revision:
             return revision
         commit = self.commit()
         if revision not in MAIN and not (len(revision) >= 7 and commit.startswith(revision)):
@@ -132,10 +132,10 @@ class Repository:
 
     def _inside(self, path: str) -> Path | None:
         """The local file behind a path, None where there is none or it leads out of the repository."""
-        if "\0" in path or path.startswith("/") or ".." in PurePosixPath(path).parts:
+        if "\0" in path or path.startswith("/") or {"..", ".git"} & set(PurePosixPath(path).parts):
             return None
-        local = (self._root / path).resolve()
-        return local if local.is_relative_to(self._root) and local.is_file() else None
+        local = (self.root / path).resolve()
+        return local if local.is_relative_to(self.root) and local.is_file() else None
 
     def _file(self, path: str, local: Path) -> File:
         status = local.stat()

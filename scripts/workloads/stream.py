@@ -220,11 +220,10 @@ def gave_up(error):
 
 def killed(args, data):
     """The first process of mode `resume`: some rows, the state, and the end without a word."""
-    account, rows, collate = [], 0, Collate(checked=True)
+    account, collate = [], Collate(checked=True)
     for row in data:
         account.append(collate([row]))
-        rows += 1
-        if rows == args.until_row:
+        if len(account) == args.until_row:
             break
     (args.work_dir / STATE_FILE).write_text(json.dumps(data.state_dict()))
     (args.work_dir / ROWS_FILE).write_text(json.dumps(account))

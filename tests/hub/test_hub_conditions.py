@@ -31,7 +31,11 @@ def root(tmp_path: Path) -> Path:
 
 
 def get(hub: Hub, path: str, method: str = "GET", **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
-    connection = http.client.HTTPConnection(hub.url.removeprefix("http://"), timeout=10)
+    return get_from(hub.url.removeprefix("http://"), path, method, **headers)
+
+
+def get_from(host: str, path: str, method: str = "GET", **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
+    connection = http.client.HTTPConnection(host, timeout=10)
     try:
         connection.request(method, path, headers=headers)
         response = connection.getresponse()
@@ -67,8 +71,9 @@ def test_redirects_are_for_files_in_lfs(root: Path) -> None:
             assert headers["X-Linked-ETag"] == headers["ETag"]
             assert headers["X-Repo-Commit"]
         address = urlsplit(headers["Location"])
-        assert f"{address.scheme}://{address.netloc}" == hub.url
-        status, _, body = get(hub, address.path, Range="bytes=10-19")
+        assert address.hostname == "127.0.0.1"
+        assert f"http://{address.netloc}" != hub.url, "storage is another host on the Hub, so it is another one here"
+        status, _, body = get_from(address.netloc, address.path, Range="bytes=10-19")
         assert (status, body) == (206, CONTENT[10:20])
         assert get(hub, "/datasets/org/name/resolve/main/README.md")[0] == 200
         noted = [(r.endpoint, r.status, r.repo) for r in hub.requests]
@@ -111,10 +116,10 @@ def test_a_slow_body_is_whole(root: Path) -> None:
     with Hub(root, conditions=Conditions(faults=(Fault("slow", 1),))) as hub:
         started = time.monotonic()
         assert get(hub, FILE)[2] == CONTENT
-        assert time.monotonic() - started >= 3
+        assert time.monotonic() - started >= 2
         started = time.monotonic()
         assert get(hub, FILE)[2] == CONTENT
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 1.5
 
 
 def test_who_asked(root: Path) -> None:
