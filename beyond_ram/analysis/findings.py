@@ -382,8 +382,8 @@ def _hub_files(tables: Tables) -> Iterator[Finding]:
         if sizes[most] < (1 + MATTERS) * sizes[least]:
             continue
         said = [
-            f"{block:,} KiB: {line['bytes_per_sample'] / 1e3:,.0f} kB in {line['requests_per_sample']:.2f} requests and "
-            f"{1e3 * line['s_per_sample']:,.0f} ms"
+            f"{block:,} KiB: {line['bytes_per_sample'] / 1e3:,.0f} kB in {line['requests_per_sample']:.2f} requests "
+            f"and {1e3 * line['s_per_sample']:,.0f} ms"
             for block, line in blocks.items()
         ]
         yield Finding(

@@ -44,7 +44,8 @@ def run(
     for number, seconds in enumerate(epoch_s):
         events.append(
             {
-                "event": "epoch", "epoch": number, "seconds": seconds, "first_batch_s": 1.0, "rows_delivered": 64, "bytes": 640, "finished": True,
+                "event": "epoch", "epoch": number, "seconds": seconds, "first_batch_s": 1.0,
+                "rows_delivered": 64, "bytes": 640, "finished": True,
                 "worker_anon_bytes": {"0": 150, "1": 400},
             }
         )  # fmt: skip
