@@ -14,11 +14,12 @@ def main(snakemake):
     table = tables.read(snakemake.input.streaming)
     usual = (table["mode"] == "stream") & (table["fault"] == "none") & (table["buffering"] == "default")
     known = table[usual & table["requests_metadata"].notna()]
-    # Only where the number of workers was varied.
+    # Only where stacks or numbers of workers can be compared.
     same = ["experiment", "repository", "page_size", "redirect"]
-    known = known.groupby(same).filter(lambda group: group["workers"].nunique() > 1)
+    known = known.groupby(same).filter(lambda group: group["workers"].nunique() > 1 or group["stack"].nunique() > 1)
     if known.empty:
-        figure, caption = figures.empty("no experiment of this config varies the workers"), "Not run in this config."
+        reason = "no experiment of this config varies stacks or workers"
+        figure, caption = figures.empty(reason), "Not run in this config."
     else:
         figure, caption = draw(known)
     figures.save(
