@@ -1,10 +1,10 @@
 """A streaming pipeline of one's own, for mode `custom`: Parquet files through HfFileSystem, split over the workers.
 
-    experiments:
-      mine:
-        workload: stream
-        module: examples/custom_stream.py
-        matrix: {stack: [stream-current], repository: [sixty-four], mode: [custom], workers: [2]}
+experiments:
+  mine:
+    workload: stream
+    module: examples/custom_stream.py
+    matrix: {stack: [stream-current], repository: [sixty-four], mode: [custom], workers: [2]}
 """
 
 import pyarrow.parquet

@@ -107,16 +107,15 @@ def _epochs(events: Events) -> list[Mapping[str, Any]]:
     return [event for event in events if event["event"] == "epoch" and event.get("finished")]
 
 
-def _rate(events: Events, per_row: bool) -> float | None:
-    """Rows, or bytes of payload, per second, from the first batch of each epoch on."""
-    found = [epoch for epoch in _epochs(events) if "first_batch_s" in epoch]
-    took = sum(epoch["seconds"] - epoch["first_batch_s"] for epoch in found)
-    rows = sum(epoch["rows_delivered"] - epoch["first_batch_rows"] for epoch in found)
-    if took <= 0 or rows <= 0:
-        return None
-    # Rows of a generated repository have payloads of one size.
-    size = 1.0 if per_row else sum(e["bytes"] for e in found) / sum(e["rows_delivered"] for e in found)
-    return float(rows * size / took)
+def _rate(key: str) -> Callable[[Record, Events], float | None]:
+    """So many per second, over the whole time of all finished epochs."""
+
+    def per_s(_: Record, events: Events) -> float | None:
+        found = _epochs(events)
+        took = sum(epoch["seconds"] for epoch in found)
+        return sum(epoch[key] for epoch in found) / took if took else None
+
+    return per_s
 
 
 def _over_fetched(record: Record, _: Events) -> float | None:
@@ -147,8 +146,7 @@ _SAMPLED = "sampled from outside every interval_ms; a spike between two samples 
 _MARK = "read from outside within one interval of the mark, which the workload holds for 0.1 s"
 _COUNTED = "exact: the endpoint is alone with the run"
 _LOGGED_TIMES = "times of the endpoint's log; a request counts from its arrival to the end of its answer"
-_RATE = "monotonic clock of the program; spawned workers may still be starting when the first batch comes"
-_CLOCK = "monotonic clock of the program; a busy machine shows in it"
+_CLOCK = "monotonic clock of the program; the start of workers is in it, and a busy machine shows in it"
 
 METRICS = {
     metric.key: metric
@@ -431,18 +429,18 @@ METRICS = {
             "Rows per second",
             "1/s",
             "higher",
-            "rows after the first batch / time after it, over all finished epochs",
-            _RATE,
-            lambda _, events: _rate(events, per_row=True),
+            "rows delivered / time, over all finished epochs",
+            _CLOCK,
+            _rate("rows_delivered"),
         ),
         Metric(
             "payload_bytes_per_s",
             "Payload per second",
             "bytes/s",
             "higher",
-            "bytes of payload after the first batch / time after it, over all finished epochs",
-            _RATE,
-            lambda _, events: _rate(events, per_row=False),
+            "bytes of payload delivered / time, over all finished epochs",
+            _CLOCK,
+            _rate("bytes"),
         ),
         Metric(
             "worker_anon_bytes",

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import seaborn as sns
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from beyond_ram import figures, logs, tables
 
@@ -13,11 +14,12 @@ def main(snakemake):
     table = tables.read(snakemake.input.streaming)
     usual = (table["mode"] == "stream") & (table["fault"] == "none") & (table["buffering"] == "default")
     known = table[usual & table["requests_metadata"].notna()]
-    # Only where the number of workers was varied.
+    # Only where stacks or numbers of workers can be compared.
     same = ["experiment", "repository", "page_size", "redirect"]
-    known = known.groupby(same).filter(lambda group: group["workers"].nunique() > 1)
+    known = known.groupby(same).filter(lambda group: group["workers"].nunique() > 1 or group["stack"].nunique() > 1)
     if known.empty:
-        figure, caption = figures.empty("no experiment of this config varies the workers"), "Not run in this config."
+        reason = "no experiment of this config varies stacks or workers"
+        figure, caption = figures.empty(reason), "Not run in this config."
     else:
         figure, caption = draw(known)
     figures.save(
@@ -47,6 +49,9 @@ def draw(table):
             line = part[part["stack"] == stack].groupby("workers")["requests_metadata"].median()
             axes.plot(line.index, line, f"{MARKERS[number]}-", color=colours[stack], label=stack, markersize=7)
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xticks(sorted(part["workers"].unique()))
         said = f"{repository}, {start}" + (f", pages of {page_size}" if page_size != 1000 else "")
         axes.set_title(said + (", redirected" if redirect == "yes" else ""), fontsize=11)

@@ -147,7 +147,7 @@ class Account:
     def __init__(self, expected):
         self.expected = expected
         self.times = bytearray(expected or 0)
-        self.delivered = self.wrong = self.bytes = self.strange = self.first_rows = 0
+        self.delivered = self.wrong = self.bytes = self.strange = 0
         self.per_worker, self.memory = {}, {}
 
     def add(self, batch):
@@ -159,7 +159,6 @@ class Account:
                 self.strange += 1
             elif self.times[number] < 255:
                 self.times[number] += 1
-        self.first_rows = self.first_rows or len(numbers)
         self.delivered += len(numbers)
         self.wrong += wrong
         self.bytes += size
@@ -201,7 +200,6 @@ def epochs(args, loader, began):
             epoch=epoch,
             seconds=round(time.monotonic() - started, 6),
             first_batch_s=round((first or started) - started, 6),
-            first_batch_rows=account.first_rows,
             finished=True,
             bytes=account.bytes,
             worker_anon_bytes=account.memory,
@@ -222,17 +220,17 @@ def gave_up(error):
 
 def killed(args, data):
     """The first process of mode `resume`: some rows, the state, and the end without a word."""
-    rows = []
+    account, collate = [], Collate(checked=True)
     for row in data:
-        rows.append(int(row["row"]))
-        if len(rows) == args.until_row:
+        account.append(collate([row]))
+        if len(account) == args.until_row:
             break
     (args.work_dir / STATE_FILE).write_text(json.dumps(data.state_dict()))
-    (args.work_dir / ROWS_FILE).write_text(json.dumps(rows))
+    (args.work_dir / ROWS_FILE).write_text(json.dumps(account))
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def resumed(args, data, began):
+def resumed(args, data):
     """Go on from where another process was killed; the account of both."""
     if not hasattr(data, "state_dict"):
         not_applicable("this release of datasets has no state_dict")
@@ -240,22 +238,22 @@ def resumed(args, data, began):
     done = subprocess.run([sys.executable, *sys.argv, "--until-row", str(half)], check=False)
     if done.returncode != -signal.SIGKILL or not (args.work_dir / ROWS_FILE).exists():
         sys.exit(f"the process that was to be killed ended with status {done.returncode}")
-    account = Account(args.manifest["rows"])
-    account.add((0, json.loads((args.work_dir / ROWS_FILE).read_text()), 0, 0, None))
-    events.phase("epoch 0")
+    account, collate = Account(args.manifest["rows"]), Collate(checked=True)
+    for batch in json.loads((args.work_dir / ROWS_FILE).read_text()):
+        account.add(batch)
+    events.phase("resume")
     started = time.monotonic()
     data.load_state_dict(json.loads((args.work_dir / STATE_FILE).read_text()))
-    first, collate = None, Collate(checked=True)
+    first = None
     try:
         for row in data:
             if first is None:
                 first = time.monotonic()
-                events.emit("first_batch", seconds=round(first - began, 6), after_resume_s=round(first - started, 6))
+                events.emit("first_batch", seconds=round(first - started, 6))
             account.add(collate([row]))
     except Exception as error:
         gave_up(error)
-    seconds = round(time.monotonic() - started, 6)
-    events.emit("epoch", epoch=0, seconds=seconds, finished=True, bytes=account.bytes, **account.said())
+    events.emit("resumed", seconds=round(time.monotonic() - started, 6), after_row=half, **account.said())
     return [account]
 
 
@@ -283,7 +281,7 @@ def work(args):
     began += events.HOLD_S if os.environ.get(events.VARIABLE) else 0
     loader = None
     if args.mode == "resume":
-        accounts = resumed(args, data, began)
+        accounts = resumed(args, data)
     else:
         loader = loader_of(args, data)
         accounts = epochs(args, loader, began)
