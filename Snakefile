@@ -22,6 +22,7 @@ include: "rules/stream.smk"
 include: "rules/ladders.smk"
 include: "rules/dedup.smk"
 include: "rules/hub_files.smk"
+include: "rules/spark.smk"
 include: "rules/report.smk"
 include: "rules/instrument.smk"
 

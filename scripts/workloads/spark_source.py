@@ -1,11 +1,13 @@
 """Workload `spark`: a repository read into Spark, written back to the Hub, appended to, and read again.
 
-What works is the record: a step that fails says why, and the next ones go on from what is there.
+What works is the record: a step that fails says why, and the next ones go on from what is there. Without Xet: the
+storage that stands for the Hub's on one machine takes one process at a time, and Spark's workers write at once.
 """
 
 import argparse
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -24,7 +26,6 @@ def arguments(argv=None):
     parser.add_argument("--work-dir", type=Path, required=True)
     parser.add_argument("--manifest", type=json.loads, required=True, help="what is served, in JSON")
     parser.add_argument("--repository", help="its name in the config; not used")
-    parser.add_argument("--xet", choices=("off", "on"), required=True, help="how clients upload")
     return parser.parse_args(argv)
 
 
@@ -120,7 +121,11 @@ def work(args):
         began = time.monotonic()
         try:
             found, right = step()
-            said = {"works": right, "rows": found, "reason": "" if right else f"{found} rows came, or not the right ones"}
+            said = {
+                "works": right,
+                "rows": found,
+                "reason": "" if right else f"{found} rows came, or not the right ones",
+            }
             came += found
         except Exception as error:
             said = {"works": False, "rows": None, "reason": reason(error)}
@@ -130,10 +135,10 @@ def work(args):
 
 
 def reason(error):
-    """The line of a failure that says what failed: of an error in Spark's Python worker, the last of its traceback."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    named = [line for line in lines if line.split(":")[0].rpartition(".")[2].endswith(("Error", "Exception"))]
-    return (named or lines or [type(error).__name__])[-1][:300]
+    """The line of a failure that says what failed: the first error of Python's in it, before what followed from it."""
+    lines = str(error).splitlines()
+    named = [line for line in lines if re.match(r"\w*(Error|Exception): ", line)]
+    return (named or [line for line in lines if line.strip()] or [type(error).__name__])[0][:300]
 
 
 def main():
@@ -141,7 +146,6 @@ def main():
     args.work_dir.mkdir(parents=True, exist_ok=True)
     # Spark's workers are processes of their own, started with what is set here.
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "HF_TOKEN": "local"}
-    os.environ["HF_HUB_DISABLE_XET"] = "0" if args.xet == "on" else "1"
     held = [work(args)]
     held[0].stop()
     release.ladder({"session": held})
