@@ -45,7 +45,9 @@ rule streaming:
 
 rule claims:
     input:
-        runs=run_jsons(*STREAMED),
+        runs=run_jsons(*STREAMED, *CONFIG.named("spark")),
+        dedup=f"{TABLES}/dedup.parquet",
+        hub_files=f"{TABLES}/hub_files.parquet",
     output:
         table("claims"),
     log:

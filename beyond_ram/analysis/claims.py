@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from .compare import Ratio, ratio
+from .dedup import against
 from .streaming import AXES
 
 SOURCE = "Streaming datasets: 100x more efficient"
@@ -32,13 +33,18 @@ _ROUNDING = 1e-9
 _SAME = ["repository", "mode", *[axis for axis in AXES if axis not in ("repository", "mode")]]
 
 
-def claims(runs: pd.DataFrame) -> pd.DataFrame:
-    """`runs` are lines of table `runs` of the experiments that stream.
+def claims(
+    runs: pd.DataFrame, dedup: pd.DataFrame | None = None, hub_files: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """`runs` are lines of table `runs`, of the experiments that stream and of those with Spark; the tables as they are.
 
     `holds` is `yes` where the claimed factor is reached, `partly` where it became better by less, `no` where it did
     not, `not shown` where the interval holds 1, `not enough data` where there is none.
     """
-    lines = [line for source in (_by_release, _shared_list, _buffering) for line in source(runs)]
+    sources = (_by_release, _shared_list, _buffering, _spark) if len(runs) else ()
+    lines = [line for source in sources for line in source(runs)]
+    lines += _deduplicated(dedup) if dedup is not None and len(dedup) else []
+    lines += _custom_pipelines(hub_files) if hub_files is not None and len(hub_files) else []
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
@@ -96,6 +102,53 @@ def _buffering(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
             conditions = f"{name} against default; {_said(dict(zip(same, key, strict=True)))}"
             claim = "Parquet prefetch and buffering: up to 2 times faster"
             yield _line(key[0], key[1], claim, conditions, 2.0, found, min(len(default), len(values)), False)
+
+
+def _spark(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """What a data source of Spark does: the share of runs that did all of their work."""
+    tried = runs[runs["workload"].eq("spark") & runs["outcome"].ne("not_applicable")]
+    for key, group in tried.groupby(["experiment", "stack"], sort=False):
+        share = group["completed_work"].astype(float).mean()
+        reasons = "; ".join(dict.fromkeys(filter(None, group["reason"])))
+        conditions = f"{key[1]}; read and written back" + (f"; {reasons}" if reasons else "")
+        yield _share(key[0], key[1], "a Spark data source reads and writes datasets", conditions, share, len(group))
+
+
+def _deduplicated(dedup: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """How many times fewer bytes are new where pages are cut by content."""
+    for setting, shares in against(dedup):
+        for edit in map(str, shares.index):
+            same = dedup[dedup["edit"].eq(edit)]
+            for axis, value in setting.items():
+                same = same[same[axis] == value]
+            sides = [same.loc[same["cdc"] == cdc, "new_share"].tolist() for cdc in ("on", "off")]
+            found = ratio(*sides)
+            conditions = (
+                f"{edit}, compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
+            )
+            claim = "Parquet content-defined chunking: fewer new bytes after an edit, in Xet storage"
+            experiment, stack = setting["experiment"], setting["stack"]
+            if not math.isnan(found.ratio):
+                # Bytes do not vary from run to run: a single one is exact.
+                yield _line(experiment, stack, claim, conditions, 1.0, found, min(map(len, sides)), exact=True)
+
+
+def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Whether every sample that a pipeline of one's own takes out of a file on the Hub is right."""
+    tried = hub_files[hub_files["opener"].eq("filesystem") & hub_files["outcome"].ne("not_applicable")]
+    for key, group in tried.groupby(["experiment", "stack", "repository", "block_kb"], sort=False):
+        wrong = group["samples_wrong"].fillna(group["samples"]) + group["samples_twice"].fillna(0)
+        share = float(1 - (wrong / group["samples"]).mean())
+        said = f"{key[1]}; repository {key[2]}, blocks of {key[3]:,.0f} KiB"
+        claim = "HfFileSystem serves custom pipelines: tars of WebDataset, frames of a video (share of right samples)"
+        yield _share(key[0], key[1], claim, said, share, len(group))
+
+
+def _share(experiment: Any, stack: Any, claim: str, conditions: str, share: float, n: int) -> dict[str, Any]:
+    """A line of a claim that something works: the share in which it does."""
+    known = {"experiment": experiment, "stack": stack, "source": SOURCE, "claim": claim, "conditions": conditions}
+    holds = "yes" if share == 1 else "partly" if share > 0 else "no"
+    return known | {"claimed": 1.0, "measured": share, "low": share, "high": share, "n": n, "holds": holds}
 
 
 def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:

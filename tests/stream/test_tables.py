@@ -141,3 +141,19 @@ def test_failed_runs_claim_nothing() -> None:
     found = claimed(run("stream-3.6", {}, outcome="failed"), run("stream-current", {"tree": {"main": 1}}))
     assert not found["conditions"].str.contains("against").any()
     assert len(found)
+
+
+def test_what_other_tables_say_of_claims() -> None:
+    pushed = [
+        {"experiment": "dedup", "stack": "s", "compression": "zstd", "row_group_rows": 9, "cdc": cdc, "rep": 1}
+        | {"edit": edit, "new_share": share}
+        for cdc, shares in {"off": {"none": 1.0, "insert": 0.8}, "on": {"none": 1.0, "insert": 0.1}}.items()
+        for edit, share in shares.items()
+    ]
+    opened = {"experiment": "frames", "stack": "s", "repository": "v", "block_kb": 64, "opener": "filesystem"}
+    opened |= {"outcome": "completed", "samples": 4, "samples_twice": 0}
+    samples = pd.DataFrame([opened | {"samples_wrong": wrong} for wrong in (0, 2)])
+    found = claims(pd.DataFrame(), pd.DataFrame(pushed), samples)
+    assert found["measured"].tolist() == pytest.approx([8, 0.75])
+    assert found["holds"].tolist() == ["yes", "partly"]
+    assert claims(pd.DataFrame()).empty
