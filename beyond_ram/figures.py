@@ -17,8 +17,13 @@ MB = 1e6
 # In the order in which a label names them.
 AXES = (
     "stack", "corpus", "case", "subject", "between", "mode", "shards", "num_files", "batch_size", "writer_batch_size",
-    "num_proc", "cache", "remedy", "size_mb", "epochs", "rep",
+    "num_proc", "cache", "remedy", "size_mb", "epochs", "compression", "cdc", "row_group_rows",
+    "repository", "workers", "start", "page_size", "latency_ms", "bandwidth_mb_per_s", "redirect", "fault",
+    "buffering", "shuffle_buffer", "prefetch_factor", "rep",
 )  # fmt: skip
+# Axes whose values say by themselves what they are of.
+_NAMES = {"stack", "case", "subject", "between", "mode", "cache", "remedy", "corpus", "compression", "repository"}
+_NAMES |= {"start", "fault", "buffering"}
 # Colour-blind safe, and the same in every figure.
 KINDS = {
     "anon_bytes": ("anonymous", "#0072B2"),
@@ -84,8 +89,8 @@ def cell_labels(table: pd.DataFrame, like: pd.DataFrame | None = None) -> "pd.Se
 def _label(line: "pd.Series[Any]", varied: Sequence[str]) -> str:
     values = [
         str(int(line[axis]) if isinstance(line[axis], float) else line[axis])
-        if axis in ("stack", "case", "subject", "between", "mode", "cache", "remedy", "corpus")
-        else f"{axis.replace('_', ' ')} {line[axis]:g}"
+        if axis in _NAMES
+        else f"{axis.replace('_', ' ')} {line[axis] if isinstance(line[axis], str) else f'{line[axis]:g}'}"
         for axis in varied
         if pd.notna(line[axis])
     ]

@@ -5,6 +5,8 @@ Needs: a config. Makes: nothing. Always holds: no path of a run is built but by 
 
 import json
 import os
+import re
+import shlex
 
 from snakemake.exceptions import WorkflowError
 from snakemake.settings.types import DeploymentMethod
@@ -23,6 +25,7 @@ TABLES = f"{RESULTS}/tables"
 FIGURES = f"{RESULTS}/figures"
 CORPORA = f"{RESULTS}/corpora"
 TOKENS = f"{RESULTS}/tokens"
+REPOSITORIES = f"{RESULTS}/repositories"
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
 # A measuring job takes all slots that profiles/default gives, and so is alone on the machine.
 ALL_SLOTS = 100
@@ -118,6 +121,7 @@ def weigh_input(cell):
     if tokens and tokens != "none":
         made = [f"{TOKENS}/{tokens}/{name}" for name in ("tokens.json", "npy")]
         made += [data_of(cell)] if data_of(cell) else []
+    repository = cell.get("repository")
     return {
         "lock": lock_of(cell["stack"]),
         "environment": environment_of(cell["stack"]),
@@ -127,6 +131,9 @@ def weigh_input(cell):
         "tokenizer": [f"{CORPORA}/{corpus}/tokenizer"] if corpus else [],
         "tokens": made,
         "module": module_of(cell) or [],
+        "repository": (
+            [f"{REPOSITORIES}/{repository}/manifest.json"] if repository else []
+        ),
     }
 
 
@@ -156,13 +163,24 @@ def weigh_flags(cell):
         flags += [f"--tokens {TOKENS}/{cell['tokens']}"]
     flags += [f"--reads {data_of(cell)}"] if data_of(cell) else []
     if own := CONFIG.loaders.get(cell.get("loader")):
-        rows = f" --rows {own.rows}" if own.rows else ""
-        flags += [f"--options '--module {own.module} --data {own.data}{rows}'"]
+        words = ["--module", own.module, "--data", own.data]
+        words += ["--rows", str(own.rows)] if own.rows else []
+        flags += [f"--argument={shlex.quote(word)}" for word in words]
     flags += [f"--timeout-s {found.timeout_s}"] if found.timeout_s else []
+    flags += served_flags(found, cell) if found.SERVED else []
     flags += ["--prepare"] if found.PREPARED else []
     flags += ["--check"] if found.CHECKED else []
     flags += ["--find-limit"] if found.find_limit else []
     return " ".join(flags)
+
+
+def served_flags(found, cell):
+    flags = [f"--repository {REPOSITORIES}/{cell['repository']}"]
+    flags += ["--pushes"] if found.PUSHES else []
+    flags += [f"--endpoint {shlex.quote(found.endpoint)}"] if found.endpoint else []
+    if cell.get("mode") == "custom":
+        flags += [f"--argument=--module --argument={shlex.quote(found.module)}"]
+    return flags
 
 
 def request_mb(cell, attempt):

@@ -7,7 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from ..metrics import METRICS
 from .compare import ratio
+from .dedup import against
 from .remedies import MATTERS
 
 MB = 1e6
@@ -187,12 +189,15 @@ def _ladders(tables: Tables) -> Iterator[Finding]:
     """Between which releases something changed."""
     steps = tables["ladders"]
     for line in _lines(steps[steps["significant"].astype(bool)]):
-        first, second = line["from_value"] / MB, line["to_value"] / MB
+        metric = METRICS[line["metric"]]
+        unit, scale = ("MB", MB) if metric.unit == "bytes" else (metric.unit, 1)
+        first, second = line["from_value"] / scale, line["to_value"] / scale
         known = f"ratio {line['ratio']:.3f} (95 % {line['low']:.3f} to {line['high']:.3f}, n = {line['n']})"
         yield Finding(
-            f"{line['factor']} {line['to_version']}: {second:,.0f} MB where {line['from_version']} has {first:,.0f}",
+            f"{line['factor']} {line['to_version']}: {second:,.0f} {unit}, where {line['from_version']} has "
+            f"{first:,.0f}",
             f"Everything else as stack {line['stack']} locks it, {line['metric']} goes from {first:,.0f} to "
-            f"{second:,.0f} MB between these two {'neighbouring ' if line['neighbours'] else ''}releases: {known}.",
+            f"{second:,.0f} {unit} between these two {'neighbouring ' if line['neighbours'] else ''}releases: {known}.",
             "versions",
             str(line["experiment"]),
             min(_factor(line["ratio"]), 1000),
@@ -216,6 +221,202 @@ def _limits(tables: Tables) -> Iterator[Finding]:
         )
 
 
+def _gave_up(tables: Tables) -> Iterator[Finding]:
+    """Clients that do not get through, where nothing was made to fail."""
+    streaming = tables["streaming"]
+    for line in _lines(streaming[(streaming["outcome"] == "failed") & (streaming["fault"] == "none")]):
+        yield Finding(
+            f"{line['stack']} gives up with {_workers(line)}",
+            f"Streaming repository {line['repository']} ends with {line['reason']}. Completed runs of this cell: "
+            f"{line['n']}.",
+            "requests_by_workers",
+            str(line["experiment"]),
+            100.0,
+        )
+
+
+def _requests(tables: Tables) -> Iterator[Finding]:
+    """Of each repository the conditions under which stacks differ most in what they ask."""
+    streaming = tables["streaming"]
+    usual = streaming[(streaming["outcome"] == "completed") & streaming["requests_metadata"].gt(0)]
+    usual = usual[(usual["mode"] == "stream") & (usual["fault"] == "none")]
+    best: dict[str, tuple[float, Line, Line]] = {}
+    cell = ["experiment", "repository", "workers", "page_size", "redirect"]
+    for _, group in usual[usual["start"] != "spawn"].groupby(cell, sort=False):
+        lines = sorted(_lines(group), key=lambda line: float(line["requests_metadata"]))
+        factor = lines[-1]["requests_metadata"] / lines[0]["requests_metadata"]
+        if factor > best.get(str(lines[0]["repository"]), (1.0, {}, {}))[0]:
+            best[str(lines[0]["repository"])] = (factor, lines[0], lines[-1])
+    for repository, (factor, least, most) in best.items():
+        yield Finding(
+            f"{most['stack']} asks {factor:,.1f} times as often as {least['stack']} ({repository}, {_workers(most)})",
+            f"Beside its reads of data it makes {most['requests_metadata']:,.0f} requests, {least['stack']} "
+            f"{least['requests_metadata']:,.0f} (n = {most['n']} and {least['n']}); the time to the first batch is "
+            f"{most['time_to_first_batch_s']:.2f} s and {least['time_to_first_batch_s']:.2f} s.",
+            "requests_by_workers",
+            str(most["experiment"]),
+            factor,
+        )
+
+
+def _asked_by_workers(tables: Tables) -> Iterator[Finding]:
+    """Workers that list the files again, although their parent has the list."""
+    streaming = tables["streaming"]
+    asking = streaming[(streaming["requests_metadata_of_workers"] > 0) & (streaming["outcome"] == "completed")]
+    asking = asking[(asking["mode"] == "stream") & (asking["fault"] == "none")]
+    for _, group in asking.groupby(["stack", "start"], sort=False):
+        line = _lines(group.sort_values("requests_metadata_of_workers"))[-1]
+        each = line["requests_metadata_of_workers"] / line["workers"]
+        yield Finding(
+            f"{line['stack']}: every worker asks for the list of files again ({line['start']})",
+            f"With {_workers(line)} on repository {line['repository']} the workers make "
+            f"{line['requests_metadata_of_workers']:,.0f} requests that are no reads of data, {each:,.1f} each, beside "
+            f"{line['requests_metadata'] - line['requests_metadata_of_workers']:,.0f} of the main process.",
+            "requests_by_workers",
+            str(line["experiment"]),
+            1 + line["requests_metadata_of_workers"] / line["requests_metadata"],
+        )
+
+
+# What is compared between the newest stack and the one before, with what is too small to matter.
+_NEWEST, _BEFORE = "stream-current", "stream-4.3"
+_WATCHED = {
+    "requests_metadata": 1.0,
+    "requests_data": 1.0,
+    "time_to_first_batch_s": 0.1,
+    "worker_grown_anon_bytes": 4e6,
+}
+
+
+def _worse(tables: Tables) -> Iterator[Finding]:
+    """What the newest releases do worse than those before, under the same conditions: every run beyond every run."""
+    streaming = tables["streaming"]
+    done = streaming[(streaming["outcome"] == "completed") & (streaming["fault"] == "none")]
+    cell = ["experiment", "repository", "mode", "workers", "start", "page_size", "latency_ms", "bandwidth_mb_per_s"]
+    cell += ["redirect", "buffering", "shuffle_buffer", "prefetch_factor", "epochs"]
+    for _, group in done.groupby(cell, sort=False):
+        sides = {line["stack"]: line for line in _lines(group)}
+        if not {_NEWEST, _BEFORE} <= sides.keys():
+            continue
+        newest, before = sides[_NEWEST], sides[_BEFORE]
+        for metric, least in _WATCHED.items():
+            exact = METRICS[metric].unit == "requests"
+            low, high = newest.get(f"{metric}_low", newest[metric]), before.get(f"{metric}_high", before[metric])
+            enough = exact or min(newest["n"], before["n"]) >= 2
+            if not enough or not low > max(high, before[metric] + least, before[metric] * (1 + MATTERS)):
+                continue
+            unit, scale = ("MB", MB) if METRICS[metric].unit == "bytes" else (METRICS[metric].unit, 1)
+            yield Finding(
+                f"Worse in {_NEWEST} than in {_BEFORE}: {METRICS[metric].label.lower()} ({newest['repository']}, "
+                f"{_workers(newest)})",
+                f"{newest[metric] / scale:,.2f} {unit} where it was {before[metric] / scale:,.2f}; n = {newest['n']} "
+                f"and {before['n']}, every run above every run before.",
+                "worker_memory" if "anon" in metric else "requests_by_workers",
+                str(newest["experiment"]),
+                _factor(newest[metric] / before[metric]) if before[metric] else 10.0,
+            )
+
+
+def _reading_ahead(tables: Tables) -> Iterator[Finding]:
+    """What a setting of Parquet's reading ahead does to the memory of a process that reads."""
+    streaming = tables["streaming"]
+    done = streaming[(streaming["outcome"] == "completed") & (streaming["mode"] == "stream")]
+    done = done[done["worker_grown_anon_bytes"] > 0]
+    cell = ["experiment", "stack", "repository", "workers", "start", "shuffle_buffer", "latency_ms"]
+    best: dict[tuple[str, str], tuple[float, Line, Line]] = {}
+    for _, group in done.groupby([*cell, "bandwidth_mb_per_s"], sort=False):
+        sides = {line["buffering"]: line for line in _lines(group)}
+        if "default" not in sides:
+            continue
+        default = sides.pop("default")
+        for name, line in sides.items():
+            ratio_of = line["worker_grown_anon_bytes"] / default["worker_grown_anon_bytes"]
+            key = (str(line["stack"]), str(name))
+            if _factor(ratio_of) > best.get(key, (1.2, {}, {}))[0]:
+                best[key] = (_factor(ratio_of), default, line)
+    for (stack, name), (factor, default, line) in best.items():
+        sizes = [side["worker_grown_anon_bytes"] / MB for side in (line, default)]
+        yield Finding(
+            f"{name}: {sizes[0]:,.0f} MB in each process that reads, {sizes[1]:,.0f} by default ({stack})",
+            f"Repository {line['repository']}, {_workers(line)}, {line['latency_ms']:.0f} ms, "
+            f"{line['bandwidth_mb_per_s']:.0f} MB/s: {line['rows_per_s']:,.0f} rows per second with it, "
+            f"{default['rows_per_s']:,.0f} by default; n = {line['n']} and {default['n']}.",
+            "worker_memory",
+            str(line["experiment"]),
+            factor,
+        )
+
+
+def _workers(line: Line) -> str:
+    return f"{line['workers']:.0f} workers by {line['start']}" if line["workers"] else "no workers"
+
+
+def _dedup(tables: Tables) -> Iterator[Finding]:
+    """What cutting pages by content saves when a table is edited and pushed again, and where it saves nothing."""
+    for setting, shares in against(tables["dedup"]):
+        saved = (shares["on"] / shares["off"]).sort_values()
+        best, idle = saved.index[0], saved.index[-1]
+        groups = f"compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
+        off, on = shares.loc[best, "off"], shares.loc[best, "on"]
+        yield Finding(
+            f"After {best}, content-defined chunking sends {on:.1%} of the file again instead of {off:.1%} ({groups})"
+            if saved[best] < 1 - MATTERS
+            else f"Content-defined chunking saves nothing with {groups}",
+            f"Stack {setting['stack']}, new bytes by hf_xet, over all of the file's. From the edit that gains most to "
+            f"the one that gains least: {', '.join(_share(shares, edit) for edit in saved.index)}."
+            + (f" After {idle} it is no gain." if saved[idle] >= 1 else ""),
+            "dedup",
+            str(setting["experiment"]),
+            _factor(saved[best]),
+        )
+
+
+def _hub_files(tables: Tables) -> Iterator[Finding]:
+    """What the size of HfFileSystem's blocks does to a sample's bytes, requests and time."""
+    read = tables["hub_files"]
+    read = read[(read["outcome"] == "completed") & read["bytes_per_sample"].notna() & (read["opener"] == "filesystem")]
+    for keys, group in read.groupby(["experiment", "stack", "repository", "latency_ms"], sort=False):
+        blocks = {int(str(block)): lines.median(numeric_only=True) for block, lines in group.groupby("block_kb")}
+        sizes = {block: float(line["bytes_per_sample"]) for block, line in blocks.items()}
+        least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+        if sizes[most] < (1 + MATTERS) * sizes[least]:
+            continue
+        said = [
+            f"{block:,} KiB: {line['bytes_per_sample'] / 1e3:,.0f} kB in {line['requests_per_sample']:.2f} requests "
+            f"and {1e3 * line['s_per_sample']:,.0f} ms"
+            for block, line in blocks.items()
+        ]
+        yield Finding(
+            f"Blocks of {most:,} KiB receive {sizes[most] / sizes[least]:.1f} times the bytes of blocks of {least:,} "
+            f"KiB ({keys[2]}, latency {keys[3]} ms)",
+            f"A sample through HfFileSystem, stack {keys[1]}, medians of {len(group) // len(blocks)} runs. "
+            f"Blocks of {'; '.join(said)}. What is read at once by itself is 5,120 KiB.",
+            "hub_files",
+            str(keys[0]),
+            _factor(sizes[most] / sizes[least]),
+        )
+
+
+def _spark(tables: Tables) -> Iterator[Finding]:
+    """Steps of Spark's data source that do not work."""
+    tried = tables["spark"]
+    broken = tried[tried["works"].eq(False).fillna(False)]
+    for keys, group in broken.groupby(["experiment", "pyspark_huggingface"], sort=False):
+        first = group.iloc[0]
+        yield Finding(
+            f"pyspark_huggingface {keys[1]} cannot {' and '.join(dict.fromkeys(group['step']))}",
+            f"With pyspark {first['pyspark']} and huggingface_hub {first['huggingface_hub']}, against the local "
+            f"endpoint: {'; '.join(dict.fromkeys(group['reason']))}.",
+            "spark",
+            str(keys[0]),
+            2.0,
+        )
+
+
+def _share(shares: pd.DataFrame, edit: Any) -> str:
+    return f"{edit} {shares.loc[edit, 'off']:.1%} without, {shares.loc[edit, 'on']:.1%} with"
+
+
 def _lines(table: pd.DataFrame) -> list[Line]:
     return [{str(key): value for key, value in line.items()} for line in table.to_dict("records")]
 
@@ -224,9 +425,17 @@ SOURCES: tuple[Callable[[Tables], Iterator[Finding]], ...] = (
     _growth,
     _ladders,
     _limits,
+    _dedup,
+    _hub_files,
+    _spark,
     _owners,
     _remedies,
     _encoders,
     _batches,
     _regrowth,
+    _gave_up,
+    _requests,
+    _asked_by_workers,
+    _worse,
+    _reading_ahead,
 )

@@ -6,13 +6,14 @@ from typing import Any
 
 import pandas as pd
 
+from ..metrics import METRICS
 from .compare import ratio
 
-# A step must be as large as both of these to matter, in the metric's unit (bytes) and as a share of the larger side;
-# with a single run on a side, which says nothing about noise, twice as large.
-MATTERS_BYTES, MATTERS_SHARE = 8e6, 0.10
+# A step must be as large as both of these to matter, in the metric's unit and as a share of the larger side; with a
+# single run on a side, which says nothing about noise, twice as large.
+MATTERS, MATTERS_SHARE = {"bytes": 8e6, "requests": 2.0, "s": 0.1}, 0.10
 # Growth of a megabyte and less, or below 0, is that of nothing: ratios are taken from there.
-_LEAST = 1e6
+_LEAST = {"bytes": 1e6, "requests": 1.0, "s": 1e-3}
 COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]
 COLUMNS += ["ratio", "low", "high", "n", "significant", "neighbours", "infeasible"]
 
@@ -36,7 +37,7 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
         values = {str(version): group[metric].dropna().tolist() for version, group in cell.groupby("version")}
         weighed = [version for version in releases if values.get(version)]
         for before, after in itertools.pairwise(weighed):
-            found = _step(values[before], values[after])
+            found = _step(values[before], values[after], METRICS[metric].unit)
             apart = releases[releases.index(before) + 1 : releases.index(after)]
             line = {axis: cell[axis].iloc[0] for axis in axes} | {"stack": cell["base"].iloc[0]}
             line |= {"ladder": name, "factor": package, "from_version": before, "to_version": after, "metric": metric}
@@ -66,13 +67,15 @@ def next_versions(table: pd.DataFrame, releases: Sequence[str], impossible: Iter
     return [version for version in order if version in wanted]
 
 
-def _step(before: Sequence[float], after: Sequence[float]) -> dict[str, Any]:
+def _step(before: Sequence[float], after: Sequence[float], unit: str) -> dict[str, Any]:
     first, second = (float(pd.Series(values).median()) for values in (before, after))
-    found = ratio(*([max(value, _LEAST) for value in values] for values in (before, after)))
+    least = _LEAST.get(unit, 0.0)
+    found = ratio(*([max(value, least) for value in values] for values in (before, after)))
     repeats = min(len(before), len(after))
     margin = 1 if repeats > 1 else 2
     change = abs(second - first)
-    matters = change > margin * MATTERS_BYTES and change > margin * MATTERS_SHARE * max(abs(first), abs(second))
+    matters = change > margin * MATTERS.get(unit, 0.0)
+    matters &= change > margin * MATTERS_SHARE * max(abs(first), abs(second))
     return {
         "from_value": first,
         "to_value": second,

@@ -6,9 +6,11 @@ from typing import Any
 import pandas as pd
 
 from ..metrics import derive
+from .streaming import AXES as STREAMING
 
 AXES = ["corpus", "mode", "shards", "num_files", "batch_size", "writer_batch_size", "num_proc", "cache", "stop_after"]
 AXES += ["remedy", "subject", "between", "ids_agree"]
+AXES += [axis for axis in STREAMING if axis not in AXES]
 SCALARS = ("outcome", "completed_work", "exit_status", "signal", "duration_s", "cpu_s")
 
 

@@ -1,7 +1,6 @@
 """`beyond-ram weigh`: one cell, as the rules call it."""
 
 import argparse
-import shlex
 from pathlib import Path
 
 
@@ -15,8 +14,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("--corpus", type=Path, help="prepared corpus")
     parser.add_argument("--tokens", type=Path, help="token dataset")
     parser.add_argument("--reads", type=Path, help="file or folder that the program reads, beside its corpus")
-    parser.add_argument("--options", type=shlex.split, default=[], help="what else the program is told, quoted")
-    parser.add_argument("--timeout-s", type=float, help="end a run after so many seconds")
+    parser.add_argument("--repository", type=Path, help="repository that an endpoint serves to the run")
+    parser.add_argument("--pushes", action="store_true", help="the run writes to its repository: serve it a copy")
+    parser.add_argument("--endpoint", help="a Hub of your choice, instead of the local one")
+    parser.add_argument("--timeout-s", type=float, help="end a run that takes longer")
+    parser.add_argument("--argument", action="append", default=[], help="a further word of the program's command")
     parser.add_argument("--work", type=Path, required=True, help="folder for private work folders")
     parser.add_argument("--interval-ms", type=int, default=20, help="sampling interval in milliseconds")
     parser.add_argument("--prepare", action="store_true", help="run the program with --prepare before, unweighed")
@@ -36,13 +38,16 @@ def run(arguments: argparse.Namespace) -> int:
         corpus=arguments.corpus,
         tokens=arguments.tokens,
         reads=arguments.reads,
-        options=arguments.options,
-        timeout_s=arguments.timeout_s,
         lock=arguments.lock,
         work=arguments.work,
         prepare=arguments.prepare,
         check=arguments.check,
         interval_ms=arguments.interval_ms,
+        repository=arguments.repository,
+        pushes=arguments.pushes,
+        endpoint=arguments.endpoint,
+        timeout_s=arguments.timeout_s,
+        arguments=arguments.argument,
     )
     if len(arguments.paths) == 1:
         (weigh_limit if arguments.find_limit else weigh)(setting, arguments.runs, arguments.paths[0])

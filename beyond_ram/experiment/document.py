@@ -22,7 +22,7 @@ def schema() -> str:
     # What is merged over the default config need not be whole, so several sources may fit a part of a corpus.
     for node in (described, *described["$defs"].values()):
         node.pop("required", None)
-    for name in ("corpora", "experiments"):
+    for name in ("corpora", "repositories", "experiments"):
         branches = next(iter(described["properties"][name]["patternProperties"].values()))
         branches = next((branch for branch in branches.get("anyOf", []) if "oneOf" in branch), branches)
         branches["anyOf"] = branches.pop("oneOf")

@@ -66,6 +66,26 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             if count and asked > count:
                 yield where(*key, "num_files") + f"{asked} files asked for, and corpus {corpus!r} has {count}"
         yield from _reading_faults(config, name, root, where)
+        for repository in getattr(matrix, "repository", ()):
+            found = config.repositories.get(repository)
+            if not found:
+                yield (
+                    where(*key, "repository")
+                    + f"no repository {repository!r}"
+                    + _instead(repository, config.repositories)
+                )
+            elif (found.source == "hub") != bool(getattr(experiment, "endpoint", None)):
+                yield (
+                    where(*key, "repository")
+                    + f"{repository!r} has source {found.source}; `hub` and the "
+                    + ("experiment's key `endpoint` go together")
+                )
+            elif found.source not in experiment.SOURCES:
+                yield (
+                    where(*key, "repository")
+                    + f"{repository!r} has source {found.source}; workload {experiment.workload} reads "
+                    + " or ".join(experiment.SOURCES)
+                )
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
 

@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints
 
 from .corpora import AnyCorpus, Strict
 from .paths import Cell
+from .repositories import AnyRepository
 from .tokens import OwnLoader, TokenDataset
 from .workloads import AnyExperiment, Name
 
@@ -36,6 +37,7 @@ class Config(Strict):
     corpora: dict[Name, AnyCorpus] = Field(description="Corpora, by name.")
     tokens: dict[Name, TokenDataset] = Field({}, description="Token datasets, by name.")
     loaders: dict[Name, OwnLoader] = Field({}, description="Loaders of your own, by name.")
+    repositories: dict[Name, AnyRepository] = Field({}, description="Repositories of served runs, by name.")
     experiments: dict[Name, AnyExperiment | None] = Field(
         description="Experiments, by name; `NAME: null` takes one of the default config away."
     )

@@ -196,12 +196,125 @@ class RanksMatrix(Matrix):
     batch_size: Axis = Field([256], description="Rows of a batch.")
 
 
+class DedupMatrix(Matrix):
+    """The axes of the workload `dedup`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    rows: Axis = Field([100_000], description="Rows of the table; a row is some 400 bytes.")
+    compression: Annotated[list[Literal["none", "snappy", "zstd"]], Field(min_length=1)] = Field(
+        ["snappy"], description="Compression of the Parquet files."
+    )
+    cdc: Annotated[list[Literal["off", "on"]], Field(min_length=1)] = Field(
+        ["off", "on"], description="Whether pages are cut where the content says (`use_content_defined_chunking`)."
+    )
+    row_group_rows: Axis = Field([1_000_000], description="Rows of a row group.")
+
+
+# A fault of the endpoint: its kind, and that every so many data requests have it.
+Fault = Annotated[str, StringConstraints(pattern=r"^(none|(error-500|too-many-429|drop|slow)-every-[1-9][0-9]*)$")]
+# What Parquet reads ahead: Arrow's own default, one of its switches, or so many ranges of so many megabytes.
+Buffering = Annotated[str, StringConstraints(pattern=r"^(default|pre-buffer|no-pre-buffer|prefetch-\d+-range-\d+)$")]
+Count = Annotated[list[NonNegativeInt], Field(min_length=1)]
+
+
+class StreamMatrix(Matrix):
+    """The axes of the workload `stream`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    repository: Names = Field(description="Repositories, by name.")
+    mode: Annotated[list[Literal["stream", "download", "s3", "custom", "resume"]], Field(min_length=1)] = Field(
+        ["stream"],
+        description="`stream`: `load_dataset(streaming=True)`; `download`: into the cache, then read from disk; `s3`: "
+        "streamed from S3-compatible storage; `custom`: the experiment's `module`; `resume`: killed half way, and "
+        "resumed from its `state_dict`.",
+    )
+    workers: Count = Field([0], description="Workers of the DataLoader; 0 reads in the main process.")
+    start: Annotated[list[Literal["fork", "spawn"]], Field(min_length=1)] = Field(
+        ["fork"], description="How workers are started."
+    )
+    page_size: Axis = Field([1000], description="Entries in a page of a listing, as the endpoint serves them.")
+    latency_ms: Count = Field([0], description="Time that the endpoint waits before every answer, in milliseconds.")
+    bandwidth_mb_per_s: Count = Field(
+        [0], description="What all connections share, in megabytes a second; 0 sets no bound."
+    )
+    redirect: Annotated[list[Literal["no", "yes"]], Field(min_length=1)] = Field(
+        ["no"], description="Whether data is redirected to another address, as on the real Hub."
+    )
+    fault: Annotated[list[Fault], Field(min_length=1)] = Field(
+        ["none"],
+        description="`KIND-every-N`: every so many data requests fail once; `error-500`, `too-many-429`, `drop` or "
+        "`slow`.",
+    )
+    buffering: Annotated[list[Buffering], Field(min_length=1)] = Field(
+        ["default"],
+        description="Parquet's reading ahead: `default`, `pre-buffer`, `no-pre-buffer`, or `prefetch-N-range-M`: N "
+        "ranges of up to M MiB.",
+    )
+    shuffle_buffer: Count = Field([0], description="Rows in the buffer of `shuffle`; 0 does not shuffle.")
+    prefetch_factor: Axis = Field([2], description="Batches that each worker has ready.")
+    epochs: Axis = Field([1], description="How often everything is read.")
+
+    def normalise(self, point: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        if not point["workers"]:
+            point |= {"start": "none", "prefetch_factor": 0}
+        if point["mode"] == "resume" and (point["workers"] or point["epochs"] > 1):
+            return ()  # the state of several workers is not the dataset's to keep
+        if point["mode"] in ("s3", "custom") and point["buffering"] != "default":
+            return ()
+        if point["mode"] == "download":
+            point["buffering"] = "default"
+        if point["mode"] == "s3":  # served by another server, which has no such conditions
+            point |= {"page_size": 1000, "latency_ms": 0, "bandwidth_mb_per_s": 0, "redirect": "no", "fault": "none"}
+        return super().normalise(point)
+
+
+class SparkMatrix(Matrix):
+    """The axes of the workload `spark`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    repository: Names = Field(description="Repositories, by name; with source `parquet`.")
+
+
+class HubFilesMatrix(Matrix):
+    """The axes of the workload `hub-files`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    repository: Names = Field(description="Repositories, by name; with source `webdataset` or `video`.")
+    opener: Annotated[list[Literal["filesystem", "curl"]], Field(min_length=1)] = Field(
+        ["filesystem"],
+        description="`filesystem`: `HfFileSystem`; `curl`: what WebDataset itself starts for `hf://`.",
+    )
+    block_kb: Count = Field(
+        [5120],
+        description="What `HfFileSystem` reads at once, in KiB; its own default is 5120. 0: a file in one request, "
+        "from the start to the end.",
+    )
+    samples: Axis = Field([100], description="Samples read: the first ones of the tars, or random frames of a video.")
+    latency_ms: Count = Field([0], description="Time that the endpoint waits before every answer, in milliseconds.")
+    bandwidth_mb_per_s: Count = Field(
+        [0], description="What all connections share, in megabytes a second; 0 sets no bound."
+    )
+    redirect: Annotated[list[Literal["no", "yes"]], Field(min_length=1)] = Field(
+        ["no"], description="Whether data is redirected to another address, as on the real Hub."
+    )
+
+    def normalise(self, point: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        if point["opener"] == "curl":
+            point["block_kb"] = 0
+        return super().normalise(point)
+
+
 class Experiment(Strict):
     """What experiments of every workload have."""
 
     PROGRAM: ClassVar[str]
     CHECKED: ClassVar[bool] = False
     PREPARED: ClassVar[bool] = False
+    SERVED: ClassVar[bool] = False
+    SOURCES: ClassVar[tuple[str, ...]] = ()
+    """Of the repositories that the program can read."""
+    PUSHES: ClassVar[bool] = False
+    """Whether the program writes to what it is served, which is a copy then."""
 
     repeats: PositiveInt = Field(1, description="Runs of every cell.")
     interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(
@@ -291,6 +404,84 @@ class RanksExperiment(Experiment):
     matrix: RanksMatrix = Field(description="The axes; every combination is a cell.")
 
 
+class DedupExperiment(Experiment):
+    """A table that is edited and pushed again: how much of it is new to Xet storage. One run does every edit."""
+
+    PROGRAM = "dedup.py"
+
+    workload: Literal["dedup"]
+    matrix: DedupMatrix = Field(description="The axes; every combination is a cell.")
+
+
+class ServedExperiment(Experiment):
+    """What experiments have whose repository is served by an endpoint, started and stopped with each run."""
+
+    SERVED = True
+
+    endpoint: str | None = Field(
+        None,
+        description="A Hub of your own choice, such as `https://huggingface.co`; default: a local endpoint per run. "
+        "What it was asked is not known then, so requests are not counted.",
+    )
+    timeout_s: PositiveInt | None = Field(
+        600, description="Seconds after which a run is ended and recorded as timed out."
+    )
+
+    @model_validator(mode="after")
+    def _no_limit(self) -> "ServedExperiment":
+        if self.find_limit:
+            raise ValueError("find_limit: not with a served workload")
+        return self
+
+
+class StreamExperiment(ServedExperiment):
+    """A repository, streamed through a DataLoader."""
+
+    PROGRAM = "stream.py"
+    SOURCES = ("parquet", "hub")
+
+    workload: Literal["stream"]
+    module: str | None = Field(
+        None,
+        description="Mode `custom`: a Python file with `stream(repository, config, split)`, which yields rows or "
+        "returns an iterable that a DataLoader takes.",
+    )
+    matrix: StreamMatrix = Field(description="The axes; every combination is a cell.")
+
+    @model_validator(mode="after")
+    def _custom_needs_a_module(self) -> "StreamExperiment":
+        if ("custom" in self.matrix.mode) != (self.module is not None):
+            raise ValueError("mode `custom` and the key `module` go together")
+        return self
+
+
+class HubFilesExperiment(ServedExperiment):
+    """Tars and video frames, read through `HfFileSystem` by libraries that know no Hub."""
+
+    PROGRAM = "hub_files.py"
+    SOURCES = ("webdataset", "video")
+
+    workload: Literal["hub-files"]
+    matrix: HubFilesMatrix = Field(description="The axes; every combination is a cell.")
+
+
+class SparkExperiment(ServedExperiment):
+    """A repository, read into Spark and written back: which step works."""
+
+    PROGRAM = "spark_source.py"
+    SOURCES = ("parquet",)
+    PUSHES = True
+
+    workload: Literal["spark"]
+    matrix: SparkMatrix = Field(description="The axes; every combination is a cell.")
+
+    @model_validator(mode="after")
+    def _not_to_a_hub(self) -> "SparkExperiment":
+        if self.endpoint:
+            raise ValueError("endpoint: this workload pushes, which is for the local endpoint only")
+        return self
+
+
 AnyExperiment = Annotated[
     TokenizeExperiment
     | PlantedExperiment
@@ -298,7 +489,11 @@ AnyExperiment = Annotated[
     | ScanExperiment
     | WriteExperiment
     | LoadExperiment
-    | RanksExperiment,
+    | RanksExperiment
+    | StreamExperiment
+    | DedupExperiment
+    | HubFilesExperiment
+    | SparkExperiment,
     Field(discriminator="workload"),
 ]
 

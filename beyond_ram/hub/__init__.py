@@ -1,4 +1,4 @@
-"""A local Hub endpoint, for reading: what the Hugging Face clients ask of the Hub, answered from a folder.
+"""A local Hub endpoint: what the Hugging Face clients ask of the Hub, answered from a folder.
 
     with Hub(root) as hub:
         subprocess.run(command, env={**os.environ, "HF_ENDPOINT": hub.url})
@@ -7,8 +7,9 @@
 It listens on 127.0.0.1 and nowhere else.
 """
 
+from beyond_ram.hub.conditions import Conditions, Fault
 from beyond_ram.hub.log import Request, RequestLog
 from beyond_ram.hub.repos import Repos
 from beyond_ram.hub.server import Hub
 
-__all__ = ["Hub", "Repos", "Request", "RequestLog"]
+__all__ = ["Conditions", "Fault", "Hub", "Repos", "Request", "RequestLog"]

@@ -1,4 +1,4 @@
-"""`python -m beyond_ram.hub --root DIR [--port N] [--log FILE]`: serves until interrupted."""
+"""`python -m beyond_ram.hub --root DIR [--port N] [--log FILE] …`: serves until interrupted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
+from beyond_ram.hub.conditions import FAULTS, Conditions, Fault
 from beyond_ram.hub.server import LOOPBACK, Hub
 
 
@@ -18,12 +19,27 @@ def main() -> int:
     parser.add_argument("--host", default=LOOPBACK, help=f"{LOOPBACK}; anything else is refused")
     parser.add_argument("--page-size", type=int, default=1000, help="entries in a page of a tree")
     parser.add_argument("--log", type=Path, help="file for the requests, a line of JSON each")
+    parser.add_argument("--latency-ms", type=float, default=0, help="waited before each answer")
+    parser.add_argument("--bandwidth-mb-s", type=float, help="megabytes a second, of all connections together")
+    parser.add_argument("--redirect", action="store_true", help="redirect reads of LFS files, as the Hub does")
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="KIND:EVERY_NTH",
+        help=f"every so manieth read of data fails once; {', '.join(FAULTS)}; may be given several times",
+    )
     arguments = parser.parse_args()
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     try:
-        with Hub(arguments.root, arguments.port, arguments.host, arguments.page_size, arguments.log) as hub:
+        faults = tuple(map(Fault.parse, arguments.fault))
+        conditions = Conditions(arguments.latency_ms, arguments.bandwidth_mb_s, arguments.redirect, faults)
+        root, port, host, size, log = (
+            getattr(arguments, name) for name in ("root", "port", "host", "page_size", "log")
+        )
+        with Hub(root, port, host, size, log, conditions) as hub:
             print(f"HF_ENDPOINT={hub.url}", flush=True)
             stop.wait()
     except (OSError, ValueError) as error:

@@ -1,33 +1,49 @@
-"""The endpoints, as HTTP: what a client of the Hub asks in order to read."""
+"""The endpoints for reading, as HTTP, and what all requests pass through: the log, latency, errors."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from datetime import UTC, datetime
 from urllib.parse import urlencode
+from weakref import WeakKeyDictionary
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
+from yarl import URL
 
+from beyond_ram.hub.clients import Clients
+from beyond_ram.hub.conditions import LOCAL, Traffic
 from beyond_ram.hub.log import Request, RequestLog
+from beyond_ram.hub.push import REPOS, STORE, add_routes
 from beyond_ram.hub.repos import File, Folder, Kind, NotFoundError, Repos, Repository, pieces
+from beyond_ram.hub.store import RefusedError, Store
 
-REPOS: web.AppKey[Repos] = web.AppKey("repos", Repos)
 LOG: web.AppKey[RequestLog] = web.AppKey("log", RequestLog)
 PAGE_SIZE: web.AppKey[int] = web.AppKey("page_size", int)
+TRAFFIC: web.AppKey[Traffic] = web.AppKey("traffic", Traffic)
 BYTES_SENT: web.RequestKey[int] = web.RequestKey("bytes_sent", int)
+FAULT: web.RequestKey[str] = web.RequestKey("fault", str)
+
+TITLE = "as the folder is now"
+SLOW_BODY_S = 2.0
+RETRY_AFTER_S = 1
+PIECE_BYTES = 1 << 16  # small enough that connections share a narrow line evenly
 
 ID = "{id:[^/]+(?:/[^/]+)?}"
 REVISION = "{revision:[^/]+}"
 
 
-def create_app(repos: Repos, log: RequestLog, page_size: int = 1000) -> web.Application:
+def create_app(repos: Repos, log: RequestLog, page_size: int = 1000, traffic: Traffic | None = None) -> web.Application:
     """An application over `repos`; `page_size` is the number of entries in a page of a tree."""
-    app = web.Application(middlewares=[_logged(log), _errors], client_max_size=64 << 20)
+    app = web.Application(middlewares=[_logged(log), _errors], client_max_size=1 << 30)
+    app[TRAFFIC] = traffic or Traffic(LOCAL)
     app[REPOS] = repos
+    app[STORE] = Store(repos)
     app[LOG] = log
     app[PAGE_SIZE] = page_size
+    add_routes(app, ID, REVISION)
     for kind in ("datasets", "models"):
         # Models are resolved at the root, as on the Hub; the more specific routes come first.
         files = "" if kind == "models" else f"/{kind}"
@@ -37,6 +53,7 @@ def create_app(repos: Repos, log: RequestLog, page_size: int = 1000) -> web.Appl
         app.router.add_post(f"/api/{kind}/{ID}/paths-info/{REVISION}", paths_info, name=f"{kind}:paths-info")
         app.router.add_get(f"/api/{kind}/{ID}/commits/{REVISION}", commits, name=f"{kind}:commits")
         app.router.add_get(f"/api/{kind}/{ID}", info, name=f"{kind}:info")
+        app.router.add_get(f"/cdn/{kind}/{ID}/{REVISION}/{{path:.+}}", cdn, name=f"{kind}:cdn")
         app.router.add_get(f"{files}/{ID}/resolve/{REVISION}/{{path:.+}}", resolve, name=f"{kind}:resolve")
     return app
 
@@ -45,6 +62,17 @@ def _logged(log: RequestLog) -> Middleware:
     """Notes every request once it is answered, or broken off."""
     started = time.monotonic()
     in_flight = 0
+    clients = Clients()
+    pids: WeakKeyDictionary[asyncio.Transport, int | None] = WeakKeyDictionary()
+
+    async def process(transport: asyncio.Transport | None) -> int | None:
+        """The process at the other end, looked up with the first request of a connection."""
+        if transport is None:
+            return None
+        if transport not in pids:
+            ports = (transport.get_extra_info(name)[1] for name in ("peername", "sockname"))
+            pids[transport] = await asyncio.to_thread(clients.pid, *ports)
+        return pids[transport]
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -52,7 +80,11 @@ def _logged(log: RequestLog) -> Middleware:
         in_flight += 1
         arrived, others = time.monotonic(), in_flight
         status, length = 0, 0
+        transport = request.transport
+        pid: int | None = None
         try:
+            # Before the answer: a client that has its answer may be gone.
+            pid, _ = await asyncio.gather(process(transport), request.app[TRAFFIC].latency())
             response = await handler(request)
             status = response.status
             if isinstance(response, web.Response) and isinstance(response.body, bytes) and request.method != "HEAD":
@@ -62,10 +94,11 @@ def _logged(log: RequestLog) -> Middleware:
             in_flight -= 1
             name = (request.match_info.route.name or ":unknown").split(":")[1].replace("subtree", "tree")
             identifier = request.match_info.get("id")
-            peer = request.transport.get_extra_info("peername") if request.transport else None
+            peer = transport.get_extra_info("peername") if transport else None
             log.add(
                 Request(
                     t_s=round(arrived - started, 6),
+                    monotonic_s=round(arrived, 6),
                     duration_s=round(time.monotonic() - arrived, 6),
                     method=request.method,
                     endpoint=name,
@@ -76,6 +109,8 @@ def _logged(log: RequestLog) -> Middleware:
                     bytes_sent=request.get(BYTES_SENT, length),
                     in_flight=others,
                     client=f"{peer[0]}:{peer[1]}" if peer else "",
+                    pid=pid,
+                    fault=request.get(FAULT, ""),
                     user_agent=request.headers.get("User-Agent", ""),
                 )
             )
@@ -93,7 +128,11 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         message = str(error).encode("unicode_escape").decode()
         headers = {"X-Error-Code": error.code, "X-Error-Message": message}
         return web.json_response({"error": str(error)}, status=404, headers=headers)
-    except web.HTTPNotFound:
+    except RefusedError as error:
+        return web.json_response({"error": str(error)}, status=422)
+    except (KeyError, TypeError, ValueError) as error:
+        return web.json_response({"error": f"the body is not what is understood here: {error!r}"}, status=400)
+    except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
         return web.json_response({"error": "not served here"}, status=404)
 
 
@@ -137,11 +176,14 @@ async def tree(request: web.Request) -> web.StreamResponse:
     under = request.match_info.get("path", "")
     recursive = request.query.get("recursive", "false").lower() in ("true", "1")
 
-    def answer() -> list[File | Folder]:
-        repository.check_revision(request.match_info["revision"])
-        return repository.entries(under, recursive)
+    def answer() -> tuple[str, list[File | Folder]]:
+        return repository.check_revision(request.match_info["revision"]), repository.entries(under, recursive)
 
-    entries = await asyncio.to_thread(answer)
+    commit, entries = await asyncio.to_thread(answer)
+    more: dict[str, object] = {}
+    if request.query.get("expand", "false").lower() in ("true", "1"):
+        date = _time(await asyncio.to_thread(repository.modified))
+        more = {"lastCommit": {"id": commit, "title": TITLE, "date": date}}
     try:
         size = min(int(request.query.get("limit", request.app[PAGE_SIZE])), request.app[PAGE_SIZE])
         start = int(request.query.get("cursor", 0))
@@ -151,7 +193,7 @@ async def tree(request: web.Request) -> web.StreamResponse:
     if size > 0 and start + size < len(entries):
         query = urlencode({**request.query, "cursor": start + size})
         headers["Link"] = f'<{request.url.origin()}{request.rel_url.raw_path}?{query}>; rel="next"'
-    return web.json_response([_entry(entry) for entry in entries[start : start + size]], headers=headers)
+    return web.json_response([{**_entry(entry), **more} for entry in entries[start : start + size]], headers=headers)
 
 
 async def paths_info(request: web.Request) -> web.StreamResponse:
@@ -179,22 +221,41 @@ async def commits(request: web.Request) -> web.StreamResponse:
     def answer() -> dict[str, object]:
         commit = repository.check_revision(request.match_info["revision"])
         date = _time(repository.modified())
-        return {"id": commit, "title": "as the folder is now", "message": "", "authors": [], "date": date}
+        return {"id": commit, "title": TITLE, "message": "", "authors": [], "date": date}
 
     return web.json_response([await asyncio.to_thread(answer)], headers={"X-Total-Count": "1"})
 
 
 async def resolve(request: web.Request) -> web.StreamResponse:
-    """`/resolve/REVISION/PATH`: the file itself, or a range of it."""
+    """`/resolve/REVISION/PATH`: the file itself, a range of it, or where it is to be had."""
+    commit, file = await _file(request)
+    headers = {"X-Repo-Commit": commit}
+    if file.lfs_oid:
+        headers |= {"X-Linked-Size": str(file.size), "X-Linked-ETag": f'"{file.lfs_oid}"'}
+    if file.lfs_oid and request.app[TRAFFIC].conditions.redirect:
+        there = URL(request.app[TRAFFIC].cdn) / "cdn" / _kind(request) / request.match_info["id"] / commit / file.path
+        return web.Response(status=302, headers={**headers, "ETag": f'"{file.etag}"', "Location": str(there)})
+    return await _data(request, file, headers)
+
+
+async def cdn(request: web.Request) -> web.StreamResponse:
+    """`/cdn/KIND/ID/REVISION/PATH`: where a redirect leads. On the Hub that is another host."""
+    _, file = await _file(request)
+    return await _data(request, file, {})
+
+
+async def _file(request: web.Request) -> tuple[str, File]:
     repository = _repository(request)
 
     def found() -> tuple[str, File]:
         return repository.check_revision(request.match_info["revision"]), repository.file(request.match_info["path"])
 
-    commit, file = await asyncio.to_thread(found)
-    headers = {"X-Repo-Commit": commit, "ETag": f'"{file.etag}"', "Accept-Ranges": "bytes"}
-    if file.lfs_oid:
-        headers |= {"X-Linked-Size": str(file.size), "X-Linked-ETag": f'"{file.lfs_oid}"'}
+    return await asyncio.to_thread(found)
+
+
+async def _data(request: web.Request, file: File, headers: dict[str, str]) -> web.StreamResponse:
+    """A file's bytes, or a range of them, under the conditions that were asked for."""
+    headers = {**headers, "ETag": f'"{file.etag}"', "Accept-Ranges": "bytes"}
     try:
         start, stop, _ = request.http_range.indices(file.size)
     except ValueError:
@@ -204,21 +265,38 @@ async def resolve(request: web.Request) -> web.StreamResponse:
         return web.Response(status=416, headers={**headers, "Content-Range": f"bytes */{file.size}"})
     if partial:
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{file.size}"
+    if request.method != "HEAD":
+        request[FAULT] = request.app[TRAFFIC].fault((str(file.local), start, stop))
+        if request[FAULT] == "error-500":
+            return web.json_response({"error": "injected"}, status=500)
+        if request[FAULT] == "too-many-429":
+            return web.json_response({"error": "injected"}, status=429, headers={"Retry-After": str(RETRY_AFTER_S)})
     response = web.StreamResponse(status=206 if partial else 200, headers=headers)
     response.content_type = "application/octet-stream"
     response.content_length = stop - start
     await response.prepare(request)
     if request.method != "HEAD":
-        await _send(request, response, file, start, stop)
+        with contextlib.suppress(ConnectionError):  # the client has gone, which is its right: it has read enough
+            await _send(request, response, file, start, stop)
     return response
 
 
 async def _send(request: web.Request, response: web.StreamResponse, file: File, start: int, stop: int) -> None:
+    fault, traffic = request[FAULT], request.app[TRAFFIC]
     request[BYTES_SENT] = 0
-    for piece in pieces(file.local, start, stop):
+    ends = (start + stop) // 2 if fault == "drop" else stop
+    # Twenty pieces are slow enough to see, and none is empty.
+    size = max(1, (stop - start) // 20) if fault == "slow" else PIECE_BYTES
+    for piece in pieces(file.local, start, ends, size):
+        await traffic.transmit(len(piece))
+        if fault == "slow":
+            await asyncio.sleep(SLOW_BODY_S * len(piece) / (stop - start))
         await response.write(piece)
         request[BYTES_SENT] += len(piece)
-    await response.write_eof()
+    if fault != "drop":
+        await response.write_eof()
+    elif request.transport:
+        request.transport.close()  # what was written still goes out
 
 
 def _entry(entry: File | Folder) -> dict[str, object]:

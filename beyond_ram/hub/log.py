@@ -14,9 +14,10 @@ class Request:
     """One request, as it was answered."""
 
     t_s: float  # when it arrived, since the endpoint was started
+    monotonic_s: float  # the same on CLOCK_MONOTONIC, which all processes of a machine share
     duration_s: float
     method: str
-    endpoint: str  # resolve, info, tree, paths-info, commits, or unknown
+    endpoint: str  # resolve, cdn, info, tree, paths-info, commits, …; unknown where nothing is served
     repo: str  # datasets/ORG/NAME, or empty
     path: str  # with the query
     range: str  # the Range header, or empty
@@ -24,6 +25,8 @@ class Request:
     bytes_sent: int  # of the body
     in_flight: int  # requests being answered when this one arrived, itself included
     client: str  # address and port: one connection
+    pid: int | None  # the client's process, where it can be found
+    fault: str  # what was injected, or empty
     user_agent: str
 
 

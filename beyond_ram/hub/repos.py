@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 Kind = Literal["datasets", "models"]
+Hashes = dict[tuple[str, int, int], tuple[str, str]]  # path, size, time of change: SHA-1 as git has it, SHA-256
 
 LFS_FROM_BYTES = 10_000_000
 LFS_SUFFIXES = {".arrow", ".bin", ".gz", ".h5", ".mp4", ".npy", ".parquet", ".safetensors", ".tar", ".zip", ".zst"}
@@ -58,20 +59,25 @@ class Folder:
 class Repository:
     """One dataset or model."""
 
-    def __init__(self, kind: Kind, identifier: str, root: Path, hashes: dict[tuple[str, int, int], tuple[str, str]]):
+    def __init__(self, kind: Kind, identifier: str, root: Path, hashes: Hashes, commits: dict[str, str]) -> None:
         self.kind = kind
         self.id = identifier
-        self._root = root
+        self.root = root
         self._hashes = hashes
+        self._commits = commits
 
     def files(self) -> list[File]:
         """Every file, in the order of the paths. What begins with `.git/` or leads out of the folder is not there."""
         found = []
-        for folder, folders, names in os.walk(self._root):
-            folders[:] = sorted(name for name in folders if name != ".git")
-            for name in sorted(names):
-                path = (Path(folder) / name).relative_to(self._root).as_posix()
-                if (local := self._inside(path)) is not None:
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = [name for name in folders if name != ".git"]
+            prefix = Path(folder).relative_to(self.root).as_posix()
+            for name in names:
+                path = name if prefix == "." else f"{prefix}/{name}"
+                local: Path | None = Path(folder, name)
+                if Path(folder, name).is_symlink():  # only a link can lead out; the others need not be resolved
+                    local = self._inside(path)
+                if local is not None and local.is_file():
                     found.append(self._file(path, local))
         return sorted(found, key=lambda file: file.path)
 
@@ -104,6 +110,7 @@ class Repository:
         digest = hashlib.sha1(self.id.encode(), usedforsecurity=False)
         for file in self.files():
             digest.update(f"{file.path}\0{file.oid}\n".encode())
+        self._commits[str(self.root)] = digest.hexdigest()
         return digest.hexdigest()
 
     def modified(self) -> float:
@@ -111,7 +118,13 @@ class Repository:
         return max((file.local.stat().st_mtime for file in self.files()), default=0.0)
 
     def check_revision(self, revision: str) -> str:
-        """The commit behind a revision."""
+        """The commit behind a revision.
+
+        The newest commit that was given out is taken at its word: a folder with a thousand files is not read for every
+        request, only where a client asks what is newest.
+        """
+        if len(revision) == 40 and self._commits.get(str(self.root)) == revision:
+            return revision
         commit = self.commit()
         if revision not in MAIN and not (len(revision) >= 7 and commit.startswith(revision)):
             raise NotFoundError("RevisionNotFound", f"no revision {revision} in {self.id}")
@@ -119,10 +132,10 @@ class Repository:
 
     def _inside(self, path: str) -> Path | None:
         """The local file behind a path, None where there is none or it leads out of the repository."""
-        if "\0" in path or path.startswith("/") or ".." in PurePosixPath(path).parts:
+        if "\0" in path or path.startswith("/") or {"..", ".git"} & set(PurePosixPath(path).parts):
             return None
-        local = (self._root / path).resolve()
-        return local if local.is_relative_to(self._root) and local.is_file() else None
+        local = (self.root / path).resolve()
+        return local if local.is_relative_to(self.root) and local.is_file() else None
 
     def _file(self, path: str, local: Path) -> File:
         status = local.stat()
@@ -139,7 +152,8 @@ class Repos:
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve(strict=True)
-        self._hashes: dict[tuple[str, int, int], tuple[str, str]] = {}
+        self._hashes: Hashes = {}
+        self._commits: dict[str, str] = {}
 
     def get(self, kind: Kind, identifier: str) -> Repository:
         """A repository by its name."""
@@ -147,7 +161,7 @@ class Repos:
         legal = NAME.fullmatch(identifier) and ".." not in identifier
         if not legal or not folder.is_relative_to(self.root / kind) or not folder.is_dir():
             raise NotFoundError("RepoNotFound", f"no {kind.removesuffix('s')} {identifier}")
-        return Repository(kind, identifier, folder, self._hashes)
+        return Repository(kind, identifier, folder, self._hashes, self._commits)
 
 
 def _hashes_of(path: Path, size: int) -> tuple[str, str]:

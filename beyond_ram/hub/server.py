@@ -11,6 +11,7 @@ from types import TracebackType
 from aiohttp import web
 
 from beyond_ram.hub.app import create_app
+from beyond_ram.hub.conditions import LOCAL, Conditions, Traffic
 from beyond_ram.hub.log import RequestLog
 from beyond_ram.hub.repos import Repos
 
@@ -21,16 +22,23 @@ class Hub:
     """The endpoint as a context manager, in a thread of its own, on a free port unless one is given.
 
     `root` holds `datasets/ORG/NAME` and `models/ORG/NAME`; `page_size` is the number of entries in a page of a tree;
-    `log` is a file for the requests, a line of JSON each.
+    `log` is a file for the requests, a line of JSON each; `conditions` are latency, bandwidth, redirects and faults.
     """
 
     def __init__(
-        self, root: Path, port: int = 0, host: str = LOOPBACK, page_size: int = 1000, log: Path | None = None
+        self,
+        root: Path,
+        port: int = 0,
+        host: str = LOOPBACK,
+        page_size: int = 1000,
+        log: Path | None = None,
+        conditions: Conditions = LOCAL,
     ) -> None:
         if host != LOOPBACK:
             raise ValueError(f"host is {host!r}; the endpoint listens on {LOOPBACK} only")
         self.requests = RequestLog(log)
-        self._app = create_app(Repos(root), self.requests, page_size)
+        self._traffic = Traffic(conditions)
+        self._app = create_app(Repos(root), self.requests, page_size, self._traffic)
         self._port = port
         self._loop = asyncio.new_event_loop()
         self._ready: Future[int] = Future()
@@ -40,6 +48,10 @@ class Hub:
     def url(self) -> str:
         """What `HF_ENDPOINT` has to be."""
         return f"http://{LOOPBACK}:{self._ready.result()}"
+
+    def change(self, conditions: Conditions) -> None:
+        """Other conditions from now on."""
+        self._loop.call_soon_threadsafe(self._traffic.change, conditions)
 
     def __enter__(self) -> Hub:
         self._thread.start()
@@ -63,7 +75,11 @@ class Hub:
         try:
             self._loop.run_until_complete(runner.setup())
             self._loop.run_until_complete(web.TCPSite(runner, LOOPBACK, self._port).start())
-            self._ready.set_result(runner.addresses[0][1])
+            # Clients tell a redirect to the Hub itself from one to its storage by host and port.
+            self._loop.run_until_complete(web.TCPSite(runner, LOOPBACK, 0).start())
+            port, cdn = (address[1] for address in runner.addresses)
+            self._traffic.cdn = f"http://{LOOPBACK}:{cdn}"
+            self._ready.set_result(port)
             self._loop.run_forever()
         except OSError as error:
             self._ready.set_exception(error)

@@ -78,8 +78,75 @@ def _page_cache(key: str) -> Callable[[Record, Events], float | None]:
     return lambda record, _: record.get("page_cache", {}).get(key)
 
 
+def _work(key: str) -> Callable[[Record, Events], float | None]:
+    return lambda record, _: record["work"].get(key)
+
+
+def _asked(wanted: Callable[[str, str], bool]) -> Callable[[Record, Events], float | None]:
+    """Requests of those kinds and roles; None where nobody counted."""
+
+    def counted(record: Record, _: Events) -> float | None:
+        asked = record["work"].get("requests")
+        if asked is None:
+            return None
+        return float(sum(n for kind, roles in asked.items() for role, n in roles.items() if wanted(kind, role)))
+
+    return counted
+
+
+def _is_data(kind: str) -> bool:
+    return kind in ("data", "redirect")
+
+
+def _seconds(event_name: str) -> Callable[[Record, Events], float | None]:
+    """What the first event of a name says that it took."""
+    return lambda _, events: next((event.get("seconds") for event in events if event["event"] == event_name), None)
+
+
+def _epochs(events: Events) -> list[Mapping[str, Any]]:
+    return [event for event in events if event["event"] == "epoch" and event.get("finished")]
+
+
+def _rate(key: str) -> Callable[[Record, Events], float | None]:
+    """So many per second, over the whole time of all finished epochs."""
+
+    def per_s(_: Record, events: Events) -> float | None:
+        found = _epochs(events)
+        took = sum(epoch["seconds"] for epoch in found)
+        return sum(epoch[key] for epoch in found) / took if took else None
+
+    return per_s
+
+
+def _over_fetched(record: Record, _: Events) -> float | None:
+    received, needed = record["work"].get("data_bytes_received"), record["work"].get("bytes_in")
+    return received / needed if received and needed else None
+
+
+def _worker_anon(_: Record, events: Events) -> float | None:
+    """The largest process that reads: a worker, or the main process where there is none."""
+    said = [size for event in events for size in (event.get("worker_anon_bytes") or {}).values()]
+    return float(max(said)) if said else None
+
+
+def _worker_grown(_: Record, events: Events) -> float | None:
+    """Above what each worker had when it began; the main process above its imports."""
+    before = {str(e["worker"]): e["anon_bytes"] for e in events if e["event"] == "worker" and "anon_bytes" in e}
+    before["-1"] = next((e.get("anon_bytes") for e in events if e["event"] == "imported"), None)
+    grown = [
+        size - before[worker]
+        for event in events
+        for worker, size in (event.get("worker_anon_bytes") or {}).items()
+        if before.get(worker) is not None
+    ]
+    return float(max(grown)) if grown else None
+
+
 _SAMPLED = "sampled from outside every interval_ms; a spike between two samples is missed: see hwm_gap"
 _MARK = "read from outside within one interval of the mark, which the workload holds for 0.1 s"
+_COUNTED = "exact: the endpoint is alone with the run"
+_LOGGED_TIMES = "times of the endpoint's log; a request counts from its arrival to the end of its answer"
+_CLOCK = "monotonic clock of the program; the start of workers is in it, and a busy machine shows in it"
 
 METRICS = {
     metric.key: metric
@@ -257,6 +324,141 @@ METRICS = {
             "mincore over the input files",
             "exact when read",
             _page_cache("input_resident_after"),
+        ),
+        Metric(
+            "requests",
+            "Requests",
+            "requests",
+            "lower",
+            "the endpoint's log of the run",
+            _COUNTED,
+            _asked(lambda kind, role: True),
+        ),
+        Metric(
+            "requests_metadata",
+            "Requests that are no reads of data",
+            "requests",
+            "lower",
+            "the endpoint's log: repository, listings, paths, HEADs, small files",
+            _COUNTED,
+            _asked(lambda kind, role: not _is_data(kind)),
+        ),
+        Metric(
+            "requests_data",
+            "Reads of data",
+            "requests",
+            "lower",
+            "the endpoint's log: GETs of data files, their redirects included",
+            _COUNTED,
+            _asked(lambda kind, role: _is_data(kind)),
+        ),
+        Metric(
+            "requests_metadata_of_workers",
+            "Requests of workers that are no reads of data",
+            "requests",
+            "lower",
+            "the endpoint's log, joined with the process tree by the port of each connection",
+            _COUNTED,
+            _asked(lambda kind, role: role == "worker" and not _is_data(kind)),
+        ),
+        Metric(
+            "requests_failed",
+            "Requests that failed",
+            "requests",
+            "lower",
+            "the endpoint's log: injected faults, errors, connections broken off",
+            _COUNTED,
+            _work("requests_failed"),
+        ),
+        Metric(
+            "bytes_received",
+            "Bytes received",
+            "bytes",
+            "lower",
+            "bodies that the endpoint sent",
+            _COUNTED,
+            _work("bytes_received"),
+        ),
+        Metric(
+            "over_fetched",
+            "Data received per payload",
+            "ratio",
+            "lower",
+            "bytes of data files sent / bytes of the payloads that were delivered",
+            "exact; the files' own overhead is in it",
+            _over_fetched,
+        ),
+        Metric(
+            "in_flight_max",
+            "Requests in flight",
+            "requests",
+            "neither",
+            "the most requests that the endpoint was answering at one time",
+            _LOGGED_TIMES,
+            _work("in_flight_max"),
+        ),
+        Metric(
+            "data_in_flight_max",
+            "Reads of data in flight",
+            "requests",
+            "neither",
+            "the most reads of data that the endpoint was answering at one time",
+            _LOGGED_TIMES,
+            _work("data_in_flight_max"),
+        ),
+        Metric(
+            "resolution_s",
+            "Resolution time",
+            "s",
+            "lower",
+            "time in load_dataset, imports not included",
+            _CLOCK,
+            _seconds("resolved"),
+        ),
+        Metric(
+            "time_to_first_batch_s",
+            "Time to the first batch",
+            "s",
+            "lower",
+            "from the call of load_dataset to the first batch, imports of the main process not included",
+            _CLOCK,
+            _seconds("first_batch"),
+        ),
+        Metric(
+            "rows_per_s",
+            "Rows per second",
+            "1/s",
+            "higher",
+            "rows delivered / time, over all finished epochs",
+            _CLOCK,
+            _rate("rows_delivered"),
+        ),
+        Metric(
+            "payload_bytes_per_s",
+            "Payload per second",
+            "bytes/s",
+            "higher",
+            "bytes of payload delivered / time, over all finished epochs",
+            _CLOCK,
+            _rate("bytes"),
+        ),
+        Metric(
+            "worker_anon_bytes",
+            "Anonymous memory of the largest worker",
+            "bytes",
+            "lower",
+            "read by each worker with every batch; the main process where there is no worker",
+            "pages shared with the parent after a fork are in it; spikes within a batch are not",
+            _worker_anon,
+        ),
+        Metric(
+            "worker_grown_anon_bytes",
+            "Growth of anonymous memory of a worker",
+            "bytes",
+            "lower",
+            "worker_anon_bytes less what the worker had when it began",
+            "free of what a fork shares; spikes within a batch are not in it",
+            _worker_grown,
         ),
     )
 }

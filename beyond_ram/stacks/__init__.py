@@ -1,6 +1,6 @@
 """Stacks: pinned sets of versions, their locks and their environments."""
 
-from .locks import StackError, add, compile_lock, lock_sha256, upgrade
+from .locks import StackError, add, compile_lock, has_package, lock_sha256, upgrade
 from .variants import is_variant, name_of, parts_of, reason, releases, vary
 from .venv import build
 
@@ -9,6 +9,7 @@ __all__ = [
     "add",
     "build",
     "compile_lock",
+    "has_package",
     "is_variant",
     "lock_sha256",
     "name_of",

@@ -34,6 +34,11 @@ def lock_sha256(name: str, envs: Path = ENVS) -> str:
     return hashlib.sha256(lock.read_bytes()).hexdigest()
 
 
+def has_package(lock: Path, package: str) -> bool:
+    """Whether a lock pins a package, by its name as the lock has it."""
+    return re.search(rf"(?m)^{re.escape(package)}==", lock.read_text(encoding="utf-8")) is not None
+
+
 def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None = None) -> None:
     """Resolve envs/NAME.in into envs/NAME.txt and write envs/NAME.yaml.
 

@@ -14,6 +14,10 @@ from .sampler import CPU_BUDGET, Sampler
 # Witnesses that differ by more than this, and by more than this share, disagree: then both are printed.
 _NOTEWORTHY_BYTES, _NOTEWORTHY_SHARE = 1_000_000, 0.005
 _PROCESSES_IN_RECORD = 64
+# What of the event `work` goes into the record.
+_OF_WORK = (  # noqa: SIM905
+    "rows bytes_in tokens rows_per_worker rows_expected rows_delivered rows_twice rows_missing rows_wrong"
+).split()
 
 
 def write(found: dict[str, Any], path: Path) -> None:
@@ -68,7 +72,7 @@ def make(
             "versions": log.last.get("provenance", {}).get("versions", {}),
             **machine.provenance(environment),
         },
-        "work": {key: work[key] for key in ("rows", "bytes_in", "tokens") if key in work},
+        "work": {key: work[key] for key in _OF_WORK if key in work},
         "memory_limit_bytes": memory_limit_bytes,
         # By the limit above, or by that of a group around ours: a job's, a container's.
         "killed_for_memory": killed_for_memory,

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from ..experiment import Cell, parse
-from ..stacks import lock_sha256
+from ..stacks import has_package, lock_sha256
 from ..stacks import reason as cannot_be
 from ..watch import RUN_FILES, LimitError, machine, pagecache, watch, write_record
 from ..watch.recorder import COLUMNS
-from . import remedies
+from . import remedies, served
 from .provenance import commit
 
 # Axes that say how a cell is weighed; all others are flags of the workload's program.
-_NOT_FLAGS = {"stack", "corpus", "cache", "stop_after", "tokens", "page_cache"}
+_NOT_FLAGS = {"stack", "corpus", "cache", "stop_after", "tokens", "page_cache"} | served.AXES
 
 
 class WeighingError(RuntimeError):
@@ -42,14 +42,20 @@ class Setting:
     """Token dataset; limits in percent are of its bytes."""
     reads: Path | None = None
     """File or folder that the program reads, beside its corpus."""
-    options: Sequence[str] = ()
-    """What the program is told beside the cell's axes."""
-    timeout_s: float | None = None
     prepare: bool = False
     """Whether the program is run with --prepare first, unweighed, to make what it will read."""
     check: bool = False
     """Whether the program is run with --check afterwards, unweighed, to say what came out."""
     interval_ms: int = 20
+    repository: Path | None = None
+    """Folder with `manifest.json` and what an endpoint serves to the run."""
+    pushes: bool = False
+    """Whether the run writes to it: then it is served a copy."""
+    endpoint: str | None = None
+    """A Hub of the user's choice instead."""
+    timeout_s: float | None = None
+    arguments: Sequence[str] = ()
+    """Further words of the program's command."""
 
 
 def weigh(setting: Setting, runs: Path, path: str) -> None:
@@ -60,7 +66,32 @@ def weigh(setting: Setting, runs: Path, path: str) -> None:
     cell = parse(path)
     with private_folder(setting, cell) as work:
         prepare(setting, cell, work)
-        finish(setting, cell, work, runs / path, weighed(setting, cell, work, runs / path))
+        if setting.repository:
+            record = _weighed_served(setting, cell, work, runs / path, setting.repository)
+        else:
+            record = weighed(setting, cell, work, runs / path)
+        finish(setting, cell, work, runs / path, record)
+
+
+def _weighed_served(setting: Setting, cell: Cell, work: Path, out: Path, repository: Path) -> dict[str, Any]:
+    """Weigh a run beside its endpoint, and put what that was asked into the record and into requests.csv."""
+    if cannot_be(setting.lock):
+        return weighed(setting, cell, work, out)
+    if cell.get("mode") == "s3" and not has_package(setting.lock, "moto"):
+        return _not_run(command(setting, cell, work), out, "this stack has no S3 server: its lock lacks moto")
+    if setting.pushes:
+        repository = served.copied(repository, work / "served")
+    try:
+        with served.serving(cell, repository, setting.endpoint, work, setting.python) as endpoint:
+            record = weighed(setting, cell, work, out, environment=endpoint.environment)
+    except served.ServingError as reason:
+        raise WeighingError(f"{cell.path}: {reason}") from None
+    (out / served.FILE).unlink(missing_ok=True)
+    if endpoint.log and record["outcome"] != "not_applicable":
+        events, requests = events_of(out), endpoint.requests()
+        record["work"] |= served.summary(requests, record["pid"], events)
+        served.write_csv(served.joined(requests, record["pid"], events), out / served.FILE)
+    return record
 
 
 @contextlib.contextmanager
@@ -95,7 +126,10 @@ def command(setting: Setting, cell: Cell, work: Path) -> list[str]:
     options = [w for axis, value in cell.axes if axis not in _NOT_FLAGS for w in (f"--{axis.replace('_', '-')}", value)]
     corpus = ["--corpus", str(setting.corpus)] if setting.corpus else []
     corpus += ["--tokens-dir", str(setting.tokens)] if setting.tokens else []
-    return [setting.python, str(setting.program), *corpus, "--work-dir", str(work), *setting.options, *options]
+    if setting.repository:
+        manifest = json.loads((setting.repository / "manifest.json").read_text(encoding="utf-8"))
+        options += ["--manifest", json.dumps(manifest, sort_keys=True)]
+    return [setting.python, str(setting.program), *corpus, "--work-dir", str(work), *options, *setting.arguments]
 
 
 def weighed(setting: Setting, cell: Cell, work: Path, out: Path, **how: Any) -> dict[str, Any]:
@@ -109,7 +143,7 @@ def weighed(setting: Setting, cell: Cell, work: Path, out: Path, **how: Any) -> 
     if reason := cannot_be(setting.lock):
         return _not_run(words, out, reason)
     try:
-        environment = remedies.environment(cell.get("remedy", "none"))
+        environment = remedies.environment(cell.get("remedy", "none")) | how.pop("environment", {})
     except remedies.NotHereError as reason:
         return _not_run(words, out, str(reason))
     limits = {"timeout_s": setting.timeout_s, "memory_limit_bytes": _limit_bytes(setting, cell)}
@@ -170,6 +204,9 @@ def finish(
         pass
     elif reason := _said(out, "not_applicable"):
         record |= {"outcome": "not_applicable", "reason": reason}
+    elif reason := _said(out, "gave_up"):
+        record |= {"outcome": "failed", "reason": reason, "completed_work": False}
+        print(f"{cell.path}: the client gave up: {reason}", file=sys.stderr)
     elif record["completed_work"] and setting.check:
         checked = subprocess.run([*command(setting, cell, work), "--check"], stdout=subprocess.PIPE, check=False)
         if checked.returncode:
@@ -188,10 +225,12 @@ def finish(
     write_record(record, out)
 
 
-def _said(out: Path, event_name: str) -> str | None:
-    """The reason that a program gave in an event: for having nothing to do in this cell, or for giving up."""
-    for line in (out / "events.jsonl").read_text(encoding="utf-8").splitlines():
-        event = json.loads(line)
-        if event["event"] == event_name:
-            return str(event["reason"])
-    return None
+def events_of(out: Path) -> list[dict[str, Any]]:
+    """The events of a run."""
+    return [json.loads(line) for line in (out / RUN_FILES[1]).read_text(encoding="utf-8").splitlines()]
+
+
+def _said(out: Path, name: str) -> str | None:
+    """The reason that a program gave with an event: `not_applicable` for having nothing to do in this cell, `gave_up`
+    for work that cannot be finished under the cell's conditions."""
+    return next((str(event["reason"]) for event in events_of(out) if event["event"] == name), None)

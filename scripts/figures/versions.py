@@ -26,17 +26,18 @@ def draw(ladders):
     colour, loud = sns.color_palette("colorblind", 4)[0], sns.color_palette("colorblind", 4)[3]
     for axes, ((name, stack), steps) in zip(grid[:, 0], panels, strict=True):
         metric = METRICS[steps["metric"].iloc[0]]
+        unit, scale = ("MB", figures.MB) if metric.unit == "bytes" else (metric.unit, 1)
         versions = [*steps["from_version"], steps["to_version"].iloc[-1]]
-        values = [value / figures.MB for value in [*steps["from_value"], steps["to_value"].iloc[-1]]]
+        values = [value / scale for value in [*steps["from_value"], steps["to_value"].iloc[-1]]]
         places = range(len(versions))
         axes.plot(places, values, "o-", color=colour, markersize=8)
         top = max(values)
         for place, step in enumerate(steps.to_dict("records")):
             if not step["significant"]:
                 continue
-            first, second = step["from_value"] / figures.MB, step["to_value"] / figures.MB
+            first, second = step["from_value"] / scale, step["to_value"] / scale
             axes.plot([place, place + 1], [first, second], "o-", color=loud, linewidth=3, markersize=8)
-            said = f"{step['from_version']} to {step['to_version']}: {first:,.0f} to {second:,.0f} MB"
+            said = f"{step['from_version']} to {step['to_version']}: {first:,.0f} to {second:,.0f} {unit}"
             axes.annotate(
                 said,
                 (place + 0.5, max(first, second)),
@@ -55,7 +56,7 @@ def draw(ladders):
         axes.set_ylim(min(0, *values), 1.25 * top)
         axes.set_xlim(-0.3, len(versions) - 0.3)
         axes.set(title=f"{name}: {stack}", xlabel=f"{steps['factor'].iloc[0]}, all else locked")
-        axes.set_ylabel(f"{metric.label} (MB)", fontsize=10)
+        axes.set_ylabel(f"{metric.label} ({unit})" if unit not in metric.label.lower() else metric.label, fontsize=10)
         cannot = [entry for entry in steps["infeasible"] if entry]
         if cannot:
             sentences.append(f"Could not be installed beside the rest of {stack}: {'; '.join(cannot)}")

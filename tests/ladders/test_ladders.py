@@ -14,19 +14,19 @@ MB = 1e6
 
 def runs(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None) -> pd.DataFrame:
     lines = [
-        {"outcome": "completed", "reason": "", "grown": size * MB, "version": version}
+        {"outcome": "completed", "reason": "", "grown_anon_bytes": size * MB, "version": version}
         for version, values in sizes.items()
         for size in values
     ]
     for version, why in (impossible or {}).items():
-        lines.append({"outcome": "not_applicable", "reason": why, "grown": None, "version": version})
+        lines.append({"outcome": "not_applicable", "reason": why, "grown_anon_bytes": None, "version": version})
     table = pd.DataFrame({"experiment": "alone", "stack": "b+p-1", "corpus": "c", "rep": 1, **line} for line in lines)
     return table.assign(base="b")
 
 
 def climb(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None) -> tuple[pd.DataFrame, list[str]]:
     table = runs(sizes, impossible)
-    found = ladders("ladder", "p", "grown", table, RELEASES)
+    found = ladders("ladder", "p", "grown_anon_bytes", table, RELEASES)
     return found, next_versions(found, RELEASES, infeasible(table))
 
 

@@ -1,0 +1,200 @@
+"""Table `claims`: what the post "Streaming datasets: 100x more efficient" says, and what was measured.
+
+A line a claim and condition: the same claim may hold under one and not under another. `measured` is a ratio, after over
+before, the way round in which larger is better, unless the claim is a number of its own. `low` and `high` are its 95 %
+interval by Welch, where the repeats allow one; counts that are the same in every repeat are exact.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from .compare import Ratio, ratio
+from .dedup import against
+from .streaming import AXES
+
+SOURCE = "Streaming datasets: 100x more efficient"
+# The releases before the post, and from it on.
+BEFORE = ("stream-june-2023", "stream-3.6")
+AFTER = ("stream-4.3", "stream-current")
+COLUMNS = ["experiment", "stack", "source", "claim", "conditions", "claimed", "measured", "low", "high", "n", "holds"]
+# Releases against each other: the metric, what is claimed, and how much, as a factor by which it got better.
+_RELEASES = (
+    ("requests_metadata", "up to 100 times fewer requests at startup", 100.0, False),
+    ("resolution_s", "data files resolved up to 10 times faster", 10.0, False),
+    ("rows_per_s", "streaming up to 2 times faster", 2.0, True),
+    ("data_in_flight_max", "up to 2 times more efficient requests in flight", 2.0, True),
+)
+# Means of logarithms do not come back exactly.
+_ROUNDING = 1e-9
+# Only these differ between the sides of a comparison of releases.
+_SAME = ["repository", "mode", *[axis for axis in AXES if axis not in ("repository", "mode")]]
+
+
+def claims(
+    runs: pd.DataFrame, dedup: pd.DataFrame | None = None, hub_files: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """`runs` are lines of table `runs`, of the experiments that stream and of those with Spark; the tables as they are.
+
+    `holds` is `yes` where the claimed factor is reached, `partly` where it became better by less, `no` where it did
+    not, `not shown` where the interval holds 1, `not enough data` where there is none.
+    """
+    sources = (_by_release, _shared_list, _buffering, _spark) if len(runs) else ()
+    lines = [line for source in sources for line in source(runs)]
+    lines += _deduplicated(dedup) if dedup is not None and len(dedup) else []
+    lines += _custom_pipelines(hub_files) if hub_files is not None and len(hub_files) else []
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def _by_release(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    plain = _done(runs, mode="stream", buffering="default", fault="none")
+    for key, group in plain.groupby(["experiment", *_SAME], sort=False, dropna=False):
+        sides = {str(stack): side for stack, side in group.groupby("stack", sort=False)}
+        for before in (stack for stack in BEFORE if stack in sides):
+            for after in (stack for stack in AFTER if stack in sides):
+                for metric, claim, claimed, higher in _RELEASES:
+                    first, second = (sides[stack][metric].dropna().tolist() for stack in (before, after))
+                    found = ratio(first, second) if higher else ratio(second, first)
+                    conditions = f"{after} against {before}; {_said(dict(zip(['', *_SAME], key, strict=True)))}"
+                    exact = metric == "requests_metadata"
+                    line = _line(key[0], after, claim, conditions, claimed, found, min(len(first), len(second)), exact)
+                    if not math.isnan(found.ratio):
+                        yield line
+
+
+def _shared_list(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Workers that share the list of files ask nothing about it themselves."""
+    plain = _done(runs, mode="stream", buffering="default", fault="none")
+    plain = plain[(plain["workers"] > 0) & plain["stack"].isin(AFTER)]
+    for key, group in plain.groupby(["experiment", "stack", *_SAME], sort=False, dropna=False):
+        asked = group["requests_metadata_of_workers"].dropna()
+        if asked.empty:
+            continue
+        workers = group["workers"].iloc[0]
+        yield {
+            "experiment": key[0],
+            "stack": key[1],
+            "source": SOURCE,
+            "claim": "the list of files is shared by the workers of a DataLoader (requests that each still makes)",
+            "conditions": f"{key[1]}; {_said(dict(zip(_SAME, key[2:], strict=True)))}",
+            "claimed": 0.0,
+            "measured": asked.median() / workers,
+            "low": asked.min() / workers,
+            "high": asked.max() / workers,
+            "n": len(asked),
+            "holds": "yes" if asked.max() == 0 else "partly" if asked.max() / workers < 3 else "no",
+        }
+
+
+def _buffering(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Parquet's reading ahead, set by hand, against its default, of one release."""
+    done = _done(runs, mode="stream", fault="none")
+    same = ["experiment", "stack", *[axis for axis in _SAME if axis != "buffering"]]
+    for key, group in done.groupby(same, sort=False, dropna=False):
+        default = group[group["buffering"] == "default"]["rows_per_s"].dropna().tolist()
+        for name, tried in group[group["buffering"] != "default"].groupby("buffering", sort=False):
+            values = tried["rows_per_s"].dropna().tolist()
+            found = ratio(default, values)
+            if math.isnan(found.ratio):
+                continue
+            conditions = f"{name} against default; {_said(dict(zip(same, key, strict=True)))}"
+            claim = "Parquet prefetch and buffering: up to 2 times faster"
+            yield _line(key[0], key[1], claim, conditions, 2.0, found, min(len(default), len(values)), False)
+
+
+def _spark(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """What a data source of Spark does: the share of runs that did all of their work."""
+    tried = runs[runs["workload"].eq("spark") & runs["outcome"].ne("not_applicable")]
+    for key, group in tried.groupby(["experiment", "stack"], sort=False):
+        share = group["completed_work"].astype(float).mean()
+        reasons = "; ".join(dict.fromkeys(filter(None, group["reason"])))
+        conditions = f"{key[1]}; read and written back" + (f"; {reasons}" if reasons else "")
+        yield _share(key[0], key[1], "a Spark data source reads and writes datasets", conditions, share, len(group))
+
+
+def _deduplicated(dedup: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """How many times fewer bytes are new where pages are cut by content."""
+    for setting, shares in against(dedup):
+        for edit in map(str, shares.index):
+            same = dedup[dedup["edit"].eq(edit)]
+            for axis, value in setting.items():
+                same = same[same[axis] == value]
+            sides = [same.loc[same["cdc"] == cdc, "new_share"].tolist() for cdc in ("on", "off")]
+            found = ratio(*sides)
+            conditions = (
+                f"{edit}, compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
+            )
+            claim = "Parquet content-defined chunking: fewer new bytes after an edit, in Xet storage"
+            experiment, stack = setting["experiment"], setting["stack"]
+            if not math.isnan(found.ratio):
+                # Bytes do not vary from run to run: a single one is exact.
+                yield _line(experiment, stack, claim, conditions, 1.0, found, min(map(len, sides)), exact=True)
+
+
+def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Whether every sample that a pipeline of one's own takes out of a file on the Hub is right."""
+    tried = hub_files[hub_files["opener"].eq("filesystem") & hub_files["outcome"].ne("not_applicable")]
+    for key, group in tried.groupby(["experiment", "stack", "repository", "block_kb"], sort=False):
+        wrong = group["samples_wrong"].fillna(group["samples"]) + group["samples_twice"].fillna(0)
+        share = float(1 - (wrong / group["samples"]).mean())
+        said = f"{key[1]}; repository {key[2]}, blocks of {key[3]:,.0f} KiB"
+        claim = "HfFileSystem serves custom pipelines: tars of WebDataset, frames of a video (share of right samples)"
+        yield _share(key[0], key[1], claim, said, share, len(group))
+
+
+def _share(experiment: Any, stack: Any, claim: str, conditions: str, share: float, n: int) -> dict[str, Any]:
+    """A line of a claim that something works: the share in which it does."""
+    known = {"experiment": experiment, "stack": stack, "source": SOURCE, "claim": claim, "conditions": conditions}
+    holds = "yes" if share == 1 else "partly" if share > 0 else "no"
+    return known | {"claimed": 1.0, "measured": share, "low": share, "high": share, "n": n, "holds": holds}
+
+
+def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:
+    found = runs[runs["completed_work"].astype(bool) & runs["workload"].eq("stream")]
+    for axis, value in wanted.items():
+        found = found[found[axis] == value]
+    return found
+
+
+def _line(
+    experiment: Any, stack: Any, claim: str, conditions: str, claimed: float, found: Ratio, n: int, exact: bool
+) -> dict[str, Any]:
+    low, high = (found.ratio, found.ratio) if exact and math.isnan(found.low) else (found.low, found.high)
+    return {
+        "experiment": experiment,
+        "stack": stack,
+        "source": SOURCE,
+        "claim": claim,
+        "conditions": conditions,
+        "claimed": claimed,
+        "measured": found.ratio,
+        "low": low,
+        "high": high,
+        "n": n,
+        "holds": _holds(found.ratio, low, high, claimed),
+    }
+
+
+def _holds(measured: float, low: float, high: float, claimed: float) -> str:
+    if math.isnan(low):
+        return "not enough data"
+    if low > 1:
+        return "yes" if measured >= claimed * (1 - _ROUNDING) else "partly"
+    return "no" if high <= 1 else "not shown"
+
+
+def _said(cell: dict[str, Any]) -> str:
+    """A cell's conditions in words; what is the same everywhere by default is left out."""
+    words = [f"repository {cell['repository']}"]
+    words.append(f"{cell['workers']:.0f} workers by {cell['start']}" if cell["workers"] else "no workers")
+    for axis, unit in (("latency_ms", "ms latency"), ("bandwidth_mb_per_s", "MB/s")):
+        if cell.get(axis):
+            words.append(f"{cell[axis]:.0f} {unit}")
+    if cell.get("page_size", 1000) != 1000:
+        words.append(f"pages of {cell['page_size']:.0f}")
+    for axis, usual in (("redirect", "no"), ("shuffle_buffer", 0), ("buffering", "default")):
+        if cell.get(axis, usual) != usual:
+            words.append(f"{axis.replace('_', ' ')} {cell[axis]}")
+    return ", ".join(words)

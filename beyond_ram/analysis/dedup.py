@@ -1,0 +1,42 @@
+"""Table `dedup`: how much of an edited table is new to Xet storage, and what the writer paid."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+MEASURED = ["rows", "file_bytes", "table_bytes", "new_bytes", "uploaded_bytes", "new_chunks", "total_chunks"]
+PAID = ["write_cpu_s", "write_s", "push_cpu_s"]
+AXES = ["compression", "cdc", "row_group_rows"]
+COLUMNS = ["experiment", "stack", *AXES, "rep", "edit", *MEASURED, "new_share", *PAID]
+FIRST = "none"
+"""The table before any edit, pushed to empty storage."""
+
+
+def dedup(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]) -> pd.DataFrame:
+    """A line an edit of a run. `new_share` is of the file, before Xet compresses what it sends; `rows` after the edit.
+
+    `edit` is `none` for the table as it was first pushed: all of it is new, unless it repeats itself.
+    """
+    lines = [
+        {
+            **{axis: value for axis, value in record["cell"].items() if axis != "rows"},
+            "edit": event["edit"],
+            **{name: event[name] for name in MEASURED},
+            "new_share": event["new_bytes"] / event["file_bytes"],
+            **{name: event[name] for name in PAID},
+        }
+        for record, events in records
+        for event in events
+        if event["event"] == "edit"
+    ]
+    return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+
+
+def against(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """The settings that were pushed both ways, each with the medians of an edit: `off` and `on`, its columns."""
+    edited = table[table["edit"] != FIRST]
+    for keys, group in edited.groupby(["experiment", "stack", "compression", "row_group_rows"], sort=False):
+        shares = group.pivot_table(index="edit", columns="cdc", values="new_share", aggfunc="median", sort=False)
+        if {"off", "on"} <= set(shares):
+            yield dict(zip(["experiment", "stack", "compression", "row_group_rows"], keys, strict=True)), shares

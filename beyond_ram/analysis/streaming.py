@@ -1,0 +1,148 @@
+"""Table `streaming`: what a client asked of an endpoint, what came, and what it took."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ..metrics import derive
+
+# The axes of the workload, in the order of the path grammar.
+AXES = [
+    *("repository", "mode", "workers", "start", "page_size", "latency_ms", "bandwidth_mb_per_s", "redirect", "fault"),
+    *("buffering", "shuffle_buffer", "prefetch_factor", "epochs"),
+]
+ROLES = ("main", "worker", "other", "unknown")
+KINDS = ("info", "tree", "paths-info", "commits", "head", "small-file", "redirect", "data", "unknown")
+# Of these a line has the median, the lowest and the highest over the repeats.
+SPREAD = (
+    "resolution_s",
+    "time_to_first_batch_s",
+    "rows_per_s",
+    "payload_bytes_per_s",
+    "peak_rss_bytes",
+    "peak_anon_bytes",
+    "peak_pss_bytes",
+    "worker_anon_bytes",
+    "worker_grown_anon_bytes",
+)
+COUNTS = (
+    "requests",
+    "requests_metadata",
+    "requests_data",
+    "requests_metadata_of_workers",
+    "requests_failed",
+    "bytes_received",
+    "over_fetched",
+    "in_flight_max",
+    "data_in_flight_max",
+)
+ROWS = ("rows_expected", "rows_delivered", "rows_twice", "rows_missing", "rows_wrong")
+COLUMNS = ["experiment", "stack", *AXES, "n", "outcome", "reason", *SPREAD, *COUNTS, *ROWS, "rows_per_worker"]
+Records = Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]
+
+
+def streaming(records: Records) -> pd.DataFrame:
+    """A line a cell; medians over its `n` repeats. Counts are None where no endpoint of ours counted them.
+
+    `requests_KIND_ROLE` are those of one kind by processes of one role. `counts_identical` says whether every repeat
+    asked the same: where it is False, `requests_low` and `requests_high` bound the total.
+    """
+    runs = pd.DataFrame([_run(record, events) for record, events in records])
+    if runs.empty:
+        return pd.DataFrame(columns=COLUMNS)
+    cell = ["experiment", "stack", *AXES]
+    runs = runs.reindex(columns=[*runs, *(column for column in COLUMNS if column not in runs)])
+    return pd.DataFrame([_cell(dict(zip(cell, key, strict=True)), group) for key, group in _groups(runs, cell)])
+
+
+def _groups(runs: pd.DataFrame, cell: list[str]) -> Iterable[tuple[Any, pd.DataFrame]]:
+    return runs.groupby(cell, sort=False, dropna=False)
+
+
+def _run(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    asked = record["work"].get("requests")
+    by = {} if asked is None else {(kind, role): n for kind, roles in asked.items() for role, n in roles.items()}
+    epochs = [event["seconds"] for event in events if event["event"] == "epoch" and event.get("finished")]
+    return {
+        **record["cell"],
+        **{key: value for key, value in derive(record, events).items() if key in (*SPREAD, *COUNTS)},
+        **{key: record["work"].get(key) for key in ROWS},
+        "rows_per_worker": record["work"].get("rows_per_worker"),
+        "outcome": record["outcome"],
+        "reason": record.get("reason", ""),
+        "asked": json.dumps(asked, sort_keys=True),
+        "epoch_s": epochs,
+        **{column(kind, role): None if asked is None else by.get((kind, role), 0) for kind in KINDS for role in ROLES},
+    }
+
+
+def column(kind: str, role: str) -> str:
+    """The column that counts the requests of one kind by processes of one role."""
+    return f"requests_{kind.replace('-', '_')}_{role}"
+
+
+def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
+    done = runs[runs["outcome"] == "completed"]
+    line |= {"n": len(done), "outcome": _most(runs["outcome"]), "reason": _most(runs["reason"])}
+    for name in SPREAD:
+        values = pd.to_numeric(done[name]).dropna()
+        line |= {name: values.median(), f"{name}_low": values.min(), f"{name}_high": values.max()}
+    for name in COUNTS:
+        line[name] = pd.to_numeric(runs[name]).median()
+    line |= {"requests_low": runs["requests"].min(), "requests_high": runs["requests"].max()}
+    line["counts_identical"] = runs["asked"].nunique() == 1 if len(runs) > 1 and line["requests"] >= 0 else None
+    for name in ROWS:
+        values = pd.to_numeric(runs[name]).dropna()
+        # What went wrong in one repeat went wrong.
+        line[name] = values.max() if name not in ("rows_expected", "rows_delivered") else values.median()
+    per_worker = runs["rows_per_worker"].dropna()
+    line["rows_per_worker"] = json.dumps(per_worker.iloc[0], sort_keys=True) if len(per_worker) else None
+    counts = [list(found.values()) for found in per_worker]
+    line["rows_per_worker_min"] = min(map(min, counts)) if counts else None
+    line["workers_idle"] = None if not counts else max(0, int(line["workers"]) - len(counts[0]))
+    if len(done):
+        first, later = (pd.Series([epochs[part] for epochs in done["epoch_s"] if epochs[part]]) for part in _PARTS)
+        line["first_epoch_s"] = first.explode().astype(float).median()
+        line["later_epoch_s"] = later.explode().astype(float).median()
+    else:
+        line["first_epoch_s"] = line["later_epoch_s"] = float("nan")
+    return line | {
+        name: pd.to_numeric(runs[name]).median() for name in (column(kind, role) for kind in KINDS for role in ROLES)
+    }
+
+
+_PARTS = (slice(0, 1), slice(1, None))
+
+
+def _most(values: "pd.Series[Any]") -> str:
+    return str(values.mode().iloc[0])
+
+
+def break_even(table: pd.DataFrame) -> pd.DataFrame:
+    """Streaming against a copy on disk, where a cell was run both ways: epochs from which the copy is faster.
+
+    A line a cell; seconds of each way, with what comes before the first epoch, and of each later epoch. `epochs` is the
+    first whole number of epochs at which download-then-read takes less time in all, None where it never does.
+    """
+    same = ["stack", *(axis for axis in AXES if axis not in ("mode", "buffering", "epochs", "fault"))]
+    lines = []
+    done = table[table["outcome"] == "completed"]
+    for key, group in done.groupby(same, sort=False, dropna=False):
+        ways = {mode: group[group["mode"] == mode] for mode in ("stream", "download")}
+        ways["stream"] = ways["stream"][ways["stream"]["buffering"] == "default"]
+        if any(way.empty for way in ways.values()):
+            continue
+        line: dict[str, Any] = dict(zip(same, key, strict=True))
+        for mode, way in ways.items():
+            longest = way.sort_values("epochs").iloc[-1]
+            first, later = longest["first_epoch_s"], longest["later_epoch_s"]
+            line[f"{mode}_first_s"] = longest["resolution_s"] + first
+            line[f"{mode}_later_s"] = first if pd.isna(later) else later
+            line[f"{mode}_n"] = longest["n"]
+        saved = line["stream_later_s"] - line["download_later_s"]
+        behind = line["download_first_s"] - line["stream_first_s"]
+        line["epochs"] = 1 if behind < 0 else None if saved <= 0 else int(behind // saved) + 2
+        lines.append(line)
+    return pd.DataFrame(lines)

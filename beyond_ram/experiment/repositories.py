@@ -1,0 +1,82 @@
+"""The repositories of a config: what a served run streams from."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+
+from .corpora import Strict
+
+
+class Repository(Strict):
+    """What all repositories have."""
+
+    STACK: ClassVar = "corpora"
+    """What makes it."""
+
+    def spec(self) -> dict[str, Any]:
+        """What the repository's program is told."""
+        return self.model_dump(mode="json")
+
+
+class ParquetRepository(Repository):
+    """A generated repository of Parquet files, served by the local endpoint. Every row carries its number."""
+
+    source: Literal["parquet"]
+    files: PositiveInt = Field(description="Parquet files, over all folders and configurations.")
+    folders: PositiveInt = Field(1, description="Folders that the files of a configuration are spread over.")
+    configs: PositiveInt = Field(1, description="Configurations; the first one is streamed.")
+    rows_per_file: PositiveInt = Field(description="Rows in a file.")
+    row_group_rows: PositiveInt = Field(description="Rows in a row group.")
+    row_bytes: PositiveInt = Field(description="Bytes of a row's payload, random ones.")
+    seed: NonNegativeInt = Field(1, description="Seed of the payloads.")
+
+    @model_validator(mode="after")
+    def _every_folder_has_a_file(self) -> "ParquetRepository":
+        if self.files % (self.folders * self.configs):
+            raise ValueError(f"{self.files} files cannot be spread evenly over folders times configs")
+        return self
+
+
+class HubRepository(Repository):
+    """A dataset of a Hub of your choice, for experiments with an `endpoint`. Its rows are counted, not checked."""
+
+    source: Literal["hub"]
+    id: str = Field(description="Repository id, such as `stanfordnlp/imdb`.")
+    config: str | None = Field(None, description="Configuration of the dataset.")
+    split: str = Field("train", description="Split.")
+
+
+class WebDatasetRepository(Repository):
+    """Generated tars of numbered samples, as WebDataset reads them."""
+
+    source: Literal["webdataset"]
+    files: PositiveInt = Field(description="Tars.")
+    samples_per_file: PositiveInt = Field(description="Samples in a tar.")
+    sample_bytes: PositiveInt = Field(description="Bytes of a sample's payload, random ones.")
+    seed: NonNegativeInt = Field(1, description="Seed of the payloads.")
+
+
+class VideoRepository(Repository):
+    """A generated video, H.264 in MP4 with its index in front. Every frame carries its number."""
+
+    STACK = "hub-files"
+
+    source: Literal["video"]
+    seconds: PositiveInt = Field(description="Length.")
+    frames_per_second: PositiveInt = Field(25, description="Frames in a second.")
+    frames_between_keys: PositiveInt = Field(50, description="Frames from one that is decoded alone to the next.")
+    bits_per_second: PositiveInt = Field(4_000_000, description="Bit rate to encode for.")
+    width: Annotated[int, Field(ge=512, multiple_of=2)] = Field(640, description="Width, in pixels.")
+    height: Annotated[int, Field(ge=64, multiple_of=2)] = Field(360, description="Height, in pixels.")
+    seed: NonNegativeInt = Field(1, description="Seed of the pictures.")
+
+    @model_validator(mode="after")
+    def _numbers_fit(self) -> "VideoRepository":
+        if self.seconds * self.frames_per_second >= 1 << 16:
+            raise ValueError("a frame's number has 16 bits: there can be 65535 frames")
+        return self
+
+
+AnyRepository = Annotated[
+    ParquetRepository | HubRepository | WebDatasetRepository | VideoRepository, Field(discriminator="source")
+]

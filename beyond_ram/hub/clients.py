@@ -1,0 +1,94 @@
+"""Which process is at the other end of a connection on this machine, as /proc says it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import socket
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+
+PROC = Path("/proc")
+
+
+class Clients:
+    """Finds the process behind a client's port. Processes that asked before are looked at first."""
+
+    def __init__(self, proc: Path = PROC) -> None:
+        self._proc = proc
+        self._known: dict[int, None] = {}
+
+    def pid(self, client_port: int, server_port: int) -> int | None:
+        """The process that holds the client's end; None where it is gone or not ours to see.
+
+        After a fork several may hold it. The one that asked before is named then, which is the one that opened it.
+        """
+        inode = self._inode(client_port, server_port)
+        if inode is None:
+            return None
+        for pid in [*list(self._known), *self._others()]:
+            if self._holds(pid, f"socket:[{inode}]"):
+                self._known[pid] = None
+                return pid
+            self._known.pop(pid, None) if not (self._proc / str(pid)).exists() else None
+        return None
+
+    def _inode(self, client_port: int, server_port: int) -> int | None:
+        """The inode of the socket whose own port is the client's."""
+        try:
+            return _asked_of_kernel(client_port, server_port)
+        except OSError:
+            return self._listed(client_port, server_port)
+
+    def _listed(self, client_port: int, server_port: int) -> int | None:
+        """The same from the list of all sockets, which takes the kernel milliseconds to write."""
+        wanted = re.compile(rf"^ *\d+: [0-9A-F]+:{client_port:04X} [0-9A-F]+:{server_port:04X} .*$", re.MULTILINE)
+        try:
+            found = wanted.search((self._proc / "net" / "tcp").read_text(encoding="ascii"))
+        except OSError:
+            return None
+        return int(found[0].split()[9]) or None if found else None
+
+    def _others(self) -> Iterable[int]:
+        found = (int(entry.name) for entry in os.scandir(self._proc) if entry.name.isdecimal())
+        return sorted((pid for pid in found if pid not in self._known), reverse=True)
+
+    def _holds(self, pid: int, target: str) -> bool:
+        folder = f"{self._proc}/{pid}/fd"
+        try:
+            for descriptor in os.scandir(folder):
+                try:
+                    if os.readlink(descriptor.path) == target:  # noqa: PTH115  # many, and each only compared
+                        return True
+                except OSError:
+                    continue
+        except OSError:
+            return False
+        return False
+
+
+# One question about one socket, sock_diag(7): struct inet_diag_req_v2 after the header of a netlink message.
+_SOCK_DIAG, _SOCK_DIAG_BY_FAMILY, _REQUEST, _ANY_STATE = 4, 20, 1, 0xFFFFFFFF
+_HEADER = struct.Struct("=IHHII")
+_QUESTION = struct.Struct("=BBBxI")
+_INODE_AT = _HEADER.size + 4 + 48 + 16  # in the answer, struct inet_diag_msg
+
+
+def _asked_of_kernel(own_port: int, other_port: int) -> int | None:
+    """The inode of a TCP socket between two ports of the loopback. Raises OSError where the kernel does not say."""
+    loopback = socket.inet_aton("127.0.0.1") + bytes(12)
+    ends = struct.pack("!HH", own_port, other_port) + loopback + loopback + struct.pack("=III", 0, *[0xFFFFFFFF] * 2)
+    question = _QUESTION.pack(socket.AF_INET, socket.IPPROTO_TCP, 0, _ANY_STATE) + ends
+    header = _HEADER.pack(_HEADER.size + len(question), _SOCK_DIAG_BY_FAMILY, _REQUEST, 1, 0)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
+        kernel.settimeout(1)
+        kernel.sendall(header + question)
+        answer = kernel.recv(4096)
+    if _HEADER.unpack_from(answer)[1] != _SOCK_DIAG_BY_FAMILY:  # an error, most often that there is no such socket
+        error = -struct.unpack_from("=i", answer, _HEADER.size)[0]
+        if error == errno.ENOENT:
+            return None
+        raise OSError(error, os.strerror(error))
+    return int(struct.unpack_from("=I", answer, _INODE_AT)[0]) or None

@@ -1,0 +1,95 @@
+"""What lies between a client and the endpoint: latency, bandwidth, redirects and faults. Knows no HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+FAULTS = {
+    "error-500": "answered 500",
+    "too-many-429": "answered 429, with Retry-After",
+    "drop": "the connection closed in the middle of the body",
+    "slow": "the body spread over some seconds",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One kind of fault: every so manieth read of data fails once, and succeeds when it is asked again."""
+
+    kind: str
+    every_nth: int
+
+    def __post_init__(self) -> None:
+        if self.kind not in FAULTS:
+            raise ValueError(f"fault is {self.kind!r}; there are: {', '.join(FAULTS)}")
+        if self.every_nth < 1:
+            raise ValueError(f"fault {self.kind} hits every {self.every_nth}th read; 1 is the least")
+
+    @classmethod
+    def parse(cls, text: str) -> Fault:
+        """A fault as it is written on a command line: KIND:EVERY_NTH."""
+        kind, _, number = text.partition(":")
+        if not number.isdecimal():
+            raise ValueError(f"fault is {text!r}; it is written KIND:EVERY_NTH, with one of {', '.join(FAULTS)}")
+        return cls(kind, int(number))
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The way to the endpoint. The default is the machine's own loopback, which is faster than any network."""
+
+    latency_ms: float = 0
+    """Waited before each answer."""
+    bandwidth_mb_per_s: float | None = None
+    """Of all connections together, for the bodies of files; megabytes a second."""
+    redirect: bool = False
+    """Whether files in LFS are answered with a redirect to another address, as on the Hub."""
+    faults: tuple[Fault, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.latency_ms) and self.latency_ms >= 0):
+            raise ValueError(f"latency is {self.latency_ms} ms; it cannot be below 0")
+        bandwidth = self.bandwidth_mb_per_s
+        if bandwidth is not None and not (math.isfinite(bandwidth) and bandwidth > 0):
+            raise ValueError(f"bandwidth is {bandwidth} MB/s; it must be above 0")
+
+
+LOCAL = Conditions()
+
+
+class Traffic:
+    """The conditions at work. Used from one event loop."""
+
+    def __init__(self, conditions: Conditions) -> None:
+        self.change(conditions)
+        self.cdn = ""
+        """Where redirects lead: scheme, host and port."""
+
+    def change(self, conditions: Conditions) -> None:
+        """Other conditions from now on; what was hit before may be hit again."""
+        self.conditions = conditions
+        self._line_free_at = 0.0
+        self._seen: set[Hashable] = set()
+
+    async def latency(self) -> None:
+        """One way there and back."""
+        if self.conditions.latency_ms:
+            await asyncio.sleep(self.conditions.latency_ms / 1000)
+
+    async def transmit(self, size: int) -> None:
+        """Wait until `size` bytes are through the line that all connections share."""
+        if self.conditions.bandwidth_mb_per_s:
+            start = max(self._line_free_at, time.monotonic())
+            self._line_free_at = start + size / (self.conditions.bandwidth_mb_per_s * 1e6)
+            await asyncio.sleep(self._line_free_at - time.monotonic())
+
+    def fault(self, read: Hashable) -> str:
+        """The fault that hits this read of data, or none: a read that was asked before is not hit (again)."""
+        if not self.conditions.faults or read in self._seen:
+            return ""
+        self._seen.add(read)
+        return next((fault.kind for fault in self.conditions.faults if not len(self._seen) % fault.every_nth), "")

@@ -1,0 +1,200 @@
+"""The endpoints for pushing, as HTTP. What is pushed lands in the folder; nobody is asked who they are."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+from aiohttp import web
+
+from beyond_ram.hub import xet
+from beyond_ram.hub.repos import LFS_FROM_BYTES, LFS_SUFFIXES, Kind, Repos, Repository
+from beyond_ram.hub.store import RefusedError, Store
+
+REPOS: web.AppKey[Repos] = web.AppKey("repos", Repos)
+STORE: web.AppKey[Store] = web.AppKey("store", Store)
+USER = "local"
+KINDS: dict[str, Kind] = {"dataset": "datasets", "model": "models"}
+LFS = "application/vnd.git-lfs+json"
+
+
+def add_routes(app: web.Application, identifier: str, revision: str) -> None:
+    """The routes, given the patterns of a repository and of a revision."""
+    app.router.add_get("/api/whoami-v2", whoami, name="hub:whoami")
+    app.router.add_post("/api/repos/create", create, name="hub:create")
+    app.router.add_delete("/api/repos/delete", delete, name="hub:delete")
+    app.router.add_post("/api/validate-yaml", validate_yaml, name="hub:validate-yaml")
+    for kind in KINDS.values():
+        files = "" if kind == "models" else f"/{kind}"
+        api, git = f"/api/{kind}/{identifier}", f"{files}/{identifier}.git/info/lfs/objects"
+        app.router.add_get(f"{api}/refs", refs, name=f"{kind}:refs")
+        app.router.add_post(f"{api}/branch/{revision}", branch, name=f"{kind}:branch")
+        app.router.add_post(f"{api}/preupload/{revision}", preupload, name=f"{kind}:preupload")
+        app.router.add_post(f"{api}/commit/{revision}", commit, name=f"{kind}:commit")
+        app.router.add_get(f"{api}/xet-write-token/{revision}", xet_token, name=f"{kind}:xet-write-token")
+        app.router.add_post(f"{git}/batch", lfs_batch, name=f"{kind}:lfs-batch")
+        app.router.add_put(f"{git}/{{oid}}", lfs_put, name=f"{kind}:lfs-put")
+        app.router.add_post(f"{git}/verify", lfs_verify, name=f"{kind}:lfs-verify")
+
+
+async def whoami(request: web.Request) -> web.StreamResponse:
+    """`/api/whoami-v2`: there is one user, whatever the token."""
+    access = {"type": "access_token", "accessToken": {"displayName": USER, "role": "write"}}
+    return web.json_response({"type": "user", "id": USER, "name": USER, "fullname": USER, "orgs": [], "auth": access})
+
+
+async def create(request: web.Request) -> web.StreamResponse:
+    """`/api/repos/create`; 409 where it is there already."""
+    body = await _json(request)
+    kind, identifier = _named(body)
+    made = await asyncio.to_thread(request.app[STORE].create, kind, identifier)
+    answer: dict[str, Any] = {"url": _address(request, kind, identifier), "name": identifier, "id": identifier}
+    if not made:
+        answer["error"] = "You already created this repo"
+    return web.json_response(answer, status=200 if made else 409)
+
+
+async def delete(request: web.Request) -> web.StreamResponse:
+    """`/api/repos/delete`."""
+    kind, identifier = _named(await _json(request))
+    await asyncio.to_thread(request.app[STORE].delete, kind, identifier)
+    return web.json_response({})
+
+
+async def validate_yaml(request: web.Request) -> web.StreamResponse:
+    """`/api/validate-yaml`: whether the head of a card is YAML. The Hub checks what the keys say too."""
+    content = str((await _json(request)).get("content", ""))
+    head = content.split("---")[1] if content.startswith("---") and content.count("---") > 1 else ""
+    try:
+        yaml.safe_load(head)
+    except yaml.YAMLError as error:
+        return web.json_response({"errors": [{"message": str(error)}], "warnings": []}, status=400)
+    return web.json_response({"errors": [], "warnings": []})
+
+
+async def refs(request: web.Request) -> web.StreamResponse:
+    """`/refs`: the one branch there is."""
+    commit = await asyncio.to_thread(_repository(request).commit)
+    main = {"name": "main", "ref": "refs/heads/main", "targetCommit": commit}
+    return web.json_response({"branches": [main], "converts": [], "tags": [], "pullRequests": []})
+
+
+async def branch(request: web.Request) -> web.StreamResponse:
+    """`/branch/NAME`: a folder has one state, so the only branch is the one there is."""
+    _repository(request)
+    if request.match_info["revision"] == "main":
+        return web.json_response({"error": "Reference already exists"}, status=409)
+    raise RefusedError("a repository here has one branch, main")
+
+
+async def preupload(request: web.Request) -> web.StreamResponse:
+    """`/preupload/REVISION`: which files go by LFS, and which stand in the commit itself."""
+    _repository(request)
+    files = [
+        {
+            "path": file["path"],
+            "uploadMode": "lfs" if _by_lfs(str(file["path"]), int(file["size"])) else "regular",
+            "shouldIgnore": False,
+        }
+        for file in (await _json(request)).get("files", [])
+    ]
+    return web.json_response({"files": files})
+
+
+async def commit(request: web.Request) -> web.StreamResponse:
+    """`/commit/REVISION`: a line of JSON an operation."""
+    repository = _repository(request)
+    if request.query.get("create_pr") in ("1", "true"):
+        raise RefusedError("a repository here has no pull requests")
+    await asyncio.to_thread(repository.check_revision, request.match_info["revision"])
+    lines = [json.loads(line) for line in (await request.text()).splitlines() if line.strip()]
+    made = await asyncio.to_thread(request.app[STORE].commit, repository, lines)
+    address = f"{_address(request, repository.kind, repository.id)}/commit/{made}"
+    return web.json_response({"success": True, "commitOid": made, "commitUrl": address, "hookOutput": ""})
+
+
+async def xet_token(request: web.Request) -> web.StreamResponse:
+    """`/xet-write-token/REVISION`: a folder of this machine, which hf_xet writes by itself. The token opens nothing."""
+    _repository(request)
+    storage = request.app[STORE].xet
+    storage.mkdir(exist_ok=True)
+    token: dict[str, Any] = {"casUrl": xet.address(storage), "exp": int(time.time()) + 3600, "accessToken": "none"}
+    headers = {
+        "X-Xet-Cas-Url": token["casUrl"],
+        "X-Xet-Token-Expiration": str(token["exp"]),
+        "X-Xet-Access-Token": token["accessToken"],
+    }
+    return web.json_response(token, headers=headers)
+
+
+async def lfs_batch(request: web.Request) -> web.StreamResponse:
+    """`.git/info/lfs/objects/batch`: where each object is to be put, or that it is here.
+
+    A client that offers Xet is sent there, as on the Hub.
+    """
+    repository = _repository(request)
+    body = await _json(request)
+    transfer = "xet" if "xet" in body.get("transfers", []) else "basic"
+
+    def answer() -> list[dict[str, Any]]:
+        return [_placed(request, repository, str(o["oid"]), int(o["size"])) for o in body.get("objects", [])]
+
+    listed = await asyncio.to_thread(answer)
+    return web.json_response({"transfer": transfer, "objects": listed, "hash_algo": "sha256"}, content_type=LFS)
+
+
+async def lfs_put(request: web.Request) -> web.StreamResponse:
+    """An object's bytes."""
+    _repository(request)
+    await request.app[STORE].put(request.match_info["oid"], request.content.iter_chunked(1 << 20))
+    return web.Response()
+
+
+async def lfs_verify(request: web.Request) -> web.StreamResponse:
+    """Whether an object has arrived whole."""
+    body = await _json(request)
+    kept = request.app[STORE].object(str(body.get("oid")))
+    if not kept.is_file() or kept.stat().st_size != body.get("size"):
+        return web.json_response({"error": "no such object"}, status=404)
+    return web.json_response({})
+
+
+def _placed(request: web.Request, repository: Repository, oid: str, size: int) -> dict[str, Any]:
+    listed: dict[str, Any] = {"oid": oid, "size": size, "authenticated": True}
+    if request.app[STORE].find(repository, oid) is None:
+        objects = str(request.url.origin().join(request.url.with_query(None))).removesuffix("/batch")
+        listed["actions"] = {"upload": {"href": f"{objects}/{oid}"}, "verify": {"href": f"{objects}/verify"}}
+    return listed
+
+
+def _by_lfs(path: str, size: int) -> bool:
+    return size >= LFS_FROM_BYTES or any(path.endswith(suffix) for suffix in LFS_SUFFIXES)
+
+
+def _named(body: Mapping[str, Any]) -> tuple[Kind, str]:
+    """The kind and name of a repository in the body of a request; without an organisation it is the user's."""
+    kind = KINDS.get(body.get("type") or "model")
+    if kind is None:
+        raise RefusedError(f"there are no repositories of type {body.get('type')!r} here")
+    name, owner = str(body.get("name", "")), body.get("organization")
+    return kind, name if "/" in name else f"{owner or USER}/{name}"
+
+
+def _address(request: web.Request, kind: Kind, identifier: str) -> str:
+    return f"{request.url.origin()}/{'' if kind == 'models' else f'{kind}/'}{identifier}"
+
+
+def _repository(request: web.Request) -> Repository:
+    kind: Kind = "datasets" if (request.match_info.route.name or "").startswith("datasets") else "models"
+    return request.app[REPOS].get(kind, request.match_info["id"])
+
+
+async def _json(request: web.Request) -> Mapping[str, Any]:
+    body = json.loads(await request.text() or "{}")
+    if not isinstance(body, dict):
+        raise RefusedError("the body is no object of JSON")
+    return body

@@ -1,0 +1,50 @@
+"""Xet storage behind the endpoint: a folder that clients write themselves (`local://`), and files out of it again."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import hf_xet
+
+# A shard names each file it holds: a header, the chunks it is made of, and where the flags say so, more about them.
+_SHARD_HEADER_BYTES = _ENTRY_BYTES = 48
+_VERIFIED, _HAS_SHA256 = 1 << 31, 1 << 30
+_END = b"\xff" * 32
+
+
+def restore(storage: Path, sha256: str, goal: Path) -> bool:
+    """Write a file out of storage; False where it is not there."""
+    for xet_hash, size, known in _files(storage):
+        if known == sha256:
+            group = hf_xet.XetSession().new_file_download_group(endpoint=address(storage))
+            group.start_download_file(hf_xet.XetFileInfo(xet_hash, size), str(goal))
+            group.wait_to_finish()
+            return True
+    return False
+
+
+def address(storage: Path) -> str:
+    """What a client is told to be the address of storage."""
+    return f"local://{storage}"
+
+
+def _files(storage: Path) -> Iterator[tuple[str, int, str]]:
+    """The files in storage whose SHA-256 is known: Xet's own hash, the size, the SHA-256. Newest first."""
+    shards = (storage / "xet" / "xorbs" / "shards").glob("*.mdb")
+    for shard in sorted(shards, key=lambda path: path.stat().st_mtime_ns, reverse=True):
+        content, at = shard.read_bytes(), _SHARD_HEADER_BYTES
+        while (own := content[at : at + 32]) != _END:
+            flags, chunks = struct.unpack_from("<II", content, at + 32)
+            at += _ENTRY_BYTES
+            size = sum(struct.unpack_from("<I", content, at + _ENTRY_BYTES * i + 36)[0] for i in range(chunks))
+            at += _ENTRY_BYTES * chunks * (2 if flags & _VERIFIED else 1)
+            if flags & _HAS_SHA256:
+                yield _hexadecimal(own), size, _hexadecimal(content[at : at + 32])
+                at += _ENTRY_BYTES
+
+
+def _hexadecimal(hashed: bytes) -> str:
+    """A hash as Xet writes it: four numbers of 64 bits, each with its highest digit first."""
+    return "".join(f"{number:016x}" for number in struct.unpack("<4Q", hashed))

@@ -1,0 +1,205 @@
+"""A run that streams: an endpoint beside it, started and stopped with it, and what it was asked, by which process."""
+
+import contextlib
+import csv
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..experiment import Cell
+
+# Axes that are the endpoint's conditions, and no flags of the program.
+AXES = {"page_size", "latency_ms", "bandwidth_mb_per_s", "redirect", "fault"}
+# What would send a client elsewhere, or keep it from asking at all.
+_UNSET = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_TOKEN", "HF_ENDPOINT")
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+_STARTS_IN_S = 60
+_S3_SERVER = Path("scripts/repositories/s3_server.py")
+_PR_SET_PDEATHSIG = 1
+FILE = "requests.csv"
+COLUMNS = (  # noqa: SIM905
+    "t_s duration_s role pid method kind path range status bytes_sent in_flight fault"
+).split()
+
+
+class ServingError(RuntimeError):
+    """An endpoint that does not start; the text is one line."""
+
+
+@dataclass
+class Served:
+    """What a run is given, and where what it asked is noted."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    log: Path | None = None
+
+    def requests(self) -> list[dict[str, Any]]:
+        """What the endpoint was asked, in the order of arrival."""
+        if not self.log or not self.log.exists():
+            return []
+        found = [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
+        return sorted(found, key=lambda request: request["monotonic_s"])
+
+
+@contextlib.contextmanager
+def serving(cell: Cell, root: Path, endpoint: str | None, work: Path, python: str) -> Iterator[Served]:
+    """The endpoint for one run. The server has a process of its own: its work is not the watcher's, nor the client's.
+
+    With `endpoint` no server is started; in mode `s3` it is moto's, of the stack that `python` belongs to. Raises
+    ServingError.
+    """
+    environment = {"HF_HUB_DISABLE_XET": "1", "HF_HOME": str((work / "hf").resolve()), "HF_HUB_DISABLE_TELEMETRY": "1"}
+    with _without(_UNSET if endpoint else [*_UNSET, *_PROXIES, *map(str.upper, _PROXIES)]):
+        if endpoint:
+            yield Served(environment | {"HF_ENDPOINT": endpoint})
+            return
+        log = work / "requests.jsonl"
+        where = ["--root", str(root), "--log", str(log)]
+        if cell.get("mode") == "s3":
+            command = [python, str(_S3_SERVER), *where]
+        else:
+            command = [sys.executable, "-m", "beyond_ram.hub", *where, *_conditions(cell)]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=_end_with_parent)
+        try:
+            name, url = _address(server)
+            there = {"HF_ENDPOINT": url} if name == "HF_ENDPOINT" else _s3(url)
+            yield Served(environment | there, log)
+        finally:
+            server.terminate()
+            server.communicate()
+
+
+def copied(repository: Path, copy: Path) -> Path:
+    """A repository that may be written to. Its files are links: the endpoint replaces files, and changes none."""
+    shutil.copytree(repository, copy, copy_function=os.link)
+    return copy
+
+
+def _s3(url: str) -> dict[str, str]:
+    """What a client of S3-compatible storage is given: options of fsspec, and the bucket."""
+    options = {"key": "local", "secret": "local", "client_kwargs": {"endpoint_url": url, "region_name": "us-east-1"}}
+    return {"BEYOND_RAM_S3": json.dumps({"bucket": "repositories", **options}), "AWS_EC2_METADATA_DISABLED": "true"}
+
+
+def _conditions(cell: Cell) -> list[str]:
+    """The flags of the endpoint for a cell."""
+    flags = ["--page-size", cell.get("page_size", "1000"), "--latency-ms", cell.get("latency_ms", "0")]
+    if (bandwidth := cell.get("bandwidth_mb_per_s", "0")) != "0":
+        flags += ["--bandwidth-mb-s", bandwidth]
+    flags += ["--redirect"] if cell.get("redirect") == "yes" else []
+    if (fault := cell.get("fault", "none")) != "none":
+        flags += ["--fault", fault.replace("-every-", ":")]
+    return flags
+
+
+def _address(server: "subprocess.Popen[str]") -> tuple[str, str]:
+    """The line that a server says when it is ready: a name and an address."""
+    assert server.stdout
+    ready, _, _ = select.select([server.stdout], [], [], _STARTS_IN_S)
+    name, _, url = server.stdout.readline().strip().partition("=") if ready else ("", "", "")
+    if not url:
+        raise ServingError(f"the endpoint did not start within {_STARTS_IN_S} s")
+    return name, url
+
+
+def _end_with_parent() -> None:
+    """No endpoint outlives its run, however that ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def _without(names: Iterable[str]) -> Iterator[None]:
+    """The environment of this process, and so of what it starts, without some variables."""
+    taken = {name: os.environ.pop(name) for name in names if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(taken)
+
+
+def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What a run asked, for run.json, with counts by kind and role."""
+    lines = joined(requests, pid, events)
+    first = next((event["t_s"] for event in events if event["event"] == "first_batch"), None)
+    data = [line for line in lines if line["kind"] == "data"]
+    return {
+        "requests": _counts(lines),
+        "requests_before_first_batch": None if first is None else sum(line["t_s"] <= first for line in lines),
+        "requests_failed": sum(bool(line["fault"]) or line["status"] >= 500 or line["status"] == 0 for line in lines),
+        "bytes_received": sum(line["bytes_sent"] for line in lines),
+        "data_bytes_received": sum(line["bytes_sent"] for line in data),
+        "in_flight_max": _at_once(lines),
+        "data_in_flight_max": _at_once(data),
+    }
+
+
+def joined(
+    requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The requests on the run's own time axis, each with its kind and the role of the process that made it."""
+    # An event that says the clock as well as the watcher's time of it ties the two together.
+    offset = next((event["clock_s"] - event["t_s"] for event in events if "clock_s" in event), None)
+    workers = {event["pid"] for event in events if event["event"] == "worker"}
+    return [
+        {
+            **{name: request.get(name, "") for name in COLUMNS if name in request},
+            "t_s": round(request["monotonic_s"] - offset, 6) if offset is not None else request["t_s"],
+            "role": _role(request.get("pid"), pid, workers),
+            "kind": _kind(request),
+        }
+        for request in requests
+    ]
+
+
+def write_csv(lines: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """The requests of a run as a file, whole or not at all."""
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+    partial.replace(path)
+
+
+def _role(pid: int | None, root: int, workers: set[int]) -> str:
+    if pid is None:
+        return "unknown"
+    return "main" if pid == root else "worker" if pid in workers else "other"
+
+
+def _kind(request: Mapping[str, Any]) -> str:
+    """The endpoint's name; reads of files apart by what they ask: whether one is there, a small one whole, or data."""
+    name, path = str(request["endpoint"]), str(request["path"]).partition("?")[0]
+    if name not in ("resolve", "cdn"):
+        return {"revision": "info"}.get(name, name)
+    if request["method"] == "HEAD":
+        return "head"
+    if not path.endswith((".parquet", ".tar", ".mp4")):
+        return "small-file"
+    return "redirect" if request["status"] in (301, 302, 307) else "data"
+
+
+def _counts(lines: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    found = Counter((line["kind"], line["role"]) for line in lines)
+    kinds = sorted({kind for kind, _ in found})
+    return {kind: {role: number for (k, role), number in sorted(found.items()) if k == kind} for kind in kinds}
+
+
+def _at_once(lines: Sequence[Mapping[str, Any]]) -> int:
+    """The most requests that were being answered at one time."""
+    changes = [(line["t_s"], 1) for line in lines] + [(line["t_s"] + line["duration_s"], -1) for line in lines]
+    now = most = 0
+    for _, change in sorted(changes):
+        now += change
+        most = max(most, now)
+    return most

@@ -1,0 +1,79 @@
+"""How much of a Parquet file is new to Xet storage after each edit."""
+
+import matplotlib.pyplot as plt
+import seaborn as sns
+
+from beyond_ram import figures, logs, tables
+from beyond_ram.analysis.compare import ratio
+from beyond_ram.analysis.dedup import FIRST
+
+COMPRESSIONS = ("none", "snappy", "zstd")
+
+
+def main(snakemake):
+    figures.theme()
+    dedup = tables.read(snakemake.input.dedup)
+    if dedup.empty:
+        figure, caption = figures.empty("no experiment of this config pushes edited tables"), "Not run in this config."
+    else:
+        figure, caption = draw(dedup)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+def draw(dedup):
+    edited = dedup[dedup["edit"] != FIRST]
+    panels = list(edited.groupby(["stack", "row_group_rows"], sort=False))
+    panels.sort(key=lambda panel: (panel[0][0], -panel[0][1]))
+    columns = len(edited[["compression", "cdc"]].drop_duplicates())
+    figure, grid = plt.subplots(
+        1, len(panels), figsize=(2.2 + len(panels) * (0.75 * columns + 1.2), 4.6), sharey=True, layout="constrained",
+        squeeze=False,
+    )  # fmt: skip
+    for axes, ((stack, size), lines) in zip(grid[0], panels, strict=True):
+        shares = lines.pivot_table(
+            index="edit", columns=["compression", "cdc"], values="new_share", aggfunc="median", sort=False
+        )
+        shares = shares[sorted(shares, key=lambda column: (COMPRESSIONS.index(column[0]), column[1]))]
+        sns.heatmap(
+            100 * shares, ax=axes, vmin=0, vmax=100, cmap="cividis_r", annot=True, fmt=".1f", annot_kws={"size": 10},
+            linewidths=0.5, cbar=axes is grid[0][-1], cbar_kws={"label": "new bytes (% of the file)"},
+        )  # fmt: skip
+        axes.set_xticklabels([f"{compression}\n{cdc}" for compression, cdc in shares], rotation=0)
+        whole = lines["rows"].max() <= size
+        axes.set_title(f"{stack}, {'one row group' if whole else f'row groups of {size:,} rows'}", fontsize=11)
+        axes.set_xlabel("compression / content-defined chunking")
+        axes.set_ylabel("")
+        axes.tick_params(axis="y", rotation=0)
+    return figure, caption_of(dedup, edited)
+
+
+def caption_of(dedup, edited):
+    first = dedup[dedup["edit"] == FIRST].iloc[0]
+    keys = [axis for axis in figures.axes_of(edited) if axis != "rep"] + ["edit"]
+    repeated = edited.groupby([key for key in keys if key in edited])["new_bytes"]
+    counts, spread = repeated.size(), (repeated.max() - repeated.min()).max()
+    sides = [dedup[dedup["cdc"] == cdc] for cdc in ("off", "on")]
+    both = ""
+    if all(map(len, sides)):
+        sizes = sides[1]["file_bytes"].sum() / sides[0]["file_bytes"].sum()
+        paid = "; ".join(writer(name, lines) for name, lines in dedup.groupby("compression"))
+        both = f"CPU time of the writer with chunking over without, per compression: {paid}. Files: {sizes:.3f} times."
+    again = "" if counts.max() < 2 else f" Repeats differ by {spread:,.0f} bytes at most."
+    return f"""
+A table of {first["table_bytes"] / figures.MB:,.0f} MB in {first["rows"]:,} rows, written as Parquet, edited, written
+again, and pushed to storage that holds only the first version. Shown is the share of the new file that storage had not
+yet, as hf_xet itself counts it. Delete, insert and update touch 100 rows, append adds one row in a hundred. {both}
+n = {counts.min()} a cell.{again} Chunking would not help where a column `on` is no lighter than its `off`.
+"""
+
+
+def writer(compression, lines):
+    off, on = (lines.loc[lines["cdc"] == cdc, "write_cpu_s"].tolist() for cdc in ("off", "on"))
+    paid = ratio(off, on)
+    return f"{compression} {paid.ratio:.2f} (95 % {paid.low:.2f} to {paid.high:.2f}, {len(on)} writes each)"
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

@@ -1,0 +1,85 @@
+"""What reading ahead gains over its default, at each latency and bandwidth."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn as sns
+from matplotlib.colors import TwoSlopeNorm
+
+from beyond_ram import figures, logs, tables
+
+SAME = ["stack", "repository", "workers", "start", "redirect", "shuffle_buffer", "prefetch_factor"]
+
+
+def main(snakemake):
+    figures.theme()
+    table = tables.read(snakemake.input.streaming)
+    table = table[(table["mode"] == "stream") & (table["fault"] == "none") & table["rows_per_s"].notna()]
+    gained = gains(table)
+    if gained.empty:
+        reason = "no experiment of this config varies Parquet's reading ahead"
+        figure, caption = figures.empty(reason), "Not run in this config."
+    else:
+        figure, caption = draw(gained)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+def gains(table):
+    """Each setting beside the default under the same conditions."""
+    at = [*SAME, "latency_ms", "bandwidth_mb_per_s"]
+    default = table[table["buffering"] == "default"][[*at, "rows_per_s"]].drop_duplicates(at)
+    tried = table[table["buffering"] != "default"]
+    both = tried.merge(default, on=at, suffixes=("", "_default"))
+    return both.assign(gain=both["rows_per_s"] / both["rows_per_s_default"])
+
+
+def draw(gained):
+    panels = list(gained.groupby([*SAME, "buffering"], sort=False))
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    size = (4.4 * columns + 1, 3.4 * rows + 0.6)
+    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    reach = max(abs(np.log2(gained["gain"])).max(), 0.1)
+    norm = TwoSlopeNorm(0, -reach, reach)
+    for axes in grid.flat[len(panels) :]:
+        axes.axis("off")
+    for axes, (key, part) in zip(grid.flat, panels, strict=False):
+        cell = dict(zip([*SAME, "buffering"], key, strict=True))
+        square = part.pivot_table(index="latency_ms", columns="bandwidth_mb_per_s", values="gain", sort=True)
+        # 0 stands for no bound, which is the widest of all.
+        square = square[sorted(square.columns, key=lambda width: width or float("inf"))]
+        sns.heatmap(
+            np.log2(square),
+            ax=axes,
+            cmap="vlag",
+            norm=norm,
+            annot=square.map("{:.2f}".format),
+            fmt="",
+            cbar=False,
+            linewidths=1,
+            xticklabels=[f"{width:.0f}" if width else "unbounded" for width in square.columns],
+        )
+        who = f"{cell['workers']} workers" if cell["workers"] else "no workers"
+        axes.set_title(f"{cell['buffering']}\n{cell['stack']}, {cell['repository']}, {who}", fontsize=10)
+        axes.set(xlabel="bandwidth (MB/s)", ylabel="latency (ms)")
+        axes.invert_yaxis()
+    best, worst = gained.loc[gained["gain"].idxmax()], gained.loc[gained["gain"].idxmin()]
+    caption = f"""
+Rows per second with Parquet's reading ahead set by hand, over rows per second with its default, under the same
+latency and bandwidth: above 1 it is faster. Largest {best["gain"]:.2f} ({place(best)}), smallest
+{worst["gain"]:.2f} ({place(worst)}). Medians of at least {int(gained["n"].min())} run(s) on each side; with one run a
+difference of some ten percent may be the machine's. There is no single number: what helps depends
+on the way to the files.
+"""
+    return figure, caption
+
+
+def place(row):
+    width = f"{row['bandwidth_mb_per_s']:.0f} MB/s" if row["bandwidth_mb_per_s"] else "no bound on bandwidth"
+    return f"{row['buffering']}, {row['latency_ms']:.0f} ms, {width}"
+
+
+if "snakemake" in globals():
+    with logs.to_file(snakemake.log[0]):  # noqa: F821
+        main(snakemake)  # noqa: F821

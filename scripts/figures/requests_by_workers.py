@@ -1,0 +1,83 @@
+"""Requests that are no reads of data against the number of workers, by stack."""
+
+import matplotlib.pyplot as plt
+import seaborn as sns
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+from beyond_ram import figures, logs, tables
+
+MARKERS = "osD^vPX"
+
+
+def main(snakemake):
+    figures.theme()
+    table = tables.read(snakemake.input.streaming)
+    usual = (table["mode"] == "stream") & (table["fault"] == "none") & (table["buffering"] == "default")
+    known = table[usual & table["requests_metadata"].notna()]
+    # Only where stacks or numbers of workers can be compared.
+    same = ["experiment", "repository", "page_size", "redirect"]
+    known = known.groupby(same).filter(lambda group: group["workers"].nunique() > 1 or group["stack"].nunique() > 1)
+    if known.empty:
+        reason = "no experiment of this config varies stacks or workers"
+        figure, caption = figures.empty(reason), "Not run in this config."
+    else:
+        figure, caption = draw(known)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+def draw(table):
+    # Without workers nothing is started: that point belongs to both ways of starting them.
+    starts = [start for start in ("fork", "spawn") if start in set(table["start"])]
+    panels = []
+    for key, group in table.groupby(["repository", "page_size", "redirect"], sort=False):
+        for start in starts:
+            part = group[group["start"].isin([start, "none"])]
+            if start in set(part["start"]):
+                panels.append((key, start, part))
+    stacks = list(dict.fromkeys(table["stack"]))
+    colours = dict(zip(stacks, sns.color_palette("colorblind", len(stacks)), strict=True))
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    size = (max(7, 4.6 * columns), 4.2 * rows)
+    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, sharey=True, layout="constrained")
+    for axes in grid.flat[len(panels) :]:
+        axes.axis("off")
+    for axes, ((repository, page_size, redirect), start, part) in zip(grid.flat, panels, strict=False):
+        for number, stack in enumerate(stacks):
+            line = part[part["stack"] == stack].groupby("workers")["requests_metadata"].median()
+            axes.plot(line.index, line, f"{MARKERS[number]}-", color=colours[stack], label=stack, markersize=7)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.set_xticks(sorted(part["workers"].unique()))
+        said = f"{repository}, {start}" + (f", pages of {page_size}" if page_size != 1000 else "")
+        axes.set_title(said + (", redirected" if redirect == "yes" else ""), fontsize=11)
+        axes.set_xlabel("workers of the DataLoader")
+    for row in grid:
+        row[0].set_ylabel("requests, reads of data left out")
+    handles, labels = grid[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(stacks)), fontsize=10)
+    most = table.loc[table["requests_metadata"].idxmax()]
+    least = table[(table["repository"] == most["repository"]) & (table["workers"] == most["workers"])]
+    least = least.loc[least["requests_metadata"].idxmin()]
+    identical = table["counts_identical"].dropna()
+    repeated = (
+        f"Every count is the same in all repeats in {int(identical.sum())} of {len(identical)} repeated cells"
+        if len(identical)
+        else "Each cell was run once"
+    )
+    caption = f"""
+What a client asks the endpoint beside reads of data: repository, listings, paths, HEADs, small files; the axis is
+logarithmic. The most is {most["requests_metadata"]:,.0f} requests ({most["stack"]}, {most["repository"]},
+{most["workers"]} workers), the least under the same conditions {least["requests_metadata"]:,.0f} ({least["stack"]}).
+{repeated}. A larger count on another machine, with the same lock, would prove these counts wrong.
+"""
+    return figure, caption
+
+
+if "snakemake" in globals():
+    with logs.to_file(snakemake.log[0]):  # noqa: F821
+        main(snakemake)  # noqa: F821

@@ -1,0 +1,95 @@
+"""Anonymous memory of the largest process that reads, by stack and setting, with the rows that it delivered."""
+
+import matplotlib.pyplot as plt
+import seaborn as sns
+
+from beyond_ram import figures, logs, tables
+
+SETTINGS = ("repository", "mode", "workers", "start", "buffering", "shuffle_buffer", "prefetch_factor")
+
+
+def main(snakemake):
+    figures.theme()
+    table = tables.read(snakemake.input.streaming)
+    known = table[table["worker_grown_anon_bytes"].notna() & (table["outcome"] == "completed")]
+    # Network and faults are no matter of memory: the plainest conditions stand for all.
+    known = known.sort_values(["latency_ms", "bandwidth_mb_per_s", "page_size"]).drop_duplicates(["stack", *SETTINGS])
+    if known.empty:
+        figure, caption = figures.empty("no experiment of this config streams"), "Not run in this config."
+    else:
+        figure, caption = draw(known.sort_index())
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+def label(line, varied):
+    words = []
+    for axis in varied:
+        value = line[axis]
+        if axis == "workers":
+            words.append(f"{value} workers" if value else "no workers")
+        elif axis == "start" and value == "none":
+            continue
+        elif axis in ("shuffle_buffer", "prefetch_factor"):
+            words.append(f"{axis.replace('_', ' ')} {value}" if value else "")
+        else:
+            words.append(str(value))
+    return ", ".join(filter(None, words))
+
+
+def draw(table):
+    varied = [axis for axis in SETTINGS if table[axis].nunique() > 1] or ["workers"]
+    table = table.assign(setting=[label(line, varied) for line in table.to_dict("records")])
+    settings, stacks = list(dict.fromkeys(table["setting"])), list(dict.fromkeys(table["stack"]))
+    colours = dict(zip(stacks, sns.color_palette("colorblind", len(stacks)), strict=True))
+    bars = [(s, stack) for s in settings for stack in stacks if len(table[_is(table, s, stack)])]
+    height = 0.3 * len(bars) + 0.25 * len(settings) + 1.6
+    figure, axes = plt.subplots(figsize=(11, max(3.2, height)), layout="constrained")
+    place, ticks = 0.0, []
+    for setting in settings:
+        first = place
+        for stack in stacks:
+            found = table[_is(table, setting, stack)]
+            if found.empty:
+                continue
+            row = found.iloc[0]
+            low, middle, high = (row[f"worker_grown_anon_bytes{end}"] / figures.MB for end in ("_low", "", "_high"))
+            spread = [[max(middle - low, 0)], [max(high - middle, 0)]]
+            axes.barh(place, middle, height=0.85, color=colours[stack], xerr=spread, ecolor="#222222")
+            said = f" {max(middle, high):,.1f} MB; {row['rows_per_worker_min']:,.0f} rows"
+            axes.text(max(middle, high, 0), place, said, va="center", fontsize=8.5)
+            place += 1
+        ticks.append(((first + place - 1) / 2, setting))
+        place += 0.8
+    axes.set_yticks([at for at, _ in ticks], [text for _, text in ticks], fontsize=9)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.margins(x=0.25)
+    axes.set_xlabel("growth of anonymous memory of the largest process that reads (MB)")
+    used = [stack for stack in stacks if stack in set(table["stack"])]
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colours[stack], label=stack) for stack in used]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(used)), fontsize=10)
+    most = table.loc[table["worker_grown_anon_bytes"].idxmax()]
+    caption = f"""
+Anonymous memory that the largest reading process took beyond what it had when it began: a worker, or the main process
+where there are none. Beside each bar the rows that the least busy worker delivered: a starved worker looks thrifty.
+Medians; whiskers from the lowest to the highest of n = {_range(table["n"])} runs. The most is
+{most["worker_grown_anon_bytes"] / figures.MB:,.0f} MB ({most["stack"]}, {most["setting"]}). Read by each process with
+every batch, so a spike within a batch is not in it.
+"""
+    return figure, caption
+
+
+def _is(table, setting, stack):
+    return (table["setting"] == setting) & (table["stack"] == stack)
+
+
+def _range(numbers):
+    low, high = int(numbers.min()), int(numbers.max())
+    return str(low) if low == high else f"{low} to {high}"
+
+
+if "snakemake" in globals():
+    with logs.to_file(snakemake.log[0]):  # noqa: F821
+        main(snakemake)  # noqa: F821

@@ -1,0 +1,102 @@
+"""Repository `parquet`: files of numbered rows with random payloads, laid out as a dataset of the Hub.
+
+    OUT/datasets/local/NAME/…   what the endpoint serves
+    OUT/manifest.json           id, configuration and split to stream, and the rows and bytes that are in them
+
+A row has its number (`row`), its payload, and the payload's CRC-32 (`crc`): whoever reads it can tell whether it came
+once, and whole.
+"""
+
+import argparse
+import json
+import shutil
+import zlib
+from pathlib import Path
+
+import numpy
+import pyarrow
+import pyarrow.parquet
+
+ORGANISATION = "local"
+
+
+def arguments(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--spec", type=json.loads, required=True, help="the repository as the config has it, in JSON")
+    parser.add_argument("--out", type=Path, required=True)
+    return parser.parse_args(argv)
+
+
+def layout(spec):
+    """The path of every file, configuration by configuration; every folder of one holds as many."""
+    per_config = spec["files"] // spec["configs"]
+    per_folder = per_config // spec["folders"]
+    paths = []
+    for config in range(spec["configs"]):
+        top = f"config-{config:03d}" if spec["configs"] > 1 else "data"
+        for number in range(per_config):
+            folder = f"/part-{number // per_folder:04d}" if spec["folders"] > 1 else ""
+            paths.append(f"{top}{folder}/train-{number:05d}-of-{per_config:05d}.parquet")
+    return paths
+
+
+def rows(spec, number):
+    """The rows of one file."""
+    generator = numpy.random.default_rng([spec["seed"], number])
+    count, size = spec["rows_per_file"], spec["row_bytes"]
+    payloads = [generator.bytes(size) for _ in range(count)]
+    return pyarrow.table(
+        {
+            "row": pyarrow.array(range(number * count, (number + 1) * count), pyarrow.int64()),
+            "payload": pyarrow.array(payloads, pyarrow.binary()),
+            "crc": pyarrow.array([zlib.crc32(payload) for payload in payloads], pyarrow.int64()),
+        }
+    )
+
+
+def card(spec):
+    """README.md: on the Hub it names the configurations."""
+    if spec["configs"] == 1:
+        return "---\nlicense: cc0-1.0\n---\n\nGenerated rows.\n"
+    named = "".join(
+        f"- config_name: config-{number:03d}\n  data_files:\n  - split: train\n"
+        f"    path: config-{number:03d}/**/train-*.parquet\n"
+        for number in range(spec["configs"])
+    )
+    return f"---\nlicense: cc0-1.0\nconfigs:\n{named}---\n\nGenerated rows.\n"
+
+
+def main():
+    args = arguments()
+    spec = args.spec
+    partial = args.out.with_name(f".{args.out.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    folder = partial / "datasets" / ORGANISATION / args.name
+    paths = layout(spec)
+    streamed = paths[: spec["files"] // spec["configs"]]
+    size = 0
+    for number, path in enumerate(paths):
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Random bytes do not compress: what is on the wire is what was asked for.
+        pyarrow.parquet.write_table(
+            rows(spec, number), target, row_group_size=spec["row_group_rows"], compression="none", use_dictionary=False
+        )
+        size += target.stat().st_size if number < len(streamed) else 0
+    (folder / "README.md").write_text(card(spec), encoding="utf-8")
+    manifest = {
+        "id": f"{ORGANISATION}/{args.name}",
+        "config": "config-000" if spec["configs"] > 1 else None,
+        "split": "train",
+        "files": len(streamed),
+        "rows": len(streamed) * spec["rows_per_file"],
+        "bytes": size,
+    }
+    (partial / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    shutil.rmtree(args.out, ignore_errors=True)
+    partial.replace(args.out)
+
+
+if __name__ == "__main__":
+    main()

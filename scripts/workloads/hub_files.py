@@ -1,0 +1,145 @@
+"""Workload `hub-files`: samples out of files on a Hub, through `HfFileSystem` under libraries that know no Hub.
+
+A repository of tars is read from one end to the other by WebDataset; of a video, frames are read in random order and
+decoded by PyAV. Every sample carries its number, which is checked.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import statistics
+import sys
+import time
+import zlib
+from pathlib import Path
+
+import events
+import release
+
+PACKAGES = ("huggingface-hub", "fsspec", "webdataset", "av", "numpy", "httpx", "httpx2", "requests")
+BITS, SQUARE = 16, 32  # how scripts/repositories/video.py draws a number
+
+
+def arguments(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work-dir", type=Path, required=True)
+    parser.add_argument("--manifest", type=json.loads, required=True, help="what is served, in JSON")
+    parser.add_argument("--repository", help="its name in the config; not used")
+    parser.add_argument("--opener", choices=("filesystem", "curl"), required=True)
+    parser.add_argument("--block-kb", type=int, required=True, help="what is read at once; 0: one request a file")
+    parser.add_argument("--samples", type=int, required=True)
+    return parser.parse_args(argv)
+
+
+def not_applicable(reason):
+    events.emit("not_applicable", reason=reason)
+    sys.exit(0)
+
+
+class Files:
+    """Files of the repository, opened as `--block-kb` says."""
+
+    def __init__(self, args):
+        import huggingface_hub
+
+        self.block = args.block_kb * 1024
+        self.filesystem = huggingface_hub.HfFileSystem()
+        self.paths = [f"hf://datasets/{args.manifest['id']}/{file['path']}" for file in args.manifest["files"]]
+
+    def open(self, path, *_):
+        return self.filesystem.open(path, "rb", block_size=self.block)
+
+
+def tar_samples(args, files):
+    """Samples by WebDataset, which closes what it has opened: number, whether it is whole, bytes."""
+    import webdataset
+
+    if args.opener == "filesystem":
+        # The place that the library has for it: its own way of opening hf:// starts curl.
+        webdataset.gopen_schemes["hf"] = files.open
+    elif not shutil.which("curl"):
+        not_applicable("there is no curl here, which WebDataset starts for hf://")
+    for sample in webdataset.WebDataset(files.paths, shardshuffle=False, empty_check=False):
+        known = json.loads(sample["json"])
+        yield known["row"], zlib.crc32(sample["bin"]) == known["crc"], len(sample["bin"])
+
+
+def frames(args, files):
+    """Frames by PyAV, in random order, out of one file that stays open."""
+    import av
+
+    if args.opener != "filesystem":
+        not_applicable("curl cannot seek")
+    rate = args.manifest["frames_per_second"]
+    wanted = random.Random(1).sample(range(args.manifest["samples"]), args.samples)
+    with files.open(files.paths[0]) as file, av.open(file) as container:
+        stream = container.streams.video[0]
+        for number in wanted:
+            container.seek(int(number / rate / stream.time_base), stream=stream)
+            frame = next(frame for frame in container.decode(stream) if round(float(frame.time) * rate) >= number)
+            grey = frame.to_ndarray(format="gray")
+            yield number, read_number(grey) == number, grey.nbytes
+
+
+def read_number(grey):
+    """The number that a frame carries."""
+    middle = [grey[8:24, SQUARE * bit + 8 : SQUARE * bit + 24].mean() for bit in range(BITS)]
+    return sum(1 << bit for bit, light in enumerate(middle) if light > 128)
+
+
+def work(args):
+    source = args.manifest.get("source")
+    events.phase("import")
+    import huggingface_hub  # noqa: F401
+
+    if source == "video":
+        import av  # noqa: F401
+    else:
+        import webdataset  # noqa: F401
+
+    # The clock beside the watcher's time: what ties the endpoint's log to this run's time axis.
+    events.emit("provenance", versions=events.versions(PACKAGES), clock_s=time.monotonic())
+    events.mark("imported", **events.own_memory(), **release.allocated())
+    events.phase("read")
+    if args.samples > args.manifest["samples"]:
+        sys.exit(f"{args.samples} samples asked for, and the repository has {args.manifest['samples']}")
+    began = last = time.monotonic()
+    files = Files(args)
+    came, wrong, size, waits = [], 0, 0, []
+    samples = frames(args, files) if source == "video" else tar_samples(args, files)
+    for number, whole, length in samples:
+        now = time.monotonic()
+        waits.append(now - last)
+        last = now
+        if not came:
+            events.emit("first_batch", seconds=round(now - began, 6))
+        came.append(number)
+        wrong += not whole
+        size += length
+        if len(came) == args.samples:
+            break
+    samples.close()
+    events.emit(
+        "samples",
+        samples=len(came),
+        samples_twice=len(came) - len(set(came)),
+        samples_wrong=wrong,
+        payload_bytes=size,
+        seconds=round(time.monotonic() - began, 6),
+        median_sample_s=round(statistics.median(waits), 6) if waits else None,
+    )
+    if len(set(came)) != args.samples or wrong:
+        sys.exit(f"{len(set(came))} of {args.samples} samples came, {wrong} of them wrong")
+    events.mark("work", rows=len(came), bytes_in=size, **events.own_memory())
+    return {"filesystem": [files]}
+
+
+def main():
+    args = arguments()
+    args.work_dir.mkdir(parents=True, exist_ok=True)
+    release.ladder(work(args))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,305 @@
+"""Workload `stream`: a repository read through a DataLoader, every row of it accounted for.
+
+stream    load_dataset(streaming=True)
+download  load_dataset: into the cache, then from disk
+s3        streamed from S3-compatible storage, through fsspec
+custom    the user's own module: `stream(repository, config, split)`
+resume    a process that is killed half way, and another that goes on from the `state_dict` of the first
+"""
+
+import argparse
+import dataclasses
+import importlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import traceback
+import zlib
+
+import events
+import release
+
+PACKAGES = (
+    "datasets",
+    "huggingface-hub",
+    "fsspec",
+    "pyarrow",
+    "torch",
+    "numpy",
+    "s3fs",
+    "requests",
+    "httpx",
+    "aiohttp",
+)
+BATCH_ROWS = 32
+# What a killed process leaves: the rows that it had, and the state that it had saved.
+ROWS_FILE, STATE_FILE = "rows.json", "state.json"
+
+
+def arguments(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--manifest", type=json.loads, required=True, help="what to stream, in JSON")
+    parser.add_argument("--repository", help="its name in the config; not used")
+    parser.add_argument("--mode", choices=("stream", "download", "s3", "custom", "resume"), default="stream")
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--start", choices=("fork", "spawn", "none"), default="none", help="of the workers")
+    parser.add_argument("--buffering", default="default")
+    parser.add_argument("--shuffle-buffer", type=int, default=0)
+    parser.add_argument("--prefetch-factor", type=int, default=2)
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--module", help="mode custom: a Python file")
+    parser.add_argument("--until-row", type=int, help="mode resume: stop after so many rows, without a word")
+    return parser.parse_args(argv)
+
+
+def not_applicable(reason):
+    events.emit("not_applicable", reason=reason)
+    sys.exit(0)
+
+
+class Collate:
+    """Makes a batch in the process that read its rows: who, which rows, how many are wrong, and its memory then."""
+
+    def __init__(self, checked):
+        self.checked = checked
+
+    def __call__(self, rows):
+        import torch.utils.data
+
+        worker = torch.utils.data.get_worker_info()
+        numbers = [int(row["row"]) for row in rows] if self.checked else [None] * len(rows)
+        wrong = sum(zlib.crc32(row["payload"]) != int(row["crc"]) for row in rows) if self.checked else 0
+        size = sum(len(row["payload"]) for row in rows) if self.checked else 0
+        memory = events.own_memory().get("anon_bytes")
+        return (worker.id if worker else -1), numbers, wrong, size, memory
+
+
+def in_worker(number):
+    """What every worker says first."""
+    events.emit("worker", worker=number, **events.own_memory())
+
+
+def buffered(name):
+    """The arguments of load_dataset for a setting of Parquet's reading ahead."""
+    if name == "default":
+        return {}
+    import pyarrow.dataset
+    from datasets.packaged_modules.parquet.parquet import ParquetConfig
+
+    if "fragment_scan_options" not in {field.name for field in dataclasses.fields(ParquetConfig)}:
+        not_applicable("this release of datasets has no fragment_scan_options")
+    if name in ("pre-buffer", "no-pre-buffer"):
+        options = {"pre_buffer": name == "pre-buffer"}
+    else:
+        _, limit, _, size = name.split("-")
+        if not hasattr(pyarrow, "CacheOptions"):
+            not_applicable("this release of pyarrow has no CacheOptions")
+        cache = pyarrow.CacheOptions(prefetch_limit=int(limit), range_size_limit=int(size) << 20)
+        options = {"cache_options": cache, "pre_buffer": True}
+    return {"fragment_scan_options": pyarrow.dataset.ParquetFragmentScanOptions(**options)}
+
+
+def opened(args):
+    """What is read, as the client gives it."""
+    import datasets
+
+    known = args.manifest
+    if args.mode == "custom":
+        path = pathlib.Path(args.module).resolve()
+        sys.path.insert(0, str(path.parent))  # inherited by workers, however they are started
+        return importlib.import_module(path.stem).stream(known["id"], known["config"], known["split"])
+    if args.mode == "s3":
+        options = json.loads(os.environ["BEYOND_RAM_S3"])
+        files = f"s3://{options.pop('bucket')}/{known['id']}/**/*.parquet"
+        data = datasets.load_dataset(
+            "parquet", data_files={"train": files}, split="train", streaming=True, storage_options=options
+        )
+    else:
+        streaming = args.mode != "download"
+        how = buffered(args.buffering) if streaming else {}
+        data = datasets.load_dataset(known["id"], known["config"], split=known["split"], streaming=streaming, **how)
+    if args.shuffle_buffer and args.mode != "download":
+        data = data.shuffle(seed=1, buffer_size=args.shuffle_buffer)
+    return data
+
+
+def loader_of(args, data):
+    import torch.utils.data
+
+    how = {"shuffle": True} if args.mode == "download" and args.shuffle_buffer else {}
+    if args.workers:
+        how |= {"prefetch_factor": args.prefetch_factor, "multiprocessing_context": args.start}
+        how |= {"worker_init_fn": in_worker}
+    checked = args.manifest["rows"] is not None
+    return torch.utils.data.DataLoader(
+        data, batch_size=BATCH_ROWS, num_workers=args.workers, collate_fn=Collate(checked), **how
+    )
+
+
+class Account:
+    """Which rows came, how often, through whom."""
+
+    def __init__(self, expected):
+        self.expected = expected
+        self.times = bytearray(expected or 0)
+        self.delivered = self.wrong = self.bytes = self.strange = 0
+        self.per_worker, self.memory = {}, {}
+
+    def add(self, batch):
+        worker, numbers, wrong, size, memory = batch
+        for number in numbers:
+            if number is None:
+                continue
+            if not 0 <= number < self.expected:
+                self.strange += 1
+            elif self.times[number] < 255:
+                self.times[number] += 1
+        self.delivered += len(numbers)
+        self.wrong += wrong
+        self.bytes += size
+        self.per_worker[worker] = self.per_worker.get(worker, 0) + len(numbers)
+        if memory is not None:
+            self.memory[worker] = max(memory, self.memory.get(worker, 0))
+
+    def said(self):
+        """The sums, for an event; what cannot be known is left out."""
+        found = {"rows_delivered": self.delivered, "rows_per_worker": self.per_worker}
+        if self.expected is not None:
+            found["rows_expected"] = self.expected
+            found["rows_twice"] = sum(number - 1 for number in self.times if number > 1)
+            found["rows_missing"] = self.times.count(0)
+            found["rows_wrong"] = self.wrong + self.strange
+        return found
+
+
+def epochs(args, loader, began):
+    """Read everything, epoch by epoch; the account of each."""
+    accounts = []
+    for epoch in range(args.epochs):
+        events.phase(f"epoch {epoch}")
+        account, started, first = Account(args.manifest["rows"]), time.monotonic(), None
+        accounts.append(account)
+        try:
+            for batch in loader:
+                if first is None:
+                    first = time.monotonic()
+                    if not epoch:
+                        events.emit("first_batch", seconds=round(first - began, 6))
+                account.add(batch)
+        except Exception as error:
+            said = account.said()
+            events.emit("epoch", epoch=epoch, seconds=round(time.monotonic() - started, 6), finished=False, **said)
+            gave_up(error)
+        events.emit(
+            "epoch",
+            epoch=epoch,
+            seconds=round(time.monotonic() - started, 6),
+            first_batch_s=round((first or started) - started, 6),
+            finished=True,
+            bytes=account.bytes,
+            worker_anon_bytes=account.memory,
+            **account.said(),
+        )
+    return accounts
+
+
+def gave_up(error):
+    """The client does not go on: the reason is the result."""
+    traceback.print_exception(error)
+    # Of an error in a worker the message is a traceback, with the error itself in its last line.
+    lines = str(error).strip().splitlines() or [""]
+    reason = f"{type(error).__name__}: {lines[-1].strip()}"[:300]
+    events.emit("gave_up", reason=reason)
+    sys.exit(1)
+
+
+def killed(args, data):
+    """The first process of mode `resume`: some rows, the state, and the end without a word."""
+    account, collate = [], Collate(checked=True)
+    for row in data:
+        account.append(collate([row]))
+        if len(account) == args.until_row:
+            break
+    (args.work_dir / STATE_FILE).write_text(json.dumps(data.state_dict()))
+    (args.work_dir / ROWS_FILE).write_text(json.dumps(account))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def resumed(args, data):
+    """Go on from where another process was killed; the account of both."""
+    if not hasattr(data, "state_dict"):
+        not_applicable("this release of datasets has no state_dict")
+    half = args.manifest["rows"] // 2
+    done = subprocess.run([sys.executable, *sys.argv, "--until-row", str(half)], check=False)
+    if done.returncode != -signal.SIGKILL or not (args.work_dir / ROWS_FILE).exists():
+        sys.exit(f"the process that was to be killed ended with status {done.returncode}")
+    account, collate = Account(args.manifest["rows"]), Collate(checked=True)
+    for batch in json.loads((args.work_dir / ROWS_FILE).read_text()):
+        account.add(batch)
+    events.phase("resume")
+    started = time.monotonic()
+    data.load_state_dict(json.loads((args.work_dir / STATE_FILE).read_text()))
+    first = None
+    try:
+        for row in data:
+            if first is None:
+                first = time.monotonic()
+                events.emit("first_batch", seconds=round(first - started, 6))
+            account.add(collate([row]))
+    except Exception as error:
+        gave_up(error)
+    events.emit("resumed", seconds=round(time.monotonic() - started, 6), after_row=half, **account.said())
+    return [account]
+
+
+def work(args):
+    events.phase("import")
+    import datasets
+    import torch.utils.data  # noqa: F401
+
+    (getattr(datasets, "disable_progress_bars", None) or datasets.disable_progress_bar)()
+    if args.until_row is not None:
+        killed(args, opened(args))
+    # The clock beside the watcher's time: what ties the endpoint's log to this run's time axis.
+    events.emit("provenance", versions=events.versions(PACKAGES), clock_s=time.monotonic())
+    if args.mode == "s3" and "s3fs" not in events.versions(["s3fs"]):
+        not_applicable("this stack has no s3fs")
+    events.mark("imported", **events.own_memory(), **release.allocated())
+    events.phase("resolve")
+    began = time.monotonic()
+    try:
+        data = opened(args)
+    except Exception as error:
+        gave_up(error)
+    events.mark("resolved", seconds=round(time.monotonic() - began, 6), **events.own_memory())
+    # The mark holds still for a while, which is no part of the time to the first batch.
+    began += events.HOLD_S if os.environ.get(events.VARIABLE) else 0
+    loader = None
+    if args.mode == "resume":
+        accounts = resumed(args, data)
+    else:
+        loader = loader_of(args, data)
+        accounts = epochs(args, loader, began)
+    events.phase("end")
+    said = accounts[-1].said() | {
+        key: sum(account.said().get(key, 0) for account in accounts)
+        for key in ("rows_delivered", "rows_expected", "rows_twice", "rows_missing", "rows_wrong")
+        if key in accounts[-1].said()
+    }
+    events.mark("work", rows=said["rows_delivered"], bytes_in=sum(a.bytes for a in accounts), **said)
+    return {"loader": [loader], "dataset": [data]}
+
+
+def main():
+    args = arguments()
+    args.work_dir.mkdir(parents=True, exist_ok=True)
+    release.ladder(work(args))
+
+
+if __name__ == "__main__":
+    main()

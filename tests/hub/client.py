@@ -1,0 +1,88 @@
+"""What users do with a Hub, by the clients of one stack. Run by the stack's own interpreter; a line of JSON a step.
+
+    client.py WORK STEP:REPO …      STEP is stream, filesystem, snapshot, push or xet
+
+Before each step it waits for a line on stdin, so that the test can change the endpoint's conditions in between.
+"""
+
+import hashlib
+import json
+import sys
+import traceback
+from pathlib import Path
+
+import datasets
+import huggingface_hub
+
+datasets.config.STREAMING_READ_RETRY_INTERVAL = 0.2  # 5 seconds as they come
+datasets.config.STREAMING_READ_SERVER_UNAVAILABLE_RETRY_INTERVAL = 0.2
+
+
+def stream(repo, work):
+    """Every row in order, as its number and the hash of its text."""
+    rows = datasets.load_dataset(repo, split="train", streaming=True)
+    return [(row["id"], hashlib.sha256(row["text"].encode()).hexdigest()) for row in rows]
+
+
+def filesystem(repo, work):
+    """The files of a folder by path, size and hash; read whole, and one of them in pieces from the end."""
+    found = {}
+    fs = huggingface_hub.HfFileSystem()
+    for path in sorted(fs.glob(f"datasets/{repo}/data/*.parquet")):
+        with fs.open(path, "rb") as file:
+            found[path.split("/")[-1]] = hashlib.sha256(file.read()).hexdigest()
+    with fs.open(path, "rb", block_size=1 << 16) as file:
+        file.seek(-8, 2)
+        found["end"] = file.read(8).hex()
+    return found
+
+
+def snapshot(repo, work):
+    """The hashes of all files that came."""
+    name = repo.replace("/", "-")
+    folder = Path(huggingface_hub.snapshot_download(repo, repo_type="dataset", cache_dir=str(work / name)))
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def push(repo, work):
+    """Push twice, the second time a config of its own, and read both back."""
+    first = datasets.Dataset.from_dict({"id": list(range(50)), "text": [f"pushed {n}" for n in range(50)]})
+    first.push_to_hub(repo, token="local")
+    api = huggingface_hub.HfApi()
+    api.upload_file(path_or_fileobj=b"by hand\n" * 9, path_in_repo="a/b.txt", repo_id=repo, repo_type="dataset")
+    again = datasets.load_dataset(repo, split="train", streaming=True)
+    return [(row["id"], row["text"]) for row in again]
+
+
+def xet(repo, work):
+    """The same through Xet storage, where the release can; it is switched off for the other steps."""
+    from huggingface_hub.utils import _runtime
+
+    huggingface_hub.constants.HF_HUB_DISABLE_XET = False
+    try:
+        if not _runtime.is_xet_available():
+            return "no xet"
+        found = push(repo, work)
+    finally:
+        huggingface_hub.constants.HF_HUB_DISABLE_XET = True
+    return found
+
+
+def main():
+    work = Path(sys.argv[1])
+    version = {"datasets": datasets.__version__, "huggingface_hub": huggingface_hub.__version__}
+    print(json.dumps({"versions": version}), flush=True)
+    for step in sys.argv[2:]:
+        sys.stdin.readline()
+        name, _, repo = step.partition(":")
+        try:
+            line = {"step": step, "result": globals()[name](repo, work)}
+        except Exception as error:
+            traceback.print_exc()
+            line = {"step": step, "error": f"{type(error).__name__}: {error}".splitlines()[0]}
+        print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""What an edit sends again: the program with the real hf_xet, the table, the finding."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.dedup import dedup
+from beyond_ram.analysis.findings import _dedup
+from beyond_ram.experiment import load
+
+PROGRAM = Path(__file__).parents[2] / "scripts" / "workloads" / "dedup.py"
+EDITS = ["none", "append", "delete", "insert", "add-column", "update"]
+ROWS = 20_000
+
+
+def pushed(folder: Path, cdc: str, row_group_rows: int = 1_000_000) -> list[dict[str, Any]]:
+    """The events of one run, in the driver's own interpreter."""
+    folder.mkdir()
+    command = [sys.executable, str(PROGRAM), "--work-dir", str(folder / "work"), "--rows", str(ROWS)]
+    command += ["--compression", "snappy", "--cdc", cdc, "--row-group-rows", str(row_group_rows)]
+    environment = {**os.environ, "BEYOND_RAM_EVENTS": str(folder / "events")}
+    subprocess.run(command, env=environment, check=True)
+    return [json.loads(line) for line in (folder / "events").read_text().splitlines()]
+
+
+def table_of(**runs: list[dict[str, Any]]) -> pd.DataFrame:
+    cell = {"experiment": "x", "stack": "s", "compression": "snappy", "row_group_rows": 1_000_000, "rep": 1}
+    return dedup([({"cell": cell | {"cdc": cdc, "rows": ROWS}}, events) for cdc, events in runs.items()])
+
+
+def edit(name: str, new: int, size: int = 1000) -> dict[str, Any]:
+    counted = dict.fromkeys(("rows", "table_bytes", "uploaded_bytes", "new_chunks", "total_chunks"), 1)
+    paid = {"write_cpu_s": 0.1, "write_s": 0.1, "push_cpu_s": 0.1}
+    return {"event": "edit", "edit": name, "new_bytes": new, "file_bytes": size, **counted, **paid}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    folder = tmp_path_factory.mktemp("dedup")
+    return table_of(off=pushed(folder / "off", "off"), on=pushed(folder / "on", "on"))
+
+
+@pytest.mark.slow
+def test_every_edit_is_counted_by_xet(table: pd.DataFrame) -> None:
+    for _, lines in table.groupby("cdc"):
+        assert lines["edit"].tolist() == EDITS
+        by = lines.set_index("edit")
+        assert by.loc["none", "new_share"] == 1.0
+        assert by["new_share"].between(0, 1, inclusive="right").all()
+        assert by["rows"].to_dict() == {
+            "none": ROWS,
+            "append": ROWS * 1.01,
+            "delete": ROWS - 100,
+            "insert": ROWS + 100,
+            "add-column": ROWS,
+            "update": ROWS,
+        }
+        # What is sent is compressed on its way and comes with a list of chunks, so it is near what is new.
+        assert (by["uploaded_bytes"] < 1.1 * by["new_bytes"] + 100_000).all()
+        assert (by["write_cpu_s"] > 0).all()
+
+
+@pytest.mark.slow
+def test_chunking_saves_most_after_a_delete_in_the_middle(table: pd.DataFrame) -> None:
+    shares = table.pivot(index="edit", columns="cdc", values="new_share")
+    assert shares.loc["delete", "off"] > 0.4, "everything behind the gap is new without it"
+    assert shares.loc["delete", "on"] < shares.loc["delete", "off"] / 2
+    assert shares.loc["append", "off"] < 0.3, "and what stands before an edit is never new"
+
+
+@pytest.mark.slow
+def test_counts_are_the_same_again(table: pd.DataFrame, tmp_path: Path) -> None:
+    again = table_of(on=pushed(tmp_path / "on", "on"))
+    columns = ["edit", "file_bytes", "new_bytes", "uploaded_bytes", "new_chunks", "total_chunks"]
+    before = table.loc[table["cdc"] == "on", columns].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again[columns], before)
+
+
+def test_a_release_without_chunking_is_not_applicable(tmp_path: Path) -> None:
+    """Said, and nothing else done: here pyarrow is one that knows no such option."""
+    stub = tmp_path / "stubs" / "pyarrow"
+    stub.mkdir(parents=True)
+    (stub / "__init__.py").write_text("")
+    (stub / "compute.py").write_text("")
+    (stub / "parquet.py").write_text(
+        "class ParquetWriter:\n    def __init__(self, where): pass\n\n\ndef write_table(table, where): pass\n"
+    )
+    command = [sys.executable, str(PROGRAM), "--work-dir", str(tmp_path / "work"), "--rows", "10"]
+    command += ["--compression", "none", "--cdc", "on", "--row-group-rows", "10"]
+    environment = {"PYTHONPATH": str(tmp_path / "stubs"), "BEYOND_RAM_EVENTS": str(tmp_path / "events")}
+    subprocess.run(command, env={**os.environ, **environment}, check=True)
+    lines = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
+    assert lines[-1]["event"] == "not_applicable"
+    assert "no content-defined chunking" in lines[-1]["reason"]
+
+
+def test_the_finding_names_both_ends() -> None:
+    table = table_of(
+        off=[edit("none", 1000), edit("delete", 500), edit("append", 20)],
+        on=[edit("none", 1000), edit("delete", 50), edit("append", 20)],
+    )
+    (found,) = _dedup({"dedup": table})
+    assert found.strength == pytest.approx(10)
+    assert "After delete, content-defined chunking sends 5.0% of the file again instead of 50.0%" in found.title
+    assert "After append it is no gain" in found.text
+    assert list(_dedup({"dedup": table[table["cdc"] == "on"]})) == [], "nothing to set it against"
+    assert list(_dedup({"dedup": dedup([])})) == []
+
+
+def test_the_matrix_is_checked(root: Path) -> None:
+    config = {"corpora": {}, "experiments": {"d": {"workload": "dedup", "matrix": {"stack": ["current"]}}}}
+    assert len(load(config, root=root).cells("d")) == 2

@@ -1,0 +1,185 @@
+"""Latency, bandwidth, redirects and faults; and who asked."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from beyond_ram.hub import Conditions, Fault, Hub
+
+CONTENT = os.urandom(400_000)
+FILE = "/datasets/org/name/resolve/main/a b.parquet".replace(" ", "%20")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    dataset = tmp_path / "datasets" / "org" / "name"
+    dataset.mkdir(parents=True)
+    (dataset / "a b.parquet").write_bytes(CONTENT)
+    (dataset / "README.md").write_text("hello")
+    return tmp_path
+
+
+def get(hub: Hub, path: str, method: str = "GET", **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
+    return get_from(hub.url.removeprefix("http://"), path, method, **headers)
+
+
+def get_from(host: str, path: str, method: str = "GET", **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
+    connection = http.client.HTTPConnection(host, timeout=10)
+    try:
+        connection.request(method, path, headers=headers)
+        response = connection.getresponse()
+        return response.status, response.headers, response.read()
+    finally:
+        connection.close()
+
+
+def test_latency_comes_before_each_answer(root: Path) -> None:
+    with Hub(root, conditions=Conditions(latency_ms=150)) as hub:
+        started = time.monotonic()
+        for _ in range(2):
+            get(hub, "/api/datasets/org/name")
+        assert 0.3 <= time.monotonic() - started < 2
+
+
+def test_bandwidth_is_shared_by_all_connections(root: Path) -> None:
+    with Hub(root, conditions=Conditions(bandwidth_mb_per_s=2)) as hub, ThreadPoolExecutor(4) as pool:
+        started = time.monotonic()
+        answers = list(pool.map(lambda _: get(hub, FILE), range(4)))
+        took = time.monotonic() - started
+    assert all(body == CONTENT for _, _, body in answers)
+    assert took >= 4 * len(CONTENT) / 2e6
+    assert took < 3
+
+
+def test_redirects_are_for_files_in_lfs(root: Path) -> None:
+    with Hub(root, conditions=Conditions(redirect=True)) as hub:
+        for method in ("HEAD", "GET"):
+            status, headers, _ = get(hub, FILE, method)
+            assert status == 302
+            assert headers["X-Linked-Size"] == str(len(CONTENT))
+            assert headers["X-Linked-ETag"] == headers["ETag"]
+            assert headers["X-Repo-Commit"]
+        address = urlsplit(headers["Location"])
+        assert address.hostname == "127.0.0.1"
+        assert f"http://{address.netloc}" != hub.url, "storage is another host on the Hub, so it is another one here"
+        status, _, body = get_from(address.netloc, address.path, Range="bytes=10-19")
+        assert (status, body) == (206, CONTENT[10:20])
+        assert get(hub, "/datasets/org/name/resolve/main/README.md")[0] == 200
+        noted = [(r.endpoint, r.status, r.repo) for r in hub.requests]
+    assert noted[1:3] == [("resolve", 302, "datasets/org/name"), ("cdn", 206, "datasets/org/name")]
+
+
+@pytest.mark.parametrize("outside", ["..%2F..%2F..%2Fsecret", "%2e%2e/%2e%2e/%2e%2e/secret", "%2Fetc%2Fpasswd"])
+def test_redirects_lead_nowhere_else(root: Path, outside: str) -> None:
+    (root / "secret").write_text("outside")
+    with Hub(root, conditions=Conditions(redirect=True)) as hub:
+        for path in (f"/cdn/datasets/org/name/main/{outside}", f"/datasets/org/name/resolve/main/{outside}"):
+            status, _, body = get(hub, path)
+            assert status == 404
+            assert b"outside" not in body
+
+
+def test_every_nth_read_fails_once(root: Path) -> None:
+    ranges = [f"bytes={start}-{start + 9}" for start in range(0, 60, 10)]
+    with Hub(root, conditions=Conditions(faults=(Fault("error-500", 2), Fault("too-many-429", 3)))) as hub:
+        get(hub, FILE, "HEAD")
+        first = [get(hub, FILE, Range=asked) for asked in ranges]
+        again = [get(hub, FILE, Range=asked)[0] for asked in ranges]
+        noted = [request.fault for request in hub.requests]
+    assert [status for status, _, _ in first] == [206, 500, 429, 500, 206, 500]
+    assert first[2][1]["Retry-After"] == "1"
+    assert again == [206] * 6
+    assert noted == ["", "", "error-500", "too-many-429", "error-500", "", "error-500", *[""] * 6]
+
+
+def test_a_dropped_connection_leaves_half_the_body(root: Path) -> None:
+    with Hub(root, conditions=Conditions(faults=(Fault("drop", 1),))) as hub:
+        with pytest.raises(http.client.IncompleteRead) as broken:
+            get(hub, FILE)
+        assert broken.value.partial == CONTENT[: len(CONTENT) // 2]
+        assert get(hub, FILE)[2] == CONTENT
+    assert [(r.fault, r.bytes_sent) for r in hub.requests] == [("drop", len(CONTENT) // 2), ("", len(CONTENT))]
+
+
+def test_a_slow_body_is_whole(root: Path) -> None:
+    with Hub(root, conditions=Conditions(faults=(Fault("slow", 1),))) as hub:
+        started = time.monotonic()
+        assert get(hub, FILE)[2] == CONTENT
+        assert time.monotonic() - started >= 2
+        started = time.monotonic()
+        assert get(hub, FILE)[2] == CONTENT
+        assert time.monotonic() - started < 1.5
+
+
+def test_who_asked(root: Path) -> None:
+    """The process at the other end, for this one and for a child, also where a connection is used again."""
+    ask = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1]).read()"
+    with Hub(root) as hub:
+        connection = http.client.HTTPConnection(hub.url.removeprefix("http://"), timeout=10)
+        for _ in range(2):
+            connection.request("GET", "/api/datasets/org/name")
+            connection.getresponse().read()
+        child = subprocess.Popen([sys.executable, "-c", ask, f"{hub.url}/api/datasets/org/name"])
+        assert child.wait(timeout=10) == 0
+        connection.close()
+        noted = list(hub.requests)
+    assert [request.pid for request in noted] == [os.getpid(), os.getpid(), child.pid]
+    assert noted[0].client == noted[1].client != noted[2].client
+
+
+def test_a_client_that_is_gone_is_nobody(root: Path) -> None:
+    with Hub(root, conditions=Conditions(latency_ms=100)) as hub:
+        with socket.create_connection(("127.0.0.1", int(hub.url.rsplit(":", 1)[1]))) as client:
+            client.sendall(b"GET /api/datasets/org/name HTTP/1.1\r\nHost: x\r\n\r\n")
+        deadline = time.monotonic() + 10
+        while not len(hub.requests) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert get(hub, FILE)[0] == 200, "and the endpoint still answers"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--fault", "flood:3"], "fault is 'flood'"),
+        (["--fault", "drop"], "KIND:EVERY_NTH"),
+        (["--fault", "drop:0"], "1 is the least"),
+        (["--latency-ms", "-1"], "cannot be below 0"),
+        (["--latency-ms", "nan"], "cannot be below 0"),
+        (["--bandwidth-mb-s", "0"], "must be above 0"),
+    ],
+)
+def test_conditions_that_cannot_be(root: Path, arguments: list[str], said: str) -> None:
+    command = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_conditions_as_flags(root: Path, tmp_path: Path) -> None:
+    flags = ["--redirect", "--latency-ms", "1", "--bandwidth-mb-s", "50", "--fault", "drop:9", "--fault", "slow:8"]
+    log = tmp_path / "log.jsonl"
+    command = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root), "--log", str(log), *flags]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout
+        address = urlsplit(process.stdout.readline().strip().removeprefix("HF_ENDPOINT="))
+        connection = http.client.HTTPConnection(address.netloc, timeout=10)
+        connection.request("GET", FILE)
+        assert connection.getresponse().status == 302
+        connection.close()
+    finally:
+        process.terminate()
+        assert process.wait(timeout=10) == 0
+    assert json.loads(log.read_text())["pid"] == os.getpid()

@@ -1,0 +1,77 @@
+"""Real clients, weighed beside an endpoint: every row once, every request with the process that made it."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.stacks import build
+from beyond_ram.weighing import Setting, weigh
+
+from .test_repository import make
+
+pytestmark = pytest.mark.slow
+
+AXES = {
+    "stack": "stream-current", "repository": "n", "mode": "stream", "workers": "2", "start": "fork",
+    "page_size": "1000", "latency_ms": "0", "bandwidth_mb_per_s": "0", "redirect": "no", "fault": "none",
+    "buffering": "default", "shuffle_buffer": "0", "prefetch_factor": "2", "epochs": "1",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def python(root: Path) -> Path:
+    folder = root / ".stacks" / "stream-current"
+    if not (folder / "beyond-ram.lock").exists():
+        build(root / "envs" / "stream-current.txt", folder)
+    return folder / "bin" / "python"
+
+
+def weighed(root: Path, python: Path, tmp_path: Path, **axes: str) -> tuple[dict[str, Any], Path]:
+    make(root, tmp_path / "n", files=6, rows_per_file=50, row_group_rows=20, row_bytes=100)
+    setting = Setting(
+        workload="stream",
+        python=str(python),
+        program=root / "scripts" / "workloads" / "stream.py",
+        lock=root / "envs" / "stream-current.txt",
+        work=tmp_path / "private",
+        repository=tmp_path / "n",
+        timeout_s=120,
+    )
+    path = "/".join(["x", *(f"{axis}~{value}" for axis, value in (AXES | axes).items()), "rep~1"])
+    weigh(setting, tmp_path / "runs", path)
+    out = tmp_path / "runs" / path
+    return json.loads((out / "run.json").read_text()), out
+
+
+def test_two_workers_under_faults_and_redirects(root: Path, python: Path, tmp_path: Path) -> None:
+    record, out = weighed(root, python, tmp_path, redirect="yes", fault="drop-every-4")
+    work = record["work"]
+    assert record["outcome"] == "completed"
+    assert [work[f"rows_{what}"] for what in ("expected", "delivered", "twice", "missing", "wrong")] == [
+        300,
+        300,
+        0,
+        0,
+        0,
+    ]
+    assert work["rows_per_worker"] == {"0": 150, "1": 150}
+    assert work["requests"]["data"].keys() == {"main", "worker"}
+    assert work["requests"]["redirect"]
+    assert work["requests_failed"] > 0
+    assert record["cell"]["workers"] == 2
+    with (out / "requests.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == sum(n for roles in work["requests"].values() for n in roles.values())
+    assert sum(int(line["bytes_sent"]) for line in lines) == work["bytes_received"]
+    assert {line["role"] for line in lines} == {"main", "worker"}
+    assert all(0 < float(line["t_s"]) < record["duration_s"] for line in lines)
+
+
+def test_a_killed_process_is_resumed_without_loss(root: Path, python: Path, tmp_path: Path) -> None:
+    record, _ = weighed(root, python, tmp_path, mode="resume", workers="0", start="none", prefetch_factor="0")
+    work = record["work"]
+    assert record["outcome"] == "completed"
+    assert (work["rows_expected"], work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 300, 0, 0)

@@ -1,0 +1,123 @@
+"""The endpoint beside a run: there while it runs, gone afterwards; its log joined with the process tree."""
+
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.experiment import Cell
+from beyond_ram.weighing import served
+
+
+def cell(**axes: str) -> Cell:
+    return Cell("x", (("stack", "s"), *axes.items()), 1)
+
+
+def asked(t_s: float, pid: int | None, endpoint: str = "resolve", method: str = "GET", **more: Any) -> dict[str, Any]:
+    known = {"path": "/datasets/l/n/resolve/main/a.parquet", "range": "", "status": 206, "bytes_sent": 10, "fault": ""}
+    times = {"t_s": 0.0, "monotonic_s": 100.0 + t_s, "duration_s": 0.5, "in_flight": 1}
+    return {**known, **times, "pid": pid, "endpoint": endpoint, "method": method, **more}
+
+
+# The program's clock said 101 when the watcher's time was 1: the run began at 100.
+EVENTS = [
+    {"t_s": 1.0, "event": "provenance", "pid": 1, "clock_s": 101.0},
+    {"t_s": 1.1, "event": "worker", "pid": 2, "worker": 0},
+    {"t_s": 3.0, "event": "first_batch", "pid": 1},
+]
+
+
+def test_requests_are_counted_by_kind_and_role() -> None:
+    requests = [
+        asked(1.5, 1, "info"),
+        asked(2.0, 1, method="HEAD", bytes_sent=0),
+        asked(2.0, 1, path="/datasets/l/n/resolve/main/README.md", status=200),
+        asked(2.2, 2),
+        asked(2.4, 2, endpoint="cdn"),
+        asked(3.5, 3, status=302),
+        asked(4.5, None, status=500, fault="error-500"),
+    ]
+    found = served.summary(requests, 1, EVENTS)
+    assert found["requests"] == {
+        "data": {"unknown": 1, "worker": 2},
+        "head": {"main": 1},
+        "info": {"main": 1},
+        "redirect": {"other": 1},
+        "small-file": {"main": 1},
+    }
+    assert found["requests_before_first_batch"] == 5
+    assert found["requests_failed"] == 1
+    assert (found["bytes_received"], found["data_bytes_received"]) == (60, 30)
+    assert (found["in_flight_max"], found["data_in_flight_max"]) == (4, 2)
+
+
+def test_the_log_stands_on_the_time_axis_of_the_run() -> None:
+    assert served.joined([asked(2.5, 1)], 1, EVENTS)[0]["t_s"] == 2.5
+
+
+def test_requests_that_touch_are_not_at_once() -> None:
+    assert served.summary([asked(1.0, 1), asked(1.5, 1)], 1, EVENTS)["in_flight_max"] == 1
+
+
+def test_conditions_are_the_endpoints_flags_and_not_the_programs() -> None:
+    flags = served._conditions(
+        cell(page_size="7", latency_ms="20", bandwidth_mb_per_s="5", redirect="yes", fault="error-500-every-3")
+    )
+    assert flags == [
+        "--page-size",
+        "7",
+        "--latency-ms",
+        "20",
+        "--bandwidth-mb-s",
+        "5",
+        "--redirect",
+        "--fault",
+        "error-500:3",
+    ]
+    plain = cell(page_size="1000", latency_ms="0", bandwidth_mb_per_s="0", redirect="no", fault="none")
+    assert served._conditions(plain) == ["--page-size", "1000", "--latency-ms", "0"]
+
+
+def test_an_endpoint_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = tmp_path / "root" / "datasets" / "local" / "n"
+    repository.mkdir(parents=True)
+    (repository / "README.md").write_text("hello")
+    for name in ("HF_HUB_OFFLINE", "https_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "1")
+    with served.serving(cell(), tmp_path / "root", None, tmp_path, sys.executable) as endpoint:
+        assert not {"HF_HUB_OFFLINE", "https_proxy", "HTTP_PROXY"} & set(os.environ)
+        assert endpoint.environment["HF_HOME"].startswith(str(tmp_path))
+        url = f"{endpoint.environment['HF_ENDPOINT']}/datasets/local/n/resolve/main/README.md"
+        assert url.startswith("http://127.0.0.1:")
+        assert urllib.request.urlopen(url, timeout=10).read() == b"hello"
+        code = f"import urllib.request; urllib.request.urlopen({url!r}).read()"
+        child = subprocess.Popen([sys.executable, "-c", code])
+        assert child.wait(20) == 0
+    assert os.environ["HF_HUB_OFFLINE"] == os.environ["HTTP_PROXY"] == "1"
+    lines = served.joined(endpoint.requests(), os.getpid(), [])
+    assert [(line["role"], line["pid"], line["bytes_sent"]) for line in lines] == [
+        ("main", os.getpid(), 5),
+        ("other", child.pid, 5),
+    ]
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(url, timeout=2)
+
+
+def test_a_hub_of_ones_own_choice_starts_no_server_and_counts_nothing(tmp_path: Path) -> None:
+    with served.serving(cell(), tmp_path, "https://hub.example", tmp_path, sys.executable) as endpoint:
+        assert endpoint.environment["HF_ENDPOINT"] == "https://hub.example"
+        assert endpoint.log is None
+    assert endpoint.requests() == []
+
+
+def test_an_endpoint_that_does_not_start_says_so(tmp_path: Path) -> None:
+    with (
+        pytest.raises(served.ServingError, match="the endpoint did not start"),
+        served.serving(cell(), tmp_path / "missing", None, tmp_path, sys.executable),
+    ):
+        pass
