@@ -181,6 +181,24 @@ rule loading_limit:
         "../scripts/figures/loading_limit.py"
 
 
+rule choice_table:
+    input:
+        choices=f"{TABLES}/choices.parquet",
+        template="report/choices.html.jinja",
+    output:
+        report(
+            f"{RESULTS}/choices.html",
+            category="Loading",
+            labels={"page": "which loader to choose"},
+        ),
+    log:
+        f"{RESULTS}/logs/choices.log",
+    conda:
+        "../envs/driver.yaml"
+    script:
+        "../scripts/choices.py"
+
+
 TABLE_NAMES += ["loaders", "writers", "ranks", "choices"]
 
 
@@ -189,7 +207,7 @@ rule load:
         rules.loaders.output,
         rules.writers.output,
         rules.ranks.output,
-        rules.choices.output,
+        rules.choice_table.output,
         rules.loading_cost.output,
         rules.loading_workers.output,
         rules.loading_cache.output,

@@ -70,6 +70,7 @@ rule figures:
     input:
         rules.overview.output,
         rules.findings.output,
+        rules.choice_table.output,
         [f"{FIGURES}/{name}.svg" for name in FIGURE_TITLES],
 
 

@@ -27,5 +27,7 @@ class Records(Dataset):
 
 
 def make(folder, how):
+    if how.workers and how.start == "fork":
+        how.cannot("ArrayRecord's own threads do not survive a fork")
     dataset = Records(folder / "tokens.array_record")
     return how.blocks(dataset, Batches(len(dataset), how))

@@ -38,6 +38,8 @@ def collate(rows):
 
 def make(folder, how):
     library = streaming()
+    if how.workers and how.start != "fork" and not hasattr(sys.modules["torchvision"], "__version__"):
+        how.cannot("workers that are not forked import torchvision anew, and none here was built for this torch")
     library.base.util.clean_stale_shared_memory()
     dataset = library.StreamingDataset(
         local=str(folder / "mds"), shuffle=how.shuffled, batch_size=how.batch_size, shuffle_seed=how.seed

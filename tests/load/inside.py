@@ -1,0 +1,67 @@
+"""Run by a stack's interpreter: writes formats of a token dataset, or says what loaders deliver from it, as JSON.
+
+python inside.py write WORKLOADS TOKENS FORMAT...
+python inside.py deliver WORKLOADS TOKENS WORKERS LOADER...
+"""
+
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def write(folder, names):
+    from rows import Rows
+
+    for name in names:
+        (folder / name).mkdir()
+        importlib.import_module(f"formats.{name}").write(Rows(folder), folder / name)
+
+
+def deliver(folder, workers, name, order):
+    """Two epochs with workers, else one, and what the last one's account says."""
+    import load
+    from loaders.how import How, NotApplicableError
+    from rows import Rows
+
+    module = importlib.import_module(f"loaders.{name}")
+    how, account = How(order, workers, "fork", 64), load.Account(Rows(folder))
+    try:
+        loader = module.make(folder / module.FORMAT, how)
+    except NotApplicableError as reason:
+        return {"not_applicable": str(reason)}
+    return [load.epoch(loader, account, number) for number in range(2 if workers else 1)][-1]
+
+
+def apart(folder, workers, name):
+    """Both orders in a process of their own: one library's threads are no other's business."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            said = {order: deliver(folder, workers, name, order) for order in ("sequential", "shuffled")}
+        except Exception as error:
+            said = {"error": f"{type(error).__name__}: {error}"}
+        os.write(writing, json.dumps(said).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        said = json.loads(pipe.read() or b'{"error": "died"}')
+    os.waitpid(child, 0)
+    return said
+
+
+def main(what, workloads, folder, *names):
+    sys.path.insert(0, workloads)
+    if what == "write":
+        write(Path(folder), names)
+        return
+    import torch  # noqa: F401  once, for all that are forked
+
+    workers, *names = names
+    print(json.dumps({name: apart(Path(folder), int(workers), name) for name in names}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

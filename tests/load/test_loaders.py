@@ -1,0 +1,179 @@
+"""Loading: every loader delivers every row once, those as written show their faults, and the account tells faults."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.experiment import tokens
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKLOADS = ROOT / "scripts/workloads"
+INSIDE = ROOT / "tests/load/inside.py"
+STACKS = ("loaders", "loaders-mds")
+ROWS = 1_003
+AS_WRITTEN = ["memmap_article", "hdf5_article", "dask_article"]
+DELIVERING = [name for name in tokens.loaders(ROOT) if name not in AS_WRITTEN]
+
+pytestmark = pytest.mark.slow
+
+
+def python(stack: str) -> str:
+    """The interpreter of a stack, built where it is missing or its lock has changed."""
+    lock, folder = ROOT / f"envs/{stack}.txt", ROOT / f".stacks/{stack}"
+    marker = folder / "beyond-ram.lock"
+    if not marker.exists() or marker.read_bytes() != lock.read_bytes():
+        subprocess.run(["beyond-ram", "stack", "build", str(lock), str(folder)], cwd=ROOT, check=True)
+    return str(folder / "bin/python")
+
+
+def run(*words: object) -> str:
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, timeout=300)
+    assert not done.returncode, done.stderr[-2000:]
+    return done.stdout
+
+
+def stack_of(loader: str) -> str:
+    return tokens.writer_stack(tokens.format_of(loader, ROOT), ROOT)
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A token dataset in every format."""
+    folder = tmp_path_factory.mktemp("tokens")
+    spec = json.dumps({"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1})
+    run(python("loaders"), WORKLOADS / "make_tokens.py", "--spec", spec, "--out", folder)
+    for stack in STACKS:
+        names = [name for name in tokens.formats(ROOT) if tokens.writer_stack(name, ROOT) == stack]
+        names = [name for name in names if name != tokens.SOURCE_FORMAT]
+        run(python(stack), INSIDE, "write", WORKLOADS, folder, *names)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def delivered(dataset: Path) -> dict[int, dict[str, Any]]:
+    """What every loader delivered, by number of workers."""
+    found: dict[int, dict[str, Any]] = {}
+    for workers in (0, 2):
+        found[workers] = {}
+        for stack in STACKS:
+            names = [name for name in tokens.loaders(ROOT) if stack_of(name) == stack and name != "dask_article"]
+            said = run(python(stack), INSIDE, "deliver", WORKLOADS, dataset, workers, *names)
+            found[workers] |= json.loads(said.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("name", DELIVERING)
+def test_every_row_is_delivered_once(delivered: dict[int, dict[str, Any]], name: str, workers: int) -> None:
+    assert "error" not in delivered[workers][name], delivered[workers][name]
+    for order, account in delivered[workers][name].items():
+        if "not_applicable" in account:
+            assert len(account["not_applicable"]) > 20, (order, account)
+            continue
+        faults = {key: account[key] for key in ("rows_twice", "rows_missing", "rows_wrong")}
+        assert faults == dict.fromkeys(faults, 0), (order, account)
+        assert account["rows_delivered"] == account["rows_expected"] == ROWS
+        assert sum(account["rows_per_worker"]) == ROWS
+        assert account["cpu_s"] > 0
+
+
+def test_the_memmap_of_the_article_drops_the_last_rows(delivered: dict[int, dict[str, Any]]) -> None:
+    for account in delivered[0]["memmap_article"].values():
+        assert account["rows_missing"] == ROWS % 100
+        assert account["rows_wrong"] == account["rows_twice"] == 0
+
+
+def load(dataset: Path, *words: str) -> tuple[int, list[dict[str, Any]]]:
+    """The workload itself under an events file: exit status and events."""
+    events = dataset / "events.jsonl"
+    events.unlink(missing_ok=True)
+    command = ["env", f"BEYOND_RAM_EVENTS={events}", python("loaders"), str(WORKLOADS / "load.py")]
+    command += ["--work-dir", str(dataset), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return done.returncode, [json.loads(line) for line in events.read_text().splitlines()]
+
+
+def test_the_dask_of_the_article_delivers_rows_twice(dataset: Path) -> None:
+    status, events = load(dataset, "--tokens-dir", str(dataset), "--loader", "dask_article", "--epochs", "1")
+    work = next(event for event in events if event["event"] == "work")
+    assert status == 0
+    assert work["rows_twice"] > 0
+
+
+def test_the_hdf5_of_the_article_cannot_be_pickled(dataset: Path) -> None:
+    words = ["--tokens-dir", str(dataset), "--loader", "hdf5_article", "--workers", "1", "--start", "spawn"]
+    status, events = load(dataset, *words)
+    reasons = [event["reason"] for event in events if event["event"] == "gave_up"]
+    assert status != 0
+    assert reasons == ["TypeError: h5py objects cannot be pickled"]
+
+
+def test_pinning_without_an_accelerator_is_not_applicable(dataset: Path) -> None:
+    words = ["--tokens-dir", str(dataset), "--loader", "threads", "--pin-memory", "yes"]
+    _, events = load(dataset, *words)
+    names = [event["event"] for event in events]
+    if "work" in names:
+        pytest.skip("this machine has an accelerator")
+    assert "not_applicable" in names
+
+
+def test_a_loader_of_ones_own_is_counted(dataset: Path) -> None:
+    words = [
+        "--loader",
+        "mine",
+        "--module",
+        str(ROOT / "examples/own_loader.py"),
+        "--data",
+        str(dataset / "npy/ids.npy"),
+    ]
+    status, events = load(dataset, *words, "--rows", str(ROWS), "--workers", "2", "--epochs", "1")
+    work = next(event for event in events if event["event"] == "work")
+    assert status == 0
+    assert (work["rows_delivered"], work["rows_twice"], work["rows_missing"]) == (ROWS, 0, 0)
+
+
+def test_the_limits_are_measured_in_the_same_run(dataset: Path) -> None:
+    _, events = load(dataset, "--tokens-dir", str(dataset), "--loader", "threads", "--epochs", "1")
+    kinds = {event["kind"]: event["cpu_s"] for event in events if event["event"] == "limit"}
+    assert set(kinds) == {"sequential", "random", "memcpy", "memmap", "memmap_random"}
+    assert all(seconds > 0 for seconds in kinds.values())
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_two_ranks_have_every_row_once(dataset: Path, workers: int) -> None:
+    events = dataset / "ranks.jsonl"
+    events.unlink(missing_ok=True)
+    words = ["--work-dir", dataset, "--tokens-dir", dataset, "--loader", "memmap_batched", "--workers", workers]
+    run("env", f"BEYOND_RAM_EVENTS={events}", python("loaders"), WORKLOADS / "ranks.py", *words)
+    work = next(json.loads(line) for line in events.read_text().splitlines() if '"work"' in line)
+    assert (work["rows_missing"], work["rows_twice"], work["rows_wrong"]) == (0, 0, 0)
+    assert sum(work["rows_per_rank"]) == ROWS
+    assert max(work["rows_per_rank"]) - min(work["rows_per_rank"]) <= 1
+
+
+def test_the_account_tells_twice_missing_and_wrong(dataset: Path) -> None:
+    sys.path.insert(0, str(WORKLOADS))
+    try:
+        import numpy
+        from load import Account  # type: ignore[import-not-found]
+        from rows import Rows  # type: ignore[import-not-found]
+    finally:
+        sys.path.remove(str(WORKLOADS))
+    ids, labels = numpy.load(dataset / "npy/ids.npy"), numpy.load(dataset / "npy/labels.npy")
+    account = Account(Rows(dataset))
+    account.take(ids[:500], labels[:500], 0)
+    account.take(ids[499:1000], labels[499:1000], 1)  # row 499 again, the last three never
+    assert account.said() | {"rows_per_worker": 0} == {
+        "rows_expected": ROWS, "rows_delivered": 1001, "rows_twice": 1, "rows_missing": 3, "rows_wrong": 0,
+        "rows_per_worker": 0,
+    }  # fmt: skip
+    torn = ids[1000:].copy()
+    torn[0, 700] += 1  # a row that is not whole
+    account.take(torn, labels[1000:], 1)
+    account.take(ids[:1], labels[1:2], 1)  # a row with another's label
+    assert account.said()["rows_wrong"] == 2
+    assert account.said()["rows_missing"] == 1
