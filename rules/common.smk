@@ -124,6 +124,7 @@ def served_flags(found, cell):
     flags = [
         f"--repository {REPOSITORIES}/{cell['repository']} --timeout-s {found.timeout_s}"
     ]
+    flags += ["--pushes"] if found.PUSHES else []
     flags += [f"--endpoint {shlex.quote(found.endpoint)}"] if found.endpoint else []
     if cell.get("mode") == "custom":
         flags += [f"--argument=--module --argument={shlex.quote(found.module)}"]

@@ -399,6 +399,22 @@ def _hub_files(tables: Tables) -> Iterator[Finding]:
         )
 
 
+def _spark(tables: Tables) -> Iterator[Finding]:
+    """Steps of Spark's data source that do not work."""
+    tried = tables["spark"]
+    broken = tried[tried["works"].eq(False).fillna(False)]
+    for keys, group in broken.groupby(["experiment", "pyspark_huggingface"], sort=False):
+        first = group.iloc[0]
+        yield Finding(
+            f"pyspark_huggingface {keys[1]} cannot {' and '.join(dict.fromkeys(group['step']))}",
+            f"With pyspark {first['pyspark']} and huggingface_hub {first['huggingface_hub']}, against the local "
+            f"endpoint: {'; '.join(dict.fromkeys(group['reason']))}.",
+            "spark",
+            str(keys[0]),
+            2.0,
+        )
+
+
 def _share(shares: pd.DataFrame, edit: Any) -> str:
     return f"{edit} {shares.loc[edit, 'off']:.1%} without, {shares.loc[edit, 'on']:.1%} with"
 
@@ -413,6 +429,7 @@ SOURCES: tuple[Callable[[Tables], Iterator[Finding]], ...] = (
     _limits,
     _dedup,
     _hub_files,
+    _spark,
     _owners,
     _remedies,
     _encoders,

@@ -13,6 +13,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("--lock", type=Path, required=True, help="lock of the stack")
     parser.add_argument("--corpus", type=Path, help="prepared corpus")
     parser.add_argument("--repository", type=Path, help="repository that an endpoint serves to the run")
+    parser.add_argument("--pushes", action="store_true", help="the run writes to its repository: serve it a copy")
     parser.add_argument("--endpoint", help="a Hub of your choice, instead of the local one")
     parser.add_argument("--timeout-s", type=float, help="end a run that takes longer")
     parser.add_argument("--argument", action="append", default=[], help="a further word of the program's command")
@@ -39,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         check=arguments.check,
         interval_ms=arguments.interval_ms,
         repository=arguments.repository,
+        pushes=arguments.pushes,
         endpoint=arguments.endpoint,
         timeout_s=arguments.timeout_s,
         arguments=arguments.argument,

@@ -210,6 +210,13 @@ class StreamMatrix(Matrix):
         return super().normalise(point)
 
 
+class SparkMatrix(Matrix):
+    """The axes of the workload `spark`."""
+
+    stack: Names = Field(description="Stacks, by name.")
+    repository: Names = Field(description="Repositories, by name; with source `parquet`.")
+
+
 class HubFilesMatrix(Matrix):
     """The axes of the workload `hub-files`."""
 
@@ -248,6 +255,8 @@ class Experiment(Strict):
     SERVED: ClassVar[bool] = False
     SOURCES: ClassVar[tuple[str, ...]] = ()
     """Of the repositories that the program can read."""
+    PUSHES: ClassVar[bool] = False
+    """Whether the program writes to what it is served, which is a copy then."""
 
     repeats: PositiveInt = Field(1, description="Runs of every cell.")
     interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(
@@ -366,6 +375,23 @@ class HubFilesExperiment(ServedExperiment):
     matrix: HubFilesMatrix = Field(description="The axes; every combination is a cell.")
 
 
+class SparkExperiment(ServedExperiment):
+    """A repository, read into Spark and written back: which step works."""
+
+    PROGRAM = "spark_source.py"
+    SOURCES = ("parquet",)
+    PUSHES = True
+
+    workload: Literal["spark"]
+    matrix: SparkMatrix = Field(description="The axes; every combination is a cell.")
+
+    @model_validator(mode="after")
+    def _not_to_a_hub(self) -> "SparkExperiment":
+        if self.endpoint:
+            raise ValueError("endpoint: this workload pushes, which is for the local endpoint only")
+        return self
+
+
 AnyExperiment = Annotated[
     TokenizeExperiment
     | PlantedExperiment
@@ -373,7 +399,8 @@ AnyExperiment = Annotated[
     | ScanExperiment
     | StreamExperiment
     | DedupExperiment
-    | HubFilesExperiment,
+    | HubFilesExperiment
+    | SparkExperiment,
     Field(discriminator="workload"),
 ]
 

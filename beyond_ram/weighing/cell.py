@@ -45,6 +45,8 @@ class Setting:
     interval_ms: int = 20
     repository: Path | None = None
     """Folder with `manifest.json` and what an endpoint serves to the run."""
+    pushes: bool = False
+    """Whether the run writes to it: then it is served a copy."""
     endpoint: str | None = None
     """A Hub of the user's choice instead."""
     timeout_s: float | None = None
@@ -73,6 +75,8 @@ def _weighed_served(setting: Setting, cell: Cell, work: Path, out: Path, reposit
         return weighed(setting, cell, work, out)
     if cell.get("mode") == "s3" and not has_package(setting.lock, "moto"):
         return _not_run(command(setting, cell, work), out, "this stack has no S3 server: its lock lacks moto")
+    if setting.pushes:
+        repository = served.copied(repository, work / "served")
     try:
         with served.serving(cell, repository, setting.endpoint, work, setting.python) as endpoint:
             how = {"timeout_s": setting.timeout_s, "environment": endpoint.environment}

@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -76,6 +77,12 @@ def serving(cell: Cell, root: Path, endpoint: str | None, work: Path, python: st
         finally:
             server.terminate()
             server.communicate()
+
+
+def copied(repository: Path, copy: Path) -> Path:
+    """A repository that may be written to. Its files are links: the endpoint replaces files, and changes none."""
+    shutil.copytree(repository, copy, copy_function=os.link)
+    return copy
 
 
 def _s3(url: str) -> dict[str, str]:

@@ -1,0 +1,56 @@
+"""What Spark's data source for the Hub can do: a row a version, a column a step."""
+
+import textwrap
+
+import matplotlib.pyplot as plt
+
+from beyond_ram import figures, logs, tables
+
+# Colour-blind safe, and said in words as well.
+COLOURS = {True: "#56B4E9", False: "#E69F00"}
+
+
+def main(snakemake):
+    figures.theme()
+    tried = tables.read(snakemake.input.spark)
+    known = tried.dropna(subset="step")
+    if known.empty:
+        reason = "no experiment of this config runs Spark" if tried.empty else tried["reason"].iloc[0]
+        figure, caption = figures.empty(reason), f"Not run: {reason}."
+    else:
+        figure, caption = draw(known)
+    figures.save(
+        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
+    )
+
+
+def draw(known):
+    steps, versions = (list(dict.fromkeys(known[column])) for column in ("step", "pyspark_huggingface"))
+    figure, axes = plt.subplots(figsize=(3.4 * len(steps) + 1.5, 1.2 * len(versions) + 1), layout="constrained")
+    for (version, step), runs in known.groupby(["pyspark_huggingface", "step"]):
+        works = bool(runs["works"].all())
+        x, y = steps.index(step), versions.index(version)
+        axes.add_patch(plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=COLOURS[works]))
+        # A reason is the clearest of them: that of the first run that failed.
+        failed = runs[~runs["works"].astype(bool)]
+        text = f"works: {runs['rows'].iloc[0]:,} rows" if works else f"fails: {failed['reason'].iloc[0]}"
+        axes.text(x, y, textwrap.fill(text, 34), ha="center", va="center", fontsize=9)
+    axes.set_xlim(-0.5, len(steps) - 0.5)
+    axes.set_ylim(len(versions) - 0.5, -0.5)
+    axes.set_xticks(range(len(steps)), steps)
+    axes.set_yticks(range(len(versions)), versions)
+    axes.set_ylabel("pyspark_huggingface")
+    axes.grid(False)
+    axes.xaxis.tick_top()
+    counts = known.groupby(["pyspark_huggingface", "step"]).size()
+    caption = f"""
+A repository read into Spark, written back as another, and appended to, by the data source `huggingface` against the
+local endpoint, without Xet. After each write the rows are read again: a step works where all of them came, each as
+often as it was written. pyspark {known["pyspark"].iloc[0]}, huggingface_hub {known["huggingface_hub"].iloc[0]}; n =
+{counts.min()} a step. A reason that named the endpoint would not have to hold on the Hub.
+"""
+    return figure, caption
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

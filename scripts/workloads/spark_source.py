@@ -1,0 +1,155 @@
+"""Workload `spark`: a repository read into Spark, written back to the Hub, appended to, and read again.
+
+What works is the record: a step that fails says why, and the next ones go on from what is there. Without Xet: the
+storage that stands for the Hub's on one machine takes one process at a time, and Spark's workers write at once.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import events
+import release
+
+PACKAGES = ("pyspark", "pyspark-huggingface", "datasets", "huggingface-hub", "pyarrow", "pandas", "hf-xet")
+FORMAT = "huggingface"
+WRITTEN = "local/written-by-spark"
+
+
+def arguments(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work-dir", type=Path, required=True)
+    parser.add_argument("--manifest", type=json.loads, required=True, help="what is served, in JSON")
+    parser.add_argument("--repository", help="its name in the config; not used")
+    return parser.parse_args(argv)
+
+
+def not_applicable(reason):
+    events.emit("not_applicable", reason=reason)
+    sys.exit(0)
+
+
+def session(args):
+    """Spark on this machine, two cores of it, listening on the loopback only."""
+    import pyspark.sql
+    import pyspark_huggingface  # noqa: F401  # registers the data source
+
+    made = pyspark.sql.SparkSession.builder.master("local[2]").appName("beyond-ram")
+    settings = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "1g",
+        "spark.local.dir": str(args.work_dir / "spark"),
+        "spark.sql.warehouse.dir": str(args.work_dir / "warehouse"),
+        "spark.log.level": "ERROR",
+    }
+    for key, value in settings.items():
+        made = made.config(key, value)
+    return made.getOrCreate()
+
+
+def counted(frame):
+    """Rows, and what identifies them: their number, each once."""
+    import pyspark.sql.functions as f
+
+    found = frame.agg(f.count("row"), f.count_distinct("row"), f.sum("row"), f.sum("crc")).collect()[0]
+    return [int(value or 0) for value in found]
+
+
+def expected(rows, times, crc):
+    return [times * rows, rows, times * rows * (rows - 1) // 2, times * crc]
+
+
+def refreshed():
+    """The repository has changed since it was listed."""
+    import fsspec
+
+    fsspec.AbstractFileSystem.clear_instance_cache()
+
+
+def steps(args, spark):
+    """Each step by name, as a function that returns the rows it found and whether they are right."""
+    rows = args.manifest["rows"]
+    held = {}
+
+    def read():
+        held["frame"] = spark.read.format(FORMAT).load(args.manifest["id"])
+        found = counted(held["frame"])
+        held["crc"] = found[3]
+        return found[0], found[:3] == expected(rows, 1, 0)[:3]
+
+    def write(mode):
+        held["frame"].write.format(FORMAT).mode(mode).options(token="local").save(WRITTEN)
+
+    def again(times):
+        refreshed()
+        found = counted(spark.read.format(FORMAT).load(WRITTEN))
+        return found[0], found == expected(rows, times, held["crc"])
+
+    def overwrite():
+        write("overwrite")
+        return again(1)
+
+    def append():
+        write("append")
+        return again(2)
+
+    return {"read": read, "write": overwrite, "append": append}
+
+
+def work(args):
+    events.phase("import")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        not_applicable("there is no Java here, which Spark needs")
+    import huggingface_hub
+    import pyspark  # noqa: F401
+
+    events.emit("provenance", versions=events.versions(PACKAGES), clock_s=time.monotonic())
+    events.mark("imported", **events.own_memory(), **release.allocated())
+    events.phase("start")
+    spark = session(args)
+    huggingface_hub.HfApi(token="local").create_repo(WRITTEN, repo_type="dataset")
+    came = 0
+    for name, step in steps(args, spark).items():
+        events.phase(name)
+        began = time.monotonic()
+        try:
+            found, right = step()
+            said = {
+                "works": right,
+                "rows": found,
+                "reason": "" if right else f"{found} rows came, or not the right ones",
+            }
+            came += found
+        except Exception as error:
+            said = {"works": False, "rows": None, "reason": reason(error)}
+        events.emit("step", step=name, seconds=round(time.monotonic() - began, 6), **said)
+    events.mark("work", rows=came, bytes_in=args.manifest["bytes"], **events.own_memory())
+    return spark
+
+
+def reason(error):
+    """The line of a failure that says what failed: the first error of Python's in it, before what followed from it."""
+    lines = str(error).splitlines()
+    named = [line for line in lines if re.match(r"\w*(Error|Exception): ", line)]
+    return (named or [line for line in lines if line.strip()] or [type(error).__name__])[0][:300]
+
+
+def main():
+    args = arguments()
+    args.work_dir.mkdir(parents=True, exist_ok=True)
+    # Spark's workers are processes of their own, started with what is set here.
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "HF_TOKEN": "local"}
+    held = [work(args)]
+    held[0].stop()
+    release.ladder({"session": held})
+
+
+if __name__ == "__main__":
+    main()
