@@ -44,7 +44,9 @@ def draw(table):
     for axes, ((repository, page_size, redirect), start, part) in zip(grid.flat, panels, strict=False):
         for number, stack in enumerate(stacks):
             line = part[part["stack"] == stack].groupby("workers")["requests_metadata"].median()
-            axes.plot(line.index, line, f"{MARKERS[number % len(MARKERS)]}-", color=colours[stack], label=stack, markersize=7)
+            axes.plot(
+                line.index, line, f"{MARKERS[number % len(MARKERS)]}-", color=colours[stack], label=stack, markersize=7
+            )
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
