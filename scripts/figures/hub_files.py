@@ -96,9 +96,9 @@ def caption_of(read):
     return f"""
 Samples read from a local Hub endpoint through HfFileSystem: of tars all members in turn, by WebDataset; of a video
 frames in random order, by PyAV; latency {" or ".join(latencies)}. 5,120 KiB is what HfFileSystem reads at once by
-itself. Received per sample, listing included: {"; ".join(said)}. Every sample carried its number and was checked. Medians and whole ranges, n =
-{counts.min()} a bar; requests of repeats {"are the same" if same else "differ"}. Bars of one repository that reach
-equally far would show that the size of a block does not matter.
+itself. Received per sample, listing included: {"; ".join(said)}. Every sample carried its number and was checked.
+Medians and whole ranges, n = {counts.min()} a bar; requests of repeats {"are the same" if same else "differ"}. Bars of
+one repository that reach equally far would show that the size of a block does not matter.
 """
 
 
