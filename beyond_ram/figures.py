@@ -17,13 +17,14 @@ MB = 1e6
 # In the order in which a label names them.
 AXES = (
     "stack", "corpus", "case", "subject", "between", "mode", "shards", "num_files", "batch_size", "writer_batch_size",
-    "num_proc", "cache", "remedy", "size_mb", "epochs", "compression", "cdc", "row_group_rows",
+    "num_proc", "cache", "remedy", "size_mb", "epochs", "table_rows", "compression", "cdc", "row_group_rows",
     "repository", "workers", "start", "page_size", "latency_ms", "bandwidth_mb_per_s", "redirect", "fault",
-    "buffering", "shuffle_buffer", "prefetch_factor", "rep",
+    "tokens", "format", "loader", "order", "ranks", "page_cache", "pin_memory", "advice", "limit_percent",
+    "opener", "block_kb", "samples", "buffering", "shuffle_buffer", "prefetch_factor", "rep",
 )  # fmt: skip
 # Axes whose values say by themselves what they are of.
 _NAMES = {"stack", "case", "subject", "between", "mode", "cache", "remedy", "corpus", "compression", "repository"}
-_NAMES |= {"start", "fault", "buffering"}
+_NAMES |= {"start", "fault", "buffering", "tokens", "format", "loader", "order"}
 # Colour-blind safe, and the same in every figure.
 KINDS = {
     "anon_bytes": ("anonymous", "#0072B2"),

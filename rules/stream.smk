@@ -121,3 +121,6 @@ rule stream:
         rules.worker_memory.output,
         rules.prefetch_gain.output,
         rules.break_even.output,
+        rules.dedup.input,
+        rules.hub_files.input,
+        rules.spark.input,

@@ -69,7 +69,7 @@ def _shared_list(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
     plain = _done(runs, mode="stream", buffering="default", fault="none")
     plain = plain[(plain["workers"] > 0) & plain["stack"].isin(AFTER)]
     for key, group in plain.groupby(["experiment", "stack", *_SAME], sort=False, dropna=False):
-        asked = group["requests_metadata_of_workers"].dropna()
+        asked = group["requests_listing_of_workers"].dropna()
         if asked.empty:
             continue
         workers = group["workers"].iloc[0]

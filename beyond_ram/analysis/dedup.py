@@ -7,7 +7,7 @@ import pandas as pd
 
 MEASURED = ["rows", "file_bytes", "table_bytes", "new_bytes", "uploaded_bytes", "new_chunks", "total_chunks"]
 PAID = ["write_cpu_s", "write_s", "push_cpu_s"]
-AXES = ["compression", "cdc", "row_group_rows"]
+AXES = ["table_rows", "compression", "cdc", "row_group_rows"]
 COLUMNS = ["experiment", "stack", *AXES, "rep", "edit", *MEASURED, "new_share", *PAID]
 FIRST = "none"
 """The table before any edit, pushed to empty storage."""
@@ -20,7 +20,7 @@ def dedup(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]
     """
     lines = [
         {
-            **{axis: value for axis, value in record["cell"].items() if axis != "rows"},
+            **record["cell"],
             "edit": event["edit"],
             **{name: event[name] for name in MEASURED},
             "new_share": event["new_bytes"] / event["file_bytes"],
@@ -36,7 +36,8 @@ def dedup(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]
 def against(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """The settings that were pushed both ways, each with the medians of an edit: `off` and `on`, its columns."""
     edited = table[table["edit"] != FIRST]
-    for keys, group in edited.groupby(["experiment", "stack", "compression", "row_group_rows"], sort=False):
+    setting = ["experiment", "stack", "table_rows", "compression", "row_group_rows"]
+    for keys, group in edited.groupby(setting, sort=False):
         shares = group.pivot_table(index="edit", columns="cdc", values="new_share", aggfunc="median", sort=False)
         if {"off", "on"} <= set(shares):
-            yield dict(zip(["experiment", "stack", "compression", "row_group_rows"], keys, strict=True)), shares
+            yield dict(zip(setting, keys, strict=True)), shares

@@ -192,7 +192,8 @@ def _ladders(tables: Tables) -> Iterator[Finding]:
         metric = METRICS[line["metric"]]
         unit, scale = ("MB", MB) if metric.unit == "bytes" else (metric.unit, 1)
         first, second = line["from_value"] / scale, line["to_value"] / scale
-        known = f"ratio {line['ratio']:.3f} (95 % {line['low']:.3f} to {line['high']:.3f}, n = {line['n']})"
+        sure = "" if pd.isna(line["low"]) else f"95 % {line['low']:.3f} to {line['high']:.3f}, "
+        known = f"ratio {line['ratio']:.3f} ({sure}n = {line['n']})"
         yield Finding(
             f"{line['factor']} {line['to_version']}: {second:,.0f} {unit}, where {line['from_version']} has "
             f"{first:,.0f}",
@@ -262,19 +263,21 @@ def _requests(tables: Tables) -> Iterator[Finding]:
 def _asked_by_workers(tables: Tables) -> Iterator[Finding]:
     """Workers that list the files again, although their parent has the list."""
     streaming = tables["streaming"]
-    asking = streaming[(streaming["requests_metadata_of_workers"] > 0) & (streaming["outcome"] == "completed")]
-    asking = asking[(asking["mode"] == "stream") & (asking["fault"] == "none")]
+    asking = streaming[(streaming["requests_listing_of_workers"] > 0) & (streaming["outcome"] == "completed")]
+    asking = asking[
+        (asking["mode"] == "stream") & (asking["fault"] == "none") & ~asking["stack"].str.contains("+", regex=False)
+    ]
     for _, group in asking.groupby(["stack", "start"], sort=False):
-        line = _lines(group.sort_values("requests_metadata_of_workers"))[-1]
-        each = line["requests_metadata_of_workers"] / line["workers"]
+        line = _lines(group.sort_values("requests_listing_of_workers"))[-1]
+        each = line["requests_listing_of_workers"] / line["workers"]
         yield Finding(
             f"{line['stack']}: every worker asks for the list of files again ({line['start']})",
             f"With {_workers(line)} on repository {line['repository']} the workers make "
-            f"{line['requests_metadata_of_workers']:,.0f} requests that are no reads of data, {each:,.1f} each, beside "
-            f"{line['requests_metadata'] - line['requests_metadata_of_workers']:,.0f} of the main process.",
+            f"{line['requests_listing_of_workers']:,.0f} requests for it, {each:,.1f} each, although their parent has "
+            "it.",
             "requests_by_workers",
             str(line["experiment"]),
-            1 + line["requests_metadata_of_workers"] / line["requests_metadata"],
+            1 + line["requests_listing_of_workers"] / line["requests_metadata"],
         )
 
 

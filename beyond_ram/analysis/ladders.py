@@ -11,7 +11,7 @@ from .compare import ratio
 
 # A step must be as large as both of these to matter, in the metric's unit and as a share of the larger side; with a
 # single run on a side, which says nothing about noise, twice as large.
-MATTERS, MATTERS_SHARE = {"bytes": 8e6, "requests": 2.0, "s": 0.1}, 0.10
+MATTERS, MATTERS_SHARE = {"bytes": 8e6, "requests": 1.0, "s": 0.1}, 0.10
 # Growth of a megabyte and less, or below 0, is that of nothing: ratios are taken from there.
 _LEAST = {"bytes": 1e6, "requests": 1.0, "s": 1e-3}
 COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]

@@ -31,7 +31,7 @@ COUNTS = (
     "requests",
     "requests_metadata",
     "requests_data",
-    "requests_metadata_of_workers",
+    "requests_listing_of_workers",
     "requests_failed",
     "bytes_received",
     "over_fetched",

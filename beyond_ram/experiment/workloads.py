@@ -200,7 +200,7 @@ class DedupMatrix(Matrix):
     """The axes of the workload `dedup`."""
 
     stack: Names = Field(description="Stacks, by name.")
-    rows: Axis = Field([100_000], description="Rows of the table; a row is some 400 bytes.")
+    table_rows: Axis = Field([100_000], description="Rows of the table; a row is some 400 bytes.")
     compression: Annotated[list[Literal["none", "snappy", "zstd"]], Field(min_length=1)] = Field(
         ["snappy"], description="Compression of the Parquet files."
     )

@@ -94,6 +94,9 @@ def _asked(wanted: Callable[[str, str], bool]) -> Callable[[Record, Events], flo
     return counted
 
 
+_LISTING = ("info", "tree", "paths-info", "commits")
+
+
 def _is_data(kind: str) -> bool:
     return kind in ("data", "redirect")
 
@@ -353,13 +356,13 @@ METRICS = {
             _asked(lambda kind, role: _is_data(kind)),
         ),
         Metric(
-            "requests_metadata_of_workers",
-            "Requests of workers that are no reads of data",
+            "requests_listing_of_workers",
+            "Requests of workers for the list of files",
             "requests",
             "lower",
-            "the endpoint's log, joined with the process tree by the port of each connection",
+            "the endpoint's log: repository, listings, paths; joined with the process tree by the port of a connection",
             _COUNTED,
-            _asked(lambda kind, role: role == "worker" and not _is_data(kind)),
+            _asked(lambda kind, role: role == "worker" and kind in _LISTING),
         ),
         Metric(
             "requests_failed",

@@ -28,14 +28,11 @@ def main(snakemake):
 
 
 def draw(table):
-    # Without workers nothing is started: that point belongs to both ways of starting them.
-    starts = [start for start in ("fork", "spawn") if start in set(table["start"])]
     panels = []
     for key, group in table.groupby(["repository", "page_size", "redirect"], sort=False):
-        for start in starts:
-            part = group[group["start"].isin([start, "none"])]
-            if start in set(part["start"]):
-                panels.append((key, start, part))
+        # Without workers nothing is started: that point belongs to both ways of starting them.
+        starts = [start for start in ("fork", "spawn") if start in set(group["start"])] or ["none"]
+        panels += [(key, start, group[group["start"].isin([start, "none"])]) for start in starts]
     stacks = list(dict.fromkeys(table["stack"]))
     colours = dict(zip(stacks, sns.color_palette("colorblind", len(stacks)), strict=True))
     columns = min(3, len(panels))
@@ -47,13 +44,16 @@ def draw(table):
     for axes, ((repository, page_size, redirect), start, part) in zip(grid.flat, panels, strict=False):
         for number, stack in enumerate(stacks):
             line = part[part["stack"] == stack].groupby("workers")["requests_metadata"].median()
-            axes.plot(line.index, line, f"{MARKERS[number]}-", color=colours[stack], label=stack, markersize=7)
+            axes.plot(
+                line.index, line, f"{MARKERS[number % len(MARKERS)]}-", color=colours[stack], label=stack, markersize=7
+            )
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xticks(sorted(part["workers"].unique()))
-        said = f"{repository}, {start}" + (f", pages of {page_size}" if page_size != 1000 else "")
+        said = repository if start == "none" else f"{repository}, {start}"
+        said += f", pages of {page_size}" if page_size != 1000 else ""
         axes.set_title(said + (", redirected" if redirect == "yes" else ""), fontsize=11)
         axes.set_xlabel("workers of the DataLoader")
     for row in grid:

@@ -45,8 +45,8 @@ def draw(known):
     counts = known.groupby(["pyspark_huggingface", "step"]).size()
     caption = f"""
 A repository read into Spark, written back as another, and appended to, by the data source `huggingface` against the
-local endpoint, without Xet. After each write the rows are read again: a step works where all of them came, each as often
-as it was written. pyspark {known["pyspark"].iloc[0]}, huggingface_hub {known["huggingface_hub"].iloc[0]}; n =
+local endpoint, without Xet. After each write the rows are read again: a step works where all of them came, each as
+often as it was written. pyspark {known["pyspark"].iloc[0]}, huggingface_hub {known["huggingface_hub"].iloc[0]}; n =
 {counts.min()} a step. A reason that named the endpoint would not have to hold on the Hub.
 """
     return figure, caption

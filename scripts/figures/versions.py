@@ -1,6 +1,7 @@
 """A metric over the versions of one package, with the steps named."""
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import seaborn as sns
 
 from beyond_ram import figures, logs, tables
@@ -49,7 +50,7 @@ def draw(ladders):
                 weight="bold",
             )
             low, high = step["low"], step["high"]
-            sure = f", ratio {step['ratio']:.3f} (95 % {low:.3f} to {high:.3f})" if low == low else ""
+            sure = f", ratio {step['ratio']:.3f} (95 % {low:.3f} to {high:.3f})" if pd.notna(low) else ""
             near = "neighbouring releases" if step["neighbours"] else "other releases lie between"
             sentences.append(f"{step['factor']} on {stack}, {said}{sure}, n = {step['n']}, {near}")
         axes.set_xticks(places, versions)

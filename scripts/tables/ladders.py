@@ -19,6 +19,8 @@ def main(snakemake):
         parts = [parts_of(stack) for stack in table["stack"]]
         table = table.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])
         found.append(ladders(name, ladder["package"], ladder["metric"], table, releases))
+    # One without a step has no types to bring along.
+    found = [steps for steps in found if len(steps)]
     tables.write(pd.concat(found) if found else pd.DataFrame(columns=COLUMNS), *snakemake.output)
 
 

@@ -30,7 +30,7 @@ TEXT_WORDS = (20, 80)
 def arguments(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work-dir", type=Path, required=True)
-    parser.add_argument("--rows", type=int, required=True)
+    parser.add_argument("--table-rows", type=int, required=True)
     parser.add_argument("--compression", choices=("none", "snappy", "zstd"), required=True)
     parser.add_argument("--cdc", choices=("off", "on"), required=True)
     parser.add_argument("--row-group-rows", type=int, required=True)
@@ -155,7 +155,7 @@ def imports(args):
 def work(args):
     imports(args)
     events.phase("make")
-    before = table(args.rows, seed=1)
+    before = table(args.table_rows, seed=1)
     path, storage = args.work_dir / "table.parquet", args.work_dir / "storage"
     events.phase("edit")
     written = write(before, path, args)

@@ -71,6 +71,8 @@ def frames(args, files):
 
     if args.opener != "filesystem":
         not_applicable("curl cannot seek")
+    if not args.block_kb:
+        not_applicable("a file that comes in one request cannot seek")
     rate = args.manifest["frames_per_second"]
     wanted = random.Random(1).sample(range(args.manifest["samples"]), args.samples)
     with files.open(files.paths[0]) as file, av.open(file) as container:

@@ -24,7 +24,7 @@ ROWS = 20_000
 def pushed(folder: Path, cdc: str, row_group_rows: int = 1_000_000) -> list[dict[str, Any]]:
     """The events of one run, in the driver's own interpreter."""
     folder.mkdir()
-    command = [sys.executable, str(PROGRAM), "--work-dir", str(folder / "work"), "--rows", str(ROWS)]
+    command = [sys.executable, str(PROGRAM), "--work-dir", str(folder / "work"), "--table-rows", str(ROWS)]
     command += ["--compression", "snappy", "--cdc", cdc, "--row-group-rows", str(row_group_rows)]
     environment = {**os.environ, "BEYOND_RAM_EVENTS": str(folder / "events")}
     subprocess.run(command, env=environment, check=True)
@@ -33,7 +33,7 @@ def pushed(folder: Path, cdc: str, row_group_rows: int = 1_000_000) -> list[dict
 
 def table_of(**runs: list[dict[str, Any]]) -> pd.DataFrame:
     cell = {"experiment": "x", "stack": "s", "compression": "snappy", "row_group_rows": 1_000_000, "rep": 1}
-    return dedup([({"cell": cell | {"cdc": cdc, "rows": ROWS}}, events) for cdc, events in runs.items()])
+    return dedup([({"cell": cell | {"cdc": cdc, "table_rows": ROWS}}, events) for cdc, events in runs.items()])
 
 
 def edit(name: str, new: int, size: int = 1000) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def test_a_release_without_chunking_is_not_applicable(tmp_path: Path) -> None:
     (stub / "parquet.py").write_text(
         "class ParquetWriter:\n    def __init__(self, where): pass\n\n\ndef write_table(table, where): pass\n"
     )
-    command = [sys.executable, str(PROGRAM), "--work-dir", str(tmp_path / "work"), "--rows", "10"]
+    command = [sys.executable, str(PROGRAM), "--work-dir", str(tmp_path / "work"), "--table-rows", "10"]
     command += ["--compression", "none", "--cdc", "on", "--row-group-rows", "10"]
     environment = {"PYTHONPATH": str(tmp_path / "stubs"), "BEYOND_RAM_EVENTS": str(tmp_path / "events")}
     subprocess.run(command, env={**os.environ, **environment}, check=True)

@@ -103,3 +103,14 @@ def test_releases_are_those_of_the_index_oldest_first() -> None:
     found = releases("tokenizers")
     assert found.index("0.13.3") < found.index("0.20.3") < found.index("0.21.0")
     assert not any("rc" in version for version in found)
+
+
+@pytest.mark.parametrize(("before", "after", "matters"), [(33.0, 16.0, True), (9.0, 8.0, False), (100.0, 97.0, False)])
+def test_requests_have_a_measure_of_their_own(before: float, after: float, matters: bool) -> None:
+    lines = [
+        {"experiment": "x", "stack": "b+p-1", "rep": 1, "base": "b", "outcome": "completed", "reason": ""}
+        | {"version": version, "requests_metadata": value}
+        for version, value in (("1.0", before), ("1.1", after))
+    ]
+    table = pd.DataFrame(lines)
+    assert ladders("l", "p", "requests_metadata", table, ["1.0", "1.1"])["significant"].tolist() == [matters]

@@ -58,7 +58,7 @@ def test_a_line_a_cell_with_its_counts_and_its_rows() -> None:
     assert line["n"] == 2
     assert (line["requests"], line["requests_metadata"], line["requests_data"]) == (16, 6, 10)
     assert (line["requests_tree_main"], line["requests_tree_worker"], line["requests_info_main"]) == (2, 4, 0)
-    assert line["requests_metadata_of_workers"] == 4
+    assert line["requests_listing_of_workers"] == 4
     assert line["counts_identical"]
     assert (line["resolution_s_low"], line["resolution_s_high"]) == (0.5, 0.7)
     assert line["rows_per_s"] == pytest.approx(64 / 2.0)
