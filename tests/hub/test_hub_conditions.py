@@ -76,7 +76,7 @@ def test_redirects_are_for_files_in_lfs(root: Path) -> None:
         status, _, body = get_from(address.netloc, address.path, Range="bytes=10-19")
         assert (status, body) == (206, CONTENT[10:20])
         assert get(hub, "/datasets/org/name/resolve/main/README.md")[0] == 200
-        noted = [(r.endpoint, r.status, r.repo) for r in hub.requests]
+    noted = [(r.endpoint, r.status, r.repo) for r in hub.requests]
     assert noted[1:3] == [("resolve", 302, "datasets/org/name"), ("cdn", 206, "datasets/org/name")]
 
 
@@ -96,7 +96,7 @@ def test_every_nth_read_fails_once(root: Path) -> None:
         get(hub, FILE, "HEAD")
         first = [get(hub, FILE, Range=asked) for asked in ranges]
         again = [get(hub, FILE, Range=asked)[0] for asked in ranges]
-        noted = [request.fault for request in hub.requests]
+    noted = [request.fault for request in hub.requests]  # a body is noted right after its end: complete once it stops
     assert [status for status, _, _ in first] == [206, 500, 429, 500, 206, 500]
     assert first[2][1]["Retry-After"] == "1"
     assert again == [206] * 6

@@ -55,7 +55,7 @@ def run(root: Path, work: Path, manifest: dict[str, Any], stack: str, *options: 
             *options,
         ]
         done = subprocess.run(words, env=environment, check=False)
-        requests = list(hub.requests)
+    requests = list(hub.requests)
     events = [json.loads(line) for line in (work / "events").read_text().splitlines()]
     assert done.returncode == 0 or "samples" in {event["event"] for event in events}
     return events, requests
