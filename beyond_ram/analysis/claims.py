@@ -169,9 +169,9 @@ def _line(
         "claim": claim,
         "conditions": conditions,
         "claimed": claimed,
-        "measured": found.ratio,
-        "low": low,
-        "high": high,
+        "measured": round(found.ratio, 9),
+        "low": round(low, 9),
+        "high": round(high, 9),
         "n": n,
         "holds": _holds(found.ratio, low, high, claimed),
     }

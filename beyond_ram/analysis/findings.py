@@ -192,7 +192,7 @@ def _ladders(tables: Tables) -> Iterator[Finding]:
         metric = METRICS[line["metric"]]
         unit, scale = ("MB", MB) if metric.unit == "bytes" else (metric.unit, 1)
         first, second = line["from_value"] / scale, line["to_value"] / scale
-        sure = "" if pd.isna(line["low"]) else f"95 % {line['low']:.3f} to {line['high']:.3f}, "
+        sure: str = "" if pd.isna(line["low"]) else f"95 % {line['low']:.3f} to {line['high']:.3f}, "
         known = f"ratio {line['ratio']:.3f} ({sure}n = {line['n']})"
         yield Finding(
             f"{line['factor']} {line['to_version']}: {second:,.0f} {unit}, where {line['from_version']} has "

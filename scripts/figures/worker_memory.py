@@ -57,7 +57,7 @@ def draw(table):
             low, middle, high = (row[f"worker_grown_anon_bytes{end}"] / figures.MB for end in ("_low", "", "_high"))
             spread = [[max(middle - low, 0)], [max(high - middle, 0)]]
             axes.barh(place, middle, height=0.85, color=colours[stack], xerr=spread, ecolor="#222222")
-            said = f" {max(middle, high):,.1f} MB; {row['rows_per_worker_min']:,.0f} rows"
+            said = f" {middle:,.1f} MB; {row['rows_per_worker_min']:,.0f} rows"
             axes.text(max(middle, high, 0), place, said, va="center", fontsize=8.5)
             place += 1
         ticks.append(((first + place - 1) / 2, setting))

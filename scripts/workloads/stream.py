@@ -213,7 +213,8 @@ def gave_up(error):
     traceback.print_exception(error)
     # Of an error in a worker the message is a traceback, with the error itself in its last line.
     lines = str(error).strip().splitlines() or [""]
-    reason = f"{type(error).__name__}: {lines[-1].strip()}"[:300]
+    last, name = lines[-1].strip(), type(error).__name__
+    reason = (last if last.startswith(name) else f"{name}: {last}")[:300]
     events.emit("gave_up", reason=reason)
     sys.exit(1)
 

@@ -145,7 +145,15 @@ def test_failed_runs_claim_nothing() -> None:
 
 def test_what_other_tables_say_of_claims() -> None:
     pushed = [
-        {"experiment": "dedup", "stack": "s", "compression": "zstd", "row_group_rows": 9, "cdc": cdc, "rep": 1}
+        {
+            "experiment": "dedup",
+            "stack": "s",
+            "compression": "zstd",
+            "row_group_rows": 9,
+            "table_rows": 99,
+            "cdc": cdc,
+            "rep": 1,
+        }
         | {"edit": edit, "new_share": share}
         for cdc, shares in {"off": {"none": 1.0, "insert": 0.8}, "on": {"none": 1.0, "insert": 0.1}}.items()
         for edit, share in shares.items()

@@ -1,0 +1,51 @@
+"""What is found in table `streaming`, from made-up runs whose answer is known."""
+
+from typing import Any
+
+import pandas as pd
+
+from beyond_ram.analysis import findings as page
+from beyond_ram.analysis import streaming
+
+from .test_tables import run
+
+SOURCES = (page._gave_up, page._requests, page._asked_by_workers, page._worse, page._reading_ahead)
+
+
+def found(*records: tuple[dict[str, Any], list[dict[str, Any]]]) -> dict[str, page.Finding]:
+    tables: dict[str, pd.DataFrame] = {"streaming": streaming(records)}
+    return {finding.title: finding for source in SOURCES for finding in source(tables)}
+
+
+def test_nothing_is_found_where_nothing_differs() -> None:
+    asked = {"tree": {"main": 8}}
+    assert not found(run("stream-4.3", asked), run("stream-current", asked))
+
+
+def test_a_client_that_gives_up_is_named_with_its_error() -> None:
+    record, events = run("s", {"tree": {"main": 1}}, outcome="failed")
+    record["reason"] = "TypeError: crossed"
+    told = found((record, events))
+    assert list(told) == ["s gives up with 2 workers by fork"]
+    assert "TypeError: crossed" in told["s gives up with 2 workers by fork"].text
+    under_faults = run("s", {}, outcome="failed", fault="drop-every-2")
+    assert not found(under_faults)
+
+
+def test_who_asks_most_and_whose_workers_ask_again() -> None:
+    told = found(run("a", {"head": {"main": 120}}), run("b", {"tree": {"main": 2, "worker": 4}}))
+    assert "a asks 20.0 times as often as b (r, 2 workers by fork)" in told
+    again = told["b: every worker asks for the list of files again (fork)"]
+    assert "4 requests for it, 2.0 each" in again.text
+
+
+def test_what_got_worse_needs_every_run_to_be_worse() -> None:
+    few, many = {"tree": {"main": 4}}, {"tree": {"main": 9}}
+    title = "Worse in stream-current than in stream-4.3: requests that are no reads of data (r, 2 workers by fork)"
+    assert title in found(run("stream-4.3", few), run("stream-current", many))
+    assert title not in found(run("stream-4.3", many), run("stream-current", few))
+    slow = [run("stream-current", few, rep, resolved_s=2.0 + rep) for rep in (1, 2)]
+    quick = [run("stream-4.3", few, rep, resolved_s=0.5) for rep in (1, 2)]
+    assert any("time to the first batch" in title for title in found(*slow, *quick))
+    mixed = [*quick, run("stream-4.3", few, 3, resolved_s=9.0)]
+    assert not any("time to the first batch" in title for title in found(*slow, *mixed))
