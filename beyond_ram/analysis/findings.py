@@ -236,6 +236,25 @@ def _gave_up(tables: Tables) -> Iterator[Finding]:
         )
 
 
+def _under_faults(tables: Tables) -> Iterator[Finding]:
+    """Which faults of a Hub, each of them gone when asked again, end a stream."""
+    streaming = tables["streaming"]
+    tried = streaming[streaming["fault"].ne("none") & streaming["outcome"].isin(["completed", "failed"])]
+    for (experiment, stack), group in tried.groupby(["experiment", "stack"], sort=False):
+        failed = group[group["outcome"] == "failed"]
+        if failed.empty:
+            continue
+        said = "; ".join(f"{line['fault']}: {line['reason']}" for line in _lines(failed))
+        through = ", ".join(group.loc[group["outcome"] == "completed", "fault"]) or "none"
+        yield Finding(
+            f"{stack} gives up under {len(failed)} of {len(group)} kinds of faults",
+            f"Each fault is gone when the same is asked again. {said}. Gets through: {through}.",
+            "requests_by_workers",
+            str(experiment),
+            1 + len(failed) / len(group),
+        )
+
+
 def _requests(tables: Tables) -> Iterator[Finding]:
     """Of each repository the conditions under which stacks differ most in what they ask."""
     streaming = tables["streaming"]
@@ -510,6 +529,7 @@ SOURCES: tuple[Callable[[Tables], Iterator[Finding]], ...] = (
     _batches,
     _regrowth,
     _gave_up,
+    _under_faults,
     _requests,
     _asked_by_workers,
     _worse,

@@ -64,12 +64,13 @@ def _groups(runs: pd.DataFrame, cell: list[str]) -> Iterable[tuple[Any, pd.DataF
 def _run(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     asked = record["work"].get("requests")
     by = {} if asked is None else {(kind, role): n for kind, roles in asked.items() for role, n in roles.items()}
+    # Of a client that gave up there are no sums, but what it had until then.
+    until: Mapping[str, Any] = next((e for e in reversed(events) if e["event"] == "epoch"), {})
     epochs = [event["seconds"] for event in events if event["event"] == "epoch" and event.get("finished")]
     return {
         **record["cell"],
         **{key: value for key, value in derive(record, events).items() if key in (*SPREAD, *COUNTS)},
-        **{key: record["work"].get(key) for key in ROWS},
-        "rows_per_worker": record["work"].get("rows_per_worker"),
+        **{key: record["work"].get(key, until.get(key)) for key in (*ROWS, "rows_per_worker")},
         "outcome": record["outcome"],
         "reason": record.get("reason", ""),
         "asked": json.dumps(asked, sort_keys=True),

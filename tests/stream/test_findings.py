@@ -9,7 +9,7 @@ from beyond_ram.analysis import streaming
 
 from .test_tables import run
 
-SOURCES = (page._gave_up, page._requests, page._asked_by_workers, page._worse, page._reading_ahead)
+SOURCES = (page._gave_up, page._under_faults, page._requests, page._asked_by_workers, page._worse, page._reading_ahead)
 
 
 def found(*records: tuple[dict[str, Any], list[dict[str, Any]]]) -> dict[str, page.Finding]:
@@ -29,7 +29,8 @@ def test_a_client_that_gives_up_is_named_with_its_error() -> None:
     assert list(told) == ["s gives up with 2 workers by fork"]
     assert "TypeError: crossed" in told["s gives up with 2 workers by fork"].text
     under_faults = run("s", {}, outcome="failed", fault="drop-every-2")
-    assert not found(under_faults)
+    assert list(found(under_faults)) == ["s gives up under 1 of 1 kinds of faults"]
+    assert not found(run("s", {}, fault="drop-every-2"))
 
 
 def test_who_asks_most_and_whose_workers_ask_again() -> None:
