@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.dedup import dedup
-from beyond_ram.analysis.findings import _dedup
+from beyond_ram.analysis.findings.hub import _dedup
 from beyond_ram.experiment import load
 
 PROGRAM = Path(__file__).parents[2] / "scripts" / "workloads" / "dedup.py"

@@ -4,15 +4,14 @@ from typing import Any
 
 import pandas as pd
 
-from beyond_ram.analysis import findings as page
 from beyond_ram.analysis import streaming
+from beyond_ram.analysis.findings import Finding
+from beyond_ram.analysis.findings.streaming import SOURCES
 
 from .test_tables import run
 
-SOURCES = (page._gave_up, page._under_faults, page._requests, page._asked_by_workers, page._worse, page._reading_ahead)
 
-
-def found(*records: tuple[dict[str, Any], list[dict[str, Any]]]) -> dict[str, page.Finding]:
+def found(*records: tuple[dict[str, Any], list[dict[str, Any]]]) -> dict[str, Finding]:
     tables: dict[str, pd.DataFrame] = {"streaming": streaming(records)}
     return {finding.title: finding for source in SOURCES for finding in source(tables)}
 

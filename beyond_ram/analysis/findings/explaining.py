@@ -1,0 +1,197 @@
+"""Findings on what grew, who held it, and how much is needed."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from ...metrics import METRICS
+from ..compare import ratio
+from ..remedies import MATTERS
+from .base import MB, Finding, Line, Source, Tables, as_factor, lines_of
+
+
+def _growth(tables: Tables) -> Iterator[Finding]:
+    """Stacks against each other: how much anonymous memory a gigabyte of input leaves behind."""
+    growth = tables["growth"].dropna(subset="anon_slope_mb_per_gb_low")
+    groups: dict[tuple[Any, ...], list[Line]] = {}
+    for line in lines_of(growth[growth["cache"] == "cold"]):
+        groups.setdefault(tuple(line[axis] for axis in ("corpus", "mode", "batch_size")), []).append(line)
+    for lines in groups.values():
+        high = max(lines, key=lambda line: line["anon_slope_mb_per_gb"])
+        low = min(lines, key=lambda line: line["anon_slope_mb_per_gb"])
+        if high["anon_slope_mb_per_gb_low"] <= low["anon_slope_mb_per_gb_high"]:
+            continue
+        yield Finding(
+            f"{high['stack']} keeps {high['anon_slope_mb_per_gb'] / 1000:,.1f} GB of anonymous memory per GB of text",
+            f"Mode {high['mode']}, corpus {high['corpus']}: {_slope(high)}; {low['stack']}: {_slope(low)}.",
+            "growth_by_input",
+            str(high["experiment"]),
+            as_factor(high["anon_slope_mb_per_gb"] / max(low["anon_slope_mb_per_gb_high"], 1)),
+        )
+
+
+def _slope(line: Line) -> str:
+    low, high = line["anon_slope_mb_per_gb_low"], line["anon_slope_mb_per_gb_high"]
+    return f"{line['anon_slope_mb_per_gb']:,.0f} MB per GB (95 % {low:,.0f} to {high:,.0f}, n = {line['n']:.0f})"
+
+
+def _owners(tables: Tables) -> Iterator[Finding]:
+    """Of each stack the cell that grew most and whose owner is known."""
+    known = tables["verdicts"]
+    best: dict[str, Line] = {}
+    for line in lines_of(known[known["verdict"].isin(["held", "leak", "retained"])]):
+        if line["anon_grown_bytes"] > best.get(line["stack"], {"anon_grown_bytes": 0})["anon_grown_bytes"]:
+            best[line["stack"]] = line
+    for stack, line in best.items():
+        yield Finding(
+            f"{stack}: {line['verdict']} by {line['owner']}",
+            f"{line['sentence']} Evidence: {line['evidence']}.",
+            "who_holds_it",
+            str(line["experiment"]),
+            1 + math.log10(max(line["anon_grown_bytes"] / (16 * MB), 1)),
+        )
+
+
+def _remedies(tables: Tables) -> Iterator[Finding]:
+    """What lowers growth most, and what is told to people and does nothing."""
+    remedies = tables["remedies"]
+    growth = remedies[remedies["metric"] == "grown_anon_bytes"] if len(remedies) else remedies
+    for stack, group in growth.groupby("stack", sort=False):
+        helps = group[group["effect"] == "helps"].sort_values("ratio")
+        idle = group[group["effect"] == "nothing"]
+        if len(helps):
+            best = helps.iloc[0]
+            yield Finding(
+                f"{best['remedy']} takes {1 - best['ratio']:.0%} of the growth away ({stack})",
+                f"Growth of anonymous memory {best['without'] / MB:,.0f} MB without, {best['with'] / MB:,.0f} MB with: "
+                f"ratio {best['ratio']:.2f} (95 % {best['low']:.2f} to {best['high']:.2f}, n = {best['n']}).",
+                "what_helps",
+                str(best["experiment"]),
+                as_factor(best["ratio"]),
+            )
+        if len(idle):
+            names = ", ".join(f"{row['remedy']} ({row['low']:.2f} to {row['high']:.2f})" for row in lines_of(idle))
+            yield Finding(
+                f"Does nothing for the growth ({stack}): {', '.join(idle['remedy'])}",
+                f"Growth with it over growth without it lies within {MATTERS:.0%} of 1, with 95 % intervals: {names}.",
+                "what_helps",
+                str(idle["experiment"].iloc[0]),
+                1.0,
+            )
+
+
+def _encoders(tables: Tables) -> Iterator[Finding]:
+    """The same ids by another call, for less: runs of `soak` that differ in nothing but the subject."""
+    runs = tables["runs"]
+    usual, fast = "transformers", "tokenizers-fast"
+    tried = runs[
+        runs["subject"].isin([usual, fast]) & runs["completed_work"].astype(bool) & runs["between"].eq("nothing")
+    ]
+    for keys, group in tried.groupby(["experiment", "stack", "corpus", "num_files"], sort=False):
+        sides = {subject: group[group["subject"] == subject] for subject in (usual, fast)}
+        if any(side.empty for side in sides.values()) or group["tokens"].nunique() != 1:
+            continue
+        peaks = ratio(*(side["peak_grown_anon_bytes"].tolist() for side in sides.values()))
+        speeds = ratio(*(side["tokens_per_cpu_s"].tolist() for side in sides.values()))
+        if not peaks.significant or peaks.ratio > 1:
+            continue
+        medians = {subject: side["peak_grown_anon_bytes"].median() / MB for subject, side in sides.items()}
+        version = group["version_transformers"].dropna().iloc[0]
+        yield Finding(
+            f"transformers {version} takes {1 / peaks.ratio:.1f} times the memory that the ids need ({keys[1]})",
+            "Its tokenizers compute offsets also where nobody asked for them. Peak above the imports: "
+            f"{medians[usual]:,.0f} MB by {usual}, {medians[fast]:,.0f} MB by encode_batch_fast of tokenizers, for as "
+            f"many ids: ratio {peaks.ratio:.2f} (95 % {peaks.low:.2f} to {peaks.high:.2f}); ids per CPU-second "
+            f"{speeds.ratio:.2f} times ({speeds.low:.2f} to {speeds.high:.2f}); n = {len(sides[fast])}.",
+            "encoders",
+            str(keys[0]),
+            as_factor(peaks.ratio),
+        )
+
+
+def _batches(tables: Tables) -> Iterator[Finding]:
+    """Batch sizes count rows, whatever their size: what ten times as many do to the peak."""
+    runs = tables["runs"]
+    done = runs[
+        runs["completed_work"].astype(bool) & runs["cache"].eq("cold") & runs["remedy"].fillna("none").eq("none")
+    ]
+    for keys, group in done.groupby(["experiment", "stack", "corpus", "num_files"], sort=False):
+        for varied, other in (("batch_size", "writer_batch_size"), ("writer_batch_size", "batch_size")):
+            lowest = group[group[other] == group[other].min()]
+            small, large = lowest[varied].min(), lowest[varied].max()
+            if small == large:
+                continue
+            sides = [lowest.loc[lowest[varied] == size, "peak_grown_anon_bytes"] for size in (small, large)]
+            found = ratio(*(side.tolist() for side in sides))
+            if not found.significant or found.ratio < 1:
+                continue
+            first, second = (side.median() / MB for side in sides)
+            bytes_in = group["bytes_in"].median()
+            yield Finding(
+                f"{varied} {large:.0f} instead of {small:.0f}: {found.ratio:.1f} times the peak ({keys[1]})",
+                f"It counts rows, whatever their size. Over the same {bytes_in / MB:,.0f} MB of text in "
+                f"{group['rows'].median():,.0f} documents the peak above the imports is {first:,.0f} MB with "
+                f"{small:.0f}, {second:,.0f} MB with {large:.0f}: ratio {found.ratio:.2f} (95 % "
+                f"{found.low:.2f} to {found.high:.2f}, n = {min(map(len, sides))} each). The default is 1,000 rows.",
+                "peak_by_batch",
+                str(keys[0]),
+                as_factor(found.ratio),
+            )
+
+
+def _regrowth(tables: Tables) -> Iterator[Finding]:
+    """Repeated work that does not level off."""
+    regrowth = tables["regrowth"]
+    for row in lines_of(regrowth[regrowth["regrowth"] == "grows"]):
+        what = ", ".join(str(row[axis]) for axis in ("stack", "subject", "case", "between") if row.get(axis))
+        slope, low, high = (row[f"slope_bytes{end}"] / MB for end in ("", "_low", "_high"))
+        yield Finding(
+            f"Grows with every epoch: {what}",
+            f"{slope:,.2f} MB an epoch (95 % {low:,.2f} to {high:,.2f}), each over the same "
+            f"{row['epoch_input_bytes'] / MB:,.0f} MB of input.",
+            "memory_by_epoch",
+            str(row["experiment"]),
+            1 + row["slope_bytes"] / max(row["epoch_input_bytes"], 1),
+        )
+
+
+def _ladders(tables: Tables) -> Iterator[Finding]:
+    """Between which releases something changed."""
+    steps = tables["ladders"]
+    for line in lines_of(steps[steps["significant"].astype(bool)]):
+        metric = METRICS[line["metric"]]
+        unit, scale = ("MB", MB) if metric.unit == "bytes" else (metric.unit, 1)
+        first, second = line["from_value"] / scale, line["to_value"] / scale
+        sure: str = "" if pd.isna(line["low"]) else f"95 % {line['low']:.3f} to {line['high']:.3f}, "
+        known = f"ratio {line['ratio']:.3f} ({sure}n = {line['n']})"
+        yield Finding(
+            f"{line['factor']} {line['to_version']}: {second:,.0f} {unit}, where {line['from_version']} has "
+            f"{first:,.0f}",
+            f"Everything else as stack {line['stack']} locks it, {line['metric']} goes from {first:,.0f} to "
+            f"{second:,.0f} {unit} between these two {'neighbouring ' if line['neighbours'] else ''}releases: {known}.",
+            "versions",
+            str(line["experiment"]),
+            min(as_factor(line["ratio"]), 1000),
+        )
+
+
+def _limits(tables: Tables) -> Iterator[Finding]:
+    """How much memory is really needed, and how far readings are from it."""
+    limits = tables["limits"]
+    for line in lines_of(limits.dropna(subset=["completed_at_bytes", "killed_at_bytes"])):
+        needed, rss = line["completed_at_bytes"], line["peak_rss_bytes"]
+        cell = ", ".join(str(line[axis]) for axis in ("stack", "mode") if isinstance(line.get(axis), str))
+        yield Finding(
+            f"{line['experiment']}, {cell}: needs {needed / MB:,.0f} MB, and shows {rss / MB:,.0f} MB of RSS",
+            f"It is killed under {line['killed_at_bytes'] / MB:,.0f} MB and completes under {needed / MB:,.0f} MB, "
+            f"there in {line['time_ratio']:.2f} times the time. Nearest: {line['nearest_predictor']}. From one run "
+            f"without a limit, `beyond-ram watch` would ask a scheduler for {line['ask_bytes'] / MB:,.0f} MB.",
+            "smallest_limit",
+            str(line["experiment"]),
+            as_factor(rss / needed),
+        )
+
+
+SOURCES: tuple[Source, ...] = (_growth, _ladders, _limits, _owners, _remedies, _encoders, _batches, _regrowth)
