@@ -28,7 +28,7 @@ def draw(loaders):
     figure, grid = plt.subplots(
         len(orders),
         len(workers),
-        figsize=(4.6 * len(workers) + 3.4, 4.4 * len(orders)),
+        figsize=(max(4.6 * len(workers), 8) + 3.4, max(4.4 * len(orders), 6)),
         squeeze=False,
         sharex=True,
         sharey="row",
