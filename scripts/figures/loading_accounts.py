@@ -41,7 +41,8 @@ def state(line):
 def draw(loaders):
     loaders = loaders.assign(state=loaders.apply(state, axis=1), column=loaders.apply(column, axis=1))
     columns, names = list(dict.fromkeys(loaders["column"])), list(dict.fromkeys(loaders["loader"]))
-    figure, axes = plt.subplots(figsize=(max(0.55 * len(columns), 3) + 4.5, 0.34 * len(names) + 3.2), layout="constrained")
+    size = (max(0.55 * len(columns), 3) + 4.5, 0.34 * len(names) + 3.2)
+    figure, axes = plt.subplots(figsize=size, layout="constrained")
     # Of several cells that share a place the worst is shown.
     order = list(COLOURS)
     worst = loaders.assign(rank=loaders["state"].map(["not applicable", "once", "limit", "wrong", "failed"].index))
