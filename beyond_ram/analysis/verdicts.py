@@ -103,9 +103,30 @@ def judge(record: Mapping[str, Any], events: Sequence[Event]) -> Finding:
             f"{file / MB:,.0f} MB of mapped files are resident; the kernel takes them back when it needs to.",
             evidence,
         )
+    if full["tree"].get("processes", 1) > imported["tree"].get("processes", 1):
+        return _of_several(events, anon, given, evidence, small)
     shares = table.groupby("owner", sort=False)["share"].sum()
     evidence += "; " + ", ".join(f"{owner} {share:.0%}" for owner, share in shares.items() if abs(share) >= 0.005)
     return _of_growth(shares, anon, given, evidence, events, again)
+
+
+def _of_several(events: Sequence[Event], anon: float, given: str, evidence: str, small: float) -> Finding:
+    """More processes than after the imports: summed anonymous memory counts what they share once for each."""
+    imported = readings(events, "imported")[-1]["tree"]
+    at_end = [event["tree"] for event in readings(events, "phase") if event["phase"] == "release"]
+    shared = at_end[-1].get("pss_anon_bytes") if at_end else None
+    grown = None if shared is None else shared - imported.get("pss_anon_bytes", imported["anon_bytes"])
+    said = "not known" if grown is None else f"{grown / MB:+,.0f} MB"
+    evidence += f"; anonymous PSS {said}"
+    if grown is not None and grown < small:
+        return Finding("flat", "", f"Memory did not grow {given}: the processes share what they hold.", evidence)
+    return Finding(
+        "undecided",
+        "",
+        f"Summed over processes that share pages anonymous memory grew by {anon / MB:,.0f} MB {given}; with each page "
+        f"counted once: {said}. The same work in one process would decide who holds it.",
+        evidence,
+    )
 
 
 def _of_growth(

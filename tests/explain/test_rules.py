@@ -109,3 +109,16 @@ def test_a_remedy_that_does_nothing_is_told_from_one_that_was_not_shown_to() -> 
         "once": "not enough data",
         "absent": "not run",
     }
+
+
+def test_pages_that_processes_share_are_nobodys_growth() -> None:
+    def run(pss_mb: float) -> list[dict[str, Any]]:
+        events = climb(("allocator, unused", 400), ("loader", 100), start_mb=400)
+        events[1]["tree"] |= {"processes": 5}
+        release = {"t_s": 1, "event": "phase", "phase": "release", "tree": tree(400) | {"pss_anon_bytes": pss_mb * MB}}
+        return [events[0], release, *events[1:]]
+
+    assert judge(record(), run(110)).verdict == "flat"
+    found = judge(record(), run(180))
+    assert found.verdict == "undecided"
+    assert "80 MB" in found.sentence
