@@ -1,7 +1,7 @@
 """What all figures share: the look, the colours of the kinds of memory, saving, captions."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,13 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
     partial.write_text(caption.strip() + "\n", encoding="utf-8")
     partial.replace(caption_file)
     plt.close(figure)
+
+
+def drawn(output: Any, table: pd.DataFrame, draw: Callable[[pd.DataFrame], tuple[Figure, str]], reason: str) -> None:
+    """Draw a table and save the figure with its caption; where the table is empty, say the reason instead."""
+    theme()
+    figure, caption = (empty(reason), "Not run in this config.") if table.empty else draw(table)
+    save(figure, caption, svg=output.svg, png=output.png, caption_file=output.caption)
 
 
 def empty(reason: str) -> Figure:

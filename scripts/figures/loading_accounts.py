@@ -4,20 +4,6 @@ import matplotlib.pyplot as plt
 
 from beyond_ram import figures, logs, tables
 
-
-def main(snakemake):
-    figures.theme()
-    loaders = tables.read(snakemake.input.loaders)
-    drawn = loaders[loaders["account"].notna()] if "account" in loaders else loaders.head(0)
-    if drawn.empty:
-        figure, caption = figures.empty("no experiment of this config loads token datasets"), "Not run in this config."
-    else:
-        figure, caption = draw(drawn)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
-
-
 COLOURS = {"once": "#009E73", "wrong": "#D55E00", "failed": "#B22222", "not applicable": "#dddddd", "limit": "#7A5195"}
 LABELS = {
     "once": "every row once",
@@ -75,5 +61,11 @@ def column(line):
     return ", ".join(words)
 
 
+def accounted(loaders):
+    return loaders[loaders["account"].notna()] if "account" in loaders else loaders.head(0)
+
+
 with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821
+    loaders = tables.read(snakemake.input.loaders)  # noqa: F821
+    reason = "no experiment of this config loads token datasets"
+    figures.drawn(snakemake.output, accounted(loaders), draw, reason)  # noqa: F821

@@ -5,22 +5,6 @@ import matplotlib.pyplot as plt
 from beyond_ram import figures, logs, tables
 
 
-def main(snakemake):
-    figures.theme()
-    loaders = tables.read(snakemake.input.loaders)
-    drawn = both(figures.whole(loaders))
-    if drawn.empty:
-        figure, caption = (
-            figures.empty("no experiment of this config loads from a cold and from a warm page cache"),
-            "Not run in this config.",
-        )
-    else:
-        figure, caption = draw(drawn)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
-
-
 def both(loaders):
     states = loaders.groupby(["loader", "order", "workers"])["page_cache"].transform("nunique")
     return loaders[states > 1]
@@ -68,4 +52,6 @@ n = {loaders["n"].min():.0f}. The clock depends on the disk and on what else the
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821
+    loaders = tables.read(snakemake.input.loaders)  # noqa: F821
+    reason = "no experiment of this config loads from a cold and from a warm page cache"
+    figures.drawn(snakemake.output, both(figures.whole(loaders)), draw, reason)  # noqa: F821

@@ -6,19 +6,6 @@ from beyond_ram import figures, logs, tables
 from beyond_ram.analysis.loaders import LIMIT_OF
 
 
-def main(snakemake):
-    figures.theme()
-    loaders = tables.read(snakemake.input.loaders)
-    drawn = figures.whole(loaders)
-    if drawn.empty:
-        figure, caption = figures.empty("no experiment of this config loads token datasets"), "Not run in this config."
-    else:
-        figure, caption = draw(drawn)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
-
-
 def draw(loaders):
     loaders = loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders
     # One line a point: where workers were started in several ways, the first of the config.
@@ -106,4 +93,6 @@ same runs. Highest share of it: {said}. Bars: 95 % intervals; n = {runs}. {
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821
+    loaders = tables.read(snakemake.input.loaders)  # noqa: F821
+    reason = "no experiment of this config loads token datasets"
+    figures.drawn(snakemake.output, figures.whole(loaders), draw, reason)  # noqa: F821

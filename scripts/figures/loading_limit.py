@@ -5,22 +5,6 @@ import matplotlib.pyplot as plt
 from beyond_ram import figures, logs, tables
 
 
-def main(snakemake):
-    figures.theme()
-    loaders = tables.read(snakemake.input.loaders)
-    drawn = limited(loaders)
-    if drawn.empty:
-        figure, caption = (
-            figures.empty("no experiment of this config loads under a memory limit"),
-            "Not run in this config.",
-        )
-    else:
-        figure, caption = draw(drawn)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
-
-
 def limited(loaders):
     if "limit_percent" not in loaders:
         return loaders.head(0)
@@ -69,4 +53,6 @@ n = {loaders["n"].min():.0f}. The clock depends on the disk.
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821
+    loaders = tables.read(snakemake.input.loaders)  # noqa: F821
+    reason = "no experiment of this config loads under a memory limit"
+    figures.drawn(snakemake.output, limited(loaders), draw, reason)  # noqa: F821

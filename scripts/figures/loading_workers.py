@@ -5,22 +5,6 @@ import matplotlib.pyplot as plt
 from beyond_ram import figures, logs, tables
 
 
-def main(snakemake):
-    figures.theme()
-    loaders = tables.read(snakemake.input.loaders)
-    drawn = several_counts(figures.whole(loaders))
-    if drawn.empty:
-        figure, caption = (
-            figures.empty("no experiment of this config loads with several numbers of workers"),
-            "Not run in this config.",
-        )
-    else:
-        figure, caption = draw(drawn)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
-
-
 def several_counts(loaders):
     return loaders if loaders["workers"].nunique() > 1 else loaders.head(0)
 
@@ -60,4 +44,6 @@ RSS summed over all processes counts what they share once for each of them; PSS 
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821
+    loaders = tables.read(snakemake.input.loaders)  # noqa: F821
+    reason = "no experiment of this config loads with several numbers of workers"
+    figures.drawn(snakemake.output, several_counts(figures.whole(loaders)), draw, reason)  # noqa: F821
