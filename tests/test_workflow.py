@@ -174,7 +174,7 @@ def test_an_upgrade_keeps_the_old_results_beside_the_new(results: Path, clone: P
     added = run_in("beyond-ram", "stack", "add", "mine", *asked, "tqdm==4.67.0")
     assert added.returncode == 0, added.stderr
     matrix = "{stack: [current, mine], mode: [basic], num_files: [3]}"
-    only = f"results: results-upgrade\nexperiments: {{staircase: null, growth: {{matrix: {matrix}}}}}\n"
+    only = f"results: results-upgrade\nonly: [growth]\nexperiments: {{growth: {{matrix: {matrix}}}}}\n"
     (clone / "upgrade.yaml").write_text(only)
     apart = (*MICRO, "upgrade.yaml")
     snakemake(run_in, *apart)
