@@ -17,7 +17,18 @@ MEMORIES = ["rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "pss_bytes",
 # Of the limits that a run measured, the one that each order is held against.
 LIMIT_OF = {"sequential": "sequential", "shuffled": "random"}
 AVERAGED = ["rows_per_cpu_s", "share_of_limit", "rows_per_s"]
-COLUMNS = ["experiment", "stack", *AVERAGED, "time_to_first_batch_s", "disk_ratio", *ACCOUNT]
+AXES = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
+COLUMNS = [
+    *AXES,
+    "outcome",
+    "n",
+    *AVERAGED,
+    "time_to_first_batch_s",
+    "disk_ratio",
+    *ACCOUNT,
+    "end_pss_bytes",
+    "account",
+]
 
 
 def loaders(runs: Runs) -> pd.DataFrame:

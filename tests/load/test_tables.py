@@ -1,0 +1,58 @@
+"""Tables and figures of loading from made-up lines, and from none."""
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from beyond_ram import tables
+from beyond_ram.analysis import choices, compare, loaders, ranks, writers
+from beyond_ram.analysis.findings import loading
+
+FIGURES = ["loading_cost", "loading_workers", "loading_accounts", "loading_cache", "loading_limit"]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_config_that_does_not_load_says_so(root: Path, tmp_path: Path, name: str) -> None:
+    tables.write(loaders([]), tmp_path / "l.csv", tmp_path / "l.parquet")
+    output = SimpleNamespace(**{kind: str(tmp_path / f"{name}.{kind}") for kind in ("svg", "png", "caption")})
+    given = SimpleNamespace(loaders=str(tmp_path / "l.parquet"))
+    snakemake = SimpleNamespace(log=[str(tmp_path / "log")], input=given, output=output)
+    runpy.run_path(str(root / f"scripts/figures/{name}.py"), init_globals={"snakemake": snakemake})
+    assert (tmp_path / f"{name}.caption").read_text() == "Not run in this config.\n"
+
+
+def test_no_runs_are_no_lines_and_no_findings() -> None:
+    assert [len(table([])) for table in (loaders, writers, ranks)] == [0, 0, 0]
+    assert not len(choices(loaders([])))
+    assert not [finding for source in loading.SOURCES for finding in source({"loaders": loaders([])})]
+
+
+def line(loader: str, rate: float, pss: float, account: str = "every row once") -> dict[str, object]:
+    cell = {"experiment": "e", "stack": "s", "tokens": "t", "loader": loader, "order": "shuffled", "workers": 0}
+    cell |= {"start": "none", "page_cache": "warm", "limit_percent": 0, "loader_kind": "best", "shuffle": "rows"}
+    return cell | {"rows_per_cpu_s": rate, "share_of_limit": 0.5, "end_pss_bytes": pss, "account": account, "n": 1}
+
+
+def test_only_who_is_beaten_by_nobody_is_a_choice() -> None:
+    table = pd.DataFrame(
+        [line("fast", 9, 900), line("lean", 1, 100), line("between", 5, 500), line("beaten", 4, 600)]
+        + [line("wrong", 99, 1, "3 missing")]
+    )
+    found = choices(table).set_index("loader")["why"].to_dict()
+    assert found == {
+        "fast": "most rows per CPU-second",
+        "between": "no other is both faster and leaner",
+        "lean": "least memory",
+    }
+
+
+def test_the_interval_of_a_mean_is_students_on_logarithms() -> None:
+    found = compare.mean([1.0, 2.0, 4.0])
+    assert found.mean == pytest.approx(2)
+    assert found.low * found.high == pytest.approx(4)
+    assert found.low == pytest.approx(0.357, abs=0.001)  # exp(ln 2 - 4.3027 * ln 2 / sqrt 3)
+    with pytest.raises(ValueError, match="above 0"):
+        compare.mean([1.0, 0.0])
