@@ -37,10 +37,8 @@ def line(loader: str, rate: float, pss: float, account: str = "every row once") 
 
 
 def test_only_who_is_beaten_by_nobody_is_a_choice() -> None:
-    table = pd.DataFrame(
-        [line("fast", 9, 900), line("lean", 1, 100), line("between", 5, 500), line("beaten", 4, 600)]
-        + [line("wrong", 99, 1, "3 missing")]
-    )
+    sound = [line("fast", 9, 900), line("lean", 1, 100), line("between", 5, 500), line("beaten", 4, 600)]
+    table = pd.DataFrame([*sound, line("wrong", 99, 1, "3 missing")])
     found = choices(table).set_index("loader")["why"].to_dict()
     assert found == {
         "fast": "most rows per CPU-second",
