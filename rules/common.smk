@@ -177,7 +177,8 @@ def weigh_flags(cell):
 def served_flags(found, cell):
     flags = [f"--repository {REPOSITORIES}/{cell['repository']}"]
     flags += ["--pushes"] if found.PUSHES else []
-    flags += [f"--endpoint {shlex.quote(found.endpoint)}"] if found.endpoint else []
+    if endpoint := getattr(found, "endpoint", None):
+        flags.append(f"--endpoint {shlex.quote(endpoint)}")
     if cell.get("mode") == "custom":
         flags += [f"--argument=--module --argument={shlex.quote(found.module)}"]
     return flags

@@ -418,11 +418,6 @@ class ServedExperiment(Experiment):
 
     SERVED = True
 
-    endpoint: str | None = Field(
-        None,
-        description="A Hub of your own choice, such as `https://huggingface.co`; default: a local endpoint per run. "
-        "What it was asked is not known then, so requests are not counted.",
-    )
     timeout_s: PositiveInt | None = Field(
         600, description="Seconds after which a run is ended and recorded as timed out."
     )
@@ -446,7 +441,23 @@ class StreamExperiment(ServedExperiment):
         description="Mode `custom`: a Python file with `stream(repository, config, split)`, which yields rows or "
         "returns an iterable that a DataLoader takes.",
     )
+    endpoint: str | None = Field(
+        None,
+        description="A Hub of your own choice, such as `https://huggingface.co`, asked through a local address that "
+        "counts the requests and hands them on; default: a local endpoint per run, over a generated repository.",
+    )
     matrix: StreamMatrix = Field(description="The axes; every combination is a cell.")
+
+    @model_validator(mode="after")
+    def _another_hub_has_its_own_conditions(self) -> "StreamExperiment":
+        for axis in ("page_size", "redirect", "fault") if self.endpoint else ():
+            if getattr(self.matrix, axis) != StreamMatrix.model_fields[axis].default:
+                raise ValueError(
+                    f"matrix.{axis}: a condition of the local endpoint, not of the one named in `endpoint`"
+                )
+        if self.endpoint and "s3" in self.matrix.mode:
+            raise ValueError("matrix.mode: s3 has a storage of its own, and `endpoint` is a Hub")
+        return self
 
     @model_validator(mode="after")
     def _custom_needs_a_module(self) -> "StreamExperiment":
@@ -474,12 +485,6 @@ class SparkExperiment(ServedExperiment):
 
     workload: Literal["spark"]
     matrix: SparkMatrix = Field(description="The axes; every combination is a cell.")
-
-    @model_validator(mode="after")
-    def _not_to_a_hub(self) -> "SparkExperiment":
-        if self.endpoint:
-            raise ValueError("endpoint: this workload pushes, which is for the local endpoint only")
-        return self
 
 
 AnyExperiment = Annotated[

@@ -1,4 +1,4 @@
-"""`python -m beyond_ram.hub --root DIR [--port N] [--log FILE] …`: serves until interrupted."""
+"""`python -m beyond_ram.hub (--root DIR | --upstream URL) [--port N] [--log FILE] …`: serves until interrupted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from beyond_ram.hub.server import LOOPBACK, Hub
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m beyond_ram.hub", description="Serves a folder as a local Hub.")
-    parser.add_argument("--root", required=True, type=Path, help="holds datasets/ORG/NAME and models/ORG/NAME")
+    served = parser.add_mutually_exclusive_group(required=True)
+    served.add_argument("--root", type=Path, help="holds datasets/ORG/NAME and models/ORG/NAME")
+    served.add_argument("--upstream", metavar="URL", help="another Hub, to hand all requests on to and note them")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--host", default=LOOPBACK, help=f"{LOOPBACK}; anything else is refused")
     parser.add_argument("--page-size", type=int, default=1000, help="entries in a page of a tree")
@@ -39,7 +41,7 @@ def main() -> int:
         root, port, host, size, log = (
             getattr(arguments, name) for name in ("root", "port", "host", "page_size", "log")
         )
-        with Hub(root, port, host, size, log, conditions) as hub:
+        with Hub(root, port, host, size, log, conditions, arguments.upstream) as hub:
             print(f"HF_ENDPOINT={hub.url}", flush=True)
             stop.wait()
     except (OSError, ValueError) as error:

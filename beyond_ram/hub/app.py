@@ -15,21 +15,20 @@ from yarl import URL
 
 from beyond_ram.hub.clients import Clients
 from beyond_ram.hub.conditions import LOCAL, Traffic
-from beyond_ram.hub.log import Request, RequestLog
+from beyond_ram.hub.log import BYTES_SENT, Request, RequestLog
 from beyond_ram.hub.push import REPOS, STORE, add_routes
+from beyond_ram.hub.relay import PIECE_BYTES, Relay
 from beyond_ram.hub.repos import File, Folder, Kind, NotFoundError, Repos, Repository, pieces
 from beyond_ram.hub.store import RefusedError, Store
 
 LOG: web.AppKey[RequestLog] = web.AppKey("log", RequestLog)
 PAGE_SIZE: web.AppKey[int] = web.AppKey("page_size", int)
 TRAFFIC: web.AppKey[Traffic] = web.AppKey("traffic", Traffic)
-BYTES_SENT: web.RequestKey[int] = web.RequestKey("bytes_sent", int)
 FAULT: web.RequestKey[str] = web.RequestKey("fault", str)
 
 TITLE = "as the folder is now"
 SLOW_BODY_S = 2.0
 RETRY_AFTER_S = 1
-PIECE_BYTES = 1 << 16  # small enough that connections share a narrow line evenly
 
 ID = "{id:[^/]+(?:/[^/]+)?}"
 REVISION = "{revision:[^/]+}"
@@ -37,12 +36,32 @@ REVISION = "{revision:[^/]+}"
 
 def create_app(repos: Repos, log: RequestLog, page_size: int = 1000, traffic: Traffic | None = None) -> web.Application:
     """An application over `repos`; `page_size` is the number of entries in a page of a tree."""
-    app = web.Application(middlewares=[_logged(log), _errors], client_max_size=1 << 30)
-    app[TRAFFIC] = traffic or Traffic(LOCAL)
+    app = _app([_logged(log), _errors], log, traffic or Traffic(LOCAL))
     app[REPOS] = repos
     app[STORE] = Store(repos)
-    app[LOG] = log
     app[PAGE_SIZE] = page_size
+    return app
+
+
+def create_relay(upstream: str, log: RequestLog, traffic: Traffic) -> web.Application:
+    """An application that hands everything on to the Hub at `upstream`, and notes it as the other does."""
+    relay = Relay(upstream, traffic)
+
+    @web.middleware
+    async def handed_on(request: web.Request, handler: Handler) -> web.StreamResponse:
+        return await relay.answer(request)
+
+    app = _app([_logged(log), _errors, handed_on], log, traffic)
+    app.router.add_get("/elsewhere/{scheme}/{host}/{path:.*}", info, name="hub:elsewhere")
+    app.cleanup_ctx.append(relay.running)
+    return app
+
+
+def _app(middlewares: list[Middleware], log: RequestLog, traffic: Traffic) -> web.Application:
+    """What both have in common: the names of all endpoints, the log, the way between."""
+    app = web.Application(middlewares=middlewares, client_max_size=1 << 30)
+    app[TRAFFIC] = traffic
+    app[LOG] = log
     add_routes(app, ID, REVISION)
     for kind in ("datasets", "models"):
         # Models are resolved at the root, as on the Hub; the more specific routes come first.
@@ -103,7 +122,8 @@ def _logged(log: RequestLog) -> Middleware:
                     method=request.method,
                     endpoint=name,
                     repo=f"{_kind(request)}/{identifier}" if identifier else "",
-                    path=request.path_qs,
+                    # What storage asks for in a query is a signature.
+                    path=request.path if name == "elsewhere" else request.path_qs,
                     range=request.headers.get("Range", ""),
                     status=status,
                     bytes_sent=request.get(BYTES_SENT, length),

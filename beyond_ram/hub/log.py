@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from aiohttp import web
+
+BYTES_SENT: web.RequestKey[int] = web.RequestKey("bytes_sent", int)
+"""What was sent of a body that went out in pieces."""
+
 
 @dataclass(frozen=True)
 class Request:

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from aiohttp import web
 
-from beyond_ram.hub.app import create_app
+from beyond_ram.hub.app import create_app, create_relay
 from beyond_ram.hub.conditions import LOCAL, Conditions, Traffic
 from beyond_ram.hub.log import RequestLog
 from beyond_ram.hub.repos import Repos
@@ -23,22 +23,30 @@ class Hub:
 
     `root` holds `datasets/ORG/NAME` and `models/ORG/NAME`; `page_size` is the number of entries in a page of a tree;
     `log` is a file for the requests, a line of JSON each; `conditions` are latency, bandwidth, redirects and faults.
+    With `upstream`, the address of another Hub, there is no `root`: requests are handed on to it, and noted. Raises
+    ValueError for an address that is none.
     """
 
     def __init__(
         self,
-        root: Path,
+        root: Path | None,
         port: int = 0,
         host: str = LOOPBACK,
         page_size: int = 1000,
         log: Path | None = None,
         conditions: Conditions = LOCAL,
+        upstream: str | None = None,
     ) -> None:
         if host != LOOPBACK:
             raise ValueError(f"host is {host!r}; the endpoint listens on {LOOPBACK} only")
+        if (root is None) == (upstream is None):
+            raise ValueError("what is served is either a folder or another Hub")
         self.requests = RequestLog(log)
         self._traffic = Traffic(conditions)
-        self._app = create_app(Repos(root), self.requests, page_size, self._traffic)
+        if upstream is not None:
+            self._app = create_relay(upstream, self.requests, self._traffic)
+        elif root is not None:
+            self._app = create_app(Repos(root), self.requests, page_size, self._traffic)
         self._port = port
         self._loop = asyncio.new_event_loop()
         self._ready: Future[int] = Future()

@@ -55,21 +55,21 @@ class Served:
 def serving(cell: Cell, root: Path, endpoint: str | None, work: Path, python: str) -> Iterator[Served]:
     """The endpoint for one run. The server has a process of its own: its work is not the watcher's, nor the client's.
 
-    With `endpoint` no server is started; in mode `s3` it is moto's, of the stack that `python` belongs to. Raises
-    ServingError.
+    With `endpoint` it hands on to the Hub there; in mode `s3` it is moto's, of the stack that `python` belongs to.
+    Raises ServingError.
     """
     environment = {"HF_HUB_DISABLE_XET": "1", "HF_HOME": str((work / "hf").resolve()), "HF_HUB_DISABLE_TELEMETRY": "1"}
-    with _without(_UNSET if endpoint else [*_UNSET, *_PROXIES, *map(str.upper, _PROXIES)]):
-        if endpoint:
-            yield Served(environment | {"HF_ENDPOINT": endpoint})
-            return
+    # The token and the proxies are for the way to another Hub, which is the server's.
+    own = dict(os.environ) if endpoint else None
+    with _without([*_UNSET, *_PROXIES, *map(str.upper, _PROXIES)]):
         log = work / "requests.jsonl"
-        where = ["--root", str(root), "--log", str(log)]
+        where = ["--upstream", endpoint] if endpoint else ["--root", str(root)]
+        where += ["--log", str(log)]
         if cell.get("mode") == "s3":
             command = [python, str(_S3_SERVER), *where]
         else:
             command = [sys.executable, "-m", "beyond_ram.hub", *where, *_conditions(cell)]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=_end_with_parent)
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=_end_with_parent, env=own)
         try:
             name, url = _address(server)
             there = {"HF_ENDPOINT": url} if name == "HF_ENDPOINT" else _s3(url)
@@ -180,6 +180,8 @@ def _role(pid: int | None, root: int, workers: set[int]) -> str:
 def _kind(request: Mapping[str, Any]) -> str:
     """The endpoint's name; reads of files apart by what they ask: whether one is there, a small one whole, or data."""
     name, path = str(request["endpoint"]), str(request["path"]).partition("?")[0]
+    if name == "elsewhere":  # another Hub's storage, whose paths are no names of files
+        return "data"
     if name not in ("resolve", "cdn"):
         return {"revision": "info"}.get(name, name)
     if request["method"] == "HEAD":

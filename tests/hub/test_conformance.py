@@ -104,18 +104,7 @@ def speak(stack: str, work: Path) -> Spoken:
     steps = [f"{step}:org/{name}" for name in CONDITIONS for step in READING]
     steps += ["push:org/pushed", "xet:org/by-xet"]
     with Hub(work / "root", page_size=2) as hub:
-        environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
-        environment |= {
-            "HF_ENDPOINT": hub.url,
-            "HF_HOME": str(work / "home"),
-            "HF_TOKEN": "local",
-            "HUGGING_FACE_HUB_TOKEN": "local",  # its name in 2023
-            "HF_HUB_DISABLE_XET": "1",
-            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-            "HF_HUB_DISABLE_TELEMETRY": "1",
-            "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
-        }
-        environment.pop("HF_HUB_OFFLINE", None)
+        environment = environment_of(hub.url, work / "home")
         command = [python, str(Path(__file__).with_name("client.py")), str(work), *steps]
         with (work / "errors").open("w") as errors:
             client = subprocess.Popen(
@@ -137,6 +126,22 @@ def speak(stack: str, work: Path) -> Spoken:
                 client.kill()
                 client.wait()
         return found
+
+
+def environment_of(url: str, home: Path) -> dict[str, str]:
+    """What a client is given so that it asks the endpoint at `url`, and nobody else."""
+    environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+    environment.pop("HF_HUB_OFFLINE", None)
+    return environment | {
+        "HF_ENDPOINT": url,
+        "HF_HOME": str(home),
+        "HF_TOKEN": "local",
+        "HUGGING_FACE_HUB_TOKEN": "local",  # its name in 2023
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    }
 
 
 def interpreter(stack: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from beyond_ram.experiment import Cell
+from beyond_ram.hub import Hub
 from beyond_ram.weighing import served
 
 
@@ -108,11 +109,21 @@ def test_an_endpoint_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         urllib.request.urlopen(url, timeout=2)
 
 
-def test_a_hub_of_ones_own_choice_starts_no_server_and_counts_nothing(tmp_path: Path) -> None:
-    with served.serving(cell(), tmp_path, "https://hub.example", tmp_path, sys.executable) as endpoint:
-        assert endpoint.environment["HF_ENDPOINT"] == "https://hub.example"
-        assert endpoint.log is None
-    assert endpoint.requests() == []
+def test_a_hub_of_ones_own_choice_is_asked_through_an_endpoint_that_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    work = tmp_path / "work"
+    work.mkdir()
+    with (
+        Hub(tmp_path) as other,
+        served.serving(cell(), tmp_path, other.url, work, sys.executable) as endpoint,
+    ):
+        assert "HF_TOKEN" not in os.environ
+        assert endpoint.environment["HF_ENDPOINT"] not in (other.url, "")
+        urllib.request.urlopen(f"{endpoint.environment['HF_ENDPOINT']}/api/whoami-v2", timeout=10).read()
+        assert len(other.requests) == 1
+    assert [request["endpoint"] for request in endpoint.requests()] == ["whoami"]
 
 
 def test_an_endpoint_that_does_not_start_says_so(tmp_path: Path) -> None:
