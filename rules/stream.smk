@@ -1,6 +1,6 @@
 """Streaming: what it asks of an endpoint, of memory and of time.
 
-Needs: the stack `corpora`, runs. Makes: repositories/NAME, tables `streaming` and `claims`, four figures. Always holds:
+Needs: the stack `corpora`, runs. Makes: repositories/NAME, tables `streaming` and `claims`, claims.html, four figures. Always holds:
 every row of a repository carries its number, and each run has an endpoint of its own.
 """
 
@@ -16,6 +16,7 @@ rule repository:
         lock=lambda w: lock_of(CONFIG.repositories[w.repository].STACK),
         environment=lambda w: environment_of(CONFIG.repositories[w.repository].STACK),
         program=lambda w: f"scripts/repositories/{CONFIG.repositories[w.repository].source}.py",
+        helper="scripts/repositories/repository.py",
     output:
         manifest=f"{REPOSITORIES}/{{repository}}/manifest.json",
     log:
@@ -56,6 +57,24 @@ rule claims:
         "../envs/driver.yaml"
     script:
         "../scripts/tables/claims.py"
+
+
+rule claims_page:
+    input:
+        claims=f"{TABLES}/claims.parquet",
+        template="report/claims.html.jinja",
+    output:
+        report(
+            f"{RESULTS}/claims.html",
+            category="Streaming",
+            labels={"page": "claims and what was measured"},
+        ),
+    log:
+        f"{RESULTS}/logs/claims.log",
+    conda:
+        "../envs/driver.yaml"
+    script:
+        "../scripts/claims.py"
 
 
 rule requests_by_workers:
@@ -117,6 +136,7 @@ rule stream:
     input:
         rules.streaming.output,
         rules.claims.output,
+        rules.claims_page.output,
         rules.requests_by_workers.output,
         rules.worker_memory.output,
         rules.prefetch_gain.output,

@@ -115,8 +115,8 @@ def _rate(key: str) -> Callable[[Record, Events], float | None]:
 
     def per_s(_: Record, events: Events) -> float | None:
         found = _epochs(events)
-        took = sum(epoch["seconds"] for epoch in found)
-        return sum(epoch[key] for epoch in found) / took if took else None
+        took, values = sum(epoch["seconds"] for epoch in found), [epoch[key] for epoch in found]
+        return None if not took or None in values else sum(values) / took
 
     return per_s
 

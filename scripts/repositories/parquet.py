@@ -1,31 +1,17 @@
 """Repository `parquet`: files of numbered rows with random payloads, laid out as a dataset of the Hub.
 
-    OUT/datasets/local/NAME/…   what the endpoint serves
-    OUT/manifest.json           id, configuration and split to stream, and the rows and bytes that are in them
+The manifest has the id, configuration and split to stream, and the rows and bytes that are in them.
 
 A row has its number (`row`), its payload, and the payload's CRC-32 (`crc`): whoever reads it can tell whether it came
 once, and whole.
 """
 
-import argparse
-import json
-import shutil
 import zlib
-from pathlib import Path
 
 import numpy
 import pyarrow
 import pyarrow.parquet
-
-ORGANISATION = "local"
-
-
-def arguments(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--name", required=True)
-    parser.add_argument("--spec", type=json.loads, required=True, help="the repository as the config has it, in JSON")
-    parser.add_argument("--out", type=Path, required=True)
-    return parser.parse_args(argv)
+import repository
 
 
 def layout(spec):
@@ -67,12 +53,7 @@ def card(spec):
     return f"---\nlicense: cc0-1.0\nconfigs:\n{named}---\n\nGenerated rows.\n"
 
 
-def main():
-    args = arguments()
-    spec = args.spec
-    partial = args.out.with_name(f".{args.out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    folder = partial / "datasets" / ORGANISATION / args.name
+def write(spec, folder):
     paths = layout(spec)
     streamed = paths[: spec["files"] // spec["configs"]]
     size = 0
@@ -85,18 +66,14 @@ def main():
         )
         size += target.stat().st_size if number < len(streamed) else 0
     (folder / "README.md").write_text(card(spec), encoding="utf-8")
-    manifest = {
-        "id": f"{ORGANISATION}/{args.name}",
+    return {
         "config": "config-000" if spec["configs"] > 1 else None,
         "split": "train",
         "files": len(streamed),
         "rows": len(streamed) * spec["rows_per_file"],
         "bytes": size,
     }
-    (partial / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    shutil.rmtree(args.out, ignore_errors=True)
-    partial.replace(args.out)
 
 
 if __name__ == "__main__":
-    main()
+    repository.make(__doc__, write)

@@ -1,28 +1,11 @@
-"""Repository `video`: one H.264 file whose every frame carries its number, as 16 squares that are light or dark.
-
-OUT/datasets/local/NAME/data/video.mp4   what the endpoint serves
-OUT/manifest.json                        what is in it
-"""
-
-import argparse
-import json
-import shutil
-from pathlib import Path
+"""Repository `video`: one H.264 file whose every frame carries its number, as 16 squares that are light or dark."""
 
 import av
 import numpy
+import repository
 
-ORGANISATION = "local"
 BITS, SQUARE = 16, 32  # the number of squares, and their side in pixels
 LIGHT, DARK = 235, 16
-
-
-def arguments(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--name", required=True)
-    parser.add_argument("--spec", type=json.loads, required=True, help="the repository as the config has it, in JSON")
-    parser.add_argument("--out", type=Path, required=True)
-    return parser.parse_args(argv)
 
 
 def picture(number, noise, generator, width, height):
@@ -35,14 +18,10 @@ def picture(number, noise, generator, width, height):
     return av.VideoFrame.from_ndarray(planes, format="yuv420p")
 
 
-def main():
-    args = arguments()
-    spec = args.spec
-    partial = args.out.with_name(f".{args.out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
+def write(spec, folder):
     path = "data/video.mp4"
-    target = partial / "datasets" / ORGANISATION / args.name / path
-    target.parent.mkdir(parents=True)
+    target = folder / path
+    target.parent.mkdir()
     width, height, frames = spec["width"], spec["height"], spec["seconds"] * spec["frames_per_second"]
     generator = numpy.random.default_rng(spec["seed"])
     noise = generator.integers(0, 256, (2 * height, 2 * width), dtype=numpy.uint8)
@@ -58,18 +37,14 @@ def main():
             frame.pts = number
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
-    manifest = {
-        "id": f"{ORGANISATION}/{args.name}",
+    return {
         "source": "video",
         "files": [{"path": path, "bytes": target.stat().st_size}],
         "samples": frames,
         "bytes": target.stat().st_size,
         "frames_per_second": spec["frames_per_second"],
     }
-    (partial / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    shutil.rmtree(args.out, ignore_errors=True)
-    partial.replace(args.out)
 
 
 if __name__ == "__main__":
-    main()
+    repository.make(__doc__, write)

@@ -123,11 +123,6 @@ def push(path, storage):
     }
 
 
-def not_applicable(reason):
-    events.emit("not_applicable", reason=reason)
-    sys.exit(0)
-
-
 def imports(args):
     events.phase("import")
     import inspect
@@ -138,17 +133,17 @@ def imports(args):
     try:
         import hf_xet
     except ImportError:
-        not_applicable("this stack has no hf_xet")
+        events.not_applicable("this stack has no hf_xet")
     events.emit("provenance", versions=events.versions(PACKAGES))
     if not hasattr(hf_xet, "XetSession"):
-        not_applicable("this release of hf_xet says nothing about deduplication")
+        events.not_applicable("this release of hf_xet says nothing about deduplication")
     if (
         args.cdc == "on"
         and "use_content_defined_chunking"
         not in inspect.signature(pyarrow.parquet.ParquetWriter.__init__).parameters
         | inspect.signature(pyarrow.parquet.write_table).parameters
     ):
-        not_applicable("this release of pyarrow has no content-defined chunking")
+        events.not_applicable("this release of pyarrow has no content-defined chunking")
     events.mark("imported", **events.own_memory(), **release.allocated())
 
 

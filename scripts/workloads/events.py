@@ -7,6 +7,7 @@ machine share, so the watcher can place every line on its own time axis.
 
 import json
 import os
+import sys
 import time
 
 VARIABLE = "BEYOND_RAM_EVENTS"
@@ -37,6 +38,12 @@ def mark(event, **fields):
 def phase(name):
     """Say that a phase begins. The one before it ends here; the watcher writes the name into its samples."""
     emit("phase", phase=name)
+
+
+def not_applicable(reason):
+    """Say in one line why this cell cannot be here, and end well: it is recorded as such, with the reason."""
+    emit("not_applicable", reason=reason)
+    sys.exit(0)
 
 
 def own_memory():

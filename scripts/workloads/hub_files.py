@@ -32,11 +32,6 @@ def arguments(argv=None):
     return parser.parse_args(argv)
 
 
-def not_applicable(reason):
-    events.emit("not_applicable", reason=reason)
-    sys.exit(0)
-
-
 class Files:
     """Files of the repository, opened as `--block-kb` says."""
 
@@ -59,7 +54,7 @@ def tar_samples(args, files):
         # The place that the library has for it: its own way of opening hf:// starts curl.
         webdataset.gopen_schemes["hf"] = files.open
     elif not shutil.which("curl"):
-        not_applicable("there is no curl here, which WebDataset starts for hf://")
+        events.not_applicable("there is no curl here, which WebDataset starts for hf://")
     for sample in webdataset.WebDataset(files.paths, shardshuffle=False, empty_check=False):
         known = json.loads(sample["json"])
         yield known["row"], zlib.crc32(sample["bin"]) == known["crc"], len(sample["bin"])
@@ -70,9 +65,9 @@ def frames(args, files):
     import av
 
     if args.opener != "filesystem":
-        not_applicable("curl cannot seek")
+        events.not_applicable("curl cannot seek")
     if not args.block_kb:
-        not_applicable("a file that comes in one request cannot seek")
+        events.not_applicable("a file that comes in one request cannot seek")
     rate = args.manifest["frames_per_second"]
     wanted = random.Random(1).sample(range(args.manifest["samples"]), args.samples)
     with files.open(files.paths[0]) as file, av.open(file) as container:

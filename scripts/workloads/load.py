@@ -236,8 +236,7 @@ def load(args):
     events.mark("imported", **events.own_memory(), **release.allocated())
     pinning = args.pin_memory == "yes"
     if pinning and not torch.accelerator.is_available():
-        events.emit("not_applicable", reason="pin_memory does nothing here: there is no accelerator")
-        sys.exit(0)
+        events.not_applicable("pin_memory does nothing here: there is no accelerator")
     how = how_module.How(args.order, args.workers, args.start, args.batch_size, pinning, args.advice)
     account = Account(rows) if rows else Count(args.rows, module)
     events.phase("open")
@@ -245,8 +244,7 @@ def load(args):
     try:
         loader = module.make(folder, how)
     except how_module.NotApplicableError as reason:
-        events.emit("not_applicable", reason=str(reason))
-        sys.exit(0)
+        events.not_applicable(str(reason))
     opened_s = time.perf_counter() - begun
     events.mark("baseline", opened_s=opened_s, pickled_bytes=pickled_bytes(args, how), **events.own_memory())
     found = [epoch(loader, account, number) for number in range(args.epochs)]

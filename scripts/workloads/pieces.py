@@ -8,7 +8,6 @@ run of characters without a safe cut stays one piece. Imports tokenizers and pya
 import array
 import ctypes
 import json
-import sys
 import unicodedata
 
 import events
@@ -148,8 +147,7 @@ def tokenize(args, chosen, documents, result, packages):
                 writer.write_batch(pyarrow.record_batch([row], schema=schema))
                 rows += 1
     except NotKnownError as reason:
-        events.emit("not_applicable", reason=str(reason))
-        sys.exit(0)
+        events.not_applicable(str(reason))
     made = {"shard": 0, "rows": rows, "from_cache": False, "tokenizer_calls": rows}
     events.mark("shard", **made, cache_bytes_written=path.stat().st_size, **events.own_memory())
     result.write_text(json.dumps([str(path)]))

@@ -18,7 +18,6 @@ import json
 import multiprocessing
 import os
 import pickle
-import sys
 from pathlib import Path
 
 import events
@@ -65,7 +64,7 @@ class Tokenizing:
                 model._resize_cache(0)
                 model._clear_cache()
             else:
-                not_applicable("this release of tokenizers has no way to resize the cache")
+                events.not_applicable("this release of tokenizers has no way to resize the cache")
 
     def load(self):
         if self.args.subject != "transformers":
@@ -73,7 +72,7 @@ class Tokenizing:
 
             found = tokenizers.Tokenizer.from_file(str(self.folder / "tokenizer.json"))
             if self.args.subject == "tokenizers-fast" and not hasattr(found, "encode_batch_fast"):
-                not_applicable("this release of tokenizers has no encode_batch_fast")
+                events.not_applicable("this release of tokenizers has no encode_batch_fast")
             return found
         import transformers
 
@@ -98,7 +97,7 @@ class Tokenizing:
             self.tokenizer = self.load()
         elif what == "clear-cache":
             if not hasattr(self.backend.model, "_clear_cache"):
-                not_applicable("this release of tokenizers has no way to empty the cache")
+                events.not_applicable("this release of tokenizers has no way to empty the cache")
             self.backend.model._clear_cache()
         elif what == "deepcopy":
             self.tokenizer = copy.deepcopy(self.tokenizer)
@@ -156,11 +155,6 @@ def in_worker(encoded, tokenizer, files):
     return sum(encoded(tokenizer, text) for text in texts(files))
 
 
-def not_applicable(reason):
-    events.emit("not_applicable", reason=reason)
-    sys.exit(0)
-
-
 def work(args):
     events.phase("import")
     if args.subject == "dataset":
@@ -171,7 +165,7 @@ def work(args):
         import tokenizers  # noqa: F401
     events.emit("provenance", versions=events.versions(PACKAGES))
     if (args.between in FOR_DATASETS[1:]) != (args.subject == "dataset") and args.between != "nothing":
-        not_applicable(f"{args.between} means nothing to {args.subject}")
+        events.not_applicable(f"{args.between} means nothing to {args.subject}")
     events.mark("imported", **events.own_memory(), **release.allocated())
     events.phase("open")
     chosen = json.loads((args.corpus / "manifest.json").read_text(encoding="utf-8"))["files"][: args.num_files]

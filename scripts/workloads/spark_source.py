@@ -29,11 +29,6 @@ def arguments(argv=None):
     return parser.parse_args(argv)
 
 
-def not_applicable(reason):
-    events.emit("not_applicable", reason=reason)
-    sys.exit(0)
-
-
 def session(args):
     """Spark on this machine, two cores of it, listening on the loopback only."""
     import pyspark.sql
@@ -106,7 +101,7 @@ def steps(args, spark):
 def work(args):
     events.phase("import")
     if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        not_applicable("there is no Java here, which Spark needs")
+        events.not_applicable("there is no Java here, which Spark needs")
     import huggingface_hub
     import pyspark  # noqa: F401
 

@@ -57,11 +57,6 @@ def arguments(argv=None):
     return parser.parse_args(argv)
 
 
-def not_applicable(reason):
-    events.emit("not_applicable", reason=reason)
-    sys.exit(0)
-
-
 class Collate:
     """Makes a batch in the process that read its rows: who, which rows, how many are wrong, and its memory then."""
 
@@ -74,7 +69,7 @@ class Collate:
         worker = torch.utils.data.get_worker_info()
         numbers = [int(row["row"]) for row in rows] if self.checked else [None] * len(rows)
         wrong = sum(zlib.crc32(row["payload"]) != int(row["crc"]) for row in rows) if self.checked else 0
-        size = sum(len(row["payload"]) for row in rows) if self.checked else 0
+        size = sum(len(row["payload"]) for row in rows) if self.checked else None
         memory = events.own_memory().get("anon_bytes")
         return (worker.id if worker else -1), numbers, wrong, size, memory
 
@@ -92,13 +87,13 @@ def buffered(name):
     from datasets.packaged_modules.parquet.parquet import ParquetConfig
 
     if "fragment_scan_options" not in {field.name for field in dataclasses.fields(ParquetConfig)}:
-        not_applicable("this release of datasets has no fragment_scan_options")
+        events.not_applicable("this release of datasets has no fragment_scan_options")
     if name in ("pre-buffer", "no-pre-buffer"):
         options = {"pre_buffer": name == "pre-buffer"}
     else:
         _, limit, _, size = name.split("-")
         if not hasattr(pyarrow, "CacheOptions"):
-            not_applicable("this release of pyarrow has no CacheOptions")
+            events.not_applicable("this release of pyarrow has no CacheOptions")
         cache = pyarrow.CacheOptions(prefetch_limit=int(limit), range_size_limit=int(size) << 20)
         options = {"cache_options": cache, "pre_buffer": True}
     return {"fragment_scan_options": pyarrow.dataset.ParquetFragmentScanOptions(**options)}
@@ -147,7 +142,8 @@ class Account:
     def __init__(self, expected):
         self.expected = expected
         self.times = bytearray(expected or 0)
-        self.delivered = self.wrong = self.bytes = self.strange = 0
+        self.delivered = self.wrong = self.strange = 0
+        self.bytes = 0 if expected is not None else None  # of payloads, which only generated rows have
         self.per_worker, self.memory = {}, {}
 
     def add(self, batch):
@@ -161,7 +157,7 @@ class Account:
                 self.times[number] += 1
         self.delivered += len(numbers)
         self.wrong += wrong
-        self.bytes += size
+        self.bytes = None if self.bytes is None else self.bytes + size
         self.per_worker[worker] = self.per_worker.get(worker, 0) + len(numbers)
         if memory is not None:
             self.memory[worker] = max(memory, self.memory.get(worker, 0))
@@ -234,7 +230,7 @@ def killed(args, data):
 def resumed(args, data):
     """Go on from where another process was killed; the account of both."""
     if not hasattr(data, "state_dict"):
-        not_applicable("this release of datasets has no state_dict")
+        events.not_applicable("this release of datasets has no state_dict")
     half = args.manifest["rows"] // 2
     done = subprocess.run([sys.executable, *sys.argv, "--until-row", str(half)], check=False)
     if done.returncode != -signal.SIGKILL or not (args.work_dir / ROWS_FILE).exists():
@@ -269,7 +265,7 @@ def work(args):
     # The clock beside the watcher's time: what ties the endpoint's log to this run's time axis.
     events.emit("provenance", versions=events.versions(PACKAGES), clock_s=time.monotonic())
     if args.mode == "s3" and "s3fs" not in events.versions(["s3fs"]):
-        not_applicable("this stack has no s3fs")
+        events.not_applicable("this stack has no s3fs")
     events.mark("imported", **events.own_memory(), **release.allocated())
     events.phase("resolve")
     began = time.monotonic()
@@ -292,7 +288,9 @@ def work(args):
         for key in ("rows_delivered", "rows_expected", "rows_twice", "rows_missing", "rows_wrong")
         if key in accounts[-1].said()
     }
-    events.mark("work", rows=said["rows_delivered"], bytes_in=sum(a.bytes for a in accounts), **said)
+    if accounts[-1].bytes is not None:
+        said["bytes_in"] = sum(account.bytes for account in accounts)
+    events.mark("work", rows=said["rows_delivered"], **said)
     return {"loader": [loader], "dataset": [data]}
 
 
