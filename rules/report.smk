@@ -71,6 +71,7 @@ rule figures:
         rules.overview.output,
         rules.findings.output,
         rules.choice_table.output,
+        rules.claims_page.output,
         [f"{FIGURES}/{name}.svg" for name in FIGURE_TITLES],
 
 

@@ -1,10 +1,6 @@
 """The page of choices: for each data, order, memory and number of workers, the loaders that no other beats."""
 
-from pathlib import Path
-
-import jinja2
-
-from beyond_ram import logs, tables
+from beyond_ram import logs, pages, tables
 from beyond_ram.figures import MB, loader_kind
 
 KEYS = ["experiment", "tokens", "order", "workers", "page_cache", "limit_percent"]
@@ -39,12 +35,7 @@ def groups(choices):
 
 def main(snakemake):
     choices = tables.read(snakemake.input.choices)
-    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string(Path(snakemake.input.template).read_text(encoding="utf-8"))
-    page = template.render(groups=list(groups(choices)) if len(choices) else [])
-    partial = Path(snakemake.output[0]).with_suffix(".partial")
-    partial.write_text(page, encoding="utf-8")
-    partial.replace(snakemake.output[0])
+    pages.write(snakemake.input.template, snakemake.output[0], groups=list(groups(choices)) if len(choices) else [])
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

@@ -3,9 +3,7 @@
 import base64
 from pathlib import Path
 
-import jinja2
-
-from beyond_ram import logs, tables
+from beyond_ram import logs, pages, tables
 from beyond_ram.analysis.findings import findings
 
 
@@ -19,14 +17,12 @@ def command(finding, configfiles):
 def main(snakemake):
     found = findings({Path(path).stem: tables.read(path) for path in snakemake.input.tables})
     figures = {Path(path).stem: base64.b64encode(Path(path).read_bytes()).decode() for path in snakemake.input.svg}
-    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string(Path(snakemake.input.template).read_text(encoding="utf-8"))
-    page = template.render(
-        findings=[(finding, command(finding, snakemake.params.configfiles)) for finding in found], figures=figures
+    pages.write(
+        snakemake.input.template,
+        snakemake.output[0],
+        findings=[(finding, command(finding, snakemake.params.configfiles)) for finding in found],
+        figures=figures,
     )
-    partial = Path(snakemake.output[0]).with_suffix(".partial")
-    partial.write_text(page, encoding="utf-8")
-    partial.replace(snakemake.output[0])
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

@@ -3,20 +3,20 @@
 import base64
 from pathlib import Path
 
-import jinja2
 from docutils.core import publish_parts
 
 import beyond_ram
-from beyond_ram import logs, tables
+from beyond_ram import logs, pages, tables
 
-PACKAGES = ["datasets", "transformers", "tokenizers", "pyarrow", "python"]
+PACKAGES = ["python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch"]
 
 
 def stacks(runs):
     """Versions and lock of every stack, from inside its interpreter."""
     first = runs.groupby("stack", sort=False).first()  # of each column the first run that has a value
     for name, run in first.iterrows():
-        versions = {package: run.get(f"version_{package}") or "none" for package in PACKAGES}
+        versions = {package: run.get(f"version_{package}") for package in PACKAGES}
+        versions = {package: version if isinstance(version, str) else "" for package, version in versions.items()}
         yield {"name": name, "versions": versions, "lock": run["lock_sha256"][:8]}
 
 
@@ -33,9 +33,9 @@ def figure(svg, title):
 
 def main(snakemake):
     runs = tables.read(snakemake.input.runs)
-    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string(Path(snakemake.input.template).read_text(encoding="utf-8"))
-    page = template.render(
+    pages.write(
+        snakemake.input.template,
+        snakemake.output[0],
         runs=len(runs),
         cells=len(runs.drop_duplicates(list(runs.columns[: list(runs.columns).index("rep")]))),
         machine=runs.iloc[0],
@@ -48,9 +48,6 @@ def main(snakemake):
         stacks=list(stacks(runs)),
         figures=[figure(svg, title) for svg, title in zip(snakemake.input.svg, snakemake.params.titles, strict=True)],
     )
-    partial = Path(snakemake.output[0]).with_suffix(".partial")
-    partial.write_text(page, encoding="utf-8")
-    partial.replace(snakemake.output[0])
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

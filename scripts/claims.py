@@ -1,0 +1,57 @@
+"""The page of claims: what was published, and under which conditions it was found to hold, or not."""
+
+from beyond_ram import logs, pages, tables
+
+# As they are listed below a claim, with how each is called there.
+HOLDS = {
+    "yes": "holds",
+    "partly": "better, by less",
+    "not shown": "not shown: the interval holds 1",
+    "no": "does not hold",
+    "not enough data": "not enough data",
+}
+
+
+def number(value):
+    return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+
+
+def listed(line):
+    """A line of the table, in words."""
+    exact = line["low"] == line["high"]
+    known = line["low"] == line["low"]
+    interval = f"{number(line['low'])} to {number(line['high'])}" if known and not exact else "exact" if exact else ""
+    return {
+        "holds": HOLDS[line["holds"]],
+        "class": line["holds"].split()[0],
+        "measured": number(line["measured"]),
+        "interval": interval,
+        "n": f"{line['n']:.0f}",
+        "conditions": line["conditions"],
+    }
+
+
+def by_claim(claims):
+    """Each claim with its counts and its lines, those under which it holds first."""
+    for (claim, claimed), group in claims.groupby(["claim", "claimed"], sort=False):
+        counts = group["holds"].value_counts()
+        said = ", ".join(f"{counts[holds]} {words}" for holds, words in HOLDS.items() if holds in counts)
+        order = group["holds"].map(list(HOLDS).index)
+        lines = group.assign(order=order).sort_values(["order", "measured"], ascending=[True, False], kind="stable")
+        yield {
+            "claim": claim,
+            "claimed": number(claimed),
+            "said": f"{said}, of {len(group)} conditions",
+            "lines": [listed(line) for line in lines.to_dict("records")],
+        }
+
+
+def main(snakemake):
+    claims = tables.read(snakemake.input.claims)
+    source = claims["source"].iloc[0] if len(claims) else ""
+    found = list(by_claim(claims)) if len(claims) else []
+    pages.write(snakemake.input.template, snakemake.output[0], source=source, claims=found)
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821
