@@ -51,10 +51,10 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
     plt.close(figure)
 
 
-def drawn(output: Any, table: pd.DataFrame, draw: Callable[[pd.DataFrame], tuple[Figure, str]], reason: str) -> None:
-    """Draw a table and save the figure with its caption; where the table is empty, say the reason instead."""
+def drawn(output: Any, table: Any, draw: Callable[[Any], tuple[Figure, str]], reason: str) -> None:
+    """Draw a table, or runs, and save the figure with its caption; where there are none, say the reason instead."""
     theme()
-    figure, caption = (empty(reason), "Not run in this config.") if table.empty else draw(table)
+    figure, caption = draw(table) if len(table) else (empty(reason), f"Not run: {reason}.")
     save(figure, caption, svg=output.svg, png=output.png, caption_file=output.caption)
 
 

@@ -12,16 +12,9 @@ LEAST_EPOCHS = 4
 
 
 def main(snakemake):
-    figures.theme()
     found = break_even(tables.read(snakemake.input.streaming))
-    if found.empty:
-        reason = "no experiment of this config both streams and downloads"
-        figure, caption = figures.empty(reason), "Not run in this config."
-    else:
-        figure, caption = draw(found)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no experiment of this config both streams and downloads"
+    figures.drawn(snakemake.output, found, draw, reason)
 
 
 def conditions(row):

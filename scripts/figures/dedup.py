@@ -10,18 +10,6 @@ from beyond_ram.analysis.dedup import FIRST
 COMPRESSIONS = ("none", "snappy", "zstd")
 
 
-def main(snakemake):
-    figures.theme()
-    dedup = tables.read(snakemake.input.dedup)
-    if dedup.empty:
-        figure, caption = figures.empty("no experiment of this config pushes edited tables"), "Not run in this config."
-    else:
-        figure, caption = draw(dedup)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
-
-
 def draw(dedup):
     edited = dedup[dedup["edit"] != FIRST]
     panels = list(edited.groupby(["stack", "row_group_rows"], sort=False))
@@ -43,9 +31,9 @@ def draw(dedup):
         axes.set_xticklabels([f"{compression}\n{cdc}" for compression, cdc in shares], rotation=0)
         whole = lines["rows"].max() <= size
         axes.set_title(f"{stack}, {'one row group' if whole else f'row groups of {size:,} rows'}", fontsize=11)
-        axes.set_xlabel("compression / content-defined chunking")
-        axes.set_ylabel("")
+        axes.set(xlabel="", ylabel="")
         axes.tick_params(axis="y", rotation=0)
+    figure.supxlabel("compression, and content-defined chunking off or on", fontsize=11)
     return figure, caption_of(dedup, edited)
 
 
@@ -76,4 +64,5 @@ def writer(compression, lines):
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821
+    dedup = tables.read(snakemake.input.dedup)  # noqa: F821
+    figures.drawn(snakemake.output, dedup, draw, "no experiment of this config pushes edited tables")  # noqa: F821

@@ -10,19 +10,13 @@ SHOWN = ("peak_grown_anon_bytes", "tokens_per_cpu_s")
 
 
 def main(snakemake):
-    figures.theme()
     runs = tables.read(snakemake.input.runs).query("workload == 'soak' and completed_work == True")
     if not runs.empty:
         runs = runs[runs["between"] == "nothing"]
         several = runs.groupby("experiment")["subject"].nunique()
         runs = runs[runs["experiment"].isin(several[several > 1].index)]
-    if runs.empty:
-        figure, caption = figures.empty("no experiment of this config varies the subject"), "Not run in this config."
-    else:
-        figure, caption = draw(runs)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no experiment of this config varies the subject"
+    figures.drawn(snakemake.output, runs, draw, reason)
 
 
 def draw(runs):

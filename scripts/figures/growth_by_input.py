@@ -29,21 +29,12 @@ def band(runs, kind, slope, intercept):
 
 
 def main(snakemake):
-    figures.theme()
     runs, growth = (
         tables.read(snakemake.input.runs).query("workload == 'tokenize'"),
         tables.read(snakemake.input.growth),
     )
-    if growth.empty:
-        figure, caption = (
-            figures.empty("no cell of this config has more than one input size"),
-            "Not run in this config.",
-        )
-    else:
-        figure, caption = draw(runs, growth)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no cell of this config has more than one input size"
+    figures.drawn(snakemake.output, growth, lambda growth: draw(runs, growth), reason)
 
 
 def named(growth):

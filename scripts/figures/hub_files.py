@@ -13,16 +13,10 @@ PANELS = {
 
 
 def main(snakemake):
-    figures.theme()
     read = tables.read(snakemake.input.hub_files)
     read = read[(read["outcome"] == "completed") & read["requests"].notna()]
-    if read.empty:
-        figure, caption = figures.empty("no experiment of this config reads files of a Hub"), "Not run in this config."
-    else:
-        figure, caption = draw(read)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no experiment of this config reads files of a Hub"
+    figures.drawn(snakemake.output, read, draw, reason)
 
 
 def setting(row, stacks):
@@ -58,6 +52,7 @@ def draw(read):
         axes.set_xlim(low / 3, high * 5)
         axes.set_xlabel(label)
         axes.set_ylabel("")
+    figure.get_layout_engine().set(wspace=0.08)  # numbers at the ends of two neighbouring axes
     handles, labels = grid[0].get_legend_handles_labels()
     grid[0].get_legend().remove()
     if len(latencies) > 1:

@@ -9,15 +9,9 @@ from beyond_ram.analysis.owners import readings
 
 
 def main(snakemake):
-    figures.theme()
     runs = [run for run in tables.read_runs(snakemake.input.runs) if len(readings(run[1], "epoch")) > 2]
-    if not runs:
-        figure, caption = figures.empty("no cell of this config repeats its work"), "Not run in this config."
-    else:
-        figure, caption = draw(runs, tables.read(snakemake.input.regrowth))
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no cell of this config repeats its work"
+    figures.drawn(snakemake.output, runs, lambda runs: draw(runs, tables.read(snakemake.input.regrowth)), reason)
 
 
 def draw(runs, regrowth):

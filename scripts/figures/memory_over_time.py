@@ -45,15 +45,9 @@ def draw(axes, path, top_mb):
 
 
 def main(snakemake):
-    figures.theme()
     runs = [(path, tables.read_run(path)[0]) for path in snakemake.input.runs]
-    if not runs:
-        figure, caption = figures.empty("no experiment of this config tokenises"), "Not run in this config."
-    else:
-        figure, caption = draw_all(runs)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no experiment of this config tokenises"
+    figures.drawn(snakemake.output, runs, draw_all, reason)
 
 
 def draw_all(runs):

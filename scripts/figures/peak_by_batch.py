@@ -6,21 +6,12 @@ from beyond_ram import figures, logs, tables
 
 
 def main(snakemake):
-    figures.theme()
     runs = tables.read(snakemake.input.runs).query("workload == 'tokenize'")
     runs = runs[(runs["cache"] == "cold") & runs["completed_work"]]
     varied = runs.groupby("experiment")[["batch_size", "writer_batch_size"]].nunique().max(axis=1)
     runs = runs[runs["experiment"].isin(varied[varied > 1].index)]
-    if runs.empty:
-        figure, caption = (
-            figures.empty("no experiment of this config varies the batch sizes"),
-            "Not run in this config.",
-        )
-    else:
-        figure, caption = draw(runs)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no experiment of this config varies the batch sizes"
+    figures.drawn(snakemake.output, runs, draw, reason)
 
 
 def draw(runs):

@@ -11,18 +11,11 @@ SAME = ["stack", "repository", "workers", "start", "redirect", "shuffle_buffer",
 
 
 def main(snakemake):
-    figures.theme()
     table = tables.read(snakemake.input.streaming)
     table = table[(table["mode"] == "stream") & (table["fault"] == "none") & table["rows_per_s"].notna()]
     gained = gains(table)
-    if gained.empty:
-        reason = "no experiment of this config varies Parquet's reading ahead"
-        figure, caption = figures.empty(reason), "Not run in this config."
-    else:
-        figure, caption = draw(gained)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no experiment of this config varies Parquet's reading ahead"
+    figures.drawn(snakemake.output, gained, draw, reason)
 
 
 def gains(table):

@@ -10,21 +10,14 @@ MARKERS = "osD^vPX"
 
 
 def main(snakemake):
-    figures.theme()
     table = tables.read(snakemake.input.streaming)
     usual = (table["mode"] == "stream") & (table["fault"] == "none") & (table["buffering"] == "default")
     known = table[usual & table["requests_metadata"].notna()]
     # Only where stacks or numbers of workers can be compared.
     same = ["experiment", "repository", "page_size", "redirect"]
     known = known.groupby(same).filter(lambda group: group["workers"].nunique() > 1 or group["stack"].nunique() > 1)
-    if known.empty:
-        reason = "no experiment of this config varies stacks or workers"
-        figure, caption = figures.empty(reason), "Not run in this config."
-    else:
-        figure, caption = draw(known)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no experiment of this config varies stacks or workers"
+    figures.drawn(snakemake.output, known, draw, reason)
 
 
 def draw(table):

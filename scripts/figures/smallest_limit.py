@@ -10,17 +10,10 @@ MARKERS = "osD^v"
 
 
 def main(snakemake):
-    figures.theme()
     limits = tables.read(snakemake.input.limits)
     known = limits.dropna(subset=["completed_at_bytes", "killed_at_bytes"])
-    if known.empty:
-        reason = "no experiment of this config looks for limits" if limits.empty else limits["not_run"].iloc[0]
-        figure, caption = figures.empty(reason), "Not run in this config."
-    else:
-        figure, caption = draw(known)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no experiment of this config looks for limits" if limits.empty else limits["not_run"].iloc[0]
+    figures.drawn(snakemake.output, known, draw, reason)
 
 
 def draw(limits):

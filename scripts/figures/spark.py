@@ -11,17 +11,10 @@ COLOURS = {True: "#56B4E9", False: "#E69F00"}
 
 
 def main(snakemake):
-    figures.theme()
     tried = tables.read(snakemake.input.spark)
     known = tried.dropna(subset="step")
-    if known.empty:
-        reason = "no experiment of this config runs Spark" if tried.empty else tried["reason"].iloc[0]
-        figure, caption = figures.empty(reason), f"Not run: {reason}."
-    else:
-        figure, caption = draw(known)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no experiment of this config runs Spark" if tried.empty else tried["reason"].iloc[0]
+    figures.drawn(snakemake.output, known, draw, reason)
 
 
 def draw(known):

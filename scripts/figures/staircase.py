@@ -10,17 +10,11 @@ MARKERS = {"cold": "o", "interrupted": "X", "rerun": "s", "warm": "D"}
 
 
 def main(snakemake):
-    figures.theme()
     shards = tables.read(snakemake.input.shards)
     shards = shards[shards["mode"] == "shard"]
     shards = shards[shards["experiment"].isin(shards.loc[shards["cache"] == "rerun", "experiment"].unique())]
-    if shards.empty:
-        figure, caption = figures.empty("no cell of this config is interrupted and rerun"), "Not run in this config."
-    else:
-        figure, caption = draw(shards)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no cell of this config is interrupted and rerun"
+    figures.drawn(snakemake.output, shards, draw, reason)
 
 
 def draw(shards):

@@ -9,15 +9,9 @@ from beyond_ram.metrics import METRICS
 
 
 def main(snakemake):
-    figures.theme()
     ladders = tables.read(snakemake.input.ladders)
-    if ladders.empty:
-        figure, caption = figures.empty("this config has no ladder of versions"), "Not run in this config."
-    else:
-        figure, caption = draw(ladders)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "this config has no ladder of versions"
+    figures.drawn(snakemake.output, ladders, draw, reason)
 
 
 def draw(ladders):

@@ -14,15 +14,9 @@ WIDEST = (0.04, 25)
 
 
 def main(snakemake):
-    figures.theme()
     remedies = tables.read(snakemake.input.remedies)
-    if remedies.empty:
-        figure, caption = figures.empty("no experiment of this config varies the remedy"), "Not run in this config."
-    else:
-        figure, caption = draw(remedies)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no experiment of this config varies the remedy"
+    figures.drawn(snakemake.output, remedies, draw, reason)
 
 
 def draw(remedies):

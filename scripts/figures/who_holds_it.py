@@ -12,15 +12,9 @@ MOST_BARS = 14
 
 
 def main(snakemake):
-    figures.theme()
     owners, verdicts = tables.read(snakemake.input.owners), tables.read(snakemake.input.verdicts)
-    if owners.empty:
-        figure, caption = figures.empty("no run of this config let its owners go"), "Not run in this config."
-    else:
-        figure, caption = draw(owners, verdicts)
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    reason = "no run of this config let its owners go"
+    figures.drawn(snakemake.output, owners, lambda owners: draw(owners, verdicts), reason)
 
 
 def largest(owners):

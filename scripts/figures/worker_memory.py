@@ -9,18 +9,13 @@ SETTINGS = ("repository", "mode", "workers", "start", "buffering", "shuffle_buff
 
 
 def main(snakemake):
-    figures.theme()
     table = tables.read(snakemake.input.streaming)
     known = table[table["worker_grown_anon_bytes"].notna() & (table["outcome"] == "completed")]
     # Network and faults are no matter of memory: the plainest conditions stand for all.
     known = known.sort_values(["latency_ms", "bandwidth_mb_per_s", "page_size"]).drop_duplicates(["stack", *SETTINGS])
-    if known.empty:
-        figure, caption = figures.empty("no experiment of this config streams"), "Not run in this config."
-    else:
-        figure, caption = draw(known.sort_index())
-    figures.save(
-        figure, caption, svg=snakemake.output.svg, png=snakemake.output.png, caption_file=snakemake.output.caption
-    )
+    known = known.sort_index()
+    reason = "no experiment of this config streams"
+    figures.drawn(snakemake.output, known, draw, reason)
 
 
 def label(line, varied):

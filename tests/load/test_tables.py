@@ -21,7 +21,7 @@ def test_a_config_that_does_not_load_says_so(root: Path, tmp_path: Path, name: s
     given = SimpleNamespace(loaders=str(tmp_path / "l.parquet"))
     snakemake = SimpleNamespace(log=[str(tmp_path / "log")], input=given, output=output)
     runpy.run_path(str(root / f"scripts/figures/{name}.py"), init_globals={"snakemake": snakemake})
-    assert (tmp_path / f"{name}.caption").read_text() == "Not run in this config.\n"
+    assert (tmp_path / f"{name}.caption").read_text().startswith("Not run: no experiment of this config")
 
 
 def test_no_runs_are_no_lines_and_no_findings() -> None:
@@ -54,3 +54,14 @@ def test_the_interval_of_a_mean_is_students_on_logarithms() -> None:
     assert found.low == pytest.approx(0.357, abs=0.001)  # exp(ln 2 - 4.3027 * ln 2 / sqrt 3)
     with pytest.raises(ValueError, match="above 0"):
         compare.mean([1.0, 0.0])
+
+
+@pytest.mark.parametrize(("start", "findings"), [("fork", 1), ("spawn", 0)])
+def test_what_a_spawned_worker_imports_is_not_the_price_of_sending(start: str, findings: int) -> None:
+    table = pd.DataFrame([line("batched", 1000, 1), line("batched", 10, 1) | {"workers": 4, "start": start}])
+    found = [
+        finding.title
+        for source in loading.SOURCES
+        for finding in source({"loaders": table.assign(outcome="completed")})
+    ]
+    assert sum("a row costs 100.0 times the CPU" in title for title in found) == findings

@@ -27,11 +27,15 @@ def _rows_lost(tables: Tables) -> Iterator[Finding]:
 
 
 def _sent(tables: Tables) -> Iterator[Finding]:
-    """What handing batches from worker processes to their parent costs: the same loader with workers and without."""
+    """What handing batches from worker processes to their parent costs: the same loader with workers and without.
+
+    Of forked workers only: one that is spawned imports everything anew, which over few rows costs more than all else.
+    """
     loaders = tables["loaders"]
     if "rows_per_cpu_s" not in loaders:
         return
     whole = loaders[loaders["rows_per_cpu_s"].notna() & (loaders["limit_percent"] == 0)]
+    whole = whole[whole["start"].isin(["none", "fork"])]
     worst: tuple[float, Line, Line] | None = None
     for _, group in whole.groupby(["experiment", "loader", "order", "page_cache"], sort=False):
         lines = sorted(lines_of(group), key=lambda line: float(line["workers"]))
