@@ -13,12 +13,13 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 from yarl import URL
 
+from beyond_ram.hub.about import REPOS, kind_of, repository_of
 from beyond_ram.hub.clients import Clients
 from beyond_ram.hub.conditions import LOCAL, Traffic
 from beyond_ram.hub.log import BYTES_SENT, Request, RequestLog
-from beyond_ram.hub.push import REPOS, STORE, add_routes
+from beyond_ram.hub.push import STORE, add_routes
 from beyond_ram.hub.relay import PIECE_BYTES, Relay
-from beyond_ram.hub.repos import File, Folder, Kind, NotFoundError, Repos, Repository, pieces
+from beyond_ram.hub.repos import File, Folder, NotFoundError, Repos, pieces
 from beyond_ram.hub.store import RefusedError, Store
 
 LOG: web.AppKey[RequestLog] = web.AppKey("log", RequestLog)
@@ -121,7 +122,7 @@ def _logged(log: RequestLog) -> Middleware:
                     duration_s=round(time.monotonic() - arrived, 6),
                     method=request.method,
                     endpoint=name,
-                    repo=f"{_kind(request)}/{identifier}" if identifier else "",
+                    repo=f"{kind_of(request)}/{identifier}" if identifier else "",
                     # What storage asks for in a query is a signature.
                     path=request.path if name == "elsewhere" else request.path_qs,
                     range=request.headers.get("Range", ""),
@@ -156,17 +157,9 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         return web.json_response({"error": "not served here"}, status=404)
 
 
-def _kind(request: web.Request) -> Kind:
-    return "datasets" if (request.match_info.route.name or "").startswith("datasets") else "models"
-
-
-def _repository(request: web.Request) -> Repository:
-    return request.app[REPOS].get(_kind(request), request.match_info["id"])
-
-
 async def info(request: web.Request) -> web.StreamResponse:
     """`/api/datasets/ID` and `/revision/REVISION`."""
-    repository = _repository(request)
+    repository = repository_of(request)
 
     def answer() -> dict[str, object]:
         commit = repository.check_revision(request.match_info.get("revision", "main"))
@@ -192,7 +185,7 @@ async def info(request: web.Request) -> web.StreamResponse:
 
 async def tree(request: web.Request) -> web.StreamResponse:
     """`/tree/REVISION[/PATH]`, a page at a time."""
-    repository = _repository(request)
+    repository = repository_of(request)
     under = request.match_info.get("path", "")
     recursive = request.query.get("recursive", "false").lower() in ("true", "1")
 
@@ -218,7 +211,7 @@ async def tree(request: web.Request) -> web.StreamResponse:
 
 async def paths_info(request: web.Request) -> web.StreamResponse:
     """`/paths-info/REVISION`: files and folders by name; what is not there is left out."""
-    repository = _repository(request)
+    repository = repository_of(request)
     if request.content_type == "application/json":
         body = await request.json()
         wanted = body.get("paths", []) if isinstance(body, dict) else []
@@ -236,7 +229,7 @@ async def paths_info(request: web.Request) -> web.StreamResponse:
 
 async def commits(request: web.Request) -> web.StreamResponse:
     """`/commits/REVISION`: the one commit there is."""
-    repository = _repository(request)
+    repository = repository_of(request)
 
     def answer() -> dict[str, object]:
         commit = repository.check_revision(request.match_info["revision"])
@@ -253,7 +246,7 @@ async def resolve(request: web.Request) -> web.StreamResponse:
     if file.lfs_oid:
         headers |= {"X-Linked-Size": str(file.size), "X-Linked-ETag": f'"{file.lfs_oid}"'}
     if file.lfs_oid and request.app[TRAFFIC].conditions.redirect:
-        there = URL(request.app[TRAFFIC].cdn) / "cdn" / _kind(request) / request.match_info["id"] / commit / file.path
+        there = URL(request.app[TRAFFIC].cdn) / "cdn" / kind_of(request) / request.match_info["id"] / commit / file.path
         return web.Response(status=302, headers={**headers, "ETag": f'"{file.etag}"', "Location": str(there)})
     return await _data(request, file, headers)
 
@@ -265,7 +258,7 @@ async def cdn(request: web.Request) -> web.StreamResponse:
 
 
 async def _file(request: web.Request) -> tuple[str, File]:
-    repository = _repository(request)
+    repository = repository_of(request)
 
     def found() -> tuple[str, File]:
         return repository.check_revision(request.match_info["revision"]), repository.file(request.match_info["path"])

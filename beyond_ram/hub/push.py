@@ -12,10 +12,10 @@ import yaml
 from aiohttp import web
 
 from beyond_ram.hub import xet
-from beyond_ram.hub.repos import LFS_FROM_BYTES, LFS_SUFFIXES, Kind, Repos, Repository
+from beyond_ram.hub.about import repository_of
+from beyond_ram.hub.repos import LFS_FROM_BYTES, LFS_SUFFIXES, Kind, Repository
 from beyond_ram.hub.store import RefusedError, Store
 
-REPOS: web.AppKey[Repos] = web.AppKey("repos", Repos)
 STORE: web.AppKey[Store] = web.AppKey("store", Store)
 USER = "local"
 KINDS: dict[str, Kind] = {"dataset": "datasets", "model": "models"}
@@ -78,14 +78,14 @@ async def validate_yaml(request: web.Request) -> web.StreamResponse:
 
 async def refs(request: web.Request) -> web.StreamResponse:
     """`/refs`: the one branch there is."""
-    commit = await asyncio.to_thread(_repository(request).commit)
+    commit = await asyncio.to_thread(repository_of(request).commit)
     main = {"name": "main", "ref": "refs/heads/main", "targetCommit": commit}
     return web.json_response({"branches": [main], "converts": [], "tags": [], "pullRequests": []})
 
 
 async def branch(request: web.Request) -> web.StreamResponse:
     """`/branch/NAME`: a folder has one state, so the only branch is the one there is."""
-    _repository(request)
+    repository_of(request)
     if request.match_info["revision"] == "main":
         return web.json_response({"error": "Reference already exists"}, status=409)
     raise RefusedError("a repository here has one branch, main")
@@ -93,7 +93,7 @@ async def branch(request: web.Request) -> web.StreamResponse:
 
 async def preupload(request: web.Request) -> web.StreamResponse:
     """`/preupload/REVISION`: which files go by LFS, and which stand in the commit itself."""
-    _repository(request)
+    repository_of(request)
     files = [
         {
             "path": file["path"],
@@ -107,7 +107,7 @@ async def preupload(request: web.Request) -> web.StreamResponse:
 
 async def commit(request: web.Request) -> web.StreamResponse:
     """`/commit/REVISION`: a line of JSON an operation."""
-    repository = _repository(request)
+    repository = repository_of(request)
     if request.query.get("create_pr") in ("1", "true"):
         raise RefusedError("a repository here has no pull requests")
     await asyncio.to_thread(repository.check_revision, request.match_info["revision"])
@@ -119,7 +119,7 @@ async def commit(request: web.Request) -> web.StreamResponse:
 
 async def xet_token(request: web.Request) -> web.StreamResponse:
     """`/xet-write-token/REVISION`: a folder of this machine, which hf_xet writes by itself. The token opens nothing."""
-    _repository(request)
+    repository_of(request)
     storage = request.app[STORE].xet
     storage.mkdir(exist_ok=True)
     token: dict[str, Any] = {"casUrl": xet.address(storage), "exp": int(time.time()) + 3600, "accessToken": "none"}
@@ -136,7 +136,7 @@ async def lfs_batch(request: web.Request) -> web.StreamResponse:
 
     A client that offers Xet is sent there, as on the Hub.
     """
-    repository = _repository(request)
+    repository = repository_of(request)
     body = await _json(request)
     transfer = "xet" if "xet" in body.get("transfers", []) else "basic"
 
@@ -149,7 +149,7 @@ async def lfs_batch(request: web.Request) -> web.StreamResponse:
 
 async def lfs_put(request: web.Request) -> web.StreamResponse:
     """An object's bytes."""
-    _repository(request)
+    repository_of(request)
     await request.app[STORE].put(request.match_info["oid"], request.content.iter_chunked(1 << 20))
     return web.Response()
 
@@ -186,11 +186,6 @@ def _named(body: Mapping[str, Any]) -> tuple[Kind, str]:
 
 def _address(request: web.Request, kind: Kind, identifier: str) -> str:
     return f"{request.url.origin()}/{'' if kind == 'models' else f'{kind}/'}{identifier}"
-
-
-def _repository(request: web.Request) -> Repository:
-    kind: Kind = "datasets" if (request.match_info.route.name or "").startswith("datasets") else "models"
-    return request.app[REPOS].get(kind, request.match_info["id"])
 
 
 async def _json(request: web.Request) -> Mapping[str, Any]:
