@@ -9,10 +9,13 @@ HOLDS = {
     "not shown": "not shown: the interval holds 1",
     "no": "does not hold",
     "not enough data": "not enough data",
+    "not run": "not run",
 }
 
 
 def number(value):
+    if value != value:
+        return ""
     return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
 
 

@@ -27,6 +27,19 @@ _RELEASES = (
     ("rows_per_s", "streaming up to 2 times faster", 2.0, True),
     ("data_in_flight_max", "up to 2 times more efficient requests in flight", 2.0, True),
 )
+_SHARED = "the list of files is shared by the workers of a DataLoader (requests that each still makes)"
+_BUFFERED = "Parquet prefetch and buffering: up to 2 times faster"
+_SPARK = "a Spark data source reads and writes datasets"
+_CHUNKED = "Parquet content-defined chunking: fewer new bytes after an edit, in Xet storage"
+_PIPELINES = "HfFileSystem serves custom pipelines: tars of WebDataset, frames of a video (share of right samples)"
+# All of them, with what is claimed.
+CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
+    _SHARED: 0.0,
+    _BUFFERED: 2.0,
+    _CHUNKED: 1.0,
+    _SPARK: 1.0,
+    _PIPELINES: 1.0,
+}
 # Means of logarithms do not come back exactly.
 _ROUNDING = 1e-9
 # Only these differ between the sides of a comparison of releases.
@@ -39,12 +52,15 @@ def claims(
     """`runs` are lines of table `runs`, of the experiments that stream and of those with Spark; the tables as they are.
 
     `holds` is `yes` where the claimed factor is reached, `partly` where it became better by less, `no` where it did
-    not, `not shown` where the interval holds 1, `not enough data` where there is none.
+    not, `not shown` where the interval holds 1, `not enough data` where there is none. A claim that nothing here was
+    run for has one line, `not run`, without a number; where nothing was run at all there is no line.
     """
-    sources = (_by_release, _shared_list, _buffering, _spark) if len(runs) else ()
+    sources = (_by_release, _shared_list, _buffering, _spark_source) if len(runs) else ()
     lines = [line for source in sources for line in source(runs)]
     lines += _deduplicated(dedup) if dedup is not None and len(dedup) else []
     lines += _custom_pipelines(hub_files) if hub_files is not None and len(hub_files) else []
+    if lines:
+        lines += _not_run({line["claim"] for line in lines})
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
@@ -77,9 +93,9 @@ def _shared_list(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
             "experiment": key[0],
             "stack": key[1],
             "source": SOURCE,
-            "claim": "the list of files is shared by the workers of a DataLoader (requests that each still makes)",
+            "claim": _SHARED,
             "conditions": f"{key[1]}; {_said(dict(zip(_SAME, key[2:], strict=True)))}",
-            "claimed": 0.0,
+            "claimed": CLAIMS[_SHARED],
             "measured": asked.median() / workers,
             "low": asked.min() / workers,
             "high": asked.max() / workers,
@@ -100,18 +116,18 @@ def _buffering(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
             if math.isnan(found.ratio):
                 continue
             conditions = f"{name} against default; {_said(dict(zip(same, key, strict=True)))}"
-            claim = "Parquet prefetch and buffering: up to 2 times faster"
-            yield _line(key[0], key[1], claim, conditions, 2.0, found, min(len(default), len(values)), False)
+            n = min(len(default), len(values))
+            yield _line(key[0], key[1], _BUFFERED, conditions, CLAIMS[_BUFFERED], found, n, False)
 
 
-def _spark(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _spark_source(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """What a data source of Spark does: the share of runs that did all of their work."""
     tried = runs[runs["workload"].eq("spark") & runs["outcome"].ne("not_applicable")]
     for key, group in tried.groupby(["experiment", "stack"], sort=False):
         share = group["completed_work"].astype(float).mean()
         reasons = "; ".join(dict.fromkeys(filter(None, group["reason"])))
         conditions = f"{key[1]}; read and written back" + (f"; {reasons}" if reasons else "")
-        yield _share(key[0], key[1], "a Spark data source reads and writes datasets", conditions, share, len(group))
+        yield _share(key[0], key[1], _SPARK, conditions, share, len(group))
 
 
 def _deduplicated(dedup: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -126,11 +142,11 @@ def _deduplicated(dedup: pd.DataFrame) -> Iterator[dict[str, Any]]:
             conditions = (
                 f"{edit}, compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
             )
-            claim = "Parquet content-defined chunking: fewer new bytes after an edit, in Xet storage"
             experiment, stack = setting["experiment"], setting["stack"]
             if not math.isnan(found.ratio):
                 # Bytes do not vary from run to run: a single one is exact.
-                yield _line(experiment, stack, claim, conditions, 1.0, found, min(map(len, sides)), exact=True)
+                n = min(map(len, sides))
+                yield _line(experiment, stack, _CHUNKED, conditions, CLAIMS[_CHUNKED], found, n, exact=True)
 
 
 def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -140,15 +156,23 @@ def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
         wrong = group["samples_wrong"].fillna(group["samples"]) + group["samples_twice"].fillna(0)
         share = float(1 - (wrong / group["samples"]).mean())
         said = f"{key[1]}; repository {key[2]}, blocks of {key[3]:,.0f} KiB"
-        claim = "HfFileSystem serves custom pipelines: tars of WebDataset, frames of a video (share of right samples)"
-        yield _share(key[0], key[1], claim, said, share, len(group))
+        yield _share(key[0], key[1], _PIPELINES, said, share, len(group))
+
+
+def _not_run(seen: set[str]) -> Iterator[dict[str, Any]]:
+    """A line for each claim that no run of this config says anything about."""
+    for claim, claimed in CLAIMS.items():
+        if claim not in seen:
+            known = dict.fromkeys(COLUMNS) | {"source": SOURCE, "claim": claim, "claimed": claimed}
+            reason = "no experiment of this config runs it; config/streaming.yaml does"
+            yield known | {"conditions": reason, "n": 0, "holds": "not run"}
 
 
 def _share(experiment: Any, stack: Any, claim: str, conditions: str, share: float, n: int) -> dict[str, Any]:
     """A line of a claim that something works: the share in which it does."""
     known = {"experiment": experiment, "stack": stack, "source": SOURCE, "claim": claim, "conditions": conditions}
     holds = "yes" if share == 1 else "partly" if share > 0 else "no"
-    return known | {"claimed": 1.0, "measured": share, "low": share, "high": share, "n": n, "holds": holds}
+    return known | {"claimed": CLAIMS[claim], "measured": share, "low": share, "high": share, "n": n, "holds": holds}
 
 
 def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:

@@ -166,6 +166,10 @@ def test_what_other_tables_say_of_claims() -> None:
     opened |= {"outcome": "completed", "samples": 4, "samples_twice": 0}
     samples = pd.DataFrame([opened | {"samples_wrong": wrong} for wrong in (0, 2)])
     found = claims(pd.DataFrame(), pd.DataFrame(pushed), samples)
+    silent = found[found["holds"] == "not run"]
+    assert "a Spark data source reads and writes datasets" in silent["claim"].tolist()
+    assert silent["measured"].isna().all()
+    found = found[found["holds"] != "not run"]
     assert found["measured"].tolist() == pytest.approx([8, 0.75])
     assert found["holds"].tolist() == ["yes", "partly"]
     assert claims(pd.DataFrame()).empty
