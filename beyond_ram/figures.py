@@ -98,7 +98,7 @@ def _label(line: "pd.Series[Any]", varied: Sequence[str]) -> str:
     values = [
         str(int(line[axis]) if isinstance(line[axis], float) else line[axis])
         if axis in _NAMES
-        else f"{axis.replace('_', ' ')} {line[axis] if isinstance(line[axis], str) else f'{line[axis]:g}'}"
+        else f"{axis.replace('_', ' ')} {line[axis] if isinstance(line[axis], str) else f'{line[axis]:,.10g}'}"
         for axis in varied
         if pd.notna(line[axis])
     ]

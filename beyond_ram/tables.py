@@ -39,7 +39,10 @@ def write(table: pd.DataFrame, csv: Path | str, parquet: Path | str) -> None:
 
 
 def _to_csv(table: pd.DataFrame, path: Path) -> None:
-    table.to_csv(path, index=False, lineterminator="\n")
+    # A count that other experiments do not have is a float here, because of their empty cells, and still a count.
+    floats = table.select_dtypes("float")
+    whole = [name for name in floats if floats[name].dropna().map(float.is_integer).all()]
+    table.astype(dict.fromkeys(whole, "Int64")).to_csv(path, index=False, lineterminator="\n")
 
 
 def _to_parquet(table: pd.DataFrame, path: Path) -> None:

@@ -46,6 +46,16 @@ def named(growth):
     return names
 
 
+def ticks(sizes_mb, num_files):
+    """Where the ticks are, and their labels; of two that would cover each other the larger input has one."""
+    apart, last, labels = 0.13 * sizes_mb.max(), float("inf"), {}
+    for size, files in sorted(zip(sizes_mb, num_files, strict=True), reverse=True):
+        fits = last - size > apart
+        labels[size] = f"{files:.0f}\n{size:,.0f} MB" if fits else ""
+        last = size if fits else last
+    return list(labels), list(labels.values())
+
+
 def draw(runs, growth):
     growth = growth[growth["cache"] == "cold"]
     growth = growth.assign(subject=named(growth))
@@ -82,10 +92,7 @@ def draw(runs, growth):
             shown = growth.loc[growth["mode"] == mode, "experiment"]
             sizes = runs[(runs["mode"] == mode) & runs["experiment"].isin(shown)].drop_duplicates("num_files")
             axes.set_title(f"{mode}: {label}")
-            axes.set_xticks(
-                sizes["bytes_in"] / figures.MB,
-                [f"{n}\n{b / figures.MB:,.0f} MB" for n, b in zip(sizes["num_files"], sizes["bytes_in"], strict=True)],
-            )
+            axes.set_xticks(*ticks(sizes["bytes_in"] / figures.MB, sizes["num_files"]))
             axes.set_xlabel("files, and their text")
             axes.set_ylabel("at end of work (MB)")
             axes.legend(fontsize=8, loc="upper left")

@@ -39,6 +39,7 @@ def draw(loaders):
     fastest = loaders["rows_per_s_first_epoch"].max()
     axes.set_xlim(0, 1.25 * fastest if fastest > 0 else 1)
     axes.set_ylim(len(loaders) - 0.4, -0.6)
+    axes.grid(axis="y", visible=False)
     axes.set_xlabel("rows per second, first epoch, cold page cache")
     percent = sorted(loaders["limit_percent"].unique())
     done = (loaders["outcome"] == "completed").sum()

@@ -15,8 +15,10 @@ def main(snakemake):
 
 
 def draw(runs):
-    runs = runs.assign(peak_mb=runs["peak_anon_bytes"] / figures.MB, subject=figures.subjects).rename(
-        columns={"writer_batch_size": "writer batch size"}
+    runs = (
+        runs.astype({"batch_size": int, "writer_batch_size": int})
+        .assign(peak_mb=runs["peak_anon_bytes"] / figures.MB, subject=figures.subjects)
+        .rename(columns={"writer_batch_size": "writer batch size"})
     )
     grid = sns.catplot(
         runs,

@@ -13,14 +13,16 @@ MOST_BARS = 14
 
 def main(snakemake):
     owners, verdicts = tables.read(snakemake.input.owners), tables.read(snakemake.input.verdicts)
+    if "workers" in owners:  # several processes: what they share would count once for each
+        owners = owners[~(owners["workers"] > 0)]
     reason = "no run of this config let its owners go"
     figures.drawn(snakemake.output, owners, lambda owners: draw(owners, verdicts), reason)
 
 
 def largest(owners):
-    """The lines of the largest input of each setting, first repeat."""
+    """The lines of the largest input of each setting; where a line is of a run, the first repeat's."""
     axes = [axis for axis in figures.axes_of(owners) if axis not in SIZES]
-    owners = owners[owners["rep"] == 1]
+    owners = owners[owners["rep"] == 1] if "rep" in owners else owners
     if "num_files" in owners:
         most = owners.groupby(axes, dropna=False)["num_files"].transform("max")
         owners = owners[(owners["num_files"] == most) | most.isna()]
@@ -43,6 +45,7 @@ def draw(owners, verdicts):
         widths = mine.clip(lower=0) / figures.MB
         axes.barh(cells, widths, left=[left[cell] for cell in cells], color=colours[name], label=name)
         left = {cell: left[cell] + widths[cell] for cell in cells}
+    verdicts = largest(verdicts)
     judged = verdicts.assign(cell=figures.cell_labels(verdicts, like=owners)).drop_duplicates("cell").set_index("cell")
     for cell in cells:
         verdict = judged["verdict"].get(cell, "")
@@ -56,6 +59,7 @@ def draw(owners, verdicts):
             fontsize=9,
         )
     axes.set_ylim(len(cells) - 0.4, -0.6)
+    axes.grid(axis="y", visible=False)
     axes.set_xlim(0, 1.35 * max(left.values()))
     axes.set_xlabel("growth of anonymous memory since the imports (MB)")
     axes.legend(title="came free with", fontsize=9, loc="lower right")
@@ -66,7 +70,7 @@ def draw(owners, verdicts):
 At the end of the work everything is held, and then let go owner by owner, in the order of the legend's rungs; each step
 is read from outside. What is left above the memory after the imports is the residue. Text behind a bar is the verdict.
 {top} grew by {grown[top] / figures.MB:,.0f} MB, of which {shares.max():.0%} came free with: {shares.idxmax()}.{hidden}
-One run each.
+One run each; cells with worker processes are left out, since pages that processes share would count once for each.
 """
     return figure, caption
 
