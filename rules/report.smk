@@ -1,7 +1,7 @@
 """The table of all runs, the overview, the findings, and the report.
 
-Needs: every run, table and figure. Makes: table `runs`, overview.html, findings.html, report.html. Always holds: both pages open from a
-file, without a network, and hold every figure with its caption.
+Needs: every run, table and figure. Makes: table `runs`, overview.html, findings.html, report.html. Always holds: all pages
+open from a file, without a network, and the overview and the report hold every figure with its caption.
 """
 
 
