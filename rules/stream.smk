@@ -46,9 +46,10 @@ rule streaming:
 
 rule claims:
     input:
-        runs=run_jsons(*STREAMED, *CONFIG.named("spark")),
+        runs=run_jsons(*STREAMED),
         dedup=f"{TABLES}/dedup.parquet",
         hub_files=f"{TABLES}/hub_files.parquet",
+        spark=f"{TABLES}/spark.parquet",
     output:
         table("claims"),
     log:

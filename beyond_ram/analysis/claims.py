@@ -47,18 +47,22 @@ _SAME = ["repository", "mode", *[axis for axis in AXES if axis not in ("reposito
 
 
 def claims(
-    runs: pd.DataFrame, dedup: pd.DataFrame | None = None, hub_files: pd.DataFrame | None = None
+    runs: pd.DataFrame,
+    dedup: pd.DataFrame | None = None,
+    hub_files: pd.DataFrame | None = None,
+    spark: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """`runs` are lines of table `runs`, of the experiments that stream and of those with Spark; the tables as they are.
+    """`runs` are lines of table `runs`, of the experiments that stream; the tables as they are.
 
     `holds` is `yes` where the claimed factor is reached, `partly` where it became better by less, `no` where it did
     not, `not shown` where the interval holds 1, `not enough data` where there is none. A claim that nothing here was
     run for has one line, `not run`, without a number; where nothing was run at all there is no line.
     """
-    sources = (_by_release, _shared_list, _buffering, _spark_source) if len(runs) else ()
+    sources = (_by_release, _shared_list, _buffering) if len(runs) else ()
     lines = [line for source in sources for line in source(runs)]
     lines += _deduplicated(dedup) if dedup is not None and len(dedup) else []
     lines += _custom_pipelines(hub_files) if hub_files is not None and len(hub_files) else []
+    lines += _spark_source(spark) if spark is not None and len(spark) else []
     if lines:
         lines += _not_run({line["claim"] for line in lines})
     return pd.DataFrame(lines, columns=COLUMNS)
@@ -120,14 +124,14 @@ def _buffering(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
             yield _line(key[0], key[1], _BUFFERED, conditions, CLAIMS[_BUFFERED], found, n, False)
 
 
-def _spark_source(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """What a data source of Spark does: the share of runs that did all of their work."""
-    tried = runs[runs["workload"].eq("spark") & runs["outcome"].ne("not_applicable")]
+def _spark_source(spark: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """What a data source of Spark does: the share of steps that work, and why the others do not."""
+    tried = spark[spark["step"].notna()]
     for key, group in tried.groupby(["experiment", "stack"], sort=False):
-        share = group["completed_work"].astype(float).mean()
-        reasons = "; ".join(dict.fromkeys(filter(None, group["reason"])))
-        conditions = f"{key[1]}; read and written back" + (f"; {reasons}" if reasons else "")
-        yield _share(key[0], key[1], _SPARK, conditions, share, len(group))
+        works = group["works"].astype(bool)
+        reasons = [f"{line['step']} fails with {line['reason']}" for line in group[~works].to_dict("records")]
+        conditions = "; ".join([f"{key[1]}; {', '.join(dict.fromkeys(group['step']))}", *dict.fromkeys(reasons)])
+        yield _share(key[0], key[1], _SPARK, conditions, float(works.mean()), group["rep"].nunique())
 
 
 def _deduplicated(dedup: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -25,7 +25,8 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
 
     `runs` are lines of table `runs` with `base` and `version` beside them. `significant` by Welch's interval on the
     ratio, and only where the step matters. `neighbours` says that no release lies between that could be weighed;
-    `infeasible` which ones could not, with the resolver's reason.
+    `infeasible` which ones could not, with the resolver's reason. One that could not and lies between no two that could
+    has a line of its own, without a step.
     """
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
@@ -36,15 +37,22 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
     for _, cell in runs.groupby([*axes, "base"], sort=False, dropna=False):
         values = {str(version): group[metric].dropna().tolist() for version, group in cell.groupby("version")}
         weighed = [version for version in releases if values.get(version)]
+        known = {axis: cell[axis].iloc[0] for axis in axes} | {"stack": cell["base"].iloc[0]}
+        known |= {"ladder": name, "factor": package, "metric": metric}
+        outside = set(impossible)
         for before, after in itertools.pairwise(weighed):
             found = _step(values[before], values[after], METRICS[metric].unit)
             apart = releases[releases.index(before) + 1 : releases.index(after)]
-            line = {axis: cell[axis].iloc[0] for axis in axes} | {"stack": cell["base"].iloc[0]}
-            line |= {"ladder": name, "factor": package, "from_version": before, "to_version": after, "metric": metric}
-            line |= found | {"neighbours": order.index(after) == order.index(before) + 1}
+            line = known | {"from_version": before, "to_version": after} | found
+            line["neighbours"] = order.index(after) == order.index(before) + 1
             line["infeasible"] = "; ".join(f"{v}: {impossible[v]}" for v in apart if v in impossible)
+            outside -= set(apart)
             lines.append(line)
+        for version in (version for version in releases if version in outside):
+            line = known | {"from_version": version, "n": 0, "significant": False, "neighbours": False}
+            lines.append(line | {"infeasible": f"{version}: {impossible[version]}"})
     table = pd.DataFrame(lines, columns=None if lines else COLUMNS)
+    table = table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS])))
     return table[["experiment", "stack", *[c for c in table if c not in ("experiment", "stack")]]]
 
 

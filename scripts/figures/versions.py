@@ -11,11 +11,14 @@ from beyond_ram.metrics import METRICS
 def main(snakemake):
     ladders = tables.read(snakemake.input.ladders)
     reason = "this config has no ladder of versions"
+    if len(ladders) and ladders["to_version"].isna().all():
+        ladders, reason = ladders.head(0), f"no two versions could be installed; {ladders['infeasible'].iloc[0][:90]} …"
     figures.drawn(snakemake.output, ladders, draw, reason)
 
 
 def draw(ladders):
-    panels = list(ladders.groupby(["ladder", "stack"], sort=False))
+    climbed = ladders[ladders["to_version"].notna()]
+    panels = list(climbed.groupby(["ladder", "stack"], sort=False))
     figure, grid = plt.subplots(len(panels), 1, figsize=(11, 3.9 * len(panels)), squeeze=False, layout="constrained")
     sentences = []
     colour, loud = sns.color_palette("colorblind", 4)[0], sns.color_palette("colorblind", 4)[3]
@@ -52,9 +55,9 @@ def draw(ladders):
         axes.set_xlim(-0.3, len(versions) - 0.3)
         axes.set(title=f"{name}: {stack}", xlabel=f"{steps['factor'].iloc[0]}, all else locked")
         axes.set_ylabel(f"{metric.label} ({unit})" if unit not in metric.label.lower() else metric.label, fontsize=10)
-        cannot = [entry for entry in steps["infeasible"] if entry]
-        if cannot:
-            sentences.append(f"Could not be installed beside the rest of {stack}: {'; '.join(cannot)}")
+    for stack, lines in ladders[ladders["infeasible"].fillna("") != ""].groupby("stack", sort=False):
+        cannot = dict.fromkeys(f"{line['factor']} {line['infeasible']}" for line in lines.to_dict("records"))
+        sentences.append(f"Could not be installed beside the rest of {stack}: {'; '.join(cannot)}")
     caption = f"""
 One package over its releases, everything else as the stack's lock says; medians. Where a step is larger than noise the
 releases between are bisected until its two sides are neighbours.

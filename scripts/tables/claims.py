@@ -5,5 +5,6 @@ from beyond_ram.analysis import claims, runs
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821
     given = snakemake.input  # noqa: F821
-    found = claims(runs(tables.read_runs(given.runs)), tables.read(given.dedup), tables.read(given.hub_files))
+    others = (tables.read(path) for path in (given.dedup, given.hub_files, given.spark))
+    found = claims(runs(tables.read_runs(given.runs)), *others)
     tables.write(found, *snakemake.output)  # noqa: F821

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from beyond_ram.analysis import claims
 from beyond_ram.analysis.findings.hub import _hub_files, _spark
 from beyond_ram.analysis.hub_files import hub_files
 from beyond_ram.analysis.spark import spark
@@ -192,6 +193,11 @@ def test_table_and_finding_of_spark() -> None:
     assert found.title == "pyspark_huggingface 2.1.0 cannot write"
     assert "TypeError: x" in found.text
     assert list(_spark({"spark": spark([])})) == []
+    (claim,) = (
+        claims(pd.DataFrame(), spark=table).query("claim.str.contains('Spark') and stack == 'spark'").to_dict("records")
+    )
+    assert (claim["measured"], claim["holds"], claim["n"]) == (0.5, "partly", 1)
+    assert claim["conditions"] == "spark; read, write; write fails with TypeError: x"
 
 
 def test_without_java_spark_is_not_applicable(tmp_path: Path) -> None:
@@ -224,7 +230,7 @@ def test_a_run_that_pushes_has_a_copy(tmp_path: Path) -> None:
     [
         ({"workload": "hub-files"}, {"source": "parquet"}, "has source parquet; workload hub-files reads webdataset"),
         ({"workload": "stream"}, TARS, "has source webdataset; workload stream reads parquet or hub"),
-        ({"workload": "spark", "endpoint": "https://x"}, {"source": "parquet"}, "for the local endpoint only"),
+        ({"workload": "spark", "endpoint": "https://x"}, {"source": "parquet"}, "endpoint"),
         ({"workload": "hub-files"}, {"source": "video", "seconds": 9999}, "a frame's number has 16 bits"),
     ],
 )

@@ -50,6 +50,14 @@ def test_noise_is_no_step() -> None:
     assert more == []
 
 
+def test_a_version_that_cannot_be_is_told_where_no_step_can_tell_it() -> None:
+    found, more = climb({"1.6": [5.0, 5.1]}, {"1.0": "needs another q"})
+    assert more == []
+    assert found[["from_version", "infeasible"]].to_numpy().tolist() == [["1.0", "1.0: needs another q"]]
+    assert not found["significant"].any()
+    assert found["to_version"].isna().all()
+
+
 def test_two_steps_are_both_found() -> None:
     truth = dict(zip(RELEASES, ([s, s * 1.01] for s in (50.0, 200.0, 200.0, 200.0, 200.0, 20.0, 20.0)), strict=True))
     weighed = {"1.0", "1.3", "1.6"}

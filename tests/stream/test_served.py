@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from beyond_ram.experiment import Cell
+from beyond_ram.experiment import Cell, ConfigError, load
 from beyond_ram.hub import Hub
 from beyond_ram.weighing import served
 
@@ -132,3 +132,19 @@ def test_an_endpoint_that_does_not_start_says_so(tmp_path: Path) -> None:
         served.serving(cell(), tmp_path / "missing", None, tmp_path, sys.executable),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("matrix", "fault"),
+    [
+        ({"fault": ["drop-every-2"]}, "matrix.fault: a condition of the local endpoint"),
+        ({"page_size": [5]}, "matrix.page_size: a condition of the local endpoint"),
+        ({"mode": ["s3"]}, "s3 has a storage of its own"),
+    ],
+)
+def test_another_hub_has_its_own_conditions(matrix: dict[str, list[object]], fault: str, root: Path) -> None:
+    named = {"stack": ["current"], "repository": ["real"], **matrix}
+    experiment = {"workload": "stream", "endpoint": "https://huggingface.co", "matrix": named}
+    repositories = {"real": {"source": "hub", "id": "stanfordnlp/imdb"}}
+    with pytest.raises(ConfigError, match=fault):
+        load({"corpora": {}, "repositories": repositories, "experiments": {"x": experiment}}, root=root)

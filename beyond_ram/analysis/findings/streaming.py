@@ -90,6 +90,7 @@ _NEWEST, _BEFORE = "stream-current", "stream-4.3"
 _WATCHED = {
     "requests_metadata": 1.0,
     "requests_data": 1.0,
+    "resolution_s": 0.1,
     "time_to_first_batch_s": 0.1,
     "worker_grown_anon_bytes": 4e6,
 }
