@@ -19,7 +19,7 @@ from beyond_ram.hub.conditions import LOCAL, Traffic
 from beyond_ram.hub.log import BYTES_SENT, Request, RequestLog
 from beyond_ram.hub.push import STORE, add_routes
 from beyond_ram.hub.relay import PIECE_BYTES, Relay
-from beyond_ram.hub.repos import File, Folder, NotFoundError, Repos, pieces
+from beyond_ram.hub.repos import KINDS, File, Folder, NotFoundError, Repos, pieces
 from beyond_ram.hub.store import RefusedError, Store
 
 LOG: web.AppKey[RequestLog] = web.AppKey("log", RequestLog)
@@ -64,7 +64,7 @@ def _app(middlewares: list[Middleware], log: RequestLog, traffic: Traffic) -> we
     app[TRAFFIC] = traffic
     app[LOG] = log
     add_routes(app, ID, REVISION)
-    for kind in ("datasets", "models"):
+    for kind in KINDS:
         # Models are resolved at the root, as on the Hub; the more specific routes come first.
         files = "" if kind == "models" else f"/{kind}"
         app.router.add_get(f"/api/{kind}/{ID}/revision/{REVISION}", info, name=f"{kind}:revision")

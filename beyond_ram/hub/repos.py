@@ -7,6 +7,7 @@ A repository has one revision, `main`; its commit is made of its files' names an
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -16,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 Kind = Literal["datasets", "models"]
+KINDS: tuple[Kind, ...] = ("datasets", "models")
 Hashes = dict[tuple[str, int, int], tuple[str, str]]  # path, size, time of change: SHA-1 as git has it, SHA-256
 
 LFS_FROM_BYTES = 10_000_000
@@ -162,6 +164,13 @@ class Repos:
         if not legal or not folder.is_relative_to(self.root / kind) or not folder.is_dir():
             raise NotFoundError("RepoNotFound", f"no {kind.removesuffix('s')} {identifier}")
         return Repository(kind, identifier, folder, self._hashes, self._commits)
+
+    def hash_all(self) -> None:
+        """Read every file once, so that no client waits for the hash of what it is the first to ask for."""
+        for kind in KINDS:
+            for folder in sorted((self.root / kind).glob("*/")):
+                with contextlib.suppress(NotFoundError):  # a folder whose name no repository has
+                    self.get(kind, folder.name).files()
 
 
 def _hashes_of(path: Path, size: int) -> tuple[str, str]:

@@ -46,7 +46,9 @@ class Hub:
         if upstream is not None:
             self._app = create_relay(upstream, self.requests, self._traffic)
         elif root is not None:
-            self._app = create_app(Repos(root), self.requests, page_size, self._traffic)
+            repos = Repos(root)
+            repos.hash_all()
+            self._app = create_app(repos, self.requests, page_size, self._traffic)
         self._port = port
         self._loop = asyncio.new_event_loop()
         self._ready: Future[int] = Future()

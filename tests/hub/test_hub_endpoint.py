@@ -233,3 +233,12 @@ def test_as_a_command(root: Path, tmp_path: Path) -> None:
         done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
         assert done.returncode == 2
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_no_client_waits_for_a_hash(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files are read before the address is known; a time that a client measures has none of it."""
+    with Hub(root) as hub:
+        monkeypatch.setattr("beyond_ram.hub.repos._hashes_of", lambda *_: pytest.fail("hashed while a client waits"))
+        assert ask(hub, f"{DATASET}/data/a.parquet").status == 200
+        assert ask(hub, "/api/datasets/org/name").status == 200
+        assert ask(hub, "/single/resolve/main/tokenizer.json").status == 200
