@@ -1,4 +1,4 @@
-"""Parquet through Dask, corrected: partitions of a few row groups, computed without threads by who delivers them.
+"""Parquet through Dask, corrected: a partition a row group, computed without threads by who delivers it.
 
 A partition as it comes is a file, whatever its size: an eighth of the data here, held several times while it is turned
 into an array.
@@ -10,7 +10,6 @@ import pyarrow.parquet
 from loaders.how import Grouped
 
 FORMAT, KIND, SHUFFLE = "parquet_parts", "corrected", "blocks"
-ROW_GROUPS = 8
 
 
 class Open:
@@ -18,7 +17,7 @@ class Open:
         self.folder, self.starts = folder, starts
 
     def __call__(self):
-        frame = dask.dataframe.read_parquet(self.folder, split_row_groups=ROW_GROUPS)
+        frame = dask.dataframe.read_parquet(self.folder, split_row_groups=True)
 
         def read(first, _):
             part = frame.get_partition(self.starts.index(first)).compute(scheduler="synchronous")
@@ -28,10 +27,7 @@ class Open:
 
 
 def make(folder, how):
-    counts = []
-    for path in sorted(folder.glob("*.parquet")):
-        described = pyarrow.parquet.read_metadata(path)
-        groups = [described.row_group(number).num_rows for number in range(described.num_row_groups)]
-        counts += [sum(groups[first : first + ROW_GROUPS]) for first in range(0, len(groups), ROW_GROUPS)]
+    described = [pyarrow.parquet.read_metadata(path) for path in sorted(folder.glob("*.parquet"))]
+    counts = [file.row_group(number).num_rows for file in described for number in range(file.num_row_groups)]
     bounds = numpy.cumsum([0, *counts]).tolist()
     return how.stream(Grouped(bounds, how, Open(folder, bounds[:-1])))
