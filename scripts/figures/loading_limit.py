@@ -19,6 +19,7 @@ def draw(loaders):
         + ", "
         + loaders["workers"].astype(int).astype(str)
         + " workers"
+        + loaders["advice"].map({"random": ", MADV_RANDOM"}).fillna("")
     )
     loaders = loaders.sort_values(["rows_per_s_first_epoch"], ascending=False, na_position="last")
     figure, axes = plt.subplots(figsize=(10, 0.34 * len(loaders) + 1.8), layout="constrained")

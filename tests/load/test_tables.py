@@ -65,3 +65,14 @@ def test_what_a_spawned_worker_imports_is_not_the_price_of_sending(start: str, f
         for finding in source({"loaders": table.assign(outcome="completed")})
     ]
     assert sum("a row costs 100.0 times the CPU" in title for title in found) == findings
+
+
+@pytest.mark.parametrize(
+    ("outcome", "rate", "findings"), [("timed_out", float("nan"), 1), ("completed", 20.0, 1), ("completed", 99.0, 0)]
+)
+def test_reading_ahead_is_blamed_only_where_going_without_is_faster(outcome: str, rate: float, findings: int) -> None:
+    advised = line("threads", 1, 1) | {"advice": "random", "rows_per_s_first_epoch": 100.0, "outcome": "completed"}
+    plain = advised | {"advice": "none", "rows_per_s_first_epoch": rate, "outcome": outcome, "account": "not done"}
+    table = pd.DataFrame([advised, plain]).assign(limit_percent=25)
+    found = [finding.title for source in loading.SOURCES for finding in source({"loaders": table})]
+    assert sum("need MADV_RANDOM" in title for title in found) == findings

@@ -83,4 +83,30 @@ def _fastest(tables: Tables) -> Iterator[Finding]:
         )
 
 
-SOURCES: tuple[Source, ...] = (_rows_lost, _sent, _fastest)
+def _readahead(tables: Tables) -> Iterator[Finding]:
+    """What reading ahead does to rows in random order where the data does not fit: MADV_RANDOM against none."""
+    loaders = tables["loaders"]
+    if "advice" not in loaders:
+        return
+    tried = loaders[(loaders["order"] == "shuffled") & (loaders["limit_percent"] > 0)]
+    for _, group in tried.groupby(["experiment", "loader", "workers", "page_cache", "limit_percent"], sort=False):
+        sides = {line["advice"]: line for line in lines_of(group)}
+        advised, plain = sides.get("random"), sides.get("none")
+        if not advised or not plain or advised["outcome"] != "completed":
+            continue
+        rates = [float(side["rows_per_s_first_epoch"]) for side in (advised, plain)]
+        if plain["outcome"] == "completed" and rates[0] < (1 + MATTERS) * rates[1]:
+            continue
+        without = f"{rates[1]:,.0f} rows per second" if plain["outcome"] == "completed" else str(plain["account"])
+        yield Finding(
+            f"{advised['loader']}: rows in random order from data larger than memory need MADV_RANDOM",
+            f"Under {advised['limit_percent']:.0f} % of the data's size, {advised['workers']:.0f} workers: "
+            f"{rates[0]:,.0f} rows per second with it, without: {without} (n = {advised['n']} and {plain['n']}). Each "
+            "fault reads ahead what is thrown away before it is asked for.",
+            "loading_limit",
+            str(advised["experiment"]),
+            rates[0] / rates[1] if plain["outcome"] == "completed" else 10.0,
+        )
+
+
+SOURCES: tuple[Source, ...] = (_rows_lost, _sent, _fastest, _readahead)
