@@ -30,6 +30,8 @@ COLUMNS = [
     "account",
 ]
 
+EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
+
 
 def loaders(runs: Runs) -> pd.DataFrame:
     """A line a cell of the workload `load`.
@@ -136,14 +138,20 @@ def _merged(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _account(line: Mapping[str, Any]) -> str:
-    """What became of the rows, in words; `every row once` where all is well."""
+    """What became of the rows, in words. Those of data that is not ours may have no numbers: then only their count."""
     if line.get("rows_delivered") is None or pd.isna(line["rows_delivered"]):
         return str(line["reason"] or line["outcome"])
     faults = [
         f"{int(line[f'rows_{kind}']):,} {kind}" for kind in ("missing", "twice", "wrong") if line.get(f"rows_{kind}")
     ]
-    known = line.get("rows_missing") is not None or line.get("rows_expected") is not None
-    return ", ".join(faults) or ("every row once" if known else "not known")
+    if faults:
+        return ", ".join(faults)
+    if pd.notna(line.get("rows_missing")):
+        return EVERY_ROW_ONCE
+    delivered, expected = int(line["rows_delivered"]), line.get("rows_expected")
+    if pd.isna(expected):
+        return "rows not numbered"
+    return AS_MANY if delivered == expected else f"{delivered:,} of {int(expected):,} rows, not numbered"
 
 
 def writers(runs: Runs) -> pd.DataFrame:
@@ -192,7 +200,7 @@ def choices(table: pd.DataFrame) -> pd.DataFrame:
     keys = ["experiment", "tokens", "order", "workers", "page_cache", "limit_percent"]
     if "account" not in table:
         return pd.DataFrame(columns=["experiment", "stack", "loader", "why"])
-    sound = table[(table["account"] == "every row once") & table["end_pss_bytes"].notna()]
+    sound = table[table["account"].isin([EVERY_ROW_ONCE, AS_MANY]) & table["end_pss_bytes"].notna()]
     fronts = []
     for _, group in sound.groupby(keys, sort=False):
         ordered, least = group.sort_values("rows_per_cpu_s", ascending=False), math.inf

@@ -4,9 +4,17 @@ import matplotlib.pyplot as plt
 
 from beyond_ram import figures, logs, tables
 
-COLOURS = {"once": "#009E73", "wrong": "#D55E00", "failed": "#B22222", "not applicable": "#dddddd", "limit": "#7A5195"}
+COLOURS = {
+    "once": "#009E73",
+    "unnumbered": "#56B4E9",
+    "wrong": "#D55E00",
+    "failed": "#B22222",
+    "not applicable": "#dddddd",
+    "limit": "#7A5195",
+}
 LABELS = {
     "once": "every row once",
+    "unnumbered": "rows carry no numbers",
     "wrong": "rows missing, twice or wrong",
     "failed": "gave up, or not done in time",
     "limit": "killed at its memory limit",
@@ -21,7 +29,10 @@ def state(line):
         return "limit"
     if line["outcome"] != "completed":
         return "failed"
-    return "once" if line["account"] in ("every row once", "not known") else "wrong"
+    if line["account"] == "every row once":
+        return "once"
+    counted_only = line["account"] in ("as many rows as expected", "rows not numbered")
+    return "unnumbered" if counted_only else "wrong"
 
 
 def draw(loaders):
@@ -31,7 +42,9 @@ def draw(loaders):
     figure, axes = plt.subplots(figsize=size, layout="constrained")
     # Of several cells that share a place the worst is shown.
     order = list(COLOURS)
-    worst = loaders.assign(rank=loaders["state"].map(["not applicable", "once", "limit", "wrong", "failed"].index))
+    worst = loaders.assign(
+        rank=loaders["state"].map(["not applicable", "once", "unnumbered", "limit", "wrong", "failed"].index)
+    )
     worst = worst.sort_values("rank").drop_duplicates(["loader", "column"], keep="last")
     for line in worst.to_dict("records"):
         x, y = columns.index(line["column"]), names.index(line["loader"])

@@ -10,6 +10,7 @@ import pytest
 from beyond_ram import tables
 from beyond_ram.analysis import choices, compare, loaders, ranks, writers
 from beyond_ram.analysis.findings import loading
+from beyond_ram.analysis.loaders import _account as account
 
 FIGURES = ["loading_cost", "loading_workers", "loading_accounts", "loading_cache", "loading_limit"]
 
@@ -76,3 +77,17 @@ def test_reading_ahead_is_blamed_only_where_going_without_is_faster(outcome: str
     table = pd.DataFrame([advised, plain]).assign(limit_percent=25)
     found = [finding.title for source in loading.SOURCES for finding in source({"loaders": table})]
     assert sum("need MADV_RANDOM" in title for title in found) == findings
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({"rows_missing": 0, "rows_expected": 9}, "every row once"),
+        ({"rows_missing": 2, "rows_expected": 9}, "2 missing"),
+        ({"rows_expected": 9}, "as many rows as expected"),
+        ({"rows_expected": 10}, "9 of 10 rows, not numbered"),
+        ({"rows_expected": None}, "rows not numbered"),
+    ],
+)
+def test_rows_without_numbers_are_not_said_to_have_come_once(known: dict[str, object], said: str) -> None:
+    assert account({"rows_delivered": 9, "outcome": "completed", "reason": "", **known}) == said
