@@ -237,6 +237,8 @@ def load(args):
     pinning = args.pin_memory == "yes"
     if pinning and not torch.accelerator.is_available():
         events.not_applicable("pin_memory does nothing here: there is no accelerator")
+    if args.advice != "none" and not getattr(module, "ADVISED", False):
+        events.not_applicable("this loader maps no file that could be advised")
     how = how_module.How(args.order, args.workers, args.start, args.batch_size, pinning, args.advice)
     account = Account(rows) if rows else Count(args.rows, module)
     events.phase("open")

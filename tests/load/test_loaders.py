@@ -121,6 +121,29 @@ def test_pinning_without_an_accelerator_is_not_applicable(dataset: Path) -> None
     assert "not_applicable" in names
 
 
+def test_advice_is_followed_or_said_to_mean_nothing(dataset: Path) -> None:
+    for loader, outcome in (
+        ("memmap_corrected", "work"),
+        ("memmap_batched", "work"),
+        ("hdf5_blocks", "not_applicable"),
+    ):
+        words = [
+            "--tokens-dir",
+            str(dataset),
+            "--loader",
+            loader,
+            "--order",
+            "shuffled",
+            "--advice",
+            "random",
+            "--epochs",
+            "1",
+        ]
+        status, events = load(dataset, *words)
+        assert status == 0
+        assert outcome in [event["event"] for event in events], loader
+
+
 def test_a_loader_of_ones_own_is_counted(dataset: Path) -> None:
     words = [
         "--loader",

@@ -1,25 +1,14 @@
 """NumPy memmap, a batch at a time: one slice in order, one gather when shuffled."""
 
-import mmap
-
 import numpy
 from loaders import memmap_corrected
 from loaders.how import Batches
 
 FORMAT, KIND, SHUFFLE = "npy", "best", "rows"
+ADVISED = True
 
 
 class Batched(memmap_corrected.Memmap):
-    def __init__(self, folder, advice):
-        super().__init__(folder)
-        self.advice = advice
-
-    def open(self):
-        if self.ids is None:
-            super().open()
-            if self.advice == "random":
-                self.ids._mmap.madvise(mmap.MADV_RANDOM)
-
     def __getitem__(self, rows):
         self.open()
         return numpy.array(self.ids[rows]), numpy.array(self.labels[rows])

@@ -1,15 +1,19 @@
 """NumPy memmap, corrected: the shape from the file's header, opened in each worker, a row at a time."""
 
+import mmap
+
 import numpy
 import torch
 from torch.utils.data import Dataset
 
 FORMAT, KIND, SHUFFLE = "npy", "corrected", "rows"
+ADVISED = True
 
 
 class Memmap(Dataset):
-    def __init__(self, folder):
+    def __init__(self, folder, advice="none"):
         self.folder, self.ids, self.labels = folder, None, None
+        self.advice = advice
         self.count = numpy.load(folder / "ids.npy", mmap_mode="r").shape[0]
 
     def __getstate__(self):
@@ -22,6 +26,8 @@ class Memmap(Dataset):
         if self.ids is None:
             self.ids = numpy.load(self.folder / "ids.npy", mmap_mode="r")
             self.labels = numpy.load(self.folder / "labels.npy", mmap_mode="r")
+            if self.advice == "random":
+                self.ids._mmap.madvise(mmap.MADV_RANDOM)
 
     def __getitem__(self, number):
         self.open()
@@ -29,4 +35,4 @@ class Memmap(Dataset):
 
 
 def make(folder, how):
-    return how.items(Memmap(folder))
+    return how.items(Memmap(folder, how.advice))

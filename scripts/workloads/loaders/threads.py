@@ -15,6 +15,7 @@ from loaders.how import Batches, Tagged, tensors
 from torch.utils.data import DataLoader, IterableDataset
 
 FORMAT, KIND, SHUFFLE = "npy", "best", "rows"
+ADVISED = True
 AHEAD = 1
 
 
