@@ -53,6 +53,7 @@ def create_relay(upstream: str, log: RequestLog, traffic: Traffic) -> web.Applic
         return await relay.answer(request)
 
     app = _app([_logged(log), _errors, handed_on], log, traffic)
+    # A route for its name; as for the others, it is the relay that answers.
     app.router.add_get("/elsewhere/{scheme}/{host}/{path:.*}", info, name="hub:elsewhere")
     app.cleanup_ctx.append(relay.running)
     return app

@@ -18,6 +18,8 @@ from beyond_ram.hub.log import BYTES_SENT
 PIECE_BYTES = 1 << 16  # small enough that connections share a narrow line evenly
 # Of one connection, not of what it carries; and what is added here.
 _OF_THE_CONNECTION = {"connection", "keep-alive", "transfer-encoding", "upgrade", "te", "trailer", "host"}
+# What a client did not say is not said for it: an answer that it cannot decode would come of it.
+_UNSAID = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 _WAITS = ClientTimeout(total=None, sock_connect=30, sock_read=120)
 
 
@@ -38,7 +40,9 @@ class Relay:
 
     async def running(self, _: web.Application) -> AsyncIterator[None]:
         """The connections, as long as the application runs; a proxy is taken from the environment."""
-        async with ClientSession(auto_decompress=False, timeout=_WAITS, trust_env=True) as self._session:
+        async with ClientSession(
+            auto_decompress=False, skip_auto_headers=_UNSAID, timeout=_WAITS, trust_env=True
+        ) as self._session:
             yield
 
     async def answer(self, request: web.Request) -> web.StreamResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import http.server
 import json
 import subprocess
@@ -82,7 +83,7 @@ def test_a_token_goes_to_the_hub_and_into_no_log(tmp_path: Path, monkeypatch: py
 
     class Other(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            sent.append(self.headers["Authorization"])
+            sent.append(dict(self.headers))
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -90,8 +91,12 @@ def test_a_token_goes_to_the_hub_and_into_no_log(tmp_path: Path, monkeypatch: py
     with http.server.HTTPServer(("127.0.0.1", 0), Other) as other:
         threading.Thread(target=other.handle_request, daemon=True).start()
         with Hub(None, log=log, upstream=f"http://127.0.0.1:{other.server_port}") as relay:
-            urllib.request.urlopen(f"{relay.url}/api/whoami-v2").read()
-    assert sent == ["Bearer hf_secret"]
+            connection = http.client.HTTPConnection(relay.url.removeprefix("http://"), timeout=10)
+            connection.putrequest("GET", "/api/whoami-v2", skip_accept_encoding=True)
+            connection.endheaders()
+            assert connection.getresponse().status == 200
+    # With the token, and nothing else that the client did not say.
+    assert sent == [{"Host": f"127.0.0.1:{other.server_port}", "Authorization": "Bearer hf_secret"}]
     assert "whoami" in log.read_text()
     assert "hf_secret" not in log.read_text()
 

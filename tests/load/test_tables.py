@@ -73,7 +73,13 @@ def test_what_a_spawned_worker_imports_is_not_the_price_of_sending(start: str, f
 )
 def test_reading_ahead_is_blamed_only_where_going_without_is_faster(outcome: str, rate: float, findings: int) -> None:
     advised = line("threads", 1, 1) | {"advice": "random", "rows_per_s_first_epoch": 100.0, "outcome": "completed"}
-    plain = advised | {"advice": "none", "rows_per_s_first_epoch": rate, "outcome": outcome, "account": "not done"}
+    plain = advised | {
+        "experiment": "plain",
+        "advice": "none",
+        "rows_per_s_first_epoch": rate,
+        "outcome": outcome,
+        "account": "not done",
+    }
     table = pd.DataFrame([advised, plain]).assign(limit_percent=25)
     found = [finding.title for source in loading.SOURCES for finding in source({"loaders": table})]
     assert sum("need MADV_RANDOM" in title for title in found) == findings

@@ -89,7 +89,7 @@ def _readahead(tables: Tables) -> Iterator[Finding]:
     if "advice" not in loaders:
         return
     tried = loaders[(loaders["order"] == "shuffled") & (loaders["limit_percent"] > 0)]
-    for _, group in tried.groupby(["experiment", "loader", "workers", "page_cache", "limit_percent"], sort=False):
+    for _, group in tried.groupby(["tokens", "loader", "workers", "page_cache", "limit_percent"], sort=False):
         sides = {line["advice"]: line for line in lines_of(group)}
         advised, plain = sides.get("random"), sides.get("none")
         if not advised or not plain or advised["outcome"] != "completed":
