@@ -178,7 +178,8 @@ def test_an_upgrade_keeps_the_old_results_beside_the_new(results: Path, clone: P
     matrix = "{stack: [current, mine], mode: [basic], num_files: [3]}"
     only = f"results: results-upgrade\nonly: [growth]\nexperiments: {{growth: {{matrix: {matrix}}}}}\n"
     (clone / "upgrade.yaml").write_text(only)
-    apart = (*MICRO, "upgrade.yaml")
+    made_of_runs = ("results-upgrade/tables/runs.csv", "results-upgrade/figures/memory_over_time.svg")
+    apart = (*made_of_runs, *MICRO, "upgrade.yaml")
     snakemake(run_in, *apart)
     (clone / "envs/mine.in").write_text("\n".join([*asked, "tqdm"]))
     upgraded = run_in("beyond-ram", "stack", "upgrade", "mine", "tqdm", "--results", "results-upgrade")
