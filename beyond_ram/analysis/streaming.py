@@ -101,7 +101,7 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
     per_worker = runs["rows_per_worker"].dropna()
     line["rows_per_worker"] = json.dumps(per_worker.iloc[0], sort_keys=True) if len(per_worker) else None
     counts = [list(found.values()) for found in per_worker]
-    line["rows_per_worker_min"] = min(map(min, counts)) if counts else None
+    line["rows_per_worker_min"] = min((min(rows) for rows in counts if rows), default=None)
     line["workers_idle"] = None if not counts else max(0, int(line["workers"]) - len(counts[0]))
     if len(done):
         first, later = (pd.Series([epochs[part] for epochs in done["epoch_s"] if epochs[part]]) for part in _PARTS)

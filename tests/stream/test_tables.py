@@ -77,6 +77,14 @@ def test_counts_that_differ_between_repeats_are_said() -> None:
     assert (line["requests_low"], line["requests_high"]) == (2, 3)
 
 
+def test_a_client_that_gave_up_before_its_first_row_has_a_line_too() -> None:
+    record, events = run("s", {"info": {"main": 1}}, outcome="failed")
+    record["work"]["rows_per_worker"] = {}
+    line = streaming([(record, events)]).iloc[0]
+    assert (line["outcome"], line["n"], line["requests"], line["workers_idle"]) == ("failed", 0, 1, 2)
+    assert pd.isna(line["rows_per_worker_min"])
+
+
 def test_what_nobody_counted_is_empty_and_not_zero() -> None:
     line = streaming([run("s", None)]).iloc[0]
     assert pd.isna(line["requests"])
