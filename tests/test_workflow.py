@@ -51,7 +51,7 @@ def planned(run_in: Run, *arguments: str) -> list[str]:
 
 def test_every_run_is_whole_and_its_samples_add_up(results: Path) -> None:
     runs = records(results)
-    assert len(runs) == 14
+    assert len(runs) == 10
     for folder, record in runs:
         samples = pd.read_csv(folder / "samples.csv")
         assert len(samples) == record["sampler"]["samples"] > 10
@@ -73,7 +73,7 @@ def test_cold_runs_start_without_their_input_in_the_page_cache(results: Path) ->
 def test_the_sampled_peak_agrees_with_the_kernel(results: Path) -> None:
     """Two independent readings: the largest sample, and the high-water mark that the kernel keeps by itself."""
     gaps = table(results, "runs")["hwm_gap"].dropna()
-    assert len(gaps) > 8
+    assert len(gaps) == 8
     assert gaps.max() < 0.0005, "a sample is never above the mark"
     assert gaps.median() > -0.01
     assert gaps.min() > -0.03
@@ -149,7 +149,7 @@ def test_editing_one_lock_reruns_its_stack_only(results: Path, clone: Path, run_
         lock.write_bytes(before)
     assert again
     assert all("/stack~june-2023/" in path for path in again)
-    assert len(again) == 6  # 4 of growth, the warm one, and the pair of interrupted and rerun as one job
+    assert len(again) == 4  # 2 of growth, the warm one, and the pair of interrupted and rerun as one job
 
 
 @pytest.mark.parametrize(
