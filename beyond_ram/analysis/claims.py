@@ -42,6 +42,8 @@ CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
 }
 # Means of logarithms do not come back exactly.
 _ROUNDING = 1e-9
+# A count that differs by less is no better.
+_NO_DIFFERENCE = 0.01
 # Only these differ between the sides of a comparison of releases.
 _SAME = ["repository", "mode", *[axis for axis in AXES if axis not in ("repository", "mode")]]
 
@@ -208,6 +210,8 @@ def _line(
 def _holds(measured: float, low: float, high: float, claimed: float) -> str:
     if math.isnan(low):
         return "not enough data"
+    if low == high and abs(measured - 1) < _NO_DIFFERENCE:
+        return "no"
     if low > 1:
         return "yes" if measured >= claimed * (1 - _ROUNDING) else "partly"
     return "no" if high <= 1 else "not shown"

@@ -1,4 +1,4 @@
-"""What loaders deliver against the memory they need, per order and number of workers."""
+"""What loaders deliver against the memory they need, per dataset, order and number of workers."""
 
 import matplotlib.pyplot as plt
 
@@ -9,42 +9,54 @@ from beyond_ram.analysis.loaders import LIMIT_OF
 def draw(loaders):
     loaders = loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders
     # One line a point: where workers were started in several ways, the first of the config.
-    loaders = loaders.drop_duplicates(["loader", "order", "workers"])
-    orders, workers = list(dict.fromkeys(loaders["order"])), sorted(loaders["workers"].unique())
+    loaders = loaders.drop_duplicates(["tokens", "loader", "order", "workers"])
     numbers = {name: place for place, name in enumerate(dict.fromkeys(loaders["loader"]), start=1)}
+    # A row for each dataset and order, in it a panel for each number of workers.
+    rows = list(loaders.groupby(["tokens", "order"], sort=False))
+    columns = max(group["workers"].nunique() for _, group in rows)
     figure, grid = plt.subplots(
-        len(orders),
-        len(workers),
-        figsize=(max(4.6 * len(workers), 8) + 3.4, max(4.4 * len(orders), 6)),
+        len(rows),
+        columns,
+        figsize=(max(4.6 * columns, 8) + 3.4, max(4.0 * len(rows), 6)),
         squeeze=False,
         sharex=True,
         sharey="row",
         layout="constrained",
     )
-    for axes, (order, count) in zip(grid.flat, [(o, w) for o in orders for w in workers], strict=True):
-        points = loaders[(loaders["order"] == order) & (loaders["workers"] == count)]
+    for axes in grid.flat:
+        axes.set_visible(False)
+    for axes, (tokens, order, count), points in panels(rows, grid):
+        axes.set_visible(True)
         for point in points.to_dict("records"):
             draw_point(axes, point, numbers[point["loader"]])
         limit = points[f"limit_{LIMIT_OF[order]}_rows_per_cpu_s"].median()
         axes.axhline(limit, color="#555555", linestyle="--", linewidth=1)
         axes.annotate(
             f"reading without a loader: {limit:,.0f}",
-            (0.02, limit),
+            (0.98, limit),
             xycoords=("axes fraction", "data"),
             fontsize=8,
+            ha="right",
             va="bottom",
             color="#333333",
         )
-        axes.set(xscale="log", yscale="log", title=f"{order}, {count} worker{'' if count == 1 else 's'}")
+        where = f"{tokens}: " if loaders["tokens"].nunique() > 1 else ""
+        axes.set_title(f"{where}{order}, {count} worker{'' if count == 1 else 's'}")
+        axes.set(xscale="log", yscale="log")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.xaxis.set_minor_formatter(lambda value, _: f"{value:,.0f}" if str(value)[0] in "235" else "")
-        axes.tick_params(axis="x", which="both", labelsize=9)
-    for axes in grid[-1]:
+        axes.tick_params(axis="x", which="both", labelsize=9, labelbottom=True)
         axes.set_xlabel("PSS of all processes (MB)")
     for axes in grid[:, 0]:
         axes.set_ylabel("rows per CPU-second")
     legend(figure, loaders, numbers)
     return figure, caption(loaders)
+
+
+def panels(rows, grid):
+    for (key, group), row in zip(rows, grid, strict=True):
+        for axes, (count, points) in zip(row, group.groupby("workers"), strict=False):
+            yield axes, (*key, count), points
 
 
 def draw_point(axes, point, number):

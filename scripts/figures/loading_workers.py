@@ -11,8 +11,8 @@ def several_counts(loaders):
 
 def draw(loaders):
     loaders = loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders
-    loaders = loaders.drop_duplicates(["loader", "order", "workers"])
-    loaders = loaders[loaders.groupby(["loader", "order"])["workers"].transform("nunique") > 1]
+    loaders = loaders.drop_duplicates(["tokens", "loader", "order", "workers"])
+    loaders = loaders[loaders.groupby(["tokens", "loader", "order"])["workers"].transform("nunique") > 1]
     names = list(dict.fromkeys(loaders["loader"]))
     columns = min(6, len(names))
     rows = -(-len(names) // columns)
@@ -21,11 +21,12 @@ def draw(loaders):
     )
     for axes, name in zip(grid.flat, names, strict=False):
         mine = loaders[(loaders["loader"] == name)]
-        mine = mine[mine["order"] == mine["order"].iloc[-1]].sort_values("workers")
+        same = ["tokens", "order"]
+        mine = mine[(mine[same] == mine[same].iloc[-1]).all(axis=1)].sort_values("workers")
         for kind, label, colour in (("rss", "RSS, summed", "#999999"), ("pss", "PSS, summed", "#0072B2")):
             axes.plot(mine["workers"], mine[f"end_{kind}_bytes"] / figures.MB, "o-", color=colour, label=label)
         axes.set_title(name, fontsize=10)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.1 * mine["end_rss_bytes"].max() / figures.MB)
         axes.set_xticks(sorted(loaders["workers"].unique()))
         axes.tick_params(labelsize=8)
     for axes in grid.flat[len(names) :]:

@@ -127,6 +127,8 @@ def test_fewer_requests_by_how_much() -> None:
     assert "2 workers by fork" in line["conditions"]
     half = claimed(run("stream-3.6", before), run("stream-current", {"tree": {"main": 200}}))
     assert half[half["claim"].str.contains("fewer requests")]["holds"].tolist() == ["partly"]
+    nearly = claimed(run("stream-3.6", {"tree": {"main": 1001}}), run("stream-current", {"tree": {"main": 1000}}))
+    assert nearly[nearly["claim"].str.contains("fewer requests")]["holds"].tolist() == ["no"]
     worse = claimed(run("stream-3.6", after), run("stream-current", before))
     assert worse[worse["claim"].str.contains("fewer requests")]["holds"].tolist() == ["no"]
 
