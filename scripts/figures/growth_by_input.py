@@ -80,7 +80,8 @@ def draw(runs, growth):
             slope, low, high = (values[f"{kind}_slope_mb_per_gb{end}"] for end in ("", "_low", "_high"))
             x, line, half = band(mine, kind, slope, values[f"{kind}_intercept_mb"])
             colour = colours[cell.subject]
-            axes.plot(x * 1000, line, color=colour, label=f"{cell.subject}: {slope:,.0f} MB per GB (n = {cell.n})")
+            fitted = "no interval" if half is None else f"{slope:,.0f} MB per GB"
+            axes.plot(x * 1000, line, color=colour, label=f"{cell.subject}: {fitted} (n = {cell.n})")
             if half is not None:
                 axes.fill_between(x * 1000, line - half, line + half, color=colour, alpha=0.15, linewidth=0)
             axes.scatter(mine["bytes_in"] / figures.MB, mine[f"end_{kind}_bytes"] / figures.MB, color=colour, s=22)
