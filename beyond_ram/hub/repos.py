@@ -11,6 +11,8 @@ import contextlib
 import hashlib
 import os
 import re
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -18,7 +20,8 @@ from typing import Literal
 
 Kind = Literal["datasets", "models"]
 KINDS: tuple[Kind, ...] = ("datasets", "models")
-Hashes = dict[tuple[str, int, int], tuple[str, str]]  # path, size, time of change: SHA-1 as git has it, SHA-256
+# How long a listing is kept. Clients ask by many threads at once, and wait: what they measure is to be their own work.
+KEPT_S = 1.0
 
 LFS_FROM_BYTES = 10_000_000
 LFS_SUFFIXES = {".arrow", ".bin", ".gz", ".h5", ".mp4", ".npy", ".parquet", ".safetensors", ".tar", ".zip", ".zst"}
@@ -58,37 +61,91 @@ class Folder:
     oid: str
 
 
-class Repository:
-    """One dataset or model."""
+@dataclass(frozen=True)
+class Listing:
+    """What stood in a repository when it was read."""
 
-    def __init__(self, kind: Kind, identifier: str, root: Path, hashes: Hashes, commits: dict[str, str]) -> None:
-        self.kind = kind
-        self.id = identifier
-        self.root = root
-        self._hashes = hashes
-        self._commits = commits
+    files: list[File]  # in the order of the paths
+    commit: str  # 40 hexadecimal digits that change with any name or content
+    modified_s: float  # since the epoch, when the newest file was written
+    read_s: float  # on the monotonic clock
 
-    def files(self) -> list[File]:
-        """Every file, in the order of the paths. What begins with `.git/` or leads out of the folder is not there."""
+
+class Listings:
+    """Listings of repositories and hashes of files, of which none is made twice while nothing has changed.
+
+    A change by a push is seen at once, one by other hands after `KEPT_S`.
+    """
+
+    def __init__(self) -> None:
+        self._hashes: dict[tuple[str, int, int], tuple[str, str]] = {}  # by path, size and time of change
+        self._last: dict[Path, Listing] = {}
+        self._lock = threading.Lock()
+
+    def last(self, root: Path) -> Listing | None:
+        return self._last.get(root)
+
+    def forget(self, root: Path) -> None:
+        with self._lock:
+            self._last.pop(root, None)
+
+    def now(self, repository: Repository) -> Listing:
+        """A listing that is not older than `KEPT_S`; of many who ask at once, one reads."""
+        with self._lock:
+            last = self._last.get(repository.root)
+            if last is None or time.monotonic() - last.read_s > KEPT_S:
+                last = self._last[repository.root] = self._read(repository)
+            return last
+
+    def file(self, path: str, local: Path) -> File:
+        status = local.stat()
+        key = (str(local), status.st_size, status.st_mtime_ns)
+        if key not in self._hashes:
+            self._hashes[key] = _hashes_of(local, status.st_size)
+        oid, sha256 = self._hashes[key]
+        lfs = status.st_size >= LFS_FROM_BYTES or local.suffix in LFS_SUFFIXES
+        return File(path, local, status.st_size, oid, sha256 if lfs else None)
+
+    def _read(self, repository: Repository) -> Listing:
+        read_s = time.monotonic()
         found = []
-        for folder, folders, names in os.walk(self.root):
+        for folder, folders, names in os.walk(repository.root):
             folders[:] = [name for name in folders if name != ".git"]
-            prefix = Path(folder).relative_to(self.root).as_posix()
+            prefix = Path(folder).relative_to(repository.root).as_posix()
             for name in names:
                 path = name if prefix == "." else f"{prefix}/{name}"
                 local: Path | None = Path(folder, name)
                 if Path(folder, name).is_symlink():  # only a link can lead out; the others need not be resolved
-                    local = self._inside(path)
+                    local = repository.inside(path)
                 if local is not None and local.is_file():
-                    found.append(self._file(path, local))
-        return sorted(found, key=lambda file: file.path)
+                    found.append(self.file(path, local))
+        found.sort(key=lambda file: file.path)
+        digest = hashlib.sha1(repository.id.encode(), usedforsecurity=False)
+        for file in found:
+            digest.update(f"{file.path}\0{file.oid}\n".encode())
+        modified_s = max((file.local.stat().st_mtime for file in found), default=0.0)
+        return Listing(found, digest.hexdigest(), modified_s, read_s)
+
+
+class Repository:
+    """One dataset or model."""
+
+    def __init__(self, kind: Kind, identifier: str, root: Path, listings: Listings) -> None:
+        self.kind = kind
+        self.id = identifier
+        self.root = root
+        self._listings = listings
+
+    def files(self) -> list[File]:
+        """Every file, in the order of the paths. What begins with `.git/` or leads out of the folder is not there."""
+        return self._listings.now(self).files
 
     def file(self, path: str) -> File:
         """One file, by its path."""
-        local = self._inside(path)
+        local = self.inside(path)
         if local is None:
             raise NotFoundError("EntryNotFound", f"no file {path} in {self.id}")
-        return self._file(path, local)
+        return self._listings.file(path, local)
 
     def entries(self, under: str = "", recursive: bool = False) -> list[File | Folder]:
         """What is in a folder, or below it, in the order of the paths."""
@@ -98,26 +155,26 @@ class Repository:
             raise NotFoundError("EntryNotFound", f"no folder {under} in {self.id}")
         found: dict[str, File | Folder] = {}
         for file in below:
-            inner = PurePosixPath(file.path.removeprefix(prefix))
-            parents = [str(parent) for parent in reversed(inner.parents) if str(parent) != "."]
-            for parent in parents if recursive else parents[:1]:
-                folder = prefix + parent
-                found[folder] = Folder(folder, hashlib.sha1(folder.encode(), usedforsecurity=False).hexdigest())
-            if recursive or not parents:
+            parts = file.path[len(prefix) :].split("/")
+            for depth in range(1, len(parts) if recursive else min(2, len(parts))):
+                folder = prefix + "/".join(parts[:depth])
+                if folder not in found:
+                    found[folder] = Folder(folder, hashlib.sha1(folder.encode(), usedforsecurity=False).hexdigest())
+            if recursive or len(parts) == 1:
                 found[file.path] = file
         return [found[path] for path in sorted(found)]
 
     def commit(self) -> str:
         """40 hexadecimal digits that change with any name or content."""
-        digest = hashlib.sha1(self.id.encode(), usedforsecurity=False)
-        for file in self.files():
-            digest.update(f"{file.path}\0{file.oid}\n".encode())
-        self._commits[str(self.root)] = digest.hexdigest()
-        return digest.hexdigest()
+        return self._listings.now(self).commit
 
     def modified(self) -> float:
         """Seconds since the epoch at which the newest file was written."""
-        return max((file.local.stat().st_mtime for file in self.files()), default=0.0)
+        return self._listings.now(self).modified_s
+
+    def changed(self) -> None:
+        """Say that files were written, so that the next who asks sees them."""
+        self._listings.forget(self.root)
 
     def check_revision(self, revision: str) -> str:
         """The commit behind a revision.
@@ -125,28 +182,20 @@ class Repository:
         The newest commit that was given out is taken at its word: a folder with a thousand files is not read for every
         request, only where a client asks what is newest.
         """
-        if len(revision) == 40 and self._commits.get(str(self.root)) == revision:
+        last = self._listings.last(self.root)
+        if last is not None and revision == last.commit:
             return revision
         commit = self.commit()
         if revision not in MAIN and not (len(revision) >= 7 and commit.startswith(revision)):
             raise NotFoundError("RevisionNotFound", f"no revision {revision} in {self.id}")
         return commit
 
-    def _inside(self, path: str) -> Path | None:
+    def inside(self, path: str) -> Path | None:
         """The local file behind a path, None where there is none or it leads out of the repository."""
         if "\0" in path or path.startswith("/") or {"..", ".git"} & set(PurePosixPath(path).parts):
             return None
         local = (self.root / path).resolve()
         return local if local.is_relative_to(self.root) and local.is_file() else None
-
-    def _file(self, path: str, local: Path) -> File:
-        status = local.stat()
-        key = (str(local), status.st_size, status.st_mtime_ns)
-        if key not in self._hashes:
-            self._hashes[key] = _hashes_of(local, status.st_size)
-        oid, sha256 = self._hashes[key]
-        lfs = status.st_size >= LFS_FROM_BYTES or local.suffix in LFS_SUFFIXES
-        return File(path, local, status.st_size, oid, sha256 if lfs else None)
 
 
 class Repos:
@@ -154,8 +203,7 @@ class Repos:
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve(strict=True)
-        self._hashes: Hashes = {}
-        self._commits: dict[str, str] = {}
+        self._listings = Listings()
 
     def get(self, kind: Kind, identifier: str) -> Repository:
         """A repository by its name."""
@@ -163,7 +211,7 @@ class Repos:
         legal = NAME.fullmatch(identifier) and ".." not in identifier
         if not legal or not folder.is_relative_to(self.root / kind) or not folder.is_dir():
             raise NotFoundError("RepoNotFound", f"no {kind.removesuffix('s')} {identifier}")
-        return Repository(kind, identifier, folder, self._hashes, self._commits)
+        return Repository(kind, identifier, folder, self._listings)
 
     def hash_all(self) -> None:
         """Read every file once, so that no client waits for the hash of what it is the first to ask for."""

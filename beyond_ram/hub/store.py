@@ -48,7 +48,9 @@ class Store:
 
     def delete(self, kind: Kind, identifier: str) -> None:
         """Remove a repository."""
-        shutil.rmtree(self._repos.get(kind, identifier).root)
+        repository = self._repos.get(kind, identifier)
+        shutil.rmtree(repository.root)
+        repository.changed()
 
     def object(self, oid: str) -> Path:
         """Where an object is kept, or would be. Raises RefusedError."""
@@ -114,6 +116,7 @@ class Store:
                 staged.replace(goal)
         for kept in taken:
             kept.unlink(missing_ok=True)
+        repository.changed()
         return repository.commit()
 
 

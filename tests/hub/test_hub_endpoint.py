@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import http.client
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from beyond_ram.hub import Hub
+from beyond_ram.hub import Hub, repos
 
 DATASET = "/datasets/org/name/resolve/main"
 CONTENT = bytes(range(256)) * 10
@@ -185,6 +188,7 @@ def test_the_commit_changes_with_content_and_only_then(hub: Hub, root: Path) -> 
     assert ask(hub, f"/api/datasets/org/name/revision/{before}").status == 200
     assert ask(hub, "/api/datasets/org/name/commits/main").json()[0]["id"] == before
     (root / "datasets" / "org" / "name" / "README.md").write_text("other")
+    time.sleep(repos.KEPT_S * 1.1)
     assert sha_of(hub) != before
     assert ask(hub, f"/api/datasets/org/name/revision/{before}").status == 404
 
@@ -242,3 +246,16 @@ def test_no_client_waits_for_a_hash(root: Path, monkeypatch: pytest.MonkeyPatch)
         assert ask(hub, f"{DATASET}/data/a.parquet").status == 200
         assert ask(hub, "/api/datasets/org/name").status == 200
         assert ask(hub, "/single/resolve/main/tokenizer.json").status == 200
+
+
+def test_many_who_ask_at_once_do_not_wait_for_each_other(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients ask for a repository by 16 threads at once: its folder is read once for all of them."""
+    read = []
+    walk = os.walk
+    monkeypatch.setattr("beyond_ram.hub.repos.os.walk", lambda top: read.append(top) or walk(top))
+    with Hub(root) as hub:
+        read.clear()
+        with ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(lambda _: ask(hub, "/api/datasets/org/name").status, range(16)))
+    assert answers == [200] * 16
+    assert len(read) == 1

@@ -133,6 +133,16 @@ def test_fewer_requests_by_how_much() -> None:
     assert worse[worse["claim"].str.contains("fewer requests")]["holds"].tolist() == ["no"]
 
 
+def test_clients_that_read_other_rows_are_not_compared() -> None:
+    record, events = run("stream-june-2023", {"tree": {"main": 100}})
+    record["work"]["rows"] = 640
+    found = claimed((record, events), run("stream-current", {"tree": {"main": 4}}))
+    assert not found["conditions"].str.contains("against").any()
+    record["work"]["rows"] = 64
+    found = claimed((record, events), run("stream-current", {"tree": {"main": 4}}))
+    assert found["conditions"].str.contains("against").any()
+
+
 def test_times_need_repeats() -> None:
     once = claimed(run("stream-3.6", {"tree": {"main": 1}}), run("stream-current", {"tree": {"main": 1}}))
     assert set(once[once["claim"].str.contains("resolved")]["holds"]) == {"not enough data"}
