@@ -73,7 +73,7 @@ def test_cold_runs_start_without_their_input_in_the_page_cache(results: Path) ->
 def test_the_sampled_peak_agrees_with_the_kernel(results: Path) -> None:
     """Two independent readings: the largest sample, and the high-water mark that the kernel keeps by itself."""
     gaps = table(results, "runs")["hwm_gap"].dropna()
-    assert len(gaps) == 8
+    assert len(gaps) == len(records(results))
     assert gaps.max() < 0.0005, "a sample is never above the mark"
     assert gaps.median() > -0.01
     assert gaps.min() > -0.03
