@@ -14,6 +14,10 @@ from .tree import Process, Tree
 # The sampler's own CPU time as a share of one core: while memory moves, and while every reading is as it was. Samples
 # come less often where they cost more than their part of it.
 CPU_BUDGET, CALM_CPU_BUDGET = 0.04, 0.007
+# Events are heard at once, but for a program that emits thousands a second: samples for events may take this much CPU
+# time in a row, refilled at the share of a core that samples have while memory moves; then they wait for the next one.
+_EVENTS_ALLOWANCE_S = 0.1
+_EVENTS_APART_S = 0.005
 # PSS and USS walk the page tables, under the lock of the process's address space: 14 to 50 ms per GB. Phase marks
 # always have them; other events and the time between only while they stay below this share of the elapsed time.
 PROPORTIONAL_BUDGET = 0.001
@@ -52,6 +56,7 @@ class Sampler:
         self._usage_at = float("-inf")
         self._phase = ""
         self._peaking, self._changed = False, True
+        self._events_s, self._events_at = 0.0, start_s
 
     def close(self) -> None:
         self.recorder.close()
@@ -72,7 +77,11 @@ class Sampler:
         if changed:  # else nobody came or went, and nothing and no peak has moved
             self._note(living, ended)
         spent = time.process_time()
-        self.cost_s += 0.1 * (max(0.0, spent - self._spent_s) - self.cost_s)
+        own_s = max(0.0, spent - self._spent_s)
+        self.cost_s += 0.1 * (own_s - self.cost_s)
+        if event:
+            self._events_s = max(0.0, self._events_s - CPU_BUDGET * (now - self._events_at)) + own_s
+            self._events_at = now
         row = None
         if living:
             seen = (round(now - self.start_s, 6), self._phase, len(living), *self._sums, *_EMPTY)
@@ -127,6 +136,11 @@ class Sampler:
         """How long from one sample to the next: what was asked for, or longer where a sample costs too much."""
         budget = CPU_BUDGET if self._changed else CALM_CPU_BUDGET
         return max(asked_s / _HASTE if self._peaking else asked_s, min(self.cost_s / budget, 5.0))
+
+    def deaf_until_s(self) -> float:
+        """Before when the next event need not wake the watcher: it is read with the next sample."""
+        beyond_s = max(0.0, self._events_s - _EVENTS_ALLOWANCE_S)
+        return self._events_at + max(_EVENTS_APART_S, beyond_s / CPU_BUDGET)
 
     def _read_usage(self, row: dict[str, Any]) -> None:
         usage, storage = self.tree.usage()

@@ -18,8 +18,6 @@ from .sampler import Sampler
 from .waiting import Waiting
 
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
-# Events wake the watcher at once, but not more often than this.
-_EVENTS_S = 0.005
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
 
 OnEvent = Callable[[dict[str, Any], int], None]
@@ -198,12 +196,11 @@ def _follow(
     interval_s = options.interval_ms / 1000
     line = Line() if options.live else None
     ended_by: str | None = None
-    talkative = False
     now = time.monotonic()
     # What was ended from outside is followed to its last process: all of it has been killed.
     while running.returncode is None or ((options.follow or ended_by is not None) and not running.empty):
         due = now + sampler.interval_s(interval_s)
-        spoke, signalled, arrived = waiting.until(due, now + sampler.interval_s(_EVENTS_S) if talkative else 0.0)
+        spoke, signalled, arrived = waiting.until(due, min(due, sampler.deaf_until_s()))
         for number, sent_by_process in waiting.signals() if signalled else ():
             if sent_by_process:  # a terminal has told the whole foreground group already
                 running.send_signal(number)
@@ -212,7 +209,6 @@ def _follow(
         if not arrived and time.monotonic() < due:
             continue
         now, new = time.monotonic(), reader.new()
-        talkative = bool(new)
         row = _sample(sampler, new, log)
         if options.on_event:
             for event in new:

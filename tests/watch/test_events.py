@@ -43,6 +43,16 @@ def test_a_flood_of_events_does_not_make_the_watcher_busy(watched: Watch) -> Non
     assert record["sampler"]["samples"] < 210 * record["duration_s"] + 10
 
 
+def test_a_dear_reading_does_not_make_the_watcher_deaf(watched: Watch) -> None:
+    program = SAY + "children = [os.fork() for _ in range(6)]\nif 0 in children: time.sleep(4); os._exit(0)\n"
+    program += "time.sleep(2)\nfor n in range(10):\n say('phase', phase=str(n)); time.sleep(0.15)"
+    record = watched(program, interval_ms=1000)
+    assert record["peak"]["processes"] > 40
+    lags = sorted(span["reset_lag_s"] for span in record["phases"][1:])
+    assert len(lags) == 10
+    assert lags[5] < 0.03, lags
+
+
 def test_lines_that_are_no_events_are_passed_over(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.write_bytes(b'nonsense\n[1]\n{"event": "x"}\n{"monotonic_s": 2, "event": "y"}\n{"monotonic_s": 3, "ev')

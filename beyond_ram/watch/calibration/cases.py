@@ -100,7 +100,8 @@ def weigh(case: Case, interval_ms: int = 20) -> Result:
         return Result(case.name, [], reason)
     run = run_program(case.program, case.arguments, interval_ms=interval_ms, follow=case.follow)
     if run.record["exit_status"] != 0:
-        return Result(case.name, [Check("exit status", 0, run.record["exit_status"], 0, "it must end well")])
+        signal, status = run.record["signal"], run.record["exit_status"]
+        return Result(case.name, [Check("exit status", 0, status, 0, f"ended by {signal or 'itself'}")])
     return Result(case.name, [*case.checks(run), _adds_up(run)], record=run.record)
 
 
@@ -175,7 +176,7 @@ def _anonymous(run: Run) -> list[Check]:
         _grown(run, "shared grows", 0, "shmem_bytes"),
         _between(run, "PSS grows", size, "pss_bytes", 0.005),
         _between(run, "USS grows", size, "uss_bytes", 0.005),
-        Check("anonymous given back", size, -(run.between("anon_bytes", "full", "after") or 0), _near(size), _READING),
+        Check("anonymous given back", size, run.between("anon_bytes", "after", "full"), _near(size), _READING),
         *_group(run, size),
     ]
 
@@ -188,7 +189,7 @@ def _file(run: Run) -> list[Check]:
         _grown(run, "anonymous grows", 0, "anon_bytes"),
         _grown(run, "high water grows", size, "hwm_bytes"),
         _between(run, "PSS grows", size, "pss_bytes", 0.005),
-        Check("file given back", size, -(run.between("file_bytes", "full", "after") or 0), _near(size), _READING),
+        Check("file given back", size, run.between("file_bytes", "after", "full"), _near(size), _READING),
         Check("bytes read from disk", size, run.between("read_bytes"), 0.02 * size, why),
     ]
 
@@ -308,7 +309,7 @@ def _swapped(run: Run) -> list[Check]:
     size = _size(100)
     return [
         Check("swap grows", size, run.grown("swap_bytes"), 0.05 * size, "the kernel may keep a few pages"),
-        Check("anonymous leaves", size, -(run.between("anon_bytes") or 0), 0.05 * size, "the same"),
+        Check("anonymous leaves", size, run.between("anon_bytes", "full", "filling"), 0.05 * size, "the same"),
     ]
 
 

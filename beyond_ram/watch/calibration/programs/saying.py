@@ -8,8 +8,8 @@ import time
 
 MB = 1_000_000
 PAGE = mmap.PAGESIZE
-# Long enough for several samples at 50 ms.
-HOLD_S = 0.2
+# Long enough for a reading on a machine so busy that the watcher waits for a core.
+HOLD_S = 0.5
 
 signal.alarm(120)  # a program that hangs ends as failed
 

@@ -7,7 +7,7 @@ from saying import phase, private, touch, whole_pages  # type: ignore[import-not
 
 size, spikes = whole_pages(float(sys.argv[1])), int(sys.argv[2])
 for spike in range(spikes):
-    phase(f"spike {spike}", hold_s=0.05)
+    phase(f"spike {spike}", hold_s=0.1)
     began = time.monotonic()
     memory = private(size)
     touch(memory, size)
