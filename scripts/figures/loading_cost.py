@@ -97,7 +97,7 @@ def caption(loaders):
     )
     return f"""
 Rows per CPU-second over all processes, in the last epoch, against the PSS of all processes at its end (shared pages
-counted once). The dashed line is what reading the same rows from the same files costs without a loader, measured in the
+counted once). The dashed line is what reading the same rows from one .npy file costs without a loader, measured in the
 same runs. Highest share of it: {said}. Bars: 95 % intervals; n = {runs}. {
         "Crosses did not deliver every row once: " + faults + "." if faults else "Every row was delivered once by all."
     }

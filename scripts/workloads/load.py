@@ -17,7 +17,7 @@ from pathlib import Path
 import events
 import release
 
-STILL_S = 0.3
+STILL_S, LIMIT_CPU_S = 0.3, 0.1
 LIBRARIES = ["torch", "numpy", "h5py", "hdf5plugin", "dask", "pandas", "pyarrow", "datasets", "webdataset", "litdata"]
 LIBRARIES += ["mosaicml-streaming", "pylance", "vortex-data", "lmdb", "zarr", "array-record"]
 
@@ -169,7 +169,11 @@ def still(name):
 
 
 def limits(rows, args, account):
-    """Rows per CPU-second of reading without a loader, by kind, from the .npy files with the same account."""
+    """Rows per CPU-second of reading without a loader, by kind, from the .npy files with the same account.
+
+    A first pass of each kind is not counted: it may be the one that brings the file into the page cache. Then as many as
+    take LIMIT_CPU_S together, so that a small dataset has a limit too and not the noise of some milliseconds.
+    """
     import mmap
 
     import numpy
@@ -203,13 +207,21 @@ def limits(rows, args, account):
         wanted = numbers[start:stop]
         return mapped[wanted], labels[wanted]
 
+    def passed(kind):
+        account.begin()
+        before = time.process_time()
+        for start in range(0, rows.count, size):
+            account.take(*kind(start, min(start + size, rows.count)), 0)
+        return time.process_time() - before
+
     try:
         for kind in (sequential, random, memcpy, memmap, memmap_random):
-            account.begin()
-            before = time.process_time()
-            for start in range(0, rows.count, size):
-                account.take(*kind(start, min(start + size, rows.count)), 0)
-            events.emit("limit", kind=kind.__name__, rows=rows.count, cpu_s=time.process_time() - before)
+            passed(kind)
+            passes = used_s = 0
+            while used_s < LIMIT_CPU_S:
+                used_s += passed(kind)
+                passes += 1
+            events.emit("limit", kind=kind.__name__, rows=passes * rows.count, cpu_s=used_s)
     finally:
         os.close(descriptor)
         mapped._mmap.madvise(mmap.MADV_DONTNEED)
