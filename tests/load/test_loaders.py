@@ -144,6 +144,35 @@ def test_advice_is_followed_or_said_to_mean_nothing(dataset: Path) -> None:
         assert outcome in [event["event"] for event in events], loader
 
 
+READ_BY_WHOM = """
+import os, pathlib, sys
+sys.path.insert(0, sys.argv[1])
+from loaders import how, threads
+folder = pathlib.Path(sys.argv[2])
+loader = threads.make(folder, how.How(workers=2))
+fill, by_threads = loader.dataset.fill, []
+loader.dataset.fill = lambda slot, rows: by_threads.append(rows) or fill(slot, rows)
+for evict in (False, True):
+    with (folder / "ids.npy").open("rb") as file:
+        os.fdatasync(file.fileno())
+        while file.read(1 << 20):
+            pass
+        if evict:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    by_threads.clear()
+    rows = sum(len(batch[0]) for batch in loader)
+    print(rows, len(by_threads))
+"""
+
+
+def test_threads_read_only_what_is_not_in_the_page_cache(dataset: Path) -> None:
+    if (kind := run("stat", "-f", "-c", "%T", dataset).strip()) in ("tmpfs", "ramfs"):
+        pytest.skip(f"not run: {dataset} is on {kind}, which cannot be evicted")
+    cached, evicted = run(python("loaders"), "-c", READ_BY_WHOM, WORKLOADS, dataset / "npy").splitlines()
+    assert cached == f"{ROWS} 0"
+    assert evicted == f"{ROWS} 4"
+
+
 def test_a_loader_of_ones_own_is_counted(dataset: Path) -> None:
     words = [
         "--loader",
