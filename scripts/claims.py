@@ -44,7 +44,7 @@ def by_claim(claims):
         yield {
             "claim": claim,
             "claimed": number(claimed),
-            "said": f"{said}, of {len(group)} conditions",
+            "said": f"{said}, of {len(group)} condition{'' if len(group) == 1 else 's'}",
             "lines": [listed(line) for line in lines.to_dict("records")],
         }
 

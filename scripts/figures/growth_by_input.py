@@ -48,7 +48,7 @@ def named(growth):
 
 def ticks(sizes_mb, num_files):
     """Where the ticks are, and their labels; of two that would cover each other the larger input has one."""
-    apart, last, labels = 0.13 * sizes_mb.max(), float("inf"), {}
+    apart, last, labels = 0.11 * sizes_mb.max(), float("inf"), {}
     for size, files in sorted(zip(sizes_mb, num_files, strict=True), reverse=True):
         fits = last - size > apart
         labels[size] = f"{files:.0f}\n{size:,.0f} MB" if fits else ""

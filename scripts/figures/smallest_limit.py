@@ -43,7 +43,7 @@ def draw(limits):
                 zorder=3,
             )
     axes.set_yticks(range(len(limits)), limits["cell"])
-    axes.invert_yaxis()
+    axes.set_ylim(len(limits) - 0.5, -0.7)  # from top to bottom, with room for the first number
     axes.set_xlabel("memory limit (MB)")
     handles = [
         plt.Line2D([], [], linestyle="", marker=MARKERS[n], color=colours[n], markersize=8, label=label)
