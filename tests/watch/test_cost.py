@@ -22,7 +22,7 @@ from beyond_ram.watch.sampler import Sampler
 from .conftest import PYTHON, read_within
 
 PROCESSES, HELD = 8, 4_000_000_000
-INTERVAL_S, PAIRS, BLOCK_S = 0.05, 40, 0.5
+INTERVAL_S, PAIRS, BLOCK_S = 0.05, 24, 0.5
 UNIT = struct.Struct("=dd")
 WORK = f"""
 import mmap, os, signal, struct, sys, time
