@@ -61,8 +61,8 @@ def draw(gained):
     caption = f"""
 Rows per second with Parquet's reading ahead set by hand, over rows per second with its default, under the same
 latency and bandwidth: above 1 it is faster. Largest {best["gain"]:.2f} ({place(best)}), smallest
-{worst["gain"]:.2f} ({place(worst)}). Medians on each side, n = {int(gained["n"].min())} at least; with one run a difference of some ten
-percent may be the machine's. There is no single number: what helps depends
+{worst["gain"]:.2f} ({place(worst)}). Medians on each side, n = {int(gained["n"].min())} at least; with one
+run a difference of some ten percent may be the machine's. There is no single number: what helps depends
 on the way to the files.
 """
     return figure, caption

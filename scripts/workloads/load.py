@@ -171,8 +171,8 @@ def still(name):
 def limits(rows, args, account):
     """Rows per CPU-second of reading without a loader, by kind, from the .npy files with the same account.
 
-    A first pass of each kind is not counted: it may be the one that brings the file into the page cache. Then as many as
-    take LIMIT_CPU_S together, so that a small dataset has a limit too and not the noise of some milliseconds.
+    A first pass of each kind is not counted: it may be the one that brings the file into the page cache. Then as many
+    as take LIMIT_CPU_S together, so that a small dataset has a limit too and not the noise of some milliseconds.
     """
     import mmap
 
