@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -65,10 +66,15 @@ def wait_for_output(process: subprocess.Popen[str], work: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_killed_run_leaves_nothing_that_looks_finished(programs: Programs, number: signal.Signals) -> None:
     out = programs.work / "corpus"
-    process = subprocess.Popen(programs.command(ENDLESS, out), stderr=subprocess.PIPE, text=True)
-    wait_for_output(process, programs.work)
-    process.send_signal(number)
-    process.communicate()
+    # A shell that starts pytest in the background has it ignore SIGINT, and what it starts inherits that.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(programs.command(ENDLESS, out), stderr=subprocess.PIPE, text=True, preexec_fn=heed)
+    try:
+        wait_for_output(process, programs.work)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert not out.exists()
     # Only KILL gives no chance to clean up; the next run does.
     assert bool(programs.leftovers(out)) == (number == signal.SIGKILL)
