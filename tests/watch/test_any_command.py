@@ -63,11 +63,14 @@ def test_signals_are_passed_on(number: signal.Signals, pipe: tuple[int, int]) ->
 def test_ignored_signals_stay_ignored_and_others_do_not(watched: Watch, tmp_path: Path) -> None:
     said = tmp_path / "said"
     program = f"import shutil; shutil.copy('/proc/self/status', {str(said)!r})"
-    before = signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    # Started by nohup, pytest itself ignores SIGHUP.
+    ours = {signal.SIGUSR2: signal.SIG_IGN, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in ours.items()}
     try:
         watched(program)
     finally:
-        signal.signal(signal.SIGUSR2, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     masks = dict(line.split(":\t") for line in said.read_text().splitlines() if line.startswith("Sig"))
     ignored, blocked = int(masks["SigIgn"], 16), int(masks["SigBlk"], 16)
     assert ignored & 1 << signal.SIGUSR2 - 1
