@@ -81,6 +81,8 @@ def draw(runs, growth):
             x, line, half = band(mine, kind, slope, values[f"{kind}_intercept_mb"])
             colour = colours[cell.subject]
             fitted = "no interval" if half is None else f"{slope:,.0f} MB per GB"
+            if half is not None and low <= 0 <= high:
+                fitted = "not shown to grow"
             axes.plot(x * 1000, line, color=colour, label=f"{cell.subject}: {fitted} (n = {cell.n})")
             if half is not None:
                 axes.fill_between(x * 1000, line - half, line + half, color=colour, alpha=0.15, linewidth=0)
