@@ -57,10 +57,9 @@ QUESTIONS = (
 )
 # For the overhead: work that allocates small objects, as Python does.
 WORK = (
-    "import sys\nheld = []\nfor n in range(int(sys.argv[1])):\n"
-    "    held.append((n, str(n)))\n    if n % 1000 == 0:\n        held.clear()\n"
+    "held = []\nfor n in range(4_000_000):\n    held.append((n, str(n)))\n    if n % 1000 == 0:\n        held.clear()\n"
 )
-REPEATS, OBJECTS = 5, 4_000_000
+REPEATS = 5
 # Said beside a row where another tool is nearer to the truth than the tolerance.
 REASONS: dict[str, str] = {}
 
@@ -72,10 +71,9 @@ def main() -> None:
     parser.add_argument("--parquet", type=Path, required=True)
     parser.add_argument("--programs", nargs="*", help="only these programs")
     parser.add_argument("--repeats", type=int, default=REPEATS, help="runs for the overhead")
-    parser.add_argument("--objects", type=int, default=OBJECTS, help="objects allocated in a run for the overhead")
     arguments = parser.parse_args()
     stack = arguments.stack.absolute()
-    costs = overheads(stack, arguments.repeats, arguments.objects)
+    costs = overheads(stack, arguments.repeats)
     asked = [q for q in QUESTIONS if not arguments.programs or q.program in arguments.programs]
     rows = [row(question, tool, stack) | costs[tool] for question in asked for tool in TOOLS]
     tables.write(judged(pd.DataFrame(rows)), arguments.csv, arguments.parquet)
@@ -103,13 +101,13 @@ def readings(program: str, words: Sequence[str], tool: str, stack: Path) -> Read
         return TOOLS[tool](line, Path(folder), stack)
 
 
-def overheads(stack: Path, repeats: int, objects: int) -> dict[str, dict[str, float | None]]:
+def overheads(stack: Path, repeats: int) -> dict[str, dict[str, float | None]]:
     """CPU time of a computation under each tool over that of the computation alone, runs interleaved."""
     taken: dict[str, list[float]] = {tool: [] for tool in ("alone", *TOOLS)}
     with tempfile.TemporaryDirectory(prefix="comparison-") as folder:
         work = Path(folder, "work.py")
         work.write_text(WORK)
-        line = [str(stack / "bin" / "python"), str(work), str(objects)]
+        line = [str(stack / "bin" / "python"), str(work)]
         for _ in range(repeats):
             for tool in random.sample(list(taken), len(taken)):
                 with tempfile.TemporaryDirectory(dir=folder) as scratch:
