@@ -98,7 +98,8 @@ def caption(loaders):
     return f"""
 Rows per CPU-second over all processes, in the last epoch, against the PSS of all processes at its end (shared pages
 counted once). The dashed line is what reading the same rows from one .npy file costs without a loader, measured in the
-same runs. Highest share of it: {said}. Bars: 95 % intervals; n = {runs}. {
+same runs, by a system call a row where shuffled: a file that is mapped and in memory needs none, and may lie above it.
+Highest share of it: {said}. Bars: 95 % intervals; n = {runs}. {
         "Crosses did not deliver every row once: " + faults + "." if faults else "Every row was delivered once by all."
     }
 """
