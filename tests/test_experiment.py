@@ -90,11 +90,11 @@ def test_combinations_that_mean_nothing_are_left_out(config: dict[str, Any], roo
     cells = load(config, root=root).cells("x")
     points = {(cell["mode"], cell["shards"], cell["cache"], cell["stop_after"]) for cell in cells}
     assert points == {
-        ("basic", "1", "cold", "0"),
-        ("shard", "2", "cold", "0"),
-        ("shard", "4", "cold", "0"),
-        ("shard", "2", "interrupted", "1"),
-        ("shard", "4", "interrupted", "1"),
+        ("basic", 1, "cold", 0),
+        ("shard", 2, "cold", 0),
+        ("shard", 4, "cold", 0),
+        ("shard", 2, "interrupted", 1),
+        ("shard", 4, "interrupted", 1),
     }
     assert len(cells) == 2 * len(points)
 

@@ -7,9 +7,7 @@ import jsonschema
 import pytest
 import yaml
 
-from beyond_ram import figures
 from beyond_ram.experiment import document
-from beyond_ram.experiment.workloads import Experiment
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = [ROOT / "config.yaml", *sorted((ROOT / "config").glob("*.yaml"))]
@@ -32,21 +30,6 @@ def test_shipped_configs_follow_the_schema_and_name_it(path: Path) -> None:
     assert header.startswith("# yaml-language-server: $schema=")
     schema = path.parent / header.partition("$schema=")[2]
     jsonschema.validate(yaml.safe_load(text), json.loads(schema.read_text()))
-
-
-def test_figures_name_every_axis() -> None:
-    """Cells that differ in an axis without a name would have the same label."""
-    axes = {axis for experiment in Experiment.__subclasses__() for axis in axes_below(experiment)}
-    assert axes > {"stack", "corpus", "repository"}
-    # `cache` says which runs were stopped, and figures of several places to stop say it themselves.
-    assert axes - {"stop_after"} <= set(figures.AXES)
-
-
-def axes_below(experiment: type[Experiment]) -> set[str]:
-    """The axes of an experiment class, or of those below it."""
-    matrix = experiment.model_fields.get("matrix")
-    own = set(matrix.annotation.model_fields) if matrix and matrix.annotation else set()
-    return own.union(*(axes_below(below) for below in experiment.__subclasses__()))
 
 
 def test_every_key_says_what_it_means() -> None:

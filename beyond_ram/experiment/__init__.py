@@ -1,12 +1,14 @@
 """The model of the config: experiments, matrices, cells and the path grammar."""
 
 from . import kept, memory, tokens
+from .grammar import interrupted_pattern, parse, run_pattern
 from .load import ConfigError, load
 from .model import Config
-from .paths import NAME, Cell, parse
-from .workloads import interrupted_pattern, run_pattern
+from .paths import NAME, Cell
+from .workloads import AXES
 
 __all__ = [
+    "AXES",
     "NAME",
     "Cell",
     "Config",

@@ -8,8 +8,8 @@ import json
 import os
 from pathlib import Path
 
+from .grammar import parse
 from .load import ConfigError
-from .paths import parse
 
 FILE = "kept.json"
 

@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..experiment import Cell, parse
+from ..experiment import AXES, Cell, parse
 from ..stacks import has_package, lock_sha256
 from ..stacks import reason as cannot_be
 from ..watch import RUN_FILES, LimitError, machine, pagecache, watch, write_record
 from ..watch.recorder import COLUMNS
 from . import remedies, served
 from .provenance import commit
-
-# Axes that say how a cell is weighed; all others are flags of the workload's program.
-_NOT_FLAGS = {"stack", "corpus", "cache", "stop_after", "tokens", "page_cache"} | served.AXES
 
 
 class WeighingError(RuntimeError):
@@ -123,7 +120,8 @@ def prepare(setting: Setting, cell: Cell, work: Path) -> None:
 
 
 def command(setting: Setting, cell: Cell, work: Path) -> list[str]:
-    options = [w for axis, value in cell.axes if axis not in _NOT_FLAGS for w in (f"--{axis.replace('_', '-')}", value)]
+    flags = {axis: str(value) for axis, value in cell.axes if AXES[axis].role == "program"}
+    options = [word for axis, value in flags.items() for word in (f"--{axis.replace('_', '-')}", value)]
     corpus = ["--corpus", str(setting.corpus)] if setting.corpus else []
     corpus += ["--tokens-dir", str(setting.tokens)] if setting.tokens else []
     if setting.repository:
@@ -158,7 +156,7 @@ def weighed(setting: Setting, cell: Cell, work: Path, out: Path, **how: Any) -> 
 
 def _limit_bytes(setting: Setting, cell: Cell) -> int | None:
     """The hard limit that a cell is weighed under; None for none."""
-    percent = int(cell.get("limit_percent", "0"))
+    percent = cell.get("limit_percent", 0)
     if not percent or not setting.tokens:
         return None
     described = json.loads((setting.tokens / "tokens.json").read_text(encoding="utf-8"))
@@ -184,7 +182,7 @@ def _inputs(setting: Setting, cell: Cell, work: Path) -> list[Path]:
         return prepared
     manifest = json.loads((setting.corpus / "manifest.json").read_text(encoding="utf-8"))
     number = cell.get("num_files")
-    return prepared + [setting.corpus / entry["path"] for entry in manifest["files"][: int(number) if number else None]]
+    return prepared + [setting.corpus / entry["path"] for entry in manifest["files"][:number]]
 
 
 def _files(place: Path) -> list[Path]:

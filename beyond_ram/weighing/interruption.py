@@ -16,7 +16,7 @@ def weigh_interrupted(setting: Setting, runs: Path, interrupted_path: str, rerun
     Raises WeighingError where the run ended before it could be killed, outlived the kill, or the rerun failed.
     """
     interrupted, rerun = parse(interrupted_path), parse(rerun_path)
-    stop_after = int(interrupted["stop_after"])
+    stop_after = interrupted["stop_after"]
     with private_folder(setting, interrupted) as work:
         shards_done = 0
 

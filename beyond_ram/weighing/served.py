@@ -18,8 +18,6 @@ from typing import Any
 
 from ..experiment import Cell
 
-# Axes that are the endpoint's conditions, and no flags of the program.
-AXES = {"page_size", "latency_ms", "bandwidth_mb_per_s", "redirect", "fault"}
 # What would send a client elsewhere, or keep it from asking at all.
 _UNSET = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_TOKEN", "HF_ENDPOINT")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -93,9 +91,9 @@ def _s3(url: str) -> dict[str, str]:
 
 def _conditions(cell: Cell) -> list[str]:
     """The flags of the endpoint for a cell."""
-    flags = ["--page-size", cell.get("page_size", "1000"), "--latency-ms", cell.get("latency_ms", "0")]
-    if (bandwidth := cell.get("bandwidth_mb_per_s", "0")) != "0":
-        flags += ["--bandwidth-mb-s", bandwidth]
+    flags = ["--page-size", str(cell.get("page_size", 1000)), "--latency-ms", str(cell.get("latency_ms", 0))]
+    if bandwidth := cell.get("bandwidth_mb_per_s"):
+        flags += ["--bandwidth-mb-s", str(bandwidth)]
     flags += ["--redirect"] if cell.get("redirect") == "yes" else []
     if (fault := cell.get("fault", "none")) != "none":
         flags += ["--fault", fault.replace("-every-", ":")]

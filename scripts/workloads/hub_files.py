@@ -25,7 +25,6 @@ def arguments(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work-dir", type=Path, required=True)
     parser.add_argument("--manifest", type=json.loads, required=True, help="what is served, in JSON")
-    parser.add_argument("--repository", help="its name in the config; not used")
     parser.add_argument("--opener", choices=("filesystem", "curl"), required=True)
     parser.add_argument("--block-kb", type=int, required=True, help="what is read at once; 0: one request a file")
     parser.add_argument("--samples", type=int, required=True)

@@ -25,7 +25,6 @@ def arguments(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work-dir", type=Path, required=True)
     parser.add_argument("--manifest", type=json.loads, required=True, help="what is served, in JSON")
-    parser.add_argument("--repository", help="its name in the config; not used")
     return parser.parse_args(argv)
 
 

@@ -44,7 +44,6 @@ def arguments(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work-dir", type=pathlib.Path, required=True)
     parser.add_argument("--manifest", type=json.loads, required=True, help="what to stream, in JSON")
-    parser.add_argument("--repository", help="its name in the config; not used")
     parser.add_argument("--mode", choices=("stream", "download", "s3", "custom", "resume"), default="stream")
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--start", choices=("fork", "spawn", "none"), default="none", help="of the workers")

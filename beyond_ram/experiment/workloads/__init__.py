@@ -1,0 +1,39 @@
+"""What can be weighed: a module per workload. A new one is one module here; this file finds it."""
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING, Annotated, Union
+
+from pydantic import Field
+
+from .base import Axis, Experiment, Name, ServedExperiment
+
+__all__ = ["AXES", "WORKLOADS", "AnyExperiment", "Axis", "Experiment", "Name"]
+
+
+def _find() -> dict[str, type[Experiment]]:
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    kinds = [*Experiment.__subclasses__(), *ServedExperiment.__subclasses__()]
+    named = {kind.name(): kind for kind in kinds if kind is not ServedExperiment}
+    return dict(sorted(named.items()))
+
+
+def _axes() -> dict[str, Axis]:
+    found: dict[str, Axis] = {}
+    for name, kind in WORKLOADS.items():
+        for axis, described in kind.axes().items():
+            if found.setdefault(axis, described) != described:
+                raise TypeError(f"workload {name}: axis {axis!r} is described otherwise by another workload")
+    return found
+
+
+WORKLOADS = _find()
+"""Experiment classes, by the name of their workload."""
+AXES = _axes()
+"""Every axis by name. An axis that several workloads have is the same in all."""
+
+if TYPE_CHECKING:
+    AnyExperiment = Experiment
+else:
+    AnyExperiment = Annotated[Union[tuple(WORKLOADS.values())], Field(discriminator="workload")]  # noqa: UP007

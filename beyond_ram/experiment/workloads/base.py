@@ -1,0 +1,162 @@
+"""What workloads share: axes, matrices and experiments.
+
+A workload is one module beside this one: its axes, what means nothing, and the program that is weighed.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
+
+from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
+
+from ..corpora import Strict
+from ..paths import NAME, Cell, Point, Value
+
+Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
+Role = Literal["input", "program", "cache", "endpoint"]
+T = TypeVar("T")
+Values = Annotated[list[T], Field(min_length=1)]
+Names = Values[Name]
+Sizes = Values[PositiveInt]
+Counts = Values[NonNegativeInt]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis is, beside its values.
+
+    `role`: `input` names what a run reads, `program` is a flag of the program, `cache` a state of caches that the run
+    finds, `endpoint` a condition under which it is served. `label` and `unit` are for figures; with `alone` a value
+    says by itself what it is of.
+    """
+
+    role: Role = "program"
+    label: str = ""
+    unit: str = ""
+    alone: bool = False
+    number: bool = False
+    """Whether its values are whole numbers."""
+
+    def describe(self, value: Value | float) -> str:
+        """A value, as figures and sentences name it: `8 workers`, `latency 50 ms`, `redirect yes`."""
+        if isinstance(value, str):
+            return value if self.alone else f"{self.label} {value}"
+        said = f"{value:,.10g} {self.unit}".rstrip()
+        return said if self.unit == self.label else f"{self.label} {said}"
+
+
+Stacks = Annotated[Names, Axis("input", alone=True), Field(description="Stacks, by name.")]
+Corpora = Annotated[Names, Axis("input", alone=True), Field(description="Corpora, by name.")]
+Repositories = Annotated[Names, Axis("input", alone=True), Field(description="Repositories, by name.")]
+TokenDatasets = Annotated[Names, Axis("input", alone=True), Field(description="Token datasets, by name.")]
+Order = Annotated[Values[Literal["sequential", "shuffled"]], Axis(alone=True), Field(description="Order of the rows.")]
+LatencyMs = Annotated[
+    Counts,
+    Axis("endpoint", "latency", "ms"),
+    Field(description="Time that the endpoint waits before every answer, in milliseconds."),
+]
+BandwidthMbPerS = Annotated[
+    Counts,
+    Axis("endpoint", "bandwidth", "MB/s"),
+    Field(description="What all connections share, in megabytes a second; 0 sets no bound."),
+]
+Redirect = Annotated[
+    Values[Literal["no", "yes"]],
+    Axis("endpoint"),
+    Field(description="Whether data is redirected to another address, as on the real Hub."),
+]
+
+
+class Matrix(Strict):
+    """Axes in the order of the path grammar; every combination is a cell."""
+
+    stack: Stacks
+
+    def cells(self, experiment: str, repeats: int) -> list[Cell]:
+        """All cells, each once, in the order of the axes."""
+        names = list(type(self).model_fields)
+        combinations = itertools.product(*(getattr(self, axis) for axis in names))
+        points = dict.fromkeys(self.normalise(dict(zip(names, values, strict=True))) for values in combinations)
+        return [Cell(experiment, point, rep) for point in points if point for rep in range(1, repeats + 1)]
+
+    def normalise(self, point: dict[str, Any]) -> Point:
+        """One combination as axes and values; empty where the combination means nothing."""
+        return tuple(point.items())
+
+    @classmethod
+    def axes(cls) -> dict[str, Axis]:
+        """What each axis is, by name, in the order of the path grammar."""
+        return {name: _axis(name, field.metadata, field.annotation) for name, field in cls.model_fields.items()}
+
+
+def _axis(name: str, metadata: Sequence[Any], annotation: Any) -> Axis:
+    given = next((item for item in metadata if isinstance(item, Axis)), Axis())
+    (element,) = get_args(annotation)
+    number = (get_args(element) or (element,))[0] is int
+    return Axis(given.role, given.label or name.replace("_", " "), given.unit, given.alone, number)
+
+
+class Experiment(Strict):
+    """What experiments of every workload have."""
+
+    PROGRAM: ClassVar[str]
+    CHECKED: ClassVar[bool] = False
+    PREPARED: ClassVar[bool] = False
+    SERVED: ClassVar[bool] = False
+    SOURCES: ClassVar[tuple[str, ...]] = ()
+    """Of the repositories that the program can read."""
+    PUSHES: ClassVar[bool] = False
+    """Whether the program writes to what it is served, which is a copy then."""
+
+    matrix: Matrix
+    workload: str
+
+    repeats: PositiveInt = Field(1, description="Runs of every cell.")
+    interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(
+        5,
+        description="Sampling interval, in milliseconds, a fifth of it while a peak is being made. At 5, on a busy "
+        "machine, the sampled peak was at most 2.3 % below the kernel's own high-water mark, 0.4 % in the median (n = "
+        "77), for 2 to 5 % of a core; the mark itself stands beside it.",
+    )
+    memory_mb: PositiveInt = Field(
+        4000, description="Memory to ask a scheduler for until a run has measured it, in megabytes."
+    )
+    timeout_s: PositiveInt | None = Field(
+        None, description="Seconds after which a run is ended and recorded as timed out; default: never."
+    )
+    find_limit: bool = Field(
+        False, description="Look for the smallest memory limit under which each cell completes, to 5 %."
+    )
+
+    def cells(self, name: str) -> list[Cell]:
+        """Every cell of the matrix, and every repeat of it."""
+        return self.matrix.cells(name, self.repeats)
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the workload, as `workload:` gives it."""
+        (name,) = get_args(cls.model_fields["workload"].annotation)
+        return str(name)
+
+    @classmethod
+    def axes(cls) -> dict[str, Axis]:
+        """What each axis is, by name, in the order of the path grammar."""
+        matrix: type[Matrix] = cls.model_fields["matrix"].annotation  # type: ignore[assignment]
+        return matrix.axes()
+
+
+class ServedExperiment(Experiment):
+    """What experiments have whose repository is served by an endpoint, started and stopped with each run."""
+
+    SERVED = True
+
+    timeout_s: PositiveInt | None = Field(
+        600, description="Seconds after which a run is ended and recorded as timed out."
+    )
+
+    @model_validator(mode="after")
+    def _no_limit(self) -> "ServedExperiment":
+        if self.find_limit:
+            raise ValueError("find_limit: not with a served workload")
+        return self

@@ -1,0 +1,50 @@
+"""A token dataset delivered by a loader."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from ..paths import Point
+from .base import Axis, Counts, Experiment, Matrix, Names, Order, Sizes, TokenDatasets, Values
+
+
+class LoadMatrix(Matrix):
+    """The axes of the workload `load`."""
+
+    tokens: TokenDatasets = Field(["none"], description="Token datasets, by name; `none` for loaders of your own.")
+    loader: Annotated[Names, Axis(alone=True)] = Field(
+        description="Loaders: modules of `scripts/workloads/loaders`, or your own by name."
+    )
+    order: Order = Field(["sequential"])
+    workers: Annotated[Counts, Axis(unit="workers")] = Field([0], description="Worker processes of the DataLoader.")
+    start: Annotated[Values[Literal["fork", "forkserver", "spawn"]], Axis(alone=True)] = Field(
+        ["fork"], description="How workers are started."
+    )
+    page_cache: Annotated[Values[Literal["cold", "warm"]], Axis("cache")] = Field(
+        ["warm"], description="Whether the page cache holds nothing or all of the data at the start."
+    )
+    batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows of a batch.")
+    pin_memory: Values[Literal["no", "yes"]] = Field(["no"], description="`pin_memory` of the DataLoader.")
+    advice: Values[Literal["none", "random"]] = Field(
+        ["none"], description="`random`: MADV_RANDOM, for loaders that map a file."
+    )
+    epochs: Annotated[Sizes, Axis(unit="epochs")] = Field(
+        [2], description="Epochs in one process; rates are the last one's."
+    )
+    limit_percent: Annotated[Counts, Axis(label="memory limit", unit="%")] = Field(
+        [0], description="Hard memory limit, in percent of the rows' bytes; 0: none."
+    )
+
+    def normalise(self, point: dict[str, Any]) -> Point:
+        if not point["workers"]:
+            point["start"] = "none"
+        return super().normalise(point)
+
+
+class LoadExperiment(Experiment):
+    """A token dataset delivered by a loader, every row accounted for."""
+
+    PROGRAM = "load.py"
+
+    workload: Literal["load"]
+    matrix: LoadMatrix = Field(description="The axes; every combination is a cell.")

@@ -1,0 +1,29 @@
+"""A token dataset delivered to the ranks of a distributed training."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .base import Axis, Counts, Experiment, Matrix, Names, Order, Sizes, TokenDatasets
+
+
+class RanksMatrix(Matrix):
+    """The axes of the workload `ranks`."""
+
+    tokens: TokenDatasets
+    loader: Annotated[Names, Axis(alone=True)] = Field(description="Loaders: modules of `scripts/workloads/loaders`.")
+    order: Order = Field(["sequential"])
+    ranks: Annotated[Sizes, Axis(unit="ranks")] = Field(
+        [2], description="Processes of torch.distributed, by gloo, on this machine."
+    )
+    workers: Annotated[Counts, Axis(unit="workers")] = Field([0], description="Workers of each rank.")
+    batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows of a batch.")
+
+
+class RanksExperiment(Experiment):
+    """A token dataset delivered to the ranks of a distributed training."""
+
+    PROGRAM = "ranks.py"
+
+    workload: Literal["ranks"]
+    matrix: RanksMatrix = Field(description="The axes; every combination is a cell.")

@@ -1,0 +1,116 @@
+"""A repository, streamed through a DataLoader."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from ..paths import Point
+from .base import (
+    Axis,
+    BandwidthMbPerS,
+    Counts,
+    LatencyMs,
+    Matrix,
+    Redirect,
+    Repositories,
+    ServedExperiment,
+    Sizes,
+    Values,
+)
+
+# A fault of the endpoint: its kind, and that every so many data requests have it.
+Fault = Annotated[str, StringConstraints(pattern=r"^(none|(error-500|too-many-429|drop|slow)-every-[1-9][0-9]*)$")]
+# What Parquet reads ahead: Arrow's own default, one of its switches, or so many ranges of so many megabytes.
+Buffering = Annotated[str, StringConstraints(pattern=r"^(default|pre-buffer|no-pre-buffer|prefetch-\d+-range-\d+)$")]
+Counts = Counts
+
+
+class StreamMatrix(Matrix):
+    """The axes of the workload `stream`."""
+
+    repository: Repositories
+    mode: Annotated[Values[Literal["stream", "download", "s3", "custom", "resume"]], Axis(alone=True)] = Field(
+        ["stream"],
+        description="`stream`: `load_dataset(streaming=True)`; `download`: into the cache, then read from disk; `s3`: "
+        "streamed from S3-compatible storage; `custom`: the experiment's `module`; `resume`: killed half way, and "
+        "resumed from its `state_dict`.",
+    )
+    workers: Annotated[Counts, Axis(unit="workers")] = Field(
+        [0], description="Workers of the DataLoader; 0 reads in the main process."
+    )
+    start: Annotated[Values[Literal["fork", "spawn"]], Axis(alone=True)] = Field(
+        ["fork"], description="How workers are started."
+    )
+    page_size: Annotated[Sizes, Axis("endpoint", "page", "entries")] = Field(
+        [1000], description="Entries in a page of a listing, as the endpoint serves them."
+    )
+    latency_ms: LatencyMs = Field([0])
+    bandwidth_mb_per_s: BandwidthMbPerS = Field([0])
+    redirect: Redirect = Field(["no"])
+    fault: Annotated[Values[Fault], Axis("endpoint", alone=True)] = Field(
+        ["none"],
+        description="`KIND-every-N`: every so many data requests fail once; `error-500`, `too-many-429`, `drop` or "
+        "`slow`.",
+    )
+    buffering: Annotated[Values[Buffering], Axis(alone=True)] = Field(
+        ["default"],
+        description="Parquet's reading ahead: `default`, `pre-buffer`, `no-pre-buffer`, or `prefetch-N-range-M`: N "
+        "ranges of up to M MiB.",
+    )
+    shuffle_buffer: Annotated[Counts, Axis(unit="rows")] = Field(
+        [0], description="Rows in the buffer of `shuffle`; 0 does not shuffle."
+    )
+    prefetch_factor: Annotated[Sizes, Axis(unit="batches")] = Field(
+        [2], description="Batches that each worker has ready."
+    )
+    epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([1], description="How often everything is read.")
+
+    def normalise(self, point: dict[str, Any]) -> Point:
+        if not point["workers"]:
+            point |= {"start": "none", "prefetch_factor": 0}
+        if point["mode"] == "resume" and (point["workers"] or point["epochs"] > 1):
+            return ()  # the state of several workers is not the dataset's to keep
+        if point["mode"] in ("s3", "custom") and point["buffering"] != "default":
+            return ()
+        if point["mode"] == "download":
+            point["buffering"] = "default"
+        if point["mode"] == "s3":  # served by another server, which has no such conditions
+            point |= {"page_size": 1000, "latency_ms": 0, "bandwidth_mb_per_s": 0, "redirect": "no", "fault": "none"}
+        return super().normalise(point)
+
+
+class StreamExperiment(ServedExperiment):
+    """A repository, streamed through a DataLoader."""
+
+    PROGRAM = "stream.py"
+    SOURCES = ("parquet", "hub")
+
+    workload: Literal["stream"]
+    module: str | None = Field(
+        None,
+        description="Mode `custom`: a Python file with `stream(repository, config, split)`, which yields rows or "
+        "returns an iterable that a DataLoader takes.",
+    )
+    endpoint: str | None = Field(
+        None,
+        description="A Hub of your own choice, such as `https://huggingface.co`, asked through a local address that "
+        "counts the requests and hands them on; default: a local endpoint per run, over a generated repository.",
+    )
+    matrix: StreamMatrix = Field(description="The axes; every combination is a cell.")
+
+    @model_validator(mode="after")
+    def _another_hub_has_its_own_conditions(self) -> "StreamExperiment":
+        for axis in ("page_size", "redirect", "fault") if self.endpoint else ():
+            if getattr(self.matrix, axis) != StreamMatrix.model_fields[axis].default:
+                raise ValueError(
+                    f"matrix.{axis}: a condition of the local endpoint, not of the one named in `endpoint`"
+                )
+        if self.endpoint and "s3" in self.matrix.mode:
+            raise ValueError("matrix.mode: s3 has a storage of its own, and `endpoint` is a Hub")
+        return self
+
+    @model_validator(mode="after")
+    def _custom_needs_a_module(self) -> "StreamExperiment":
+        if ("custom" in self.matrix.mode) != (self.module is not None):
+            raise ValueError("mode `custom` and the key `module` go together")
+        return self

@@ -1,0 +1,76 @@
+"""Tokenisation of a corpus with `Dataset.map`."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from ..paths import Point
+from .base import Axis, Corpora, Counts, Experiment, Matrix, Names, Sizes, Values
+
+
+class TokenizeMatrix(Matrix):
+    """The axes of the workload `tokenize`."""
+
+    corpus: Corpora
+    mode: Annotated[Values[Literal["basic", "shard", "flat"]], Axis(alone=True)] = Field(
+        ["basic"],
+        description="`basic`: one map; `shard`: N shards mapped in turn, then concatenated; `flat`: documents in "
+        "pieces, without `datasets`.",
+    )
+    shards: Annotated[Sizes, Axis(unit="shards")] = Field([1], description="Shards, in mode `shard`.")
+    num_files: Annotated[Sizes, Axis(label="files", unit="files")] = Field(
+        description="The first so many files of the corpus."
+    )
+    batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([1000], description="Rows handed to the tokenizer at once.")
+    writer_batch_size: Annotated[Sizes, Axis(unit="rows")] = Field(
+        [1000], description="Rows kept before they are written."
+    )
+    num_proc: Annotated[Counts, Axis(label="processes", unit="processes")] = Field(
+        [0], description="Worker processes of map; 0 leaves the argument out."
+    )
+    cache: Annotated[Values[Literal["cold", "interrupted", "rerun", "warm"]], Axis("cache", alone=True)] = Field(
+        ["cold"], description="Cache states."
+    )
+    stop_after: Annotated[Sizes, Axis("cache", unit="shards")] = Field(
+        [1], description="Shards after which an interrupted run is killed."
+    )
+    remedy: Annotated[Names, Axis(alone=True)] = Field(
+        ["none"], description="Remedies, by name ([docs/explain.md](explain.md))."
+    )
+
+    STOPPED: ClassVar = ("interrupted", "rerun")
+
+    @model_validator(mode="after")
+    def _interruption_needs_shards(self) -> "TokenizeMatrix":
+        if set(self.STOPPED) & set(self.cache):
+            if "shard" not in self.mode:
+                raise ValueError("cache `interrupted` and `rerun` need mode `shard`: they stop between two shards")
+            if max(self.stop_after) >= min(self.shards):
+                raise ValueError(
+                    f"stop_after {max(self.stop_after)} must be below shards {min(self.shards)}: something must be left"
+                )
+        return self
+
+    def normalise(self, point: dict[str, Any]) -> Point:
+        stopped = point["cache"] in self.STOPPED
+        if point["mode"] != "shard":
+            if stopped:
+                return ()
+            point["shards"] = 1
+        if point["mode"] == "flat":  # it takes a document at a time, whatever the batch sizes
+            if point["cache"] == "warm" or point["remedy"] != "none":
+                return ()
+            point |= {"batch_size": 1, "writer_batch_size": 1, "num_proc": 0}
+        if not stopped:
+            point["stop_after"] = 0
+        return super().normalise(point)
+
+
+class TokenizeExperiment(Experiment):
+    """Tokenisation of a corpus with `Dataset.map`."""
+
+    PROGRAM = "tokenize_corpus.py"
+    CHECKED = True
+
+    workload: Literal["tokenize"]
+    matrix: TokenizeMatrix = Field(description="The axes; every combination is a cell.")
