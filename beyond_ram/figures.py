@@ -13,18 +13,9 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from .analysis import frame
+
 MB = 1e6
-# In the order in which a label names them.
-AXES = (
-    "stack", "corpus", "case", "subject", "between", "mode", "shards", "num_files", "batch_size", "writer_batch_size",
-    "num_proc", "cache", "remedy", "size_mb", "epochs", "table_rows", "compression", "cdc", "row_group_rows",
-    "repository", "workers", "start", "page_size", "latency_ms", "bandwidth_mb_per_s", "redirect", "fault",
-    "tokens", "format", "loader", "order", "ranks", "page_cache", "pin_memory", "advice", "limit_percent",
-    "opener", "block_kb", "samples", "buffering", "shuffle_buffer", "prefetch_factor", "rep",
-)  # fmt: skip
-# Axes whose values say by themselves what they are of.
-_NAMES = {"stack", "case", "subject", "between", "mode", "cache", "remedy", "corpus", "compression", "repository"}
-_NAMES |= {"start", "fault", "buffering", "tokens", "format", "loader", "order"}
 # Colour-blind safe, and the same in every figure.
 KINDS = {
     "anon_bytes": ("anonymous", "#0072B2"),
@@ -66,6 +57,10 @@ def empty(reason: str) -> Figure:
     return figure
 
 
+SUBJECT = ("stack", "corpus")
+"""The axes that a subject is named by."""
+
+
 def subjects(table: pd.DataFrame) -> "pd.Series[str]":
     """What each line is about, as figures name it: the stack, and the corpus where there is more than one."""
     return table["stack"] if table["corpus"].nunique() < 2 else table["stack"] + ", " + table["corpus"]
@@ -79,29 +74,15 @@ def subject_order(table: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(ordered.sort_values(["rank", "newer"], kind="stable")["subject"]))
 
 
-def axes_of(table: pd.DataFrame) -> list[str]:
-    """The columns of a table that are axes of a cell, as far as it has them."""
-    return [axis for axis in AXES if axis in table]
-
-
 def cell_labels(table: pd.DataFrame, like: pd.DataFrame | None = None) -> "pd.Series[str]":
     """A short name for each line's cell: the stack, and those axes that differ within its experiment in `like`."""
     like = table if like is None else like
-    varied = {
-        experiment: [axis for axis in axes_of(group) if axis != "rep" and group[axis].nunique() > 1]
-        for experiment, group in like.groupby("experiment")
-    }
+    varied = {experiment: frame.varied(group) for experiment, group in like.groupby("experiment")}
     return table.apply(lambda line: _label(line, varied.get(line["experiment"], [])), axis=1).astype(str)
 
 
 def _label(line: "pd.Series[Any]", varied: Sequence[str]) -> str:
-    values = [
-        str(int(line[axis]) if isinstance(line[axis], float) else line[axis])
-        if axis in _NAMES
-        else f"{axis.replace('_', ' ')} {line[axis] if isinstance(line[axis], str) else f'{line[axis]:,.10g}'}"
-        for axis in varied
-        if pd.notna(line[axis])
-    ]
+    values = frame.describe(line, varied)
     if "stack" not in varied and "stack" in line:
         values.insert(0, line["stack"])
     return ", ".join([f"{line['experiment']}: {values[0]}", *values[1:]]) if values else str(line["experiment"])

@@ -198,6 +198,9 @@ def interrupted_cell(wildcards):
     )
 
 
+# Stacks that are held against each other: as the config says, and an older lock against the renewed one.
+PAIRS = experiment.roles.pairs(CONFIG, KEPT)
+CLAIMED = experiment.roles.claimed(CONFIG)
 LADDERS = CONFIG.climbed()
 
 

@@ -56,6 +56,7 @@ rule findings:
     conda:
         "../envs/driver.yaml"
     params:
+        pairs=PAIRS,
         # Those that were given by hand: config.yaml comes by itself.
         configfiles=lambda w: [
             os.path.relpath(file)

@@ -56,6 +56,8 @@ rule claims:
         f"{RESULTS}/logs/tables/claims.log",
     conda:
         "../envs/driver.yaml"
+    params:
+        pairs=CLAIMED,
     script:
         "../scripts/tables/claims.py"
 

@@ -1,18 +1,16 @@
 """The page of choices: for each data, order, memory and number of workers, the loaders that no other beats."""
 
 from beyond_ram import logs, pages, tables
+from beyond_ram.analysis.frame import describe, same_but_for, varied
+from beyond_ram.analysis.loaders import OF_A_LOADER
 from beyond_ram.figures import MB, loader_kind
-
-KEYS = ["experiment", "tokens", "order", "workers", "page_cache", "limit_percent"]
 
 
 def groups(choices):
     """Title and lines of each front."""
-    for keys, group in choices.groupby(KEYS, sort=False):
-        found = dict(zip(KEYS, keys, strict=True))
-        title = f"{found['tokens']}, {found['order']}, {found['workers']:.0f} workers, {found['page_cache']} page cache"
-        if found["limit_percent"]:
-            title += f", memory limit of {found['limit_percent']:.0f} % of the data"
+    said = [axis for axis in varied(choices) if axis not in ("experiment", *OF_A_LOADER)]
+    for found, group in same_but_for(choices, *OF_A_LOADER):
+        title = ", ".join([found["tokens"], *describe(found, (axis for axis in said if axis != "tokens"))])
         yield (
             title,
             [

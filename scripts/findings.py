@@ -3,8 +3,10 @@
 import base64
 from pathlib import Path
 
+import pandas as pd
+
 from beyond_ram import logs, pages, tables
-from beyond_ram.analysis.findings import findings
+from beyond_ram.analysis.findings import PAIRS, findings
 
 
 def command(finding, configfiles):
@@ -15,7 +17,8 @@ def command(finding, configfiles):
 
 
 def main(snakemake):
-    found = findings({Path(path).stem: tables.read(path) for path in snakemake.input.tables})
+    given = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}
+    found = findings(given | {PAIRS: pd.DataFrame(snakemake.params.pairs, columns=["baseline", "candidate"])})
     figures = {Path(path).stem: base64.b64encode(Path(path).read_bytes()).decode() for path in snakemake.input.svg}
     pages.write(
         snakemake.input.template,

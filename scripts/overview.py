@@ -7,6 +7,7 @@ from docutils.core import publish_parts
 
 import beyond_ram
 from beyond_ram import logs, pages, tables
+from beyond_ram.analysis.frame import axes
 
 PACKAGES = ["python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch"]
 
@@ -37,7 +38,7 @@ def main(snakemake):
         snakemake.input.template,
         snakemake.output[0],
         runs=len(runs),
-        cells=len(runs.drop_duplicates(list(runs.columns[: list(runs.columns).index("rep")]))),
+        cells=len(runs.drop_duplicates(axes(runs))),
         machine=runs.iloc[0],
         version=beyond_ram.__version__,
         commit=runs.iloc[0]["commit"],

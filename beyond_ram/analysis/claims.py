@@ -6,19 +6,17 @@ interval by Welch, where the repeats allow one; counts that are the same in ever
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
 from .compare import Ratio, ratio
 from .dedup import against
-from .streaming import AXES
+from .frame import Cell, Pairs, same_but_for, where
+from .frame import against as compared
 
 SOURCE = "Streaming datasets: 100x more efficient"
-# The releases before the post, and from it on.
-BEFORE = ("stream-june-2023", "stream-3.6")
-AFTER = ("stream-4.3", "stream-current")
 COLUMNS = ["experiment", "stack", "source", "claim", "conditions", "claimed", "measured", "low", "high", "n", "holds"]
 # Releases against each other: the metric, what is claimed, and how much, as a factor by which it got better.
 _RELEASES = (
@@ -44,8 +42,6 @@ CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
 _ROUNDING = 1e-9
 # A count that differs by less is no better.
 _NO_DIFFERENCE = 0.01
-# Only these differ between the sides of a comparison of releases.
-_SAME = ["repository", "mode", *[axis for axis in AXES if axis not in ("repository", "mode")]]
 
 
 def claims(
@@ -53,15 +49,19 @@ def claims(
     dedup: pd.DataFrame | None = None,
     hub_files: pd.DataFrame | None = None,
     spark: pd.DataFrame | None = None,
+    pairs: Pairs = (),
 ) -> pd.DataFrame:
     """`runs` are lines of table `runs`, of the experiments that stream; the tables as they are.
+
+    `pairs` are the stacks from before the post, each with one from it on.
 
     `holds` is `yes` where the claimed factor is reached, `partly` where it became better by less, `no` where it did
     not, `not shown` where the interval holds 1, `not enough data` where there is none. A claim that nothing here was
     run for has one line, `not run`, without a number; where nothing was run at all there is no line.
     """
-    sources = (_by_release, _shared_list, _buffering) if len(runs) else ()
-    lines = [line for source in sources for line in source(runs)]
+    lines: list[dict[str, Any]] = []
+    if len(runs):
+        lines += [*_by_release(runs, pairs), *_shared_list(runs, [after for _, after in pairs]), *_buffering(runs)]
     lines += _deduplicated(dedup) if dedup is not None and len(dedup) else []
     lines += _custom_pipelines(hub_files) if hub_files is not None and len(hub_files) else []
     lines += _spark_source(spark) if spark is not None and len(spark) else []
@@ -70,38 +70,35 @@ def claims(
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def _by_release(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _by_release(runs: pd.DataFrame, pairs: Pairs) -> Iterator[dict[str, Any]]:
     plain = _done(runs, mode="stream", buffering="default", fault="none")
     # A client that reads other rows (2.13 knows no configurations, and reads those of all) does other work.
-    for (*key, _), group in plain.groupby(["experiment", *_SAME, "rows"], sort=False, dropna=False):
-        sides = {str(stack): side for stack, side in group.groupby("stack", sort=False)}
-        for before in (stack for stack in BEFORE if stack in sides):
-            for after in (stack for stack in AFTER if stack in sides):
-                for metric, claim, claimed, higher in _RELEASES:
-                    first, second = (sides[stack][metric].dropna().tolist() for stack in (before, after))
-                    found = ratio(first, second) if higher else ratio(second, first)
-                    conditions = f"{after} against {before}; {_said(dict(zip(['', *_SAME], key, strict=True)))}"
-                    exact = metric == "requests_metadata"
-                    line = _line(key[0], after, claim, conditions, claimed, found, min(len(first), len(second)), exact)
-                    if not math.isnan(found.ratio):
-                        yield line
+    for _, same_work in plain.groupby("rows", sort=False, dropna=False):
+        for cell, (before, after), sides in compared(same_work, pairs):
+            for metric, claim, claimed, higher in _RELEASES:
+                first, second = (side[metric].dropna().tolist() for side in sides)
+                found = ratio(first, second) if higher else ratio(second, first)
+                conditions = f"{after} against {before}; {_said(cell)}"
+                exact = metric == "requests_metadata"
+                n = min(len(first), len(second))
+                if not math.isnan(found.ratio):
+                    yield _line(cell["experiment"], after, claim, conditions, claimed, found, n, exact)
 
 
-def _shared_list(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Workers that share the list of files ask nothing about it themselves."""
     plain = _done(runs, mode="stream", buffering="default", fault="none")
-    plain = plain[(plain["workers"] > 0) & plain["stack"].isin(AFTER)]
-    for key, group in plain.groupby(["experiment", "stack", *_SAME], sort=False, dropna=False):
+    for cell, group in same_but_for(plain[(plain["workers"] > 0) & plain["stack"].isin(stacks)]):
         asked = group["requests_listing_of_workers"].dropna()
         if asked.empty:
             continue
         workers = group["workers"].iloc[0]
         yield {
-            "experiment": key[0],
-            "stack": key[1],
+            "experiment": cell["experiment"],
+            "stack": cell["stack"],
             "source": SOURCE,
             "claim": _SHARED,
-            "conditions": f"{key[1]}; {_said(dict(zip(_SAME, key[2:], strict=True)))}",
+            "conditions": f"{cell['stack']}; {_said(cell)}",
             "claimed": CLAIMS[_SHARED],
             "measured": asked.median() / workers,
             "low": asked.min() / workers,
@@ -114,17 +111,16 @@ def _shared_list(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
 def _buffering(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Parquet's reading ahead, set by hand, against its default, of one release."""
     done = _done(runs, mode="stream", fault="none")
-    same = ["experiment", "stack", *[axis for axis in _SAME if axis != "buffering"]]
-    for key, group in done.groupby(same, sort=False, dropna=False):
+    for cell, group in same_but_for(done, "buffering"):
         default = group[group["buffering"] == "default"]["rows_per_s"].dropna().tolist()
         for name, tried in group[group["buffering"] != "default"].groupby("buffering", sort=False):
             values = tried["rows_per_s"].dropna().tolist()
             found = ratio(default, values)
             if math.isnan(found.ratio):
                 continue
-            conditions = f"{name} against default; {_said(dict(zip(same, key, strict=True)))}"
+            conditions = f"{name} against default; {_said(cell)}"
             n = min(len(default), len(values))
-            yield _line(key[0], key[1], _BUFFERED, conditions, CLAIMS[_BUFFERED], found, n, False)
+            yield _line(cell["experiment"], cell["stack"], _BUFFERED, conditions, CLAIMS[_BUFFERED], found, n, False)
 
 
 def _spark_source(spark: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -141,9 +137,7 @@ def _deduplicated(dedup: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """How many times fewer bytes are new where pages are cut by content."""
     for setting, shares in against(dedup):
         for edit in map(str, shares.index):
-            same = dedup[dedup["edit"].eq(edit)]
-            for axis, value in setting.items():
-                same = same[same[axis] == value]
+            same = where(dedup, edit=edit, **setting)
             sides = [same.loc[same["cdc"] == cdc, "new_share"].tolist() for cdc in ("on", "off")]
             found = ratio(*sides)
             conditions = (
@@ -159,11 +153,11 @@ def _deduplicated(dedup: pd.DataFrame) -> Iterator[dict[str, Any]]:
 def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Whether every sample that a pipeline of one's own takes out of a file on the Hub is right."""
     tried = hub_files[hub_files["opener"].eq("filesystem") & hub_files["outcome"].ne("not_applicable")]
-    for key, group in tried.groupby(["experiment", "stack", "repository", "block_kb"], sort=False):
+    for cell, group in same_but_for(tried, "samples", "latency_ms", "bandwidth_mb_per_s", "redirect"):
         wrong = group["samples_wrong"].fillna(group["samples"]) + group["samples_twice"].fillna(0)
         share = float(1 - (wrong / group["samples"]).mean())
-        said = f"{key[1]}; repository {key[2]}, blocks of {key[3]:,.0f} KiB"
-        yield _share(key[0], key[1], _PIPELINES, said, share, len(group))
+        said = f"{cell['stack']}; repository {cell['repository']}, blocks of {cell['block_kb']:,.0f} KiB"
+        yield _share(cell["experiment"], cell["stack"], _PIPELINES, said, share, len(group))
 
 
 def _not_run(seen: set[str]) -> Iterator[dict[str, Any]]:
@@ -218,7 +212,7 @@ def _holds(measured: float, low: float, high: float, claimed: float) -> str:
     return "no" if high <= 1 else "not shown"
 
 
-def _said(cell: dict[str, Any]) -> str:
+def _said(cell: Cell) -> str:
     """A cell's conditions in words; what is the same everywhere by default is left out."""
     words = [f"repository {cell['repository']}"]
     words.append(f"{cell['workers']:.0f} workers by {cell['start']}" if cell["workers"] else "no workers")

@@ -5,10 +5,11 @@ from typing import Any
 
 import pandas as pd
 
+from .frame import axes_of, same_but_for
+
 MEASURED = ["rows", "file_bytes", "table_bytes", "new_bytes", "uploaded_bytes", "new_chunks", "total_chunks"]
 PAID = ["write_cpu_s", "write_s", "push_cpu_s"]
-AXES = ["table_rows", "compression", "cdc", "row_group_rows"]
-COLUMNS = ["experiment", "stack", *AXES, "rep", "edit", *MEASURED, "new_share", *PAID]
+COLUMNS = ["experiment", *axes_of("dedup"), "rep", "edit", *MEASURED, "new_share", *PAID]
 FIRST = "none"
 """The table before any edit, pushed to empty storage."""
 
@@ -36,8 +37,7 @@ def dedup(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]
 def against(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """The settings that were pushed both ways, each with the medians of an edit: `off` and `on`, its columns."""
     edited = table[table["edit"] != FIRST]
-    setting = ["experiment", "stack", "table_rows", "compression", "row_group_rows"]
-    for keys, group in edited.groupby(setting, sort=False):
+    for setting, group in same_but_for(edited, "cdc"):
         shares = group.pivot_table(index="edit", columns="cdc", values="new_share", aggfunc="median", sort=False)
         if {"off", "on"} <= set(shares):
-            yield dict(zip(setting, keys, strict=True)), shares
+            yield setting, shares

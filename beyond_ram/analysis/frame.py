@@ -3,19 +3,26 @@
 What an axis is, its workload says (beyond_ram/experiment/workloads). No table, figure or finding has a list of its own.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
-from ..experiment import AXES
+from ..experiment import AXES, WORKLOADS
 
 Cell = dict[str, Any]
+Pairs = Sequence[tuple[str, str]]
+"""Stacks that are held against each other, each a baseline and its candidate, as the config's roles have them."""
 
 
 def axes(table: pd.DataFrame) -> list[str]:
     """The axes that the lines of a table have values on, the experiment first, in the table's own order."""
     return [name for name in table if name == "experiment" or (name in AXES and table[name].notna().any())]
+
+
+def axes_of(workload: str) -> list[str]:
+    """The axes of a workload, the stack first."""
+    return list(WORKLOADS[workload].axes())
 
 
 def varied(table: pd.DataFrame) -> list[str]:
@@ -50,6 +57,17 @@ def where(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
     return table
 
 
-def describe(cell: Cell, only: Iterable[str]) -> list[str]:
+def describe(cell: "Cell | pd.Series[Any]", only: Iterable[str]) -> list[str]:
     """Some axes of a cell in words, as far as it has values on them."""
     return [AXES[axis].describe(cell[axis]) for axis in only if axis in AXES and pd.notna(cell.get(axis))]
+
+
+def against(
+    table: pd.DataFrame, pairs: Pairs, *free: str
+) -> Iterator[tuple[Cell, tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]]]:
+    """What is the same but for the stack: the cell, each pair that both stacks of are there, and the lines of both."""
+    for cell, group in same_but_for(table, "stack", *free):
+        sides = {str(stack): lines for stack, lines in group.groupby("stack", sort=False)}
+        for baseline, candidate in pairs:
+            if baseline in sides and candidate in sides:
+                yield cell, (baseline, candidate), (sides[baseline], sides[candidate])

@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from .frame import same_but_for
+
 GB, MB = 1e9, 1e6
-CELL = ["experiment", "stack", "corpus", "mode", "shards"]
-CELL += ["batch_size", "writer_batch_size", "num_proc", "cache", "stop_after"]
+SIZE = "num_files"
+"""The axis that a slope is taken over."""
 
 
 def growth(runs: pd.DataFrame) -> pd.DataFrame:
@@ -18,18 +20,16 @@ def growth(runs: pd.DataFrame) -> pd.DataFrame:
     interval is Student's t over n runs (scipy.stats.linregress); with fewer than three runs there is none.
     """
     lines: list[dict[str, Any]] = []
-    finished = runs[runs["completed_work"].astype(bool)] if len(runs) else pd.DataFrame(columns=CELL)
-    for cell, group in finished.groupby(CELL, sort=False):
+    for line, group in same_but_for(runs[runs["completed_work"].astype(bool)], SIZE) if len(runs) else ():
         if group["bytes_in"].nunique() < 2:
             continue
-        line: dict[str, Any] = dict(zip(CELL, cell, strict=True))
         for kind in ("anon", "file"):
             slope, low, high, intercept = _slope(group["bytes_in"] / GB, group[f"end_{kind}_bytes"] / MB)
             name = f"{kind}_slope_mb_per_gb"
             line |= {name: slope, f"{name}_low": low, f"{name}_high": high, f"{kind}_intercept_mb": intercept}
         lines.append({**line, "n": len(group), "bytes_in_max": group["bytes_in"].max()})
     slopes = [f"{kind}_slope_mb_per_gb{end}" for kind in ("anon", "file") for end in ("", "_low", "_high")]
-    return pd.DataFrame(lines, columns=None if lines else [*CELL, *slopes, "n", "bytes_in_max"])
+    return pd.DataFrame(lines, columns=None if lines else ["experiment", "stack", *slopes, "n", "bytes_in_max"])
 
 
 def _slope(x: "pd.Series[float]", y: "pd.Series[float]") -> tuple[float, float, float, float]:

@@ -5,12 +5,13 @@ from typing import Any
 
 import pandas as pd
 
-AXES = ["repository", "opener", "block_kb", "samples", "latency_ms", "bandwidth_mb_per_s", "redirect"]
+from .frame import axes_of
+
 CHECKED = ["samples_twice", "samples_wrong"]
 COUNTED = ["requests", "requests_data", "bytes_received", "data_bytes_received", "in_flight_max"]
 PER_SAMPLE = ["requests_per_sample", "bytes_per_sample", "s_per_sample"]
-COLUMNS = ["experiment", "stack", *AXES, "rep", "outcome", "reason", *CHECKED, *COUNTED, *PER_SAMPLE, "payload_bytes"]
-COLUMNS += ["seconds", "median_sample_s", "peak_anon_bytes"]
+COLUMNS = ["experiment", *axes_of("hub-files"), "rep", "outcome", "reason", *CHECKED, *COUNTED, *PER_SAMPLE]
+COLUMNS += ["payload_bytes", "seconds", "median_sample_s", "peak_anon_bytes"]
 
 
 def hub_files(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]) -> pd.DataFrame:

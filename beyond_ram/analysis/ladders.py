@@ -8,6 +8,7 @@ import pandas as pd
 
 from ..metrics import METRICS
 from .compare import ratio
+from .frame import axes
 
 # A step must be as large as both of these to matter, in the metric's unit and as a share of the larger side; with a
 # single run on a side, which says nothing about noise, twice as large.
@@ -33,11 +34,11 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
     impossible = infeasible(runs)
     order = [version for version in releases if version not in impossible]
     lines = []
-    axes = [column for column in runs.columns[: list(runs.columns).index("rep")] if column != "stack"]
-    for _, cell in runs.groupby([*axes, "base"], sort=False, dropna=False):
+    held = [axis for axis in axes(runs) if axis != "stack"]
+    for _, cell in runs.groupby([*held, "base"], sort=False, dropna=False):
         values = {str(version): group[metric].dropna().tolist() for version, group in cell.groupby("version")}
         weighed = [version for version in releases if values.get(version)]
-        known = {axis: cell[axis].iloc[0] for axis in axes} | {"stack": cell["base"].iloc[0]}
+        known = {axis: cell[axis].iloc[0] for axis in held} | {"stack": cell["base"].iloc[0]}
         known |= {"ladder": name, "factor": package, "metric": metric}
         outside = set(impossible)
         for before, after in itertools.pairwise(weighed):

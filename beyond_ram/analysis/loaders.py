@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from .compare import Mean, mean
+from .frame import axes, same_but_for
 
 Record = Mapping[str, Any]
 Events = Sequence[Mapping[str, Any]]
@@ -20,6 +21,8 @@ AVERAGED = ["rows_per_cpu_s", "share_of_limit", "rows_per_s"]
 # Of a table without lines, which is read like any other.
 COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
 COLUMNS += ["outcome", "n", *AVERAGED, "time_to_first_batch_s", "disk_ratio", *ACCOUNT, "end_pss_bytes", "account"]
+OF_A_LOADER = ("stack", "loader", "start", "advice")
+"""The axes that belong to a way of loading; on the others two loaders that are compared must agree."""
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
 
 
@@ -187,22 +190,21 @@ def choices(table: pd.DataFrame) -> pd.DataFrame:
 
     Only loaders that delivered every row once stand in it. `why` says what makes each worth choosing.
     """
-    keys = ["experiment", "tokens", "order", "workers", "page_cache", "limit_percent"]
     if "account" not in table:
         return pd.DataFrame(columns=["experiment", "stack", "loader", "why"])
     sound = table[table["account"].isin([EVERY_ROW_ONCE, AS_MANY]) & table["end_pss_bytes"].notna()]
     fronts = []
-    for _, group in sound.groupby(keys, sort=False):
+    for cell, group in same_but_for(sound, *OF_A_LOADER):
         ordered, least = group.sort_values("rows_per_cpu_s", ascending=False), math.inf
         for line in ordered.to_dict("records"):
             if line["end_pss_bytes"] < least:
                 least = line["end_pss_bytes"]
-                fronts.append(line | {"of_loaders": len(group)})
+                fronts.append(line | {"of_loaders": len(group), "front": tuple(cell.values())})
     found = pd.DataFrame(fronts)
     if found.empty:
         return pd.DataFrame(columns=["experiment", "stack", "loader", "why"])
-    fastest = found.groupby(keys)["rows_per_cpu_s"].transform("max")
-    leanest = found.groupby(keys)["end_pss_bytes"].transform("min")
+    fastest = found.groupby("front")["rows_per_cpu_s"].transform("max")
+    leanest = found.groupby("front")["end_pss_bytes"].transform("min")
     found["why"] = [
         " and ".join(
             [
@@ -215,5 +217,5 @@ def choices(table: pd.DataFrame) -> pd.DataFrame:
             found["rows_per_cpu_s"], fastest, found["end_pss_bytes"], leanest, strict=True
         )
     ]
-    wanted = ["stack", "loader", "loader_kind", "shuffle", "start", "rows_per_cpu_s", "share_of_limit", "end_pss_bytes"]
-    return found[[*keys, *wanted, "of_loaders", "n", "why"]]
+    wanted = ["loader_kind", "shuffle", "rows_per_cpu_s", "share_of_limit", "end_pss_bytes"]
+    return found[[*axes(found), *wanted, "of_loaders", "n", "why"]]

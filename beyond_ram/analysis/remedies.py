@@ -5,13 +5,12 @@ from typing import Any
 
 import pandas as pd
 
+from ..metrics import METRICS
 from .compare import ratio
+from .frame import same_but_for
 
-METRICS = {
-    "grown_anon_bytes": "lower",
-    "peak_anon_upper_bound_bytes": "lower",
-    "tokens_per_cpu_s": "higher",
-}
+SHOWN = ("grown_anon_bytes", "peak_anon_upper_bound_bytes", "tokens_per_cpu_s")
+"""The metrics in which a remedy is held against none."""
 # A significant effect smaller than this does nothing that anybody would notice.
 MATTERS = 0.05
 COLUMNS = ["experiment", "stack", "remedy", "metric", "without", "with", "ratio", "low", "high", "n", "effect"]
@@ -23,17 +22,15 @@ def remedies(runs: pd.DataFrame) -> pd.DataFrame:
     `nothing` is claimed only where the whole interval lies within 5 % of no effect; what is neither that nor
     significant is `not shown`.
     """
-    axes = ["experiment", "stack", "corpus", "mode", "shards", "num_files", "batch_size", "writer_batch_size"]
-    axes += ["num_proc", "cache", "stop_after"]
     lines = []
-    for cell, group in runs[runs["remedy"].notna()].groupby(axes, sort=False, dropna=False):
+    for cell, group in same_but_for(runs[runs["remedy"].notna()], "remedy"):
         if group["remedy"].nunique() < 2:
             continue
         without = group[group["remedy"] == "none"]
         for remedy, tried in group[group["remedy"] != "none"].groupby("remedy", sort=False):
-            for metric in METRICS:
+            for metric in SHOWN:
                 first, second = without[metric].dropna(), tried[metric].dropna()
-                line: dict[str, Any] = dict(zip(axes, cell, strict=True)) | {"remedy": remedy, "metric": metric}
+                line: dict[str, Any] = cell | {"remedy": remedy, "metric": metric}
                 found = ratio(first.tolist(), second.tolist())
                 line |= {"without": first.median(), "with": second.median()}
                 line |= {"ratio": found.ratio, "low": found.low, "high": found.high, "n": min(len(first), len(second))}
@@ -51,4 +48,4 @@ def _effect(middle: float, low: float, high: float, metric: str) -> str:
         return "nothing"
     if low <= 1 <= high:
         return "not shown"
-    return "helps" if (middle < 1) == (METRICS[metric] == "lower") else "harms"
+    return "helps" if (middle < 1) == (METRICS[metric].direction == "lower") else "harms"

@@ -5,12 +5,9 @@ from typing import Any
 
 import pandas as pd
 
+from ..experiment import AXES
 from ..metrics import derive
-from .streaming import AXES as STREAMING
 
-AXES = ["corpus", "mode", "shards", "num_files", "batch_size", "writer_batch_size", "num_proc", "cache", "stop_after"]
-AXES += ["remedy", "subject", "between", "ids_agree"]
-AXES += [axis for axis in STREAMING if axis not in AXES]
 SCALARS = ("outcome", "completed_work", "exit_status", "signal", "duration_s", "cpu_s")
 
 
@@ -21,8 +18,8 @@ def runs(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
     ids: one of them tokenised wrongly, and which one, the hashes beside it tell.
     """
     table = pd.DataFrame([_line(record, events) for record, events in records])
-    # Whoever reads this table may ask for the axes of any workload.
-    table = table.reindex(columns=[*table, *(axis for axis in AXES if axis not in table)])
+    # The columns are the same whatever this config runs.
+    table = table.reindex(columns=[*table, *(name for name in (*AXES, "ids_agree") if name not in table)])
     if "ids_sha256" in table and table["ids_sha256"].notna().any():
         hashes = table.groupby(["corpus", "num_files"])["ids_sha256"].transform("nunique")
         table["ids_agree"] = (hashes <= 1).where(table["ids_sha256"].notna())
@@ -39,7 +36,8 @@ def _line(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dic
         "workload": record.get("workload", "tokenize"),  # all there was, in runs kept from before
         **{key: record[key] for key in SCALARS},
         "reason": record.get("reason", ""),
-        **{key: record["work"].get(key) for key in ("rows", "bytes_in", "tokens", "ids_sha256")},
+        **{key: record["work"].get(key) for key in ("rows", "bytes_in", "ids_sha256")},
+        "token_count": record["work"].get("tokens"),  # `tokens` is an axis: the dataset
         **derive(record, events),
         **{f"sampler_{key}": value for key, value in record["sampler"].items()},
         **machine,

@@ -7,12 +7,8 @@ from typing import Any
 import pandas as pd
 
 from ..metrics import derive
+from .frame import axes_of, cells, same_but_for
 
-# The axes of the workload, in the order of the path grammar.
-AXES = [
-    *("repository", "mode", "workers", "start", "page_size", "latency_ms", "bandwidth_mb_per_s", "redirect", "fault"),
-    *("buffering", "shuffle_buffer", "prefetch_factor", "epochs"),
-]
 ROLES = ("main", "worker", "other", "unknown")
 KINDS = ("info", "tree", "paths-info", "commits", "head", "small-file", "redirect", "data", "unknown")
 # Of these a line has the median, the lowest and the highest over the repeats.
@@ -39,7 +35,7 @@ COUNTS = (
     "data_in_flight_max",
 )
 ROWS = ("rows_expected", "rows_delivered", "rows_twice", "rows_missing", "rows_wrong")
-COLUMNS = ["experiment", "stack", *AXES, "n", "outcome", "reason", *SPREAD, *COUNTS, *ROWS, "rows_per_worker"]
+COLUMNS = ["experiment", *axes_of("stream"), "n", "outcome", "reason", *SPREAD, *COUNTS, *ROWS, "rows_per_worker"]
 Records = Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]
 
 
@@ -52,13 +48,8 @@ def streaming(records: Records) -> pd.DataFrame:
     runs = pd.DataFrame([_run(record, events) for record, events in records])
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
-    cell = ["experiment", "stack", *AXES]
     runs = runs.reindex(columns=[*runs, *(column for column in COLUMNS if column not in runs)])
-    return pd.DataFrame([_cell(dict(zip(cell, key, strict=True)), group) for key, group in _groups(runs, cell)])
-
-
-def _groups(runs: pd.DataFrame, cell: list[str]) -> Iterable[tuple[Any, pd.DataFrame]]:
-    return runs.groupby(cell, sort=False, dropna=False)
+    return pd.DataFrame([_cell(cell, group) for cell, group in cells(runs)])
 
 
 def _run(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -127,15 +118,13 @@ def break_even(table: pd.DataFrame) -> pd.DataFrame:
     A line a cell; seconds of each way, with what comes before the first epoch, and of each later epoch. `epochs` is the
     first whole number of epochs at which download-then-read takes less time in all, None where it never does.
     """
-    same = ["stack", *(axis for axis in AXES if axis not in ("mode", "buffering", "epochs", "fault"))]
     lines = []
     done = table[table["outcome"] == "completed"]
-    for key, group in done.groupby(same, sort=False, dropna=False):
+    for line, group in same_but_for(done, "experiment", "mode", "buffering", "epochs", "fault"):
         ways = {mode: group[group["mode"] == mode] for mode in ("stream", "download")}
         ways["stream"] = ways["stream"][ways["stream"]["buffering"] == "default"]
         if any(way.empty for way in ways.values()):
             continue
-        line: dict[str, Any] = dict(zip(same, key, strict=True))
         for mode, way in ways.items():
             longest = way.sort_values("epochs").iloc[-1]
             first, later = longest["first_epoch_s"], longest["later_epoch_s"]
@@ -147,3 +136,18 @@ def break_even(table: pd.DataFrame) -> pd.DataFrame:
         line["epochs"] = 1 if behind < 0 else None if saved <= 0 else int(behind // saved) + 2
         lines.append(line)
     return pd.DataFrame(lines)
+
+
+def gains(table: pd.DataFrame) -> pd.DataFrame:
+    """Each setting of Parquet's reading ahead beside the default, all else the same, of whichever experiment.
+
+    A line of the table each, with `rows_per_s_default` and `gain`, the rate over that of the default.
+    """
+    streamed = table[(table["mode"] == "stream") & (table["fault"] == "none") & table["rows_per_s"].notna()]
+    found = []
+    for _, group in same_but_for(streamed, "experiment", "buffering", "epochs"):
+        default = group.loc[group["buffering"] == "default", "rows_per_s"]
+        if len(default):
+            tried = group[group["buffering"] != "default"]
+            found.append(tried.assign(rows_per_s_default=default.iloc[0], gain=tried["rows_per_s"] / default.iloc[0]))
+    return pd.concat(found) if found else table.head(0)

@@ -60,7 +60,7 @@ def _grown(runs: Sequence[Run]) -> float:
 def _path(runs: Sequence[Run]) -> str:
     """The folder of one of the runs, so that it can be made again alone."""
     cell = runs[0][0]["cell"]
-    axes = tuple((axis, str(value)) for axis, value in cell.items() if axis not in ("experiment", "rep"))
+    axes = tuple((axis, value) for axis, value in cell.items() if axis not in ("experiment", "rep"))
     return Cell(cell["experiment"], axes, cell["rep"]).path
 
 

@@ -1,15 +1,16 @@
 """The model of the config: experiments, matrices, cells and the path grammar."""
 
-from . import kept, memory, tokens
+from . import kept, memory, roles, tokens
 from .grammar import interrupted_pattern, parse, run_pattern
 from .load import ConfigError, load
 from .model import Config
 from .paths import NAME, Cell
-from .workloads import AXES
+from .workloads import AXES, WORKLOADS
 
 __all__ = [
     "AXES",
     "NAME",
+    "WORKLOADS",
     "Cell",
     "Config",
     "ConfigError",
@@ -18,6 +19,7 @@ __all__ = [
     "load",
     "memory",
     "parse",
+    "roles",
     "run_pattern",
     "tokens",
 ]

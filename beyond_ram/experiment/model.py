@@ -9,7 +9,7 @@ from .corpora import AnyCorpus, Strict
 from .paths import Cell
 from .repositories import AnyRepository
 from .tokens import OwnLoader, TokenDataset
-from .workloads import AnyExperiment, Name
+from .workloads import AnyExperiment, Name, Names
 
 
 class Ladder(Strict):
@@ -30,6 +30,21 @@ class Ladder(Strict):
         return [cell.replace(stack=f"{cell['stack']}+{self.package}-{version}") for cell in cells]
 
 
+class Comparison(Strict):
+    """Stacks that are held against each other wherever both ran the same cell."""
+
+    baselines: Names = Field(description="Stacks that are held to be known.")
+    candidates: Names = Field(description="Stacks that are asked whether they are better or worse.")
+    claims: bool = Field(
+        False,
+        description="Whether what was published about streaming is held against these: before it, and since.",
+    )
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Every baseline with every candidate."""
+        return [(one, other) for one in self.baselines for other in self.candidates if one != other]
+
+
 class Config(Strict):
     """The config of beyond-ram."""
 
@@ -42,6 +57,11 @@ class Config(Strict):
         description="Experiments, by name; `NAME: null` takes one of the default config away."
     )
 
+    comparisons: dict[Name, Comparison] = Field(
+        {},
+        description="Which stacks are held against which, by name; default: the first stack of an experiment against "
+        "its others. A stack's older lock is always held against the renewed one.",
+    )
     ladders: dict[Name, Ladder | None] = Field(
         {}, description="Ladders of versions, by name; `NAME: null` takes one of the default config away."
     )

@@ -6,6 +6,7 @@ import seaborn as sns
 from beyond_ram import figures, logs, tables
 from beyond_ram.analysis.compare import ratio
 from beyond_ram.analysis.dedup import FIRST
+from beyond_ram.analysis.frame import axes as axes_of
 
 COMPRESSIONS = ("none", "snappy", "zstd")
 
@@ -39,7 +40,7 @@ def draw(dedup):
 
 def caption_of(dedup, edited):
     first = dedup[dedup["edit"] == FIRST].iloc[0]
-    keys = [axis for axis in figures.axes_of(edited) if axis != "rep"] + ["edit"]
+    keys = [*axes_of(edited), "edit"]
     repeated = edited.groupby([key for key in keys if key in edited])["new_bytes"]
     counts, spread = repeated.size(), (repeated.max() - repeated.min()).max()
     sides = [dedup[dedup["cdc"] == cdc] for cdc in ("off", "on")]

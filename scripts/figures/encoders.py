@@ -44,7 +44,7 @@ def draw(runs):
         axes.set_title(f"{METRICS[metric].label}\n({METRICS[metric].direction} is better)", fontsize=11)
     grid[1].get_legend().remove()
     counts = runs.groupby(["stack", "call"]).size()
-    same = runs.groupby(["corpus", "num_files"])["tokens"].nunique().eq(1).all()
+    same = runs.groupby(["corpus", "num_files"])["token_count"].nunique().eq(1).all()
     caption = f"""
 The same {runs["rows"].median():,.0f} documents ({
         runs["bytes_in"].median() / figures.MB:,.0f} MB, epochs added up), one at

@@ -7,7 +7,9 @@ import seaborn as sns
 from scipy import stats
 
 from beyond_ram import figures, logs, tables
-from beyond_ram.analysis.growth import CELL, GB
+from beyond_ram.analysis.frame import axes as axes_of
+from beyond_ram.analysis.frame import describe, same_but_for, varied, where
+from beyond_ram.analysis.growth import GB
 
 KINDS = {"anon": "anonymous memory", "file": "file memory"}
 
@@ -39,11 +41,15 @@ def main(snakemake):
 
 def named(growth):
     """The subject of each line, and those settings that differ between lines of one mode."""
-    names = figures.subjects(growth)
-    for axis in ("shards", "batch_size", "writer_batch_size", "num_proc"):
-        if growth.groupby("mode")[axis].nunique().max() > 1:
-            names = names + f"; {axis.replace('_', ' ')} " + growth[axis].astype(str)
-    return names
+    differ = {a for _, group in same_but_for(growth, *figures.SUBJECT, *settings(growth)) for a in varied(group)}
+    shown = [axis for axis in settings(growth) if axis in differ]
+    said = ["".join(f"; {word}" for word in describe(line, shown)) for line in growth.to_dict("records")]
+    return figures.subjects(growth) + said
+
+
+def settings(growth):
+    """The axes beside what a subject is called by, and what the panels are."""
+    return [axis for axis in axes_of(growth) if axis not in (*figures.SUBJECT, "mode")]
 
 
 def ticks(sizes_mb, num_files):
@@ -74,7 +80,7 @@ def draw(runs, growth):
     sentences = []
     for cell in growth.itertuples(index=False):
         values = pd.Series(cell._asdict())
-        mine = runs[(runs[CELL] == values[CELL]).all(axis=1) & (runs["completed_work"].astype(bool))]
+        mine = where(runs[runs["completed_work"].astype(bool)], **values[axes_of(growth)].dropna())
         for row, kind in enumerate(KINDS):
             axes = grid[row][modes.index(cell.mode)]
             slope, low, high = (values[f"{kind}_slope_mb_per_gb{end}"] for end in ("", "_low", "_high"))

@@ -6,29 +6,18 @@ import seaborn as sns
 from matplotlib.colors import TwoSlopeNorm
 
 from beyond_ram import figures, logs, tables
-
-SAME = ["stack", "repository", "workers", "start", "redirect", "shuffle_buffer", "prefetch_factor"]
+from beyond_ram.analysis.frame import same_but_for
+from beyond_ram.analysis.streaming import gains
 
 
 def main(snakemake):
-    table = tables.read(snakemake.input.streaming)
-    table = table[(table["mode"] == "stream") & (table["fault"] == "none") & table["rows_per_s"].notna()]
-    gained = gains(table)
+    gained = gains(tables.read(snakemake.input.streaming))
     reason = "no experiment of this config varies Parquet's reading ahead"
     figures.drawn(snakemake.output, gained, draw, reason)
 
 
-def gains(table):
-    """Each setting beside the default under the same conditions."""
-    at = [*SAME, "latency_ms", "bandwidth_mb_per_s"]
-    default = table[table["buffering"] == "default"][[*at, "rows_per_s"]].drop_duplicates(at)
-    tried = table[table["buffering"] != "default"]
-    both = tried.merge(default, on=at, suffixes=("", "_default"))
-    return both.assign(gain=both["rows_per_s"] / both["rows_per_s_default"])
-
-
 def draw(gained):
-    panels = list(gained.groupby([*SAME, "buffering"], sort=False))
+    panels = list(same_but_for(gained, "experiment", "latency_ms", "bandwidth_mb_per_s", "epochs"))
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
     size = (4.4 * columns + 1, 3.4 * rows + 0.6)
@@ -37,8 +26,7 @@ def draw(gained):
     norm = TwoSlopeNorm(0, -reach, reach)
     for axes in grid.flat[len(panels) :]:
         axes.axis("off")
-    for axes, (key, part) in zip(grid.flat, panels, strict=False):
-        cell = dict(zip([*SAME, "buffering"], key, strict=True))
+    for axes, (cell, part) in zip(grid.flat, panels, strict=False):
         square = part.pivot_table(index="latency_ms", columns="bandwidth_mb_per_s", values="gain", sort=True)
         # 0 stands for no bound, which is the widest of all.
         square = square[sorted(square.columns, key=lambda width: width or float("inf"))]

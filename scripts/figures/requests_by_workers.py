@@ -1,12 +1,16 @@
 """Requests that are no reads of data against the number of workers, by stack."""
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import seaborn as sns
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from beyond_ram import figures, logs, tables
+from beyond_ram.analysis.frame import describe, same_but_for, varied
 
 MARKERS = "osD^vPX"
+# What is drawn within a panel.
+FREE = ("stack", "workers", "start", "prefetch_factor")
 
 
 def main(snakemake):
@@ -14,18 +18,23 @@ def main(snakemake):
     usual = (table["mode"] == "stream") & (table["fault"] == "none") & (table["buffering"] == "default")
     known = table[usual & table["requests_metadata"].notna()]
     # Only where stacks or numbers of workers can be compared.
-    same = ["experiment", "repository", "page_size", "redirect"]
-    known = known.groupby(same).filter(lambda group: group["workers"].nunique() > 1 or group["stack"].nunique() > 1)
+    compared = [
+        group
+        for _, group in same_but_for(known, *FREE)
+        if group["workers"].nunique() > 1 or group["stack"].nunique() > 1
+    ]
+    known = pd.concat(compared) if compared else known.head(0)
     reason = "no experiment of this config varies stacks or workers"
     figures.drawn(snakemake.output, known, draw, reason)
 
 
 def draw(table):
     panels = []
-    for key, group in table.groupby(["repository", "page_size", "redirect"], sort=False):
+    for cell, group in same_but_for(table, "experiment", *FREE):
         # Without workers nothing is started: that point belongs to both ways of starting them.
         starts = [start for start in ("fork", "spawn") if start in set(group["start"])] or ["none"]
-        panels += [(key, start, group[group["start"].isin([start, "none"])]) for start in starts]
+        panels += [(cell, start, group[group["start"].isin([start, "none"])]) for start in starts]
+    conditions = [axis for axis in varied(table) if axis not in ("experiment", "repository", *FREE)]
     stacks = list(dict.fromkeys(table["stack"]))
     colours = dict(zip(stacks, sns.color_palette("colorblind", len(stacks)), strict=True))
     columns = min(3, len(panels))
@@ -34,7 +43,7 @@ def draw(table):
     figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, sharey=True, layout="constrained")
     for axes in grid.flat[len(panels) :]:
         axes.axis("off")
-    for axes, ((repository, page_size, redirect), start, part) in zip(grid.flat, panels, strict=False):
+    for axes, (cell, start, part) in zip(grid.flat, panels, strict=False):
         for number, stack in enumerate(stacks):
             line = part[part["stack"] == stack].groupby("workers")["requests_metadata"].median()
             axes.plot(
@@ -45,9 +54,8 @@ def draw(table):
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xticks(sorted(part["workers"].unique()))
-        said = repository if start == "none" else f"{repository}, {start}"
-        said += f", pages of {page_size}" if page_size != 1000 else ""
-        axes.set_title(said + (", redirected" if redirect == "yes" else ""), fontsize=11)
+        said = describe(cell, ("repository", *conditions)) + ([] if start == "none" else [start])
+        axes.set_title(", ".join(said), fontsize=11)
         axes.set_xlabel("workers of the DataLoader")
     for row in grid:
         row[0].set_ylabel("requests, reads of data left out")

@@ -5,8 +5,8 @@ import numpy as np
 import seaborn as sns
 
 from beyond_ram import figures, logs, tables
-from beyond_ram.analysis.remedies import METRICS
-from beyond_ram.metrics import METRICS as REGISTRY
+from beyond_ram.analysis.remedies import SHOWN
+from beyond_ram.metrics import METRICS
 
 TICKS = (0.05, 0.1, 0.2, 0.5, 0.7, 1, 1.4, 2, 5, 10, 20)
 # An interval from two scattered repeats may span thousands; it ends at the panel's edge.
@@ -20,15 +20,15 @@ def main(snakemake):
 
 
 def draw(remedies):
-    first = remedies[remedies["metric"] == next(iter(METRICS))]
+    first = remedies[remedies["metric"] == SHOWN[0]]
     order = first.groupby("remedy")["ratio"].min().sort_values(na_position="last").index.tolist()
     subjects = figures.subject_order(remedies)
     colours = dict(zip(subjects, sns.color_palette("colorblind", len(subjects)), strict=True))
     figure, grid = plt.subplots(
-        1, len(METRICS), figsize=(4.6 * len(METRICS), 0.45 * len(order) + 1.8), sharey=True, layout="constrained"
+        1, len(SHOWN), figsize=(4.6 * len(SHOWN), 0.45 * len(order) + 1.8), sharey=True, layout="constrained"
     )
     remedies = remedies.assign(subject=figures.subjects(remedies))
-    for axes, (metric, direction) in zip(grid, METRICS.items(), strict=True):
+    for axes, metric in zip(grid, SHOWN, strict=True):
         mine = remedies[remedies["metric"] == metric]
         axes.axvline(1, color="#555555", linewidth=1)
         for number, subject in enumerate(subjects):
@@ -48,7 +48,7 @@ def draw(remedies):
         ticks = [tick for tick in TICKS if low <= tick <= high]
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.set_xticks([], minor=True)
-        axes.set_title(f"{REGISTRY[metric].label}\n({direction} is better)", fontsize=11)
+        axes.set_title(f"{METRICS[metric].label}\n({METRICS[metric].direction} is better)", fontsize=11)
         axes.set_xlabel("ratio to none")
     grid[0].invert_yaxis()
     figure.legend(*grid[0].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=len(subjects))

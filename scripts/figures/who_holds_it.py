@@ -4,10 +4,10 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 
 from beyond_ram import figures, logs, tables
+from beyond_ram.analysis.frame import axes as axes_of
+from beyond_ram.analysis.growth import SIZE
 from beyond_ram.analysis.owners import RESIDUE
 
-# One bar for each setting is enough: of the sizes of an input the largest, of repeats the first.
-SIZES = ["num_files", "rep"]
 MOST_BARS = 14
 
 
@@ -21,11 +21,11 @@ def main(snakemake):
 
 def largest(owners):
     """The lines of the largest input of each setting; where a line is of a run, the first repeat's."""
-    axes = [axis for axis in figures.axes_of(owners) if axis not in SIZES]
+    held = [axis for axis in axes_of(owners) if axis != SIZE]
     owners = owners[owners["rep"] == 1] if "rep" in owners else owners
-    if "num_files" in owners:
-        most = owners.groupby(axes, dropna=False)["num_files"].transform("max")
-        owners = owners[(owners["num_files"] == most) | most.isna()]
+    if SIZE in owners:
+        most = owners.groupby(held, dropna=False)[SIZE].transform("max")
+        owners = owners[(owners[SIZE] == most) | most.isna()]
     return owners
 
 

@@ -4,45 +4,36 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 
 from beyond_ram import figures, logs, tables
+from beyond_ram.analysis.frame import axes as axes_of
+from beyond_ram.analysis.frame import describe
+from beyond_ram.experiment import AXES
 
-SETTINGS = ("repository", "mode", "workers", "start", "buffering", "shuffle_buffer", "prefetch_factor")
+
+def settings(table):
+    """The axes that matter to the memory of a process: not how it is served, nor how often all is read."""
+    return [axis for axis in axes_of(table) if axis in AXES and AXES[axis].role != "endpoint" and axis != "epochs"]
 
 
 def main(snakemake):
     table = tables.read(snakemake.input.streaming)
     known = table[table["worker_grown_anon_bytes"].notna() & (table["outcome"] == "completed")]
     # Network and faults are no matter of memory: the plainest conditions stand for all.
-    known = known.sort_values(["latency_ms", "bandwidth_mb_per_s", "page_size"]).drop_duplicates(["stack", *SETTINGS])
+    known = known.sort_values(["latency_ms", "bandwidth_mb_per_s", "page_size"]).drop_duplicates(settings(known))
     known = known.sort_index()
     reason = "no experiment of this config streams"
     figures.drawn(snakemake.output, known, draw, reason)
 
 
-def label(line, varied):
-    words = []
-    for axis in varied:
-        value = line[axis]
-        if axis == "workers":
-            words.append(f"{value} workers" if value else "no workers")
-        elif axis == "start" and value == "none":
-            continue
-        elif axis in ("shuffle_buffer", "prefetch_factor"):
-            words.append(f"{axis.replace('_', ' ')} {value}" if value else "")
-        else:
-            words.append(str(value))
-    return ", ".join(filter(None, words))
-
-
 def draw(table):
-    varied = [axis for axis in SETTINGS if table[axis].nunique() > 1] or ["workers"]
-    table = table.assign(setting=[label(line, varied) for line in table.to_dict("records")])
-    settings, stacks = list(dict.fromkeys(table["setting"])), list(dict.fromkeys(table["stack"]))
+    varied = [axis for axis in settings(table) if axis != "stack" and table[axis].nunique() > 1] or ["workers"]
+    table = table.assign(setting=[", ".join(describe(line, varied)) for line in table.to_dict("records")])
+    names, stacks = list(dict.fromkeys(table["setting"])), list(dict.fromkeys(table["stack"]))
     colours = dict(zip(stacks, sns.color_palette("colorblind", len(stacks)), strict=True))
-    bars = [(s, stack) for s in settings for stack in stacks if len(table[_is(table, s, stack)])]
-    height = 0.3 * len(bars) + 0.25 * len(settings) + 1.6
+    bars = [(s, stack) for s in names for stack in stacks if len(table[_is(table, s, stack)])]
+    height = 0.3 * len(bars) + 0.25 * len(names) + 1.6
     figure, axes = plt.subplots(figsize=(11, max(3.2, height)), layout="constrained")
     place, ticks = 0.0, []
-    for setting in settings:
+    for setting in names:
         first = place
         for stack in stacks:
             found = table[_is(table, setting, stack)]

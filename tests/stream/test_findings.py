@@ -5,14 +5,15 @@ from typing import Any
 import pandas as pd
 
 from beyond_ram.analysis import streaming
-from beyond_ram.analysis.findings import Finding
+from beyond_ram.analysis.findings import PAIRS, Finding
 from beyond_ram.analysis.findings.streaming import SOURCES
 
 from .test_tables import run
 
 
 def found(*records: tuple[dict[str, Any], list[dict[str, Any]]]) -> dict[str, Finding]:
-    tables: dict[str, pd.DataFrame] = {"streaming": streaming(records)}
+    pairs = pd.DataFrame([("stream-4.3", "stream-current")], columns=["baseline", "candidate"])
+    tables: dict[str, pd.DataFrame] = {"streaming": streaming(records), PAIRS: pairs}
     return {finding.title: finding for source in SOURCES for finding in source(tables)}
 
 

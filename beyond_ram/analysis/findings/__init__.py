@@ -1,9 +1,9 @@
 """Findings: what the tables show, in sentences, strongest first. Each is computed; none is written down beforehand."""
 
 from . import explaining, hub, loading, streaming
-from .base import Finding, Tables
+from .base import PAIRS, Finding, Tables
 
-__all__ = ["Finding", "Tables", "findings"]
+__all__ = ["PAIRS", "Finding", "Tables", "findings"]
 
 
 def findings(tables: Tables) -> list[Finding]:

@@ -1,5 +1,6 @@
 """What every finding is made of."""
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,29 @@ class Finding:
 
 
 Source = Callable[[Tables], Iterator[Finding]]
+
+
+def reads(*names: str) -> Callable[[Source], Source]:
+    """A source says nothing where one of its tables is missing or has no lines: what was not run is not spoken of."""
+
+    def only_where_run(source: Source) -> Source:
+        @functools.wraps(source)
+        def found(tables: Tables) -> Iterator[Finding]:
+            if all(name in tables and len(tables[name]) for name in names):
+                yield from source(tables)
+
+        return found
+
+    return only_where_run
+
+
+PAIRS = "pairs"
+"""The name under which the tables hold the pairs of stacks, columns `baseline` and `candidate`."""
+
+
+def pairs_of(tables: Tables) -> list[tuple[str, str]]:
+    """The stacks that are held against each other."""
+    return [(str(baseline), str(candidate)) for baseline, candidate in tables[PAIRS].itertuples(index=False, name=None)]
 
 
 def as_factor(ratio: float) -> float:

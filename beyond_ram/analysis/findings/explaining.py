@@ -2,23 +2,22 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 
 from ...metrics import METRICS
 from ..compare import ratio
+from ..frame import describe, same_but_for
 from ..remedies import MATTERS
-from .base import MB, Finding, Line, Source, Tables, as_factor, lines_of
+from .base import MB, Finding, Line, Source, Tables, as_factor, lines_of, reads
 
 
+@reads("growth")
 def _growth(tables: Tables) -> Iterator[Finding]:
     """Stacks against each other: how much anonymous memory a gigabyte of input leaves behind."""
     growth = tables["growth"].dropna(subset="anon_slope_mb_per_gb_low")
-    groups: dict[tuple[Any, ...], list[Line]] = {}
-    for line in lines_of(growth[growth["cache"] == "cold"]):
-        groups.setdefault(tuple(line[axis] for axis in ("corpus", "mode", "batch_size")), []).append(line)
-    for lines in groups.values():
+    for _, group in same_but_for(growth[growth["cache"] == "cold"], "stack"):
+        lines = lines_of(group)
         high = max(lines, key=lambda line: line["anon_slope_mb_per_gb"])
         low = min(lines, key=lambda line: line["anon_slope_mb_per_gb"])
         if high["anon_slope_mb_per_gb_low"] <= low["anon_slope_mb_per_gb_high"]:
@@ -37,6 +36,7 @@ def _slope(line: Line) -> str:
     return f"{line['anon_slope_mb_per_gb']:,.0f} MB per GB (95 % {low:,.0f} to {high:,.0f}, n = {line['n']:.0f})"
 
 
+@reads("verdicts")
 def _owners(tables: Tables) -> Iterator[Finding]:
     """Of each stack the cell that grew most and whose owner is known."""
     known = tables["verdicts"]
@@ -54,10 +54,11 @@ def _owners(tables: Tables) -> Iterator[Finding]:
         )
 
 
+@reads("remedies")
 def _remedies(tables: Tables) -> Iterator[Finding]:
     """What lowers growth most, and what is told to people and does nothing."""
     remedies = tables["remedies"]
-    growth = remedies[remedies["metric"] == "grown_anon_bytes"] if len(remedies) else remedies
+    growth = remedies[remedies["metric"] == "grown_anon_bytes"]
     for stack, group in growth.groupby("stack", sort=False):
         helps = group[group["effect"] == "helps"].sort_values("ratio")
         idle = group[group["effect"] == "nothing"]
@@ -82,6 +83,7 @@ def _remedies(tables: Tables) -> Iterator[Finding]:
             )
 
 
+@reads("runs")
 def _encoders(tables: Tables) -> Iterator[Finding]:
     """The same ids by another call, for less: runs of `soak` that differ in nothing but the subject."""
     runs = tables["runs"]
@@ -89,9 +91,9 @@ def _encoders(tables: Tables) -> Iterator[Finding]:
     tried = runs[
         runs["subject"].isin([usual, fast]) & runs["completed_work"].astype(bool) & runs["between"].eq("nothing")
     ]
-    for keys, group in tried.groupby(["experiment", "stack", "corpus", "num_files"], sort=False):
+    for cell, group in same_but_for(tried, "subject"):
         sides = {subject: group[group["subject"] == subject] for subject in (usual, fast)}
-        if any(side.empty for side in sides.values()) or group["tokens"].nunique() != 1:
+        if any(side.empty for side in sides.values()) or group["token_count"].nunique() != 1:
             continue
         peaks = ratio(*(side["peak_grown_anon_bytes"].tolist() for side in sides.values()))
         speeds = ratio(*(side["tokens_per_cpu_s"].tolist() for side in sides.values()))
@@ -100,24 +102,25 @@ def _encoders(tables: Tables) -> Iterator[Finding]:
         medians = {subject: side["peak_grown_anon_bytes"].median() / MB for subject, side in sides.items()}
         version = group["version_transformers"].dropna().iloc[0]
         yield Finding(
-            f"transformers {version} takes {1 / peaks.ratio:.1f} times the memory that the ids need ({keys[1]})",
+            f"transformers {version} takes {1 / peaks.ratio:.1f} times the memory that the ids need ({cell['stack']})",
             "Its tokenizers compute offsets also where nobody asked for them. Peak above the imports: "
             f"{medians[usual]:,.0f} MB by {usual}, {medians[fast]:,.0f} MB by encode_batch_fast of tokenizers, for as "
             f"many ids: ratio {peaks.ratio:.2f} (95 % {peaks.low:.2f} to {peaks.high:.2f}); ids per CPU-second "
             f"{speeds.ratio:.2f} times ({speeds.low:.2f} to {speeds.high:.2f}); n = {len(sides[fast])}.",
             "encoders",
-            str(keys[0]),
+            str(cell["experiment"]),
             as_factor(peaks.ratio),
         )
 
 
+@reads("runs")
 def _batches(tables: Tables) -> Iterator[Finding]:
     """Batch sizes count rows, whatever their size: what ten times as many do to the peak."""
     runs = tables["runs"]
     done = runs[
         runs["completed_work"].astype(bool) & runs["cache"].eq("cold") & runs["remedy"].fillna("none").eq("none")
     ]
-    for keys, group in done.groupby(["experiment", "stack", "corpus", "num_files"], sort=False):
+    for cell, group in same_but_for(done, "batch_size", "writer_batch_size"):
         for varied, other in (("batch_size", "writer_batch_size"), ("writer_batch_size", "batch_size")):
             lowest = group[group[other] == group[other].min()]
             small, large = lowest[varied].min(), lowest[varied].max()
@@ -130,22 +133,23 @@ def _batches(tables: Tables) -> Iterator[Finding]:
             first, second = (side.median() / MB for side in sides)
             bytes_in = group["bytes_in"].median()
             yield Finding(
-                f"{varied} {large:.0f} instead of {small:.0f}: {found.ratio:.1f} times the peak ({keys[1]})",
+                f"{varied} {large:.0f} instead of {small:.0f}: {found.ratio:.1f} times the peak ({cell['stack']})",
                 f"It counts rows, whatever their size. Over the same {bytes_in / MB:,.0f} MB of text in "
                 f"{group['rows'].median():,.0f} documents the peak above the imports is {first:,.0f} MB with "
                 f"{small:.0f}, {second:,.0f} MB with {large:.0f}: ratio {found.ratio:.2f} (95 % "
                 f"{found.low:.2f} to {found.high:.2f}, n = {min(map(len, sides))} each). The default is 1,000 rows.",
                 "peak_by_batch",
-                str(keys[0]),
+                str(cell["experiment"]),
                 as_factor(found.ratio),
             )
 
 
+@reads("regrowth")
 def _regrowth(tables: Tables) -> Iterator[Finding]:
     """Repeated work that does not level off."""
     regrowth = tables["regrowth"]
     for row in lines_of(regrowth[regrowth["regrowth"] == "grows"]):
-        what = ", ".join(str(row[axis]) for axis in ("stack", "subject", "case", "between") if row.get(axis))
+        what = ", ".join([str(row["stack"]), *describe(row, ("subject", "case", "between"))])
         slope, low, high = (row[f"slope_bytes{end}"] / MB for end in ("", "_low", "_high"))
         yield Finding(
             f"Grows with every epoch: {what}",
@@ -157,6 +161,7 @@ def _regrowth(tables: Tables) -> Iterator[Finding]:
         )
 
 
+@reads("ladders")
 def _ladders(tables: Tables) -> Iterator[Finding]:
     """Between which releases something changed."""
     steps = tables["ladders"]
@@ -177,6 +182,7 @@ def _ladders(tables: Tables) -> Iterator[Finding]:
         )
 
 
+@reads("limits")
 def _limits(tables: Tables) -> Iterator[Finding]:
     """How much memory is really needed, and how far readings are from it."""
     limits = tables["limits"]

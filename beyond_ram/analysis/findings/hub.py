@@ -6,10 +6,12 @@ from typing import Any
 import pandas as pd
 
 from ..dedup import against
+from ..frame import same_but_for
 from ..remedies import MATTERS
-from .base import Finding, Source, Tables, as_factor
+from .base import Finding, Source, Tables, as_factor, reads
 
 
+@reads("dedup")
 def _dedup(tables: Tables) -> Iterator[Finding]:
     """What cutting pages by content saves when a table is edited and pushed again, and where it saves nothing."""
     for setting, shares in against(tables["dedup"]):
@@ -30,11 +32,12 @@ def _dedup(tables: Tables) -> Iterator[Finding]:
         )
 
 
+@reads("hub_files")
 def _hub_files(tables: Tables) -> Iterator[Finding]:
     """What the size of HfFileSystem's blocks does to a sample's bytes, requests and time."""
     read = tables["hub_files"]
     read = read[(read["outcome"] == "completed") & read["bytes_per_sample"].notna() & (read["opener"] == "filesystem")]
-    for keys, group in read.groupby(["experiment", "stack", "repository", "latency_ms"], sort=False):
+    for cell, group in same_but_for(read, "block_kb"):
         blocks = {int(str(block)): lines.median(numeric_only=True) for block, lines in group.groupby("block_kb")}
         sizes = {block: float(line["bytes_per_sample"]) for block, line in blocks.items()}
         least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
@@ -47,15 +50,16 @@ def _hub_files(tables: Tables) -> Iterator[Finding]:
         ]
         yield Finding(
             f"Blocks of {most:,} KiB receive {sizes[most] / sizes[least]:.1f} times the bytes of blocks of {least:,} "
-            f"KiB ({keys[2]}, latency {keys[3]} ms)",
-            f"A sample through HfFileSystem, stack {keys[1]}, medians of {len(group) // len(blocks)} runs. "
+            f"KiB ({cell['repository']}, latency {cell['latency_ms']} ms)",
+            f"A sample through HfFileSystem, stack {cell['stack']}, medians of {len(group) // len(blocks)} runs. "
             f"Blocks of {'; '.join(said)}. What is read at once by itself is 5,120 KiB.",
             "hub_files",
-            str(keys[0]),
+            str(cell["experiment"]),
             as_factor(sizes[most] / sizes[least]),
         )
 
 
+@reads("spark")
 def _spark(tables: Tables) -> Iterator[Finding]:
     """Steps of Spark's data source that do not work."""
     tried = tables["spark"]

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 
+from ..frame import same_but_for
+from ..loaders import OF_A_LOADER
 from ..remedies import MATTERS
-from .base import MB, Finding, Line, Source, Tables, lines_of
+from .base import MB, Finding, Line, Source, Tables, lines_of, reads
 
 
+@reads("loaders")
 def _rows_lost(tables: Tables) -> Iterator[Finding]:
     """Loaders that do not deliver every row once."""
     loaders = tables["loaders"]
-    if "account" not in loaders:
-        return
     wrong = loaders[
         (loaders["outcome"] == "completed") & loaders["account"].str.contains(r"\d (?:missing|twice|wrong)")
     ]
@@ -26,18 +27,17 @@ def _rows_lost(tables: Tables) -> Iterator[Finding]:
         )
 
 
+@reads("loaders")
 def _sent(tables: Tables) -> Iterator[Finding]:
     """What handing batches from worker processes to their parent costs: the same loader with workers and without.
 
     Of forked workers only: one that is spawned imports everything anew, which over few rows costs more than all else.
     """
     loaders = tables["loaders"]
-    if "rows_per_cpu_s" not in loaders:
-        return
     whole = loaders[loaders["rows_per_cpu_s"].notna() & (loaders["limit_percent"] == 0)]
     whole = whole[whole["start"].isin(["none", "fork"])]
     worst: tuple[float, Line, Line] | None = None
-    for _, group in whole.groupby(["experiment", "loader", "order", "page_cache"], sort=False):
+    for _, group in same_but_for(whole, "workers", "start"):
         lines = sorted(lines_of(group), key=lambda line: float(line["workers"]))
         alone, most = lines[0], lines[-1]
         if alone["workers"] or not most["workers"]:
@@ -58,13 +58,12 @@ def _sent(tables: Tables) -> Iterator[Finding]:
         )
 
 
+@reads("loaders")
 def _fastest(tables: Tables) -> Iterator[Finding]:
     """Of each order the loader with most rows per CPU-second, against the best of the libraries."""
     loaders = tables["loaders"]
-    if "rows_per_cpu_s" not in loaders:
-        return
     sound = loaders[(loaders["account"] == "every row once") & (loaders["limit_percent"] == 0)]
-    for keys, group in sound.groupby(["experiment", "order"], sort=False):
+    for cell, group in same_but_for(sound, *OF_A_LOADER, "workers"):
         ordered = lines_of(group.sort_values("rows_per_cpu_s"))
         libraries = [line for line in ordered if line["loader_kind"] == "library"]
         if not libraries or ordered[-1]["loader_kind"] == "library":
@@ -72,24 +71,24 @@ def _fastest(tables: Tables) -> Iterator[Finding]:
         best, library = ordered[-1], libraries[-1]
         factor = best["rows_per_cpu_s"] / library["rows_per_cpu_s"]
         yield Finding(
-            f"{best['loader']} delivers {factor:,.1f} times the rows per CPU-second of the best library ({keys[1]})",
+            f"{best['loader']} delivers {factor:,.1f} times the rows per CPU-second of the best library "
+            f"({cell['order']})",
             f"{best['rows_per_cpu_s']:,.0f}, {best['share_of_limit']:.0%} of reading without a loader, with "
             f"{best['workers']:.0f} workers and {best['end_pss_bytes'] / MB:,.0f} MB of PSS; {library['loader']}: "
             f"{library['rows_per_cpu_s']:,.0f} with {library['workers']:.0f} workers and "
             f"{library['end_pss_bytes'] / MB:,.0f} MB (n = {best['n']} and {library['n']}).",
             "loading_cost",
-            str(keys[0]),
+            str(cell["experiment"]),
             factor,
         )
 
 
+@reads("loaders")
 def _readahead(tables: Tables) -> Iterator[Finding]:
     """What reading ahead does to rows in random order where the data does not fit: MADV_RANDOM against none."""
     loaders = tables["loaders"]
-    if "advice" not in loaders:
-        return
     tried = loaders[(loaders["order"] == "shuffled") & (loaders["limit_percent"] > 0)]
-    for _, group in tried.groupby(["tokens", "loader", "workers", "page_cache", "limit_percent"], sort=False):
+    for _, group in same_but_for(tried, "experiment", "advice"):
         sides = {line["advice"]: line for line in lines_of(group)}
         advised, plain = sides.get("random"), sides.get("none")
         if not advised or not plain or advised["outcome"] != "completed":

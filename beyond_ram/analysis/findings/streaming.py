@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 
 from ...metrics import METRICS
+from ..frame import against, same_but_for
 from ..remedies import MATTERS
-from .base import MB, Finding, Line, Source, Tables, as_factor, lines_of
+from .base import MB, Finding, Line, Source, Tables, as_factor, lines_of, pairs_of, reads
 
 
+@reads("streaming")
 def _gave_up(tables: Tables) -> Iterator[Finding]:
     """Clients that do not get through, where nothing was made to fail."""
     streaming = tables["streaming"]
@@ -21,6 +23,7 @@ def _gave_up(tables: Tables) -> Iterator[Finding]:
         )
 
 
+@reads("streaming")
 def _under_faults(tables: Tables) -> Iterator[Finding]:
     """Which faults of a Hub, each of them gone when asked again, end a stream."""
     streaming = tables["streaming"]
@@ -40,14 +43,14 @@ def _under_faults(tables: Tables) -> Iterator[Finding]:
         )
 
 
+@reads("streaming")
 def _requests(tables: Tables) -> Iterator[Finding]:
     """Of each repository the conditions under which stacks differ most in what they ask."""
     streaming = tables["streaming"]
     usual = streaming[(streaming["outcome"] == "completed") & streaming["requests_metadata"].gt(0)]
     usual = usual[(usual["mode"] == "stream") & (usual["fault"] == "none")]
     best: dict[str, tuple[float, Line, Line]] = {}
-    cell = ["experiment", "repository", "workers", "page_size", "redirect"]
-    for _, group in usual[usual["start"] != "spawn"].groupby(cell, sort=False):
+    for _, group in same_but_for(usual[usual["start"] != "spawn"], "stack"):
         lines = sorted(lines_of(group), key=lambda line: float(line["requests_metadata"]))
         factor = lines[-1]["requests_metadata"] / lines[0]["requests_metadata"]
         if factor > best.get(str(lines[0]["repository"]), (1.0, {}, {}))[0]:
@@ -64,6 +67,7 @@ def _requests(tables: Tables) -> Iterator[Finding]:
         )
 
 
+@reads("streaming")
 def _asked_by_workers(tables: Tables) -> Iterator[Finding]:
     """Workers that list the files again, although their parent has the list."""
     streaming = tables["streaming"]
@@ -85,8 +89,7 @@ def _asked_by_workers(tables: Tables) -> Iterator[Finding]:
         )
 
 
-# What is compared between the newest stack and the one before, with what is too small to matter.
-_NEWEST, _BEFORE = "stream-current", "stream-4.3"
+# What is compared between a baseline and its candidate, with what is too small to matter.
 _WATCHED = {
     "requests_metadata": 1.0,
     "requests_data": 1.0,
@@ -96,17 +99,13 @@ _WATCHED = {
 }
 
 
+@reads("streaming")
 def _worse(tables: Tables) -> Iterator[Finding]:
-    """What the newest releases do worse than those before, under the same conditions: every run beyond every run."""
+    """What a candidate does worse than its baseline, under the same conditions: every run beyond every run."""
     streaming = tables["streaming"]
     done = streaming[(streaming["outcome"] == "completed") & (streaming["fault"] == "none")]
-    cell = ["experiment", "repository", "mode", "workers", "start", "page_size", "latency_ms", "bandwidth_mb_per_s"]
-    cell += ["redirect", "buffering", "shuffle_buffer", "prefetch_factor", "epochs"]
-    for _, group in done.groupby(cell, sort=False):
-        sides = {line["stack"]: line for line in lines_of(group)}
-        if not {_NEWEST, _BEFORE} <= sides.keys():
-            continue
-        newest, before = sides[_NEWEST], sides[_BEFORE]
+    for _, _, sides in against(done, pairs_of(tables)):
+        (before,), (newest,) = (lines_of(side) for side in sides)
         for metric, least in _WATCHED.items():
             exact = METRICS[metric].unit == "requests"
             low, high = newest.get(f"{metric}_low", newest[metric]), before.get(f"{metric}_high", before[metric])
@@ -115,8 +114,8 @@ def _worse(tables: Tables) -> Iterator[Finding]:
                 continue
             unit, scale = ("MB", MB) if METRICS[metric].unit == "bytes" else (METRICS[metric].unit, 1)
             yield Finding(
-                f"Worse in {_NEWEST} than in {_BEFORE}: {METRICS[metric].label.lower()} ({newest['repository']}, "
-                f"{_workers(newest)})",
+                f"Worse in {newest['stack']} than in {before['stack']}: {METRICS[metric].label.lower()} "
+                f"({newest['repository']}, {_workers(newest)})",
                 f"{newest[metric] / scale:,.2f} {unit} where it was {before[metric] / scale:,.2f}; n = {newest['n']} "
                 f"and {before['n']}, every run above every run before.",
                 "worker_memory" if "anon" in metric else "requests_by_workers",
@@ -125,14 +124,14 @@ def _worse(tables: Tables) -> Iterator[Finding]:
             )
 
 
+@reads("streaming")
 def _reading_ahead(tables: Tables) -> Iterator[Finding]:
     """What a setting of Parquet's reading ahead does to the memory of a process that reads."""
     streaming = tables["streaming"]
     done = streaming[(streaming["outcome"] == "completed") & (streaming["mode"] == "stream")]
     done = done[done["worker_grown_anon_bytes"] > 0]
-    cell = ["experiment", "stack", "repository", "workers", "start", "shuffle_buffer", "latency_ms"]
     best: dict[tuple[str, str], tuple[float, Line, Line]] = {}
-    for _, group in done.groupby([*cell, "bandwidth_mb_per_s"], sort=False):
+    for _, group in same_but_for(done, "buffering"):
         sides = {line["buffering"]: line for line in lines_of(group)}
         if "default" not in sides:
             continue

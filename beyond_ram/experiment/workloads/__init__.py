@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Union
 
 from pydantic import Field
 
-from .base import Axis, Experiment, Name, ServedExperiment
+from .base import Axis, Experiment, Name, Names, ServedExperiment
 
-__all__ = ["AXES", "WORKLOADS", "AnyExperiment", "Axis", "Experiment", "Name"]
+__all__ = ["AXES", "WORKLOADS", "AnyExperiment", "Axis", "Experiment", "Name", "Names"]
 
 
 def _find() -> dict[str, type[Experiment]]:

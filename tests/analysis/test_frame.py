@@ -1,0 +1,63 @@
+"""Which columns are axes, and what is the same but for some of them."""
+
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis import frame
+from beyond_ram.experiment import AXES
+from beyond_ram.metrics import METRICS
+
+TABLE = pd.DataFrame(
+    [
+        {"experiment": "e", "stack": stack, "workers": workers, "remedy": None, "rep": rep, "requests": 9}
+        for stack in ("old", "new")
+        for workers in (0, 2)
+        for rep in (1, 2)
+    ]
+)
+
+
+def test_the_axes_of_a_table_are_those_that_its_lines_have_values_on() -> None:
+    assert frame.axes(TABLE) == ["experiment", "stack", "workers"]
+    assert frame.varied(TABLE) == ["stack", "workers"]
+
+
+def test_repeats_of_a_cell_stay_together() -> None:
+    found = list(frame.cells(TABLE))
+    assert [len(lines) for _, lines in found] == [2, 2, 2, 2]
+    assert found[0][0] == {"experiment": "e", "stack": "old", "workers": 0}
+
+
+def test_what_is_the_same_but_for_an_axis_differs_in_that_axis_only() -> None:
+    for cell, lines in frame.same_but_for(TABLE, "stack"):
+        assert set(lines["stack"]) == {"old", "new"}
+        assert set(lines["workers"]) == {cell["workers"]}
+    with pytest.raises(KeyError, match="no such axis: colour"):
+        list(frame.same_but_for(TABLE, "colour"))
+    assert not list(frame.same_but_for(TABLE.head(0), "stack"))
+
+
+def test_a_value_that_is_missing_on_an_axis_is_a_value_of_its_own() -> None:
+    table = TABLE.assign(remedy=["none", None, *["none"] * 6])
+    assert len(list(frame.cells(table))) == 5
+
+
+def test_only_pairs_that_the_config_names_are_held_against_each_other() -> None:
+    found = [(pair, len(before), len(after)) for _, pair, (before, after) in frame.against(TABLE, [("old", "new")])]
+    assert found == [(("old", "new"), 2, 2)] * 2
+    assert not list(frame.against(TABLE, [("old", "newer")]))
+
+
+def test_lines_with_a_value_on_an_axis_that_a_table_lacks_are_none() -> None:
+    assert len(frame.where(TABLE, workers=2, stack="new")) == 2
+    assert frame.where(TABLE, buffering="default").empty
+
+
+def test_an_axis_in_words() -> None:
+    said = frame.describe({"workers": 4, "latency_ms": 50, "redirect": "yes", "mode": "shard"}, AXES)
+    assert sorted(said) == ["4 workers", "latency 50 ms", "redirect yes", "shard"]
+
+
+def test_no_metric_has_the_name_of_an_axis() -> None:
+    """One would hide the other in a table that has both."""
+    assert not set(METRICS) & set(AXES)
