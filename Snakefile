@@ -26,20 +26,10 @@ include: "rules/spark.smk"
 include: "rules/stream.smk"
 include: "rules/report.smk"
 include: "rules/instrument.smk"
+include: "rules/outputs.smk"
 
 
 rule all:
     default_target: True
     input:
         rules.report.output,
-
-
-rule tokenize:
-    input:
-        rules.runs.output,
-        rules.tokenize_growth.output,
-        rules.tokenize_shards.output,
-        rules.memory_over_time.output,
-        rules.growth_by_input.output,
-        rules.staircase.output,
-        rules.peak_by_batch.output,

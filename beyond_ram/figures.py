@@ -42,19 +42,22 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
     plt.close(figure)
 
 
-def drawn(output: Any, table: Any, draw: Callable[[Any], tuple[Figure, str]], reason: str) -> None:
-    """Draw a table, or runs, and save the figure with its caption; where there are none, say the reason instead."""
-    theme()
-    figure, caption = draw(table) if len(table) else (empty(reason), f"Not run: {reason}.")
-    save(figure, caption, svg=output.svg, png=output.png, caption_file=output.caption)
+Drawn = tuple[Figure, str] | str
+"""A figure and its caption, or the reason why there is nothing to draw."""
+NOT_DRAWN = "Not drawn: "
 
 
-def empty(reason: str) -> Figure:
-    """The figure of an experiment that this config does not run."""
+def drawn(table: Any, draw: Callable[[Any], tuple[Figure, str]], reason: str) -> Drawn:
+    """Draw a table, or runs; where there are none, the reason instead."""
+    return draw(table) if len(table) else reason
+
+
+def not_drawn(reason: str) -> tuple[Figure, str]:
+    """What stands for a figure that has nothing to show: no page holds it, but the rule that makes it has its files."""
     figure, axes = plt.subplots(figsize=(8, 2))
     axes.axis("off")
-    axes.text(0.5, 0.5, f"Not run: {reason}", ha="center", va="center", fontsize=13)
-    return figure
+    axes.text(0.5, 0.5, f"{NOT_DRAWN}{reason}", ha="center", va="center", fontsize=13)
+    return figure, f"{NOT_DRAWN}{reason}."
 
 
 SUBJECT = ("stack", "corpus")

@@ -7,11 +7,16 @@ import json
 import os
 import re
 import shlex
+from functools import partial
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, stacks
+from beyond_ram import experiment, outputs, stacks
+from beyond_ram.closure import closure
+from beyond_ram.outputs import Chapter, Figure, has, varies
 
 try:
     CONFIG = experiment.load(config, workflow.configfiles, workflow.basedir)
@@ -86,23 +91,23 @@ def data_of(cell):
     )
 
 
-def module_of(cell):
-    """The module that a cell's loader or format is; None where it has neither."""
+def code_of_cell(cell):
+    """The program of a cell, the module that its loader, format or mode is, and everything of ours that they import."""
+    found = experiment_of(cell)
+    program = f"scripts/workloads/{found.PROGRAM}"
+    modules = [program]
     if own := CONFIG.loaders.get(cell.get("loader")):
-        return own.module
-    for axis, folder in (("loader", "loaders"), ("format", "formats")):
-        if cell.get(axis):
-            return f"scripts/workloads/{folder}/{cell[axis]}.py"
-
-
-def helpers_of(cell):
-    """What the program of a cell imports of ours."""
-    names = ["events", "release"]
-    names += ["pieces"] if cell.get("corpus") else []
-    names += ["rows", "load"] if cell.get("tokens") else []
-    names += ["loaders/how"] if cell.get("loader") else []
-    names += ["formats/arrow_columns"] if cell.get("format") else []
-    return [f"scripts/workloads/{name}.py" for name in names]
+        modules.append(own.module)
+    else:
+        modules += [
+            f"scripts/workloads/{folder}/{cell[axis]}.py"
+            for axis, folder in (("loader", "loaders"), ("format", "formats"))
+            if cell.get(axis)
+        ]
+    if cell.get("mode") == "custom":
+        modules.append(found.module)
+    code = [closure(module, workflow.basedir, beside=program) for module in modules]
+    return list(dict.fromkeys(file for files in code for file in files))
 
 
 def corpus_of_tokens(name):
@@ -126,11 +131,10 @@ def weigh_input(cell):
         "lock": lock_of(cell["stack"]),
         "environment": environment_of(cell["stack"]),
         "program": f"scripts/workloads/{experiment_of(cell).PROGRAM}",
-        "helpers": helpers_of(cell),
+        "code": code_of_cell(cell),
         "corpus": [f"{CORPORA}/{corpus}/manifest.json"] if corpus else [],
         "tokenizer": [f"{CORPORA}/{corpus}/tokenizer"] if corpus else [],
         "tokens": made,
-        "module": module_of(cell) or [],
         "repository": (
             [f"{REPOSITORIES}/{repository}/manifest.json"] if repository else []
         ),
@@ -231,27 +235,66 @@ def climbed(name):
     return ladder_runs(name, decided["versions"])
 
 
+# The tables and figures of all chapters; each chapter adds its own.
+OUTPUTS = outputs.Outputs(Path(workflow.basedir), CONFIG.run())
+# Tells a job which parts the call that it belongs to was asked for.
+PARTS = "BEYOND_RAM_PARTS"
+
+
+def parts():
+    """The parts that were asked for as targets; none where everything is. Known when jobs are planned, not before."""
+    if workflow.workflow_settings.exec_mode == ExecMode.DEFAULT:
+        targets = workflow.dag_settings.targets
+        asked = [] if "all" in targets else sorted({*targets} & {*OUTPUTS.parts()})
+        os.environ[PARTS] = ",".join(asked)
+    return [part for part in os.environ.get(PARTS, "").split(",") if part]
+
+
 def table(name):
     """A table and its Parquet twin, as outputs."""
     return f"{TABLES}/{name}.csv", f"{TABLES}/{name}.parquet"
 
 
-# The tables and figures of all chapters, in the order of the overview; each chapter adds its own.
-TABLE_NAMES = ["runs"]
-FIGURE_TITLES = {}
+def made_from(kind, name):
+    """The inputs of a table or figure: the runs of its chapter's experiments, tables, and all code that makes it."""
+    needs, chapter = OUTPUTS.needs(kind, name), OUTPUTS.of(kind, name)
+    found = {
+        need: f"{TABLES}/{need}.parquet"
+        for need in OUTPUTS.tables_for(kind, name, parts())
+    }
+    if {*needs} & {*outputs.RUNS}:
+        found["run_jsons"] = run_jsons(*OUTPUTS.experiments_of(chapter, parts()))
+    return found
 
 
-def figure(name, category, title):
+def code_of(kind, name):
+    """The code that makes a table or figure."""
+    return closure(outputs.source(kind, name), workflow.basedir)
+
+
+def figure(name):
     """A figure's outputs: in the report as SVG, beside it as PNG, and the caption that goes with it."""
-    FIGURE_TITLES[name] = title
+    chapter = OUTPUTS.of("figure", name)
     caption = f"{FIGURES}/{name}.rst"
     return {
         "svg": report(
             f"{FIGURES}/{name}.svg",
             caption=os.path.abspath(caption),
-            category=category,
-            labels={"figure": title},
+            category=chapter.title,
+            labels={"figure": chapter.figures[name].title},
         ),
         "png": f"{FIGURES}/{name}.png",
         "caption": caption,
     }
+
+
+def targets(parts):
+    """Every table, figure and page of some parts; of all where none is named."""
+    names = OUTPUTS.tables(parts, general=not parts)
+    made = [path for name in names for path in table(name)]
+    made += [
+        f"{FIGURES}/{name}.{ending}"
+        for name in OUTPUTS.figures(parts)
+        for ending in ("svg", "png")
+    ]
+    return made + [f"{RESULTS}/{page}.html" for page in OUTPUTS.pages(parts)]

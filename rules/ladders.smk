@@ -81,23 +81,13 @@ rule ladders_table:
         "../scripts/tables/ladders.py"
 
 
-rule versions:
-    input:
-        ladders=f"{TABLES}/ladders.parquet",
-    output:
-        **figure("versions", "Explanation", "From version to version"),
-    log:
-        f"{RESULTS}/logs/figures/versions.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/figures/versions.py"
-
-
-TABLE_NAMES += ["ladders"]
-
-
-rule ladders:
-    input:
-        rules.ladders_table.output,
-        rules.versions.output,
+SWEPT = [CONFIG.experiments[ladder.experiment] for ladder in LADDERS.values()]
+OUTPUTS.add(
+    Chapter(
+        "ladders",
+        "Explanation",
+        covers=lambda found: any(found is swept for swept in SWEPT),
+        tables=["ladders"],
+        figures={"versions": Figure("From version to version")},
+    )
+)

@@ -61,155 +61,31 @@ rule tokens_in_format:
 ruleorder: tokens > tokens_in_format
 
 
-LOADED = run_jsons(*CONFIG.named("load"))
-
-
-rule loaders:
-    input:
-        runs=LOADED,
-    output:
-        table("loaders"),
-    log:
-        f"{RESULTS}/logs/tables/loaders.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/tables/loaders.py"
-
-
-rule writers:
-    input:
-        runs=run_jsons(*CONFIG.named("write")),
-    output:
-        table("writers"),
-    log:
-        f"{RESULTS}/logs/tables/writers.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/tables/writers.py"
-
-
-rule ranks:
-    input:
-        runs=run_jsons(*CONFIG.named("ranks")),
-    output:
-        table("ranks"),
-    log:
-        f"{RESULTS}/logs/tables/ranks.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/tables/ranks.py"
-
-
-rule choices:
-    input:
-        loaders=f"{TABLES}/loaders.parquet",
-    output:
-        table("choices"),
-    log:
-        f"{RESULTS}/logs/tables/choices.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/tables/choices.py"
-
-
-rule loading_cost:
-    input:
-        loaders=f"{TABLES}/loaders.parquet",
-    output:
-        **figure("loading_cost", "Loading", "Loading: rows against memory"),
-    log:
-        f"{RESULTS}/logs/figures/loading_cost.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/figures/loading_cost.py"
-
-
-rule loading_workers:
-    input:
-        loaders=f"{TABLES}/loaders.parquet",
-    output:
-        **figure("loading_workers", "Loading", "Loading: memory by workers"),
-    log:
-        f"{RESULTS}/logs/figures/loading_workers.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/figures/loading_workers.py"
-
-
-rule loading_cache:
-    input:
-        loaders=f"{TABLES}/loaders.parquet",
-    output:
-        **figure("loading_cache", "Loading", "Loading: cold and warm"),
-    log:
-        f"{RESULTS}/logs/figures/loading_cache.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/figures/loading_cache.py"
-
-
-rule loading_accounts:
-    input:
-        loaders=f"{TABLES}/loaders.parquet",
-    output:
-        **figure("loading_accounts", "Loading", "Loading: every row accounted for"),
-    log:
-        f"{RESULTS}/logs/figures/loading_accounts.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/figures/loading_accounts.py"
-
-
-rule loading_limit:
-    input:
-        loaders=f"{TABLES}/loaders.parquet",
-    output:
-        **figure("loading_limit", "Loading", "Loading: less memory than data"),
-    log:
-        f"{RESULTS}/logs/figures/loading_limit.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/figures/loading_limit.py"
-
-
-rule choice_table:
-    input:
-        choices=f"{TABLES}/choices.parquet",
-        template="report/choices.html.jinja",
-    output:
-        report(
-            f"{RESULTS}/choices.html",
-            category="Loading",
-            labels={"page": "which loader to choose"},
-        ),
-    log:
-        f"{RESULTS}/logs/choices.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/choices.py"
-
-
-TABLE_NAMES += ["loaders", "writers", "ranks", "choices"]
-
-
-rule load:
-    input:
-        rules.loaders.output,
-        rules.writers.output,
-        rules.ranks.output,
-        rules.choice_table.output,
-        rules.loading_cost.output,
-        rules.loading_workers.output,
-        rules.loading_cache.output,
-        rules.loading_accounts.output,
-        rules.loading_limit.output,
+OUTPUTS.add(
+    Chapter(
+        "load",
+        "Loading",
+        covers=lambda found: found.workload == "load",
+        tables=["loaders", "choices"],
+        figures={
+            "loading_cost": Figure("Loading: rows against memory"),
+            "loading_workers": Figure("Loading: memory by workers", varies("workers")),
+            "loading_cache": Figure("Loading: cold and warm", varies("page_cache")),
+            "loading_accounts": Figure("Loading: every row accounted for"),
+            "loading_limit": Figure(
+                "Loading: less memory than data",
+                lambda found: any(found.matrix.limit_percent),
+            ),
+        },
+        pages=["choices"],
+    )
+)
+for workload, name in (("write", "writers"), ("ranks", "ranks")):
+    OUTPUTS.add(
+        Chapter(
+            "load",
+            "Loading",
+            covers=lambda found, workload=workload: found.workload == workload,
+            tables=[name],
+        )
+    )

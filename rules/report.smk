@@ -1,29 +1,67 @@
-"""The table of all runs, the overview, the findings, and the report.
+"""The table of all runs, the pages, and the report: of everything, or of the parts that are asked for beside it.
 
-Needs: every run, table and figure. Makes: table `runs`, overview.html, findings.html, report.html. Always holds: all pages
-open from a file, without a network, and the overview and the report hold every figure with its caption.
+Needs: tables and figures. Makes: table `runs`, overview.html, findings.html, choices.html, claims.html, report.html. Always
+holds: all pages open from a file, without a network, and hold what was run and nothing else.
 """
 
+OUTPUTS.add(
+    Chapter(
+        outputs.GENERAL,
+        "Overview",
+        covers=lambda _: False,
+        over=lambda _: True,
+        tables=["runs"],
+    )
+)
 
-rule runs:
+
+rule choices_page:
     input:
-        runs=run_jsons(*CONFIG.experiments),
+        choices=f"{TABLES}/choices.parquet",
+        template="report/choices.html.jinja",
+        code=closure("scripts/choices.py", workflow.basedir),
     output:
-        table("runs"),
+        report(
+            f"{RESULTS}/choices.html",
+            category="Loading",
+            labels={"page": "which loader to choose"},
+        ),
     log:
-        f"{RESULTS}/logs/tables/runs.log",
+        f"{RESULTS}/logs/choices.log",
     conda:
         "../envs/driver.yaml"
     script:
-        "../scripts/tables/runs.py"
+        "../scripts/choices.py"
+
+
+rule claims_page:
+    input:
+        claims=f"{TABLES}/claims.parquet",
+        template="report/claims.html.jinja",
+        code=closure("scripts/claims.py", workflow.basedir),
+    output:
+        report(
+            f"{RESULTS}/claims.html",
+            category="Streaming",
+            labels={"page": "claims and what was measured"},
+        ),
+    log:
+        f"{RESULTS}/logs/claims.log",
+    conda:
+        "../envs/driver.yaml"
+    script:
+        "../scripts/claims.py"
 
 
 rule overview:
     input:
         runs=f"{TABLES}/runs.parquet",
-        svg=[f"{FIGURES}/{name}.svg" for name in FIGURE_TITLES],
-        captions=[f"{FIGURES}/{name}.rst" for name in FIGURE_TITLES],
+        svg=lambda w: [f"{FIGURES}/{name}.svg" for name in OUTPUTS.figures(parts())],
+        captions=lambda w: [
+            f"{FIGURES}/{name}.rst" for name in OUTPUTS.figures(parts())
+        ],
         template="report/overview.html.jinja",
+        code=closure("scripts/overview.py", workflow.basedir),
     output:
         report(
             f"{RESULTS}/overview.html",
@@ -35,16 +73,20 @@ rule overview:
     conda:
         "../envs/driver.yaml"
     params:
-        titles=list(FIGURE_TITLES.values()),
+        titles=lambda w: list(OUTPUTS.figures(parts()).values()),
+        left_out=lambda w: OUTPUTS.left_out(parts()),
     script:
         "../scripts/overview.py"
 
 
 rule findings:
     input:
-        tables=[f"{TABLES}/{name}.parquet" for name in TABLE_NAMES],
-        svg=[f"{FIGURES}/{name}.svg" for name in FIGURE_TITLES],
+        tables=lambda w: [
+            f"{TABLES}/{name}.parquet" for name in OUTPUTS.tables(parts())
+        ],
+        svg=lambda w: [f"{FIGURES}/{name}.svg" for name in OUTPUTS.figures(parts())],
         template="report/findings.html.jinja",
+        code=closure("scripts/findings.py", workflow.basedir),
     output:
         report(
             f"{RESULTS}/findings.html",
@@ -67,23 +109,16 @@ rule findings:
         "../scripts/findings.py"
 
 
-rule figures:
+rule pages:
     input:
         rules.overview.output,
         rules.findings.output,
-        rules.choice_table.output,
-        rules.claims_page.output,
-        [f"{FIGURES}/{name}.svg" for name in FIGURE_TITLES],
+        lambda w: targets(parts()),
 
 
 rule report:
     input:
-        rules.figures.input,
-        [
-            f"{TABLES}/{name}.{ending}"
-            for name in TABLE_NAMES
-            for ending in ("csv", "parquet")
-        ],
+        rules.pages.input,
     output:
         f"{RESULTS}/report.html",
     log:
@@ -92,6 +127,7 @@ rule report:
         "../envs/driver.yaml"
     params:
         config=lambda w: json.dumps(config, sort_keys=True),
+        parts=lambda w: parts(),
     shell:
         "merged=$(mktemp --suffix .json); trap 'rm -f $merged' EXIT; printf %s {params.config:q} > $merged; "
-        "snakemake --nolock --cores 1 --configfile $merged --report {output} figures > {log} 2>&1"
+        "snakemake --nolock --cores 1 --configfile $merged --report {output} pages {params.parts} > {log} 2>&1"

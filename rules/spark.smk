@@ -4,37 +4,12 @@ Needs: repositories, runs, Java. Makes: table `spark`, a figure. Always holds: a
 reason; without Java nothing is run, and that is the reason.
 """
 
-
-rule spark_table:
-    input:
-        runs=run_jsons(*CONFIG.named("spark")),
-    output:
-        table("spark"),
-    log:
-        f"{RESULTS}/logs/tables/spark.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/tables/spark.py"
-
-
-rule spark_figure:
-    input:
-        spark=f"{TABLES}/spark.parquet",
-    output:
-        **figure("spark", "Streaming", "What Spark can do with a Hub"),
-    log:
-        f"{RESULTS}/logs/figures/spark.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/figures/spark.py"
-
-
-TABLE_NAMES += ["spark"]
-
-
-rule spark:
-    input:
-        rules.spark_table.output,
-        rules.spark_figure.output,
+OUTPUTS.add(
+    Chapter(
+        "stream",
+        "Streaming",
+        covers=lambda found: found.workload == "spark",
+        tables=["spark"],
+        figures={"spark": Figure("What Spark can do with a Hub")},
+    )
+)

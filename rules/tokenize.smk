@@ -3,7 +3,6 @@
 Needs: stacks, corpora, runs. Makes: interrupted runs and reruns, tables `growth` and `shards`, four figures.
 """
 
-TOKENIZE = CONFIG.named("tokenize")
 INTERRUPTED = experiment.interrupted_pattern(CONFIG.run())
 
 
@@ -32,83 +31,24 @@ rule weigh_interrupted:
         "{wildcards.interrupted_head}/cache~rerun/{wildcards.interrupted_tail} 2> {log}"
 
 
-rule tokenize_growth:
-    input:
-        runs=run_jsons(*TOKENIZE),
-    output:
-        table("growth"),
-    log:
-        f"{RESULTS}/logs/tables/growth.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/tables/growth.py"
-
-
-rule tokenize_shards:
-    input:
-        runs=run_jsons(*TOKENIZE),
-    output:
-        table("shards"),
-    log:
-        f"{RESULTS}/logs/tables/shards.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/tables/shards.py"
-
-
-rule memory_over_time:
-    input:
-        runs=run_jsons(*TOKENIZE),
-    output:
-        **figure("memory_over_time", "Tokenisation", "Memory over time"),
-    log:
-        f"{RESULTS}/logs/figures/memory_over_time.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/figures/memory_over_time.py"
-
-
-rule growth_by_input:
-    input:
-        runs=f"{TABLES}/runs.parquet",
-        growth=f"{TABLES}/growth.parquet",
-    output:
-        **figure("growth_by_input", "Tokenisation", "Memory against input"),
-    log:
-        f"{RESULTS}/logs/figures/growth_by_input.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/figures/growth_by_input.py"
-
-
-rule staircase:
-    input:
-        shards=f"{TABLES}/shards.parquet",
-    output:
-        **figure("staircase", "Tokenisation", "Cold, interrupted, rerun and warm"),
-    log:
-        f"{RESULTS}/logs/figures/staircase.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/figures/staircase.py"
-
-
-rule peak_by_batch:
-    input:
-        runs=f"{TABLES}/runs.parquet",
-    output:
-        **figure("peak_by_batch", "Tokenisation", "Peak against batch sizes"),
-    log:
-        f"{RESULTS}/logs/figures/peak_by_batch.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/figures/peak_by_batch.py"
-
-
-TABLE_NAMES += ["growth", "shards"]
+OUTPUTS.add(
+    Chapter(
+        "tokenize",
+        "Tokenisation",
+        covers=lambda found: found.workload == "tokenize"
+        and not found.find_limit
+        and not varies("remedy")(found),
+        over=lambda found: found.workload == "tokenize",
+        tables=["growth", "shards"],
+        figures={
+            "memory_over_time": Figure("Memory over time"),
+            "growth_by_input": Figure("Memory against input", varies("num_files")),
+            "staircase": Figure(
+                "Cold, interrupted, rerun and warm", has("cache", "rerun")
+            ),
+            "peak_by_batch": Figure(
+                "Peak against batch sizes", varies("batch_size", "writer_batch_size")
+            ),
+        },
+    )
+)

@@ -7,6 +7,7 @@ import pandas as pd
 
 from beyond_ram import logs, pages, tables
 from beyond_ram.analysis.findings import PAIRS, findings
+from beyond_ram.figures import NOT_DRAWN
 
 
 def command(finding, configfiles):
@@ -16,10 +17,16 @@ def command(finding, configfiles):
     return f"uv run snakemake alone/figures/{finding.figure}.svg --cores 4{own} {only}"
 
 
+def not_empty(svg):
+    """Whether a figure shows something."""
+    return not svg.with_suffix(".rst").read_text(encoding="utf-8").startswith(NOT_DRAWN)
+
+
 def main(snakemake):
     given = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}
     found = findings(given | {PAIRS: pd.DataFrame(snakemake.params.pairs, columns=["baseline", "candidate"])})
-    figures = {Path(path).stem: base64.b64encode(Path(path).read_bytes()).decode() for path in snakemake.input.svg}
+    drawn = [path for path in map(Path, snakemake.input.svg) if not_empty(path)]
+    figures = {path.stem: base64.b64encode(path.read_bytes()).decode() for path in drawn}
     pages.write(
         snakemake.input.template,
         snakemake.output[0],

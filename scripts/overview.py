@@ -8,6 +8,7 @@ from docutils.core import publish_parts
 import beyond_ram
 from beyond_ram import logs, pages, tables
 from beyond_ram.analysis.frame import axes
+from beyond_ram.figures import NOT_DRAWN
 
 PACKAGES = ["python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch"]
 
@@ -24,6 +25,8 @@ def stacks(runs):
 def figure(svg, title):
     path = Path(svg)
     caption = path.with_suffix(".rst").read_text(encoding="utf-8")
+    if caption.startswith(NOT_DRAWN):
+        return {"title": title, "reason": caption.removeprefix(NOT_DRAWN).strip()}
     return {
         "name": path.stem,
         "title": title,
@@ -34,6 +37,8 @@ def figure(svg, title):
 
 def main(snakemake):
     runs = tables.read(snakemake.input.runs)
+    shown = [figure(svg, title) for svg, title in zip(snakemake.input.svg, snakemake.params.titles, strict=True)]
+    left_out = [f"{one['title']} ({one['reason'].rstrip('.')})" for one in shown if "reason" in one]
     pages.write(
         snakemake.input.template,
         snakemake.output[0],
@@ -47,7 +52,8 @@ def main(snakemake):
         aborted=int((runs["completed_work"] & runs["outcome"].eq("failed")).sum()),
         packages=PACKAGES,
         stacks=list(stacks(runs)),
-        figures=[figure(svg, title) for svg, title in zip(snakemake.input.svg, snakemake.params.titles, strict=True)],
+        figures=[one for one in shown if "reason" not in one],
+        left_out=[*snakemake.params.left_out, *left_out],
     )
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis import growth, runs, shards
+from beyond_ram.analysis.growth import growth
+from beyond_ram.analysis.runs import runs
+from beyond_ram.analysis.shards import shards
 from beyond_ram.metrics import METRICS, derive
 
 MACHINE = {

@@ -49,19 +49,21 @@ def claims(
     dedup: pd.DataFrame | None = None,
     hub_files: pd.DataFrame | None = None,
     spark: pd.DataFrame | None = None,
-    pairs: Pairs = (),
+    claimed: Pairs = (),
 ) -> pd.DataFrame:
-    """`runs` are lines of table `runs`, of the experiments that stream; the tables as they are.
+    """The tables as they are; one that is not made is None.
 
-    `pairs` are the stacks from before the post, each with one from it on.
+    `claimed` are the stacks from before the post, each with one from it on.
 
     `holds` is `yes` where the claimed factor is reached, `partly` where it became better by less, `no` where it did
     not, `not shown` where the interval holds 1, `not enough data` where there is none. A claim that nothing here was
     run for has one line, `not run`, without a number; where nothing was run at all there is no line.
     """
+    streamed = where(runs, workload="stream")
     lines: list[dict[str, Any]] = []
-    if len(runs):
-        lines += [*_by_release(runs, pairs), *_shared_list(runs, [after for _, after in pairs]), *_buffering(runs)]
+    if len(streamed):
+        lines += _by_release(streamed, claimed)
+        lines += [*_shared_list(streamed, [after for _, after in claimed]), *_buffering(streamed)]
     lines += _deduplicated(dedup) if dedup is not None and len(dedup) else []
     lines += _custom_pipelines(hub_files) if hub_files is not None and len(hub_files) else []
     lines += _spark_source(spark) if spark is not None and len(spark) else []

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from .frame import same_but_for
+from .frame import same_but_for, where
 
 GB, MB = 1e9, 1e6
 SIZE = "num_files"
@@ -20,7 +20,8 @@ def growth(runs: pd.DataFrame) -> pd.DataFrame:
     interval is Student's t over n runs (scipy.stats.linregress); with fewer than three runs there is none.
     """
     lines: list[dict[str, Any]] = []
-    for line, group in same_but_for(runs[runs["completed_work"].astype(bool)], SIZE) if len(runs) else ():
+    tokenised = where(runs, workload="tokenize")
+    for line, group in same_but_for(tokenised[tokenised["completed_work"].astype(bool)], SIZE) if len(runs) else ():
         if group["bytes_in"].nunique() < 2:
             continue
         for kind in ("anon", "file"):

@@ -16,13 +16,13 @@ PREDICTORS = {
 COLUMNS = ["experiment", "stack", "killed_at_bytes", "completed_at_bytes", "nearest_predictor", "ask_bytes", "not_run"]
 
 
-def limits(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+def limits(records: Iterable[tuple[Mapping[str, Any], Any]]) -> pd.DataFrame:
     """A line a run whose smallest limit was looked for. Sizes in bytes; errors as shares of `completed_at_bytes`.
 
     `time_ratio` is the time of the completing run nearest to the limit over that without a limit. Where no limit can
     be set `not_run` says why, and nothing else is known.
     """
-    lines = [_line(record) for record in records if "limit" in record]
+    lines = [_line(record) for record, _ in records if "limit" in record]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 

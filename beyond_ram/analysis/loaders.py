@@ -1,4 +1,4 @@
-"""Tables of loading: what each loader delivers, what it costs, what each format takes, and who should choose which."""
+"""Table `loaders`: what each loader delivers, and what it costs."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,11 +7,10 @@ from typing import Any
 import pandas as pd
 
 from .compare import Mean, mean
-from .frame import axes, same_but_for
 
 Record = Mapping[str, Any]
 Events = Sequence[Mapping[str, Any]]
-Runs = Iterable[tuple[Record, Events]]
+Records = Iterable[tuple[Record, Events]]
 
 ACCOUNT = ["rows_expected", "rows_delivered", "rows_twice", "rows_missing", "rows_wrong"]
 MEMORIES = ["rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "pss_bytes", "uss_bytes", "pss_anon_bytes"]
@@ -26,7 +25,7 @@ OF_A_LOADER = ("stack", "loader", "start", "advice")
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
 
 
-def loaders(runs: Runs) -> pd.DataFrame:
+def loaders(records: Records) -> pd.DataFrame:
     """A line a cell of the workload `load`.
 
     Rates are those of the last epoch: geometric means over repeats with their 95 % interval in `_low` and `_high`,
@@ -35,7 +34,7 @@ def loaders(runs: Runs) -> pd.DataFrame:
     workers is copying on write. Accounts are the worst of the repeats, summed up in `account`.
     """
     cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for record, events in runs:
+    for record, events in records:
         if record.get("workload") == "load":
             cell = {key: value for key, value in record["cell"].items() if key != "rep"}
             cells.setdefault(tuple(cell.items()), []).append(_run(record, events))
@@ -45,26 +44,26 @@ def loaders(runs: Runs) -> pd.DataFrame:
 
 def _run(record: Record, events: Events) -> dict[str, Any]:
     found: dict[str, Any] = {"outcome": record["outcome"], "reason": record.get("reason") or _why(record)}
-    work = _last(events, "work")
+    work = last(events, "work")
     if not work:
         return found
     epochs = [event for event in events if event["event"] == "epoch"]
     first_epoch = epochs[0]
     limits = {event["kind"]: event["rows"] / event["cpu_s"] for event in events if event["event"] == "limit"}
     found |= {key: work.get(key) for key in (*ACCOUNT, "rows_per_worker", "loader_kind", "shuffle", "stored_bytes")}
-    found |= {f"end_{kind}": _tree(_phase(events, "delivered"), work).get(kind) for kind in MEMORIES}
-    found |= {f"first_batch_{kind}": _tree(_phase(events, "after the first batch")).get(kind) for kind in MEMORIES}
+    found |= {f"end_{kind}": tree(phase(events, "delivered"), work).get(kind) for kind in MEMORIES}
+    found |= {f"first_batch_{kind}": tree(phase(events, "after the first batch")).get(kind) for kind in MEMORIES}
     found |= {f"limit_{kind}_rows_per_cpu_s": rate for kind, rate in limits.items()}
     found |= _rates(work, "") | _rates(first_epoch, "_first_epoch")
     limit = limits.get(LIMIT_OF[record["cell"]["order"]])
     found["share_of_limit"] = found["rows_per_cpu_s"] / limit if limit else None
-    opened = _last(events, "baseline")
+    opened = last(events, "baseline")
     found["time_to_first_batch_s"] = first_epoch["time_to_first_batch_s"]
     found |= {key: opened.get(key) for key in ("opened_s", "pickled_bytes")}
     found["disk_ratio"] = work["stored_bytes"] / work["bytes_in"] if work.get("bytes_in") else None
     found["copied_bytes"] = _difference(found["end_pss_anon_bytes"], found["first_batch_pss_anon_bytes"])
     begins = next(event for event in events if event["event"] == "epoch_begins")
-    found["read_bytes"] = _difference(*(_tree(event).get("read_bytes") for event in (first_epoch, begins)))
+    found["read_bytes"] = _difference(*(tree(event).get("read_bytes") for event in (first_epoch, begins)))
     found["peak_anon_bytes"] = record["peak"].get("anon_bytes")
     found["peak_cgroup_bytes"] = record["peak"].get("cgroup_bytes")
     found |= {f"input_{key}": value for key, value in _residency(record).items()}
@@ -95,15 +94,15 @@ def _rates(epoch: Mapping[str, Any], suffix: str) -> dict[str, float | None]:
     }
 
 
-def _last(events: Events, name: str) -> Mapping[str, Any]:
+def last(events: Events, name: str) -> Mapping[str, Any]:
     return next((event for event in reversed(events) if event["event"] == name), {})
 
 
-def _phase(events: Events, name: str) -> Mapping[str, Any]:
+def phase(events: Events, name: str) -> Mapping[str, Any]:
     return next((event for event in events if event["event"] == "phase" and event["phase"] == name), {})
 
 
-def _tree(*candidates: Mapping[str, Any]) -> Mapping[str, Any]:
+def tree(*candidates: Mapping[str, Any]) -> Mapping[str, Any]:
     """The reading of the tree at the first of some events that has one with PSS, or at all."""
     trees = [event["tree"] for event in candidates if "tree" in event]
     return next((tree for tree in trees if "pss_bytes" in tree), trees[0] if trees else {})
@@ -127,10 +126,10 @@ def _merged(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             line[column] = values.median()
         else:
             line[column] = values.iloc[-1] if len(values) else None
-    return line | {"account": _account(line)}
+    return line | {"account": account(line)}
 
 
-def _account(line: Mapping[str, Any]) -> str:
+def account(line: Mapping[str, Any]) -> str:
     """What became of the rows, in words. Those of data that is not ours may have no numbers: then only their count."""
     if line.get("rows_delivered") is None or pd.isna(line["rows_delivered"]):
         return str(line["reason"] or line["outcome"])
@@ -145,77 +144,3 @@ def _account(line: Mapping[str, Any]) -> str:
     if pd.isna(expected):
         return "rows not numbered"
     return AS_MANY if delivered == expected else f"{delivered:,} of {int(expected):,} rows, not numbered"
-
-
-def writers(runs: Runs) -> pd.DataFrame:
-    """A line a run of the workload `write`: seconds, CPU-seconds, bytes stored, and the writer's memory."""
-    lines = []
-    for record, events in runs:
-        if record.get("workload") != "write":
-            continue
-        work, imported = _last(events, "work"), _last(events, "imported")
-        line = {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason", "")}
-        if work:
-            trees = _tree(work), _tree(imported)
-            line |= {
-                "rows": work["rows"],
-                "bytes_in": work["bytes_in"],
-                "stored_bytes": work["stored_bytes"],
-                "disk_ratio": work["stored_bytes"] / work["bytes_in"],
-                "write_s": work["t_s"] - imported["t_s"],
-                "write_cpu_s": trees[0]["cpu_s"] - trees[1]["cpu_s"],
-                "peak_grown_anon_bytes": record["peak"]["anon_upper_bound_bytes"] - trees[1]["anon_bytes"],
-            }
-        lines.append(line)
-    return pd.DataFrame(lines, columns=None if lines else ["experiment", "stack", "format", "disk_ratio"])
-
-
-def ranks(runs: Runs) -> pd.DataFrame:
-    """A line a run of the workload `ranks`: rows per rank and worker, and the memory of all ranks together."""
-    lines = []
-    for record, events in runs:
-        if record.get("workload") != "ranks":
-            continue
-        work = _last(events, "work")
-        line = {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason", "")}
-        line |= {key: work.get(key) for key in (*ACCOUNT, "rows_per_rank", "rows_per_worker_of_rank")}
-        line |= {key: str(line[key]) for key in ("rows_per_rank", "rows_per_worker_of_rank") if line[key] is not None}
-        line |= {f"end_{kind}": _tree(_phase(events, "delivered"), work).get(kind) for kind in MEMORIES}
-        lines.append(line | {"account": _account(line)})
-    return pd.DataFrame(lines, columns=None if lines else ["experiment", "stack", "loader", *ACCOUNT])
-
-
-def choices(table: pd.DataFrame) -> pd.DataFrame:
-    """The loaders on the Pareto front of rate against PSS, per experiment, order, worker count and page cache.
-
-    Only loaders that delivered every row once stand in it. `why` says what makes each worth choosing.
-    """
-    if "account" not in table:
-        return pd.DataFrame(columns=["experiment", "stack", "loader", "why"])
-    sound = table[table["account"].isin([EVERY_ROW_ONCE, AS_MANY]) & table["end_pss_bytes"].notna()]
-    fronts = []
-    for cell, group in same_but_for(sound, *OF_A_LOADER):
-        ordered, least = group.sort_values("rows_per_cpu_s", ascending=False), math.inf
-        for line in ordered.to_dict("records"):
-            if line["end_pss_bytes"] < least:
-                least = line["end_pss_bytes"]
-                fronts.append(line | {"of_loaders": len(group), "front": tuple(cell.values())})
-    found = pd.DataFrame(fronts)
-    if found.empty:
-        return pd.DataFrame(columns=["experiment", "stack", "loader", "why"])
-    fastest = found.groupby("front")["rows_per_cpu_s"].transform("max")
-    leanest = found.groupby("front")["end_pss_bytes"].transform("min")
-    found["why"] = [
-        " and ".join(
-            [
-                *(["most rows per CPU-second"] if rate == most else []),
-                *(["least memory"] if pss == least else []),
-            ]
-        )
-        or "no other is both faster and leaner"
-        for rate, most, pss, least in zip(
-            found["rows_per_cpu_s"], fastest, found["end_pss_bytes"], leanest, strict=True
-        )
-    ]
-    wanted = ["loader_kind", "shuffle", "rows_per_cpu_s", "share_of_limit", "end_pss_bytes"]
-    return found[[*axes(found), *wanted, "of_loaders", "n", "why"]]

@@ -29,7 +29,7 @@ class Regrowth:
     high_bytes: float | None = None
 
 
-def regrowth(events: Sequence[Event], epoch_input_bytes: float) -> Regrowth:
+def fit(events: Sequence[Event], epoch_input_bytes: float) -> Regrowth:
     """Fit anonymous memory against epochs, the first half left out as warm-up (scipy.stats.linregress).
 
     `grows` where the interval lies above what matters, `levels off` where it lies below, `unclear` between.
@@ -38,23 +38,23 @@ def regrowth(events: Sequence[Event], epoch_input_bytes: float) -> Regrowth:
     later = sizes[len(sizes) // 2 :]
     if len(later) < LATER:
         return Regrowth("too few epochs", len(sizes))
-    fit = stats.linregress(range(len(later)), later)
+    line = stats.linregress(range(len(later)), later)
     # No residual at all gives no standard error: the interval is the slope.
-    half = stats.t.ppf(0.975, len(later) - 2) * (0.0 if math.isnan(fit.stderr) else fit.stderr)
-    low, high = fit.slope - half, fit.slope + half
+    half = stats.t.ppf(0.975, len(later) - 2) * (0.0 if math.isnan(line.stderr) else line.stderr)
+    low, high = line.slope - half, line.slope + half
     matters = max(MATTERS_BYTES, MATTERS_SHARE * epoch_input_bytes)
     verdict: Literal["levels off", "grows", "unclear"]
     verdict = "grows" if low > matters else "levels off" if high < matters else "unclear"
     imported = readings(events, "imported")
     first = sizes[0] - imported[-1]["tree"]["anon_bytes"] if imported else None
-    return Regrowth(verdict, len(sizes), first, fit.slope, low, high)
+    return Regrowth(verdict, len(sizes), first, line.slope, low, high)
 
 
-def table(records: Iterable[tuple[Mapping[str, Any], Sequence[Event]]]) -> pd.DataFrame:
+def regrowth(records: Iterable[tuple[Mapping[str, Any], Sequence[Event]]]) -> pd.DataFrame:
     """A line a run that has epochs. Slopes in bytes an epoch."""
     lines = []
     for record, events in records:
-        found = regrowth(events, epoch_input_bytes(record))
+        found = fit(events, epoch_input_bytes(record))
         if not found.epochs:
             continue
         lines.append(

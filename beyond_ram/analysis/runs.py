@@ -7,6 +7,7 @@ import pandas as pd
 
 from ..experiment import AXES
 from ..metrics import derive
+from .frame import axes, describe
 
 SCALARS = ("outcome", "completed_work", "exit_status", "signal", "duration_s", "cpu_s")
 
@@ -23,6 +24,8 @@ def runs(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
     if "ids_sha256" in table and table["ids_sha256"].notna().any():
         hashes = table.groupby(["corpus", "num_files"])["ids_sha256"].transform("nunique")
         table["ids_agree"] = (hashes <= 1).where(table["ids_sha256"].notna())
+    wrong = table[table["ids_agree"].eq(False)]
+    table.attrs["warnings"] = [f"IDS DIFFER: {', '.join(describe(line, axes(wrong)))}" for _, line in wrong.iterrows()]
     return table
 
 

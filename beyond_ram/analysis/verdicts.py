@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..experiment import Cell
 from .owners import RESIDUE, Event, owners, readings
-from .regrowth import Regrowth, epoch_input_bytes, regrowth
+from .regrowth import Regrowth, epoch_input_bytes, fit
 
 MB = 1e6
 # Growth below both of these is none: interpreters and libraries move by as much.
@@ -82,7 +82,7 @@ def judge(record: Mapping[str, Any], events: Sequence[Event]) -> Finding:
     file = full["tree"]["file_bytes"] - imported["tree"]["file_bytes"]
     bytes_in = float(record["work"].get("bytes_in", 0))
     small = max(SMALL_BYTES, SMALL_SHARE * bytes_in)
-    again = regrowth(events, epoch_input_bytes(record))
+    again = fit(events, epoch_input_bytes(record))
     given = f"over {bytes_in / MB:,.0f} MB of input" if bytes_in else "over the work"
     evidence = f"anonymous {anon / MB:+,.0f} MB, file {file / MB:+,.0f} MB {given}"
     if again.slope_bytes is not None:

@@ -4,17 +4,17 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 from beyond_ram.analysis.streaming import break_even
 
 WAYS = {"stream": "streamed", "download": "downloaded, then read from disk"}
 LEAST_EPOCHS = 4
 
 
-def main(snakemake):
-    found = break_even(tables.read(snakemake.input.streaming))
+def plot(streaming):
+    found = break_even(streaming)
     reason = "no experiment of this config both streams and downloads"
-    figures.drawn(snakemake.output, found, draw, reason)
+    return figures.drawn(found, draw, reason)
 
 
 def conditions(row):
@@ -53,8 +53,3 @@ epochs at which a copy on disk takes less time: {"; ".join(sentences)}. First an
 {fewest} or more, and the line between and beyond them is drawn from those two.
 """
     return figure, caption
-
-
-if "snakemake" in globals():
-    with logs.to_file(snakemake.log[0]):  # noqa: F821
-        main(snakemake)  # noqa: F821

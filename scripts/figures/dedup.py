@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import seaborn as sns
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 from beyond_ram.analysis.compare import ratio
 from beyond_ram.analysis.dedup import FIRST
 from beyond_ram.analysis.frame import axes as axes_of
@@ -64,6 +64,5 @@ def writer(compression, lines):
     return f"{compression} {paid.ratio:.2f} (95 % {paid.low:.2f} to {paid.high:.2f}, {len(on)} writes each)"
 
 
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    dedup = tables.read(snakemake.input.dedup)  # noqa: F821
-    figures.drawn(snakemake.output, dedup, draw, "no experiment of this config pushes edited tables")  # noqa: F821
+def plot(dedup):
+    return figures.drawn(dedup, draw, "no experiment of this config pushes edited tables")

@@ -3,20 +3,20 @@
 import matplotlib.pyplot as plt
 import seaborn as sns
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 from beyond_ram.metrics import METRICS
 
 SHOWN = ("peak_grown_anon_bytes", "tokens_per_cpu_s")
 
 
-def main(snakemake):
-    runs = tables.read(snakemake.input.runs).query("workload == 'soak' and completed_work == True")
+def plot(runs):
+    runs = runs.query("workload == 'soak' and completed_work == True")
     if not runs.empty:
         runs = runs[runs["between"] == "nothing"]
         several = runs.groupby("experiment")["subject"].nunique()
         runs = runs[runs["experiment"].isin(several[several > 1].index)]
     reason = "no experiment of this config varies the subject"
-    figures.drawn(snakemake.output, runs, draw, reason)
+    return figures.drawn(runs, draw, reason)
 
 
 def draw(runs):
@@ -53,7 +53,3 @@ a time, by three calls; the ids are not kept. Medians, whiskers from lowest to h
     } or more each. {"All gave the same number of ids." if same else "They did NOT give the same number of ids."}
 """
     return figure, caption
-
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821

@@ -6,7 +6,7 @@ import pandas as pd
 import seaborn as sns
 from scipy import stats
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.frame import describe, same_but_for, varied, where
 from beyond_ram.analysis.growth import GB
@@ -30,13 +30,10 @@ def band(runs, kind, slope, intercept):
     return grid, line, half
 
 
-def main(snakemake):
-    runs, growth = (
-        tables.read(snakemake.input.runs).query("workload == 'tokenize'"),
-        tables.read(snakemake.input.growth),
-    )
+def plot(runs, growth):
+    runs = where(runs, workload="tokenize")
     reason = "no cell of this config has more than one input size"
-    figures.drawn(snakemake.output, growth, lambda growth: draw(runs, growth), reason)
+    return figures.drawn(growth, lambda growth: draw(runs, growth), reason)
 
 
 def named(growth):
@@ -64,11 +61,11 @@ def ticks(sizes_mb, num_files):
 
 def draw(runs, growth):
     growth = growth[growth["cache"] == "cold"]
-    growth = growth.assign(subject=named(growth))
+    growth = growth.assign(named=named(growth))
     modes, order = sorted(growth["mode"].unique()), figures.subject_order(growth)
-    subjects = sorted(growth["subject"].unique(), key=lambda subject: (order.index(subject.partition(";")[0]), subject))
+    subjects = sorted(growth["named"].unique(), key=lambda subject: (order.index(subject.partition(";")[0]), subject))
     colours = dict(zip(subjects, sns.color_palette("colorblind", len(subjects)), strict=True))
-    growth = growth.sort_values("subject", key=lambda names: names.map(subjects.index), kind="stable")
+    growth = growth.sort_values("named", key=lambda names: names.map(subjects.index), kind="stable")
     figure, grid = plt.subplots(
         len(KINDS),
         len(modes),
@@ -85,16 +82,16 @@ def draw(runs, growth):
             axes = grid[row][modes.index(cell.mode)]
             slope, low, high = (values[f"{kind}_slope_mb_per_gb{end}"] for end in ("", "_low", "_high"))
             x, line, half = band(mine, kind, slope, values[f"{kind}_intercept_mb"])
-            colour = colours[cell.subject]
+            colour = colours[cell.named]
             fitted = "no interval" if half is None else f"{slope:,.0f} MB per GB"
             if half is not None and low <= 0 <= high:
                 fitted = "not shown to grow"
-            axes.plot(x * 1000, line, color=colour, label=f"{cell.subject}: {fitted} (n = {cell.n})")
+            axes.plot(x * 1000, line, color=colour, label=f"{cell.named}: {fitted} (n = {cell.n})")
             if half is not None:
                 axes.fill_between(x * 1000, line - half, line + half, color=colour, alpha=0.15, linewidth=0)
             axes.scatter(mine["bytes_in"] / figures.MB, mine[f"end_{kind}_bytes"] / figures.MB, color=colour, s=22)
             if kind == "anon":
-                sentences.append(f"{cell.subject} {cell.mode} {figures.interval(slope, low, high)} over {cell.n} runs")
+                sentences.append(f"{cell.named} {cell.mode} {figures.interval(slope, low, high)} over {cell.n} runs")
     for row, (kind, label) in enumerate(KINDS.items()):
         for column, mode in enumerate(modes):
             axes = grid[row][column]
@@ -115,7 +112,3 @@ A stack whose interval holds 0 has not been shown to grow; a curve through the p
 slope depend on the sizes chosen.
 """
     return figure, caption
-
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821

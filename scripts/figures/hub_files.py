@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import seaborn as sns
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 
 PANELS = {
     "requests_per_sample": ("requests per sample", 1, "{:.3g}"),
@@ -12,11 +12,10 @@ PANELS = {
 }
 
 
-def main(snakemake):
-    read = tables.read(snakemake.input.hub_files)
-    read = read[(read["outcome"] == "completed") & read["requests"].notna()]
+def plot(hub_files):
+    read = hub_files[(hub_files["outcome"] == "completed") & hub_files["requests"].notna()]
     reason = "no experiment of this config reads files of a Hub"
-    figures.drawn(snakemake.output, read, draw, reason)
+    return figures.drawn(read, draw, reason)
 
 
 def setting(row, stacks):
@@ -95,7 +94,3 @@ itself. Received per sample, listing included: {"; ".join(said)}. Every sample c
 Medians and whole ranges, n = {counts.min()} a bar; requests of repeats {"are the same" if same else "differ"}. Bars of
 one repository that reach equally far would show that the size of a block does not matter.
 """
-
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821

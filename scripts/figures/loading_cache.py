@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 
 
 def both(loaders):
@@ -51,7 +51,6 @@ n = {loaders["n"].min():.0f}. The clock depends on the disk and on what else the
     return figure, caption
 
 
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    loaders = tables.read(snakemake.input.loaders)  # noqa: F821
+def plot(loaders):
     reason = "no experiment of this config loads from a cold and from a warm page cache"
-    figures.drawn(snakemake.output, both(figures.whole(loaders)), draw, reason)  # noqa: F821
+    return figures.drawn(both(figures.whole(loaders)), draw, reason)

@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 
 
 def several_counts(loaders):
@@ -44,7 +44,6 @@ RSS summed over all processes counts what they share once for each of them; PSS 
     return figure, caption
 
 
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    loaders = tables.read(snakemake.input.loaders)  # noqa: F821
+def plot(loaders):
     reason = "no experiment of this config loads with several numbers of workers"
-    figures.drawn(snakemake.output, several_counts(figures.whole(loaders)), draw, reason)  # noqa: F821
+    return figures.drawn(several_counts(figures.whole(loaders)), draw, reason)

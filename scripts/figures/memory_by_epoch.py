@@ -4,14 +4,14 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures, tables
 from beyond_ram.analysis.owners import readings
 
 
-def main(snakemake):
-    runs = [run for run in tables.read_runs(snakemake.input.runs) if len(readings(run[1], "epoch")) > 2]
+def plot(paths, regrowth):
+    runs = [run for run in tables.read_runs(paths) if len(readings(run[1], "epoch")) > 2]
     reason = "no cell of this config repeats its work"
-    figures.drawn(snakemake.output, runs, lambda runs: draw(runs, tables.read(snakemake.input.regrowth)), reason)
+    return figures.drawn(runs, lambda runs: draw(runs, regrowth), reason)
 
 
 def draw(runs, regrowth):
@@ -56,7 +56,3 @@ back what it keeps unused. A warm-up levels off, a leak does not. Slopes over th
 {said or "too few epochs for a slope"}.
 """
     return figure, caption
-
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821

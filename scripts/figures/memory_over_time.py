@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures, tables
 
 PANEL = ["mode", "subject"]
 
@@ -44,10 +44,10 @@ def draw(axes, path, top_mb):
     axes.set_xlim(0, end)
 
 
-def main(snakemake):
-    runs = [(path, tables.read_run(path)[0]) for path in snakemake.input.runs]
+def plot(paths):
+    runs = [(path, tables.read_run(path)[0]) for path in paths]
     reason = "no experiment of this config tokenises"
-    figures.drawn(snakemake.output, runs, draw_all, reason)
+    return figures.drawn(runs, draw_all, reason)
 
 
 def draw_all(runs):
@@ -86,7 +86,3 @@ Peak of anonymous memory: {peaks}. What the figure says would be wrong if repeat
 differed more than the stacks do; the table *runs* holds all of them.
 """
     return figure, caption
-
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821

@@ -2,16 +2,16 @@
 
 import seaborn as sns
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 
 
-def main(snakemake):
-    runs = tables.read(snakemake.input.runs).query("workload == 'tokenize'")
+def plot(runs):
+    runs = runs.query("workload == 'tokenize'")
     runs = runs[(runs["cache"] == "cold") & runs["completed_work"]]
     varied = runs.groupby("experiment")[["batch_size", "writer_batch_size"]].nunique().max(axis=1)
     runs = runs[runs["experiment"].isin(varied[varied > 1].index)]
     reason = "no experiment of this config varies the batch sizes"
-    figures.drawn(snakemake.output, runs, draw, reason)
+    return figures.drawn(runs, draw, reason)
 
 
 def draw(runs):
@@ -55,7 +55,3 @@ n = {" to ".join(map(str, counts))} a bar. From the thriftiest to the greediest 
 Ranges of two bars that overlap show no difference.
 """
     return grid.figure, caption
-
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821

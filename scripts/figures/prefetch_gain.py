@@ -5,15 +5,15 @@ import numpy as np
 import seaborn as sns
 from matplotlib.colors import TwoSlopeNorm
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 from beyond_ram.analysis.frame import same_but_for
 from beyond_ram.analysis.streaming import gains
 
 
-def main(snakemake):
-    gained = gains(tables.read(snakemake.input.streaming))
+def plot(streaming):
+    gained = gains(streaming)
     reason = "no experiment of this config varies Parquet's reading ahead"
-    figures.drawn(snakemake.output, gained, draw, reason)
+    return figures.drawn(gained, draw, reason)
 
 
 def draw(gained):
@@ -59,8 +59,3 @@ on the way to the files.
 def place(row):
     width = f"{row['bandwidth_mb_per_s']:.0f} MB/s" if row["bandwidth_mb_per_s"] else "no bound on bandwidth"
     return f"{row['buffering']}, {row['latency_ms']:.0f} ms, {width}"
-
-
-if "snakemake" in globals():
-    with logs.to_file(snakemake.log[0]):  # noqa: F821
-        main(snakemake)  # noqa: F821

@@ -5,7 +5,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 from beyond_ram.analysis.frame import describe, same_but_for, varied
 
 MARKERS = "osD^vPX"
@@ -13,8 +13,8 @@ MARKERS = "osD^vPX"
 FREE = ("stack", "workers", "start", "prefetch_factor")
 
 
-def main(snakemake):
-    table = tables.read(snakemake.input.streaming)
+def plot(streaming):
+    table = streaming
     usual = (table["mode"] == "stream") & (table["fault"] == "none") & (table["buffering"] == "default")
     known = table[usual & table["requests_metadata"].notna()]
     # Only where stacks or numbers of workers can be compared.
@@ -25,7 +25,7 @@ def main(snakemake):
     ]
     known = pd.concat(compared) if compared else known.head(0)
     reason = "no experiment of this config varies stacks or workers"
-    figures.drawn(snakemake.output, known, draw, reason)
+    return figures.drawn(known, draw, reason)
 
 
 def draw(table):
@@ -77,8 +77,3 @@ logarithmic. The most is {most["requests_metadata"]:,.0f} requests ({most["stack
 {repeated}. A larger count on another machine, with the same lock, would prove these counts wrong.
 """
     return figure, caption
-
-
-if "snakemake" in globals():
-    with logs.to_file(snakemake.log[0]):  # noqa: F821
-        main(snakemake)  # noqa: F821

@@ -3,17 +3,16 @@
 import matplotlib.pyplot as plt
 import seaborn as sns
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 from beyond_ram.analysis.limits import PREDICTORS
 
 MARKERS = "osD^v"
 
 
-def main(snakemake):
-    limits = tables.read(snakemake.input.limits)
+def plot(limits):
     known = limits.dropna(subset=["completed_at_bytes", "killed_at_bytes"])
     reason = "no experiment of this config looks for limits" if limits.empty else limits["not_run"].iloc[0]
-    figures.drawn(snakemake.output, known, draw, reason)
+    return figures.drawn(known, draw, reason)
 
 
 def draw(limits):
@@ -62,7 +61,3 @@ largest errors against the smallest limit: {said}. Just above the limit the work
 {ratios.max():.2f} times as long as without one. One run each.
 """
     return figure, caption
-
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821

@@ -4,17 +4,16 @@ import textwrap
 
 import matplotlib.pyplot as plt
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 
 # Colour-blind safe, and said in words as well.
 COLOURS = {True: "#56B4E9", False: "#E69F00"}
 
 
-def main(snakemake):
-    tried = tables.read(snakemake.input.spark)
-    known = tried.dropna(subset="step")
-    reason = "no experiment of this config runs Spark" if tried.empty else tried["reason"].iloc[0]
-    figures.drawn(snakemake.output, known, draw, reason)
+def plot(spark):
+    known = spark.dropna(subset="step")
+    reason = "no experiment of this config runs Spark" if spark.empty else spark["reason"].iloc[0]
+    return figures.drawn(known, draw, reason)
 
 
 def draw(known):
@@ -43,7 +42,3 @@ often as it was written. pyspark {known["pyspark"].iloc[0]}, huggingface_hub {kn
 {counts.min()} a step. A reason that named the endpoint would not have to hold on the Hub.
 """
     return figure, caption
-
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821

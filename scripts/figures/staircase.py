@@ -3,18 +3,17 @@
 import matplotlib.pyplot as plt
 import seaborn as sns
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 
 STATES = ["cold", "interrupted", "rerun", "warm"]
 MARKERS = {"cold": "o", "interrupted": "X", "rerun": "s", "warm": "D"}
 
 
-def main(snakemake):
-    shards = tables.read(snakemake.input.shards)
+def plot(shards):
     shards = shards[shards["mode"] == "shard"]
     shards = shards[shards["experiment"].isin(shards.loc[shards["cache"] == "rerun", "experiment"].unique())]
     reason = "no cell of this config is interrupted and rerun"
-    figures.drawn(snakemake.output, shards, draw, reason)
+    return figures.drawn(shards, draw, reason)
 
 
 def draw(shards):
@@ -92,7 +91,3 @@ def added(shards, subject):
     return (
         f"{steps.median():,.1f} ({steps.min():,.1f} to {steps.max():,.1f}, {len(steps)})" if len(steps) else "no step"
     )
-
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821

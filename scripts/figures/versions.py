@@ -4,16 +4,15 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 from beyond_ram.metrics import METRICS
 
 
-def main(snakemake):
-    ladders = tables.read(snakemake.input.ladders)
+def plot(ladders):
     reason = "this config has no ladder of versions"
     if len(ladders) and ladders["to_version"].isna().all():
         ladders, reason = ladders.head(0), f"no two versions could be installed; {ladders['infeasible'].iloc[0][:90]} …"
-    figures.drawn(snakemake.output, ladders, draw, reason)
+    return figures.drawn(ladders, draw, reason)
 
 
 def draw(ladders):
@@ -55,7 +54,7 @@ def draw(ladders):
         axes.set_xlim(-0.3, len(versions) - 0.3)
         axes.set(title=f"{name}: {stack}", xlabel=f"{steps['factor'].iloc[0]}, all else locked")
         axes.set_ylabel(f"{metric.label} ({unit})" if unit not in metric.label.lower() else metric.label, fontsize=10)
-    for stack, lines in ladders[ladders["infeasible"].fillna("") != ""].groupby("stack", sort=False):
+    for stack, lines in ladders[ladders["infeasible"].astype("object").fillna("") != ""].groupby("stack", sort=False):
         cannot = dict.fromkeys(f"{line['factor']} {line['infeasible']}" for line in lines.to_dict("records"))
         sentences.append(f"Could not be installed beside the rest of {stack}: {'; '.join(cannot)}")
     caption = f"""
@@ -64,7 +63,3 @@ releases between are bisected until its two sides are neighbours.
 {". ".join(sentences) or "No step is larger than noise"}.
 """
     return figure, caption
-
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821

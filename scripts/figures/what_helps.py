@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 from beyond_ram.analysis.remedies import SHOWN
 from beyond_ram.metrics import METRICS
 
@@ -13,10 +13,9 @@ TICKS = (0.05, 0.1, 0.2, 0.5, 0.7, 1, 1.4, 2, 5, 10, 20)
 WIDEST = (0.04, 25)
 
 
-def main(snakemake):
-    remedies = tables.read(snakemake.input.remedies)
+def plot(remedies):
     reason = "no experiment of this config varies the remedy"
-    figures.drawn(snakemake.output, remedies, draw, reason)
+    return figures.drawn(remedies, draw, reason)
 
 
 def draw(remedies):
@@ -64,7 +63,3 @@ The same cell with a remedy over without one: ratio of geometric means with Welc
 was shown for: {", ".join(idle) or "none of them"}.
 """
     return figure, caption
-
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821

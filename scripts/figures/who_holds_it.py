@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import seaborn as sns
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.growth import SIZE
 from beyond_ram.analysis.owners import RESIDUE
@@ -11,12 +11,11 @@ from beyond_ram.analysis.owners import RESIDUE
 MOST_BARS = 14
 
 
-def main(snakemake):
-    owners, verdicts = tables.read(snakemake.input.owners), tables.read(snakemake.input.verdicts)
+def plot(owners, verdicts):
     if "workers" in owners:  # several processes: what they share would count once for each
         owners = owners[~(owners["workers"] > 0)]
     reason = "no run of this config let its owners go"
-    figures.drawn(snakemake.output, owners, lambda owners: draw(owners, verdicts), reason)
+    return figures.drawn(owners, lambda owners: draw(owners, verdicts), reason)
 
 
 def largest(owners):
@@ -73,7 +72,3 @@ is read from outside. What is left above the memory after the imports is the res
 One run each; cells with worker processes are left out, since pages that processes share would count once for each.
 """
     return figure, caption
-
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    main(snakemake)  # noqa: F821

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import seaborn as sns
 
-from beyond_ram import figures, logs, tables
+from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.frame import describe
 from beyond_ram.experiment import AXES
@@ -14,14 +14,14 @@ def settings(table):
     return [axis for axis in axes_of(table) if axis in AXES and AXES[axis].role != "endpoint" and axis != "epochs"]
 
 
-def main(snakemake):
-    table = tables.read(snakemake.input.streaming)
+def plot(streaming):
+    table = streaming
     known = table[table["worker_grown_anon_bytes"].notna() & (table["outcome"] == "completed")]
     # Network and faults are no matter of memory: the plainest conditions stand for all.
     known = known.sort_values(["latency_ms", "bandwidth_mb_per_s", "page_size"]).drop_duplicates(settings(known))
     known = known.sort_index()
     reason = "no experiment of this config streams"
-    figures.drawn(snakemake.output, known, draw, reason)
+    return figures.drawn(known, draw, reason)
 
 
 def draw(table):
@@ -74,8 +74,3 @@ def _is(table, setting, stack):
 def _range(numbers):
     low, high = int(numbers.min()), int(numbers.max())
     return str(low) if low == high else f"{low} to {high}"
-
-
-if "snakemake" in globals():
-    with logs.to_file(snakemake.log[0]):  # noqa: F821
-        main(snakemake)  # noqa: F821

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from beyond_ram import logs, tables
-from beyond_ram.analysis import runs
 from beyond_ram.analysis.ladders import infeasible, ladders, next_versions
+from beyond_ram.analysis.runs import runs
 from beyond_ram.stacks import parts_of
 
 

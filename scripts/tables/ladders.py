@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from beyond_ram import logs, tables
-from beyond_ram.analysis import runs
 from beyond_ram.analysis.ladders import COLUMNS, ladders
+from beyond_ram.analysis.runs import runs
 from beyond_ram.stacks import parts_of
 
 

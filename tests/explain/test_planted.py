@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from beyond_ram.analysis import owners
+from beyond_ram.analysis.owners import owners
 from beyond_ram.analysis.verdicts import judge
 from beyond_ram.watch import watch
 

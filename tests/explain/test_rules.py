@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis import compare, remedies
-from beyond_ram.analysis.regrowth import regrowth
+from beyond_ram.analysis import compare
+from beyond_ram.analysis.regrowth import fit
+from beyond_ram.analysis.remedies import remedies
 from beyond_ram.analysis.verdicts import judge, verdicts
 from beyond_ram.weighing.remedies import REMEDIES
 
@@ -72,7 +73,7 @@ def test_a_run_that_did_not_finish_has_no_verdict() -> None:
 )
 def test_regrowth_tells_a_warm_up_from_a_leak(sizes: list[float], found: str) -> None:
     events = [{"t_s": n, "event": "epoch", "tree": tree(size)} for n, size in enumerate(sizes)]
-    assert regrowth(events, 10 * MB).verdict == found
+    assert fit(events, 10 * MB).verdict == found
 
 
 def test_a_ratio_has_an_interval_that_covers_the_truth() -> None:

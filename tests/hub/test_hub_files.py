@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis import claims
+from beyond_ram.analysis.claims import claims
 from beyond_ram.analysis.findings.hub import _hub_files, _spark
 from beyond_ram.analysis.hub_files import hub_files
 from beyond_ram.analysis.spark import spark

@@ -1,28 +1,14 @@
-"""Tables and figures of loading from made-up lines, and from none."""
-
-import runpy
-from pathlib import Path
-from types import SimpleNamespace
+"""Tables of loading from made-up lines, and from none."""
 
 import pandas as pd
 import pytest
 
-from beyond_ram import tables
-from beyond_ram.analysis import choices, compare, loaders, ranks, writers
+from beyond_ram.analysis import compare
+from beyond_ram.analysis.choices import choices
 from beyond_ram.analysis.findings import loading
-from beyond_ram.analysis.loaders import _account as account
-
-FIGURES = ["loading_cost", "loading_workers", "loading_accounts", "loading_cache", "loading_limit"]
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_config_that_does_not_load_says_so(root: Path, tmp_path: Path, name: str) -> None:
-    tables.write(loaders([]), tmp_path / "l.csv", tmp_path / "l.parquet")
-    output = SimpleNamespace(**{kind: str(tmp_path / f"{name}.{kind}") for kind in ("svg", "png", "caption")})
-    given = SimpleNamespace(loaders=str(tmp_path / "l.parquet"))
-    snakemake = SimpleNamespace(log=[str(tmp_path / "log")], input=given, output=output)
-    runpy.run_path(str(root / f"scripts/figures/{name}.py"), init_globals={"snakemake": snakemake})
-    assert (tmp_path / f"{name}.caption").read_text().startswith("Not run: no experiment of this config")
+from beyond_ram.analysis.loaders import account, loaders
+from beyond_ram.analysis.ranks import ranks
+from beyond_ram.analysis.writers import writers
 
 
 def test_no_runs_are_no_lines_and_no_findings() -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pandas as pd
 
-from beyond_ram.analysis import streaming
 from beyond_ram.analysis.findings import PAIRS, Finding
 from beyond_ram.analysis.findings.streaming import SOURCES
+from beyond_ram.analysis.streaming import streaming
 
 from .test_tables import run
 

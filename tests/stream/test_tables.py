@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from beyond_ram import tables
-from beyond_ram.analysis import claims, runs, streaming
-from beyond_ram.analysis.streaming import break_even
+from beyond_ram.analysis.claims import claims
+from beyond_ram.analysis.runs import runs
+from beyond_ram.analysis.streaming import break_even, streaming
 
 KNOWN = {
     "experiment": "requests", "repository": "r", "mode": "stream", "workers": 2, "start": "fork", "page_size": 1000,
@@ -117,7 +118,7 @@ PAIRS = [("stream-june-2023", "stream-current"), ("stream-3.6", "stream-current"
 
 
 def claimed(*records: tuple[dict[str, Any], list[dict[str, Any]]]) -> pd.DataFrame:
-    return claims(runs(records), pairs=PAIRS)
+    return claims(runs(records), claimed=PAIRS)
 
 
 def test_fewer_requests_by_how_much() -> None:

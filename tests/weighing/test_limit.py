@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from beyond_ram.analysis import limits
+from beyond_ram.analysis.limits import limits
 from beyond_ram.experiment import Cell
 from beyond_ram.watch import groups
 from beyond_ram.weighing import Setting, weigh_limit

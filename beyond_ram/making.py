@@ -1,0 +1,51 @@
+"""Makes a table or a figure from what its rule declares."""
+
+import importlib
+import importlib.util
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+
+from . import figures, tables
+
+
+def table(name: str, arguments: Mapping[str, Any]) -> pd.DataFrame:
+    """Table NAME: the function `NAME` of beyond_ram/analysis/NAME.py."""
+    made: pd.DataFrame = getattr(importlib.import_module(f"beyond_ram.analysis.{name}"), name)(**arguments)
+    return made
+
+
+def figure(script: Path | str, arguments: Mapping[str, Any]) -> figures.Drawn:
+    """The function `plot` of a figure's script."""
+    figures.theme()
+    drawn: figures.Drawn = module(script).plot(**arguments)
+    return drawn
+
+
+def module(script: Path | str) -> ModuleType:
+    """A script as a module. Raises FileNotFoundError where there is none."""
+    spec = importlib.util.spec_from_file_location(Path(script).stem, script)
+    assert spec
+    assert spec.loader
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def arguments(
+    needs: Iterable[str], inputs: Mapping[str, Any], pairs: Sequence[Any] = (), claimed: Sequence[Any] = ()
+) -> dict[str, Any]:
+    """What the parameters of a table's or figure's function stand for, read from its inputs.
+
+    `inputs` holds the run.json of its runs as `runs`, and a path for each table; a table that is not made is None.
+    """
+    found: dict[str, Any] = {"pairs": pairs, "claimed": claimed, "paths": inputs.get("run_jsons")}
+    for name in needs:
+        if name == "records":
+            found[name] = tables.read_runs(inputs["run_jsons"])
+        elif name not in found:
+            found[name] = None if inputs.get(name) is None else tables.read(inputs[name])
+    return {name: found[name] for name in needs}

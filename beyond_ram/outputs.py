@@ -1,0 +1,138 @@
+"""Tables and figures as chapters name them: what makes each, from what, and which are made of the experiments that run.
+
+A table NAME is the function `NAME` of `beyond_ram/analysis/NAME.py`, a figure NAME the function `plot` of
+`scripts/figures/NAME.py`. What each needs are its parameters: `records` for the runs of its chapter with their events,
+`paths` for their run.json, `pairs` and `claimed` for stacks that are held against each other, and the names of tables.
+"""
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from .experiment.workloads import Experiment
+
+TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
+# The part of what every report has, whichever parts it is made of.
+GENERAL = "report"
+# Parameters that are no tables.
+RUNS, SETTINGS = ("records", "paths"), ("pairs", "claimed")
+Kind = Literal["table", "figure"]
+Condition = Callable[[Experiment], bool]
+
+
+def varies(*axes: str) -> Condition:
+    """Whether an experiment has several values on one of these axes."""
+    return lambda experiment: any(len(getattr(experiment.matrix, axis, ())) > 1 for axis in axes)
+
+
+def has(axis: str, value: str) -> Condition:
+    """Whether an experiment has a value on an axis."""
+    return lambda experiment: value in getattr(experiment.matrix, axis, ())
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a chapter. It is made where an experiment of the chapter fulfils `when`."""
+
+    title: str
+    when: Condition = lambda _: True
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """Tables and figures, and the target that asks for them.
+
+    The part plans the runs of the experiments that a chapter `covers`. Its tables are made `over` those experiments, of
+    all that are run, which is more where a whole report is made; by default those it covers.
+    """
+
+    part: str
+    title: str
+    covers: Condition
+    over: Condition | None = None
+    tables: Sequence[str] = ()
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    pages: Sequence[str] = ()
+
+
+@dataclass
+class Outputs:
+    """What all chapters make of the experiments that run, by name."""
+
+    root: Path
+    experiments: Mapping[str, Experiment]
+    chapters: list[Chapter] = field(default_factory=list)
+
+    def add(self, chapter: Chapter) -> None:
+        """Name a chapter's tables and figures."""
+        self.chapters.append(chapter)
+
+    def of(self, kind: Kind, name: str) -> Chapter:
+        """The chapter of a table or figure."""
+        return next(c for c in self.chapters if name in (c.tables if kind == "table" else c.figures))
+
+    def parts(self) -> list[str]:
+        """The parts that can be asked for."""
+        return [part for part in dict.fromkeys(chapter.part for chapter in self.chapters) if part != GENERAL]
+
+    def experiments_of(self, chapter: Chapter, parts: Iterable[str] = ()) -> list[str]:
+        """The experiments that a chapter's tables are made over; with `parts`, of those that one of them covers."""
+        wanted, over = set(parts), chapter.over or chapter.covers
+        asked = [other for other in self.chapters if other.part in wanted]
+        return [
+            name
+            for name, experiment in self.experiments.items()
+            if over(experiment) and (not wanted or any(other.covers(experiment) for other in asked))
+        ]
+
+    def _made(self, parts: Iterable[str]) -> list[Chapter]:
+        """The chapters that are made of anything."""
+        wanted = set(parts)
+        asked = [chapter for chapter in self.chapters if not wanted or chapter.part in {GENERAL, *wanted}]
+        return [chapter for chapter in asked if self.experiments_of(chapter, wanted)]
+
+    def tables(self, parts: Iterable[str] = (), *, general: bool = True) -> list[str]:
+        """The tables that are made, in the order of the chapters; those of every report only if `general`."""
+        made = [chapter for chapter in self._made(parts) if general or chapter.part != GENERAL]
+        return [name for chapter in made for name in chapter.tables]
+
+    def figures(self, parts: Iterable[str] = ()) -> dict[str, str]:
+        """The figures that are made, with their titles, in the order of the chapters."""
+        found: dict[str, str] = {}
+        for chapter in self._made(parts):
+            running = [self.experiments[name] for name in self.experiments_of(chapter, parts)]
+            found |= {name: one.title for name, one in chapter.figures.items() if any(map(one.when, running))}
+        return found
+
+    def pages(self, parts: Iterable[str] = ()) -> list[str]:
+        """The pages of the chapters that are made of anything."""
+        return [page for chapter in self._made(parts) for page in chapter.pages]
+
+    def left_out(self, parts: Iterable[str] = ()) -> list[str]:
+        """The titles of figures that no experiment that runs has anything for."""
+        made = self.figures(parts)
+        return [one.title for chapter in self.chapters for name, one in chapter.figures.items() if name not in made]
+
+    def needs(self, kind: Kind, name: str) -> list[str]:
+        """The parameters of the function that makes a table or figure."""
+        return parameters(self.root / source(kind, name), name if kind == "table" else "plot")
+
+    def tables_for(self, kind: Kind, name: str, parts: Iterable[str] = ()) -> list[str]:
+        """The tables that a table or figure is made from, as far as they are made."""
+        made = self.tables(parts)
+        return [need for need in self.needs(kind, name) if need in made]
+
+
+def source(kind: Kind, name: str) -> str:
+    """The file of the function that makes a table or figure, relative to the root."""
+    return f"{TABLES if kind == 'table' else FIGURES}/{name}.py"
+
+
+def parameters(path: Path, function: str) -> list[str]:
+    """The names of a function's parameters, read from its source. Raises ValueError where there is no such function."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            return [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    raise ValueError(f"{path}: has no function {function!r}")

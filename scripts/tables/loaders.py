@@ -1,7 +1,0 @@
-"""Table `loaders`."""
-
-from beyond_ram import logs, tables
-from beyond_ram.analysis import loaders
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    tables.write(loaders(tables.read_runs(snakemake.input.runs)), *snakemake.output)  # noqa: F821

@@ -1,7 +1,0 @@
-"""Table `regrowth`."""
-
-from beyond_ram import logs, tables
-from beyond_ram.analysis import regrowth
-
-with logs.to_file(snakemake.log[0]):  # noqa: F821
-    tables.write(regrowth.table(tables.read_runs(snakemake.input.runs)), *snakemake.output)  # noqa: F821

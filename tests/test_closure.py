@@ -1,0 +1,53 @@
+"""What a file imports of ours."""
+
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.closure import closure
+
+
+def write(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_everything_that_is_imported_in_turn_is_found(tmp_path: Path) -> None:
+    write(
+        tmp_path, programs__run="import helper, json", programs__helper="def f():\n    import deep", programs__deep=""
+    )
+    assert closure("programs/run.py", tmp_path) == ["programs/deep.py", "programs/helper.py", "programs/run.py"]
+
+
+def test_a_module_is_searched_from_the_folder_of_the_program_that_runs_it(tmp_path: Path) -> None:
+    write(tmp_path, programs__run="", programs__loaders__one="from loaders.two import x", programs__loaders__two="")
+    found = closure("programs/loaders/one.py", tmp_path, beside="programs/run.py")
+    assert found == ["programs/loaders/one.py", "programs/loaders/two.py"]
+
+
+def test_relative_imports_and_the_files_of_packages_are_found(tmp_path: Path) -> None:
+    write(tmp_path, p__a="from .b import x\nfrom . import c\nfrom .d.e import y", p__b="", p__c="", p__d__e="")
+    (tmp_path / "p/d/__init__.py").write_text("")
+    assert closure("p/a.py", tmp_path) == ["p/a.py", "p/b.py", "p/c.py", "p/d/__init__.py", "p/d/e.py"]
+
+
+def test_files_that_import_each_other_end(tmp_path: Path) -> None:
+    write(tmp_path, a="import b", b="import a")
+    assert closure("a.py", tmp_path) == ["a.py", "b.py"]
+
+
+@pytest.mark.parametrize(
+    ("module", "program", "also"),
+    [
+        ("loaders/memmap_batched", "load", "loaders/memmap_corrected"),
+        ("loaders/parquet_zstd", "load", "loaders/parquet_blocks"),
+        ("formats/hdf5_blosc", "write", "formats/hdf5_chunked"),
+        ("tokenize_corpus", "tokenize_corpus", "pieces"),
+        ("load", "load", "rows"),
+    ],
+)
+def test_what_the_shipped_programs_share_is_an_input(root: Path, module: str, program: str, also: str) -> None:
+    found = closure(f"scripts/workloads/{module}.py", root, beside=f"scripts/workloads/{program}.py")
+    assert f"scripts/workloads/{also}.py" in found

@@ -1,0 +1,69 @@
+"""Which tables and figures are made of which experiments."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.experiment import load
+from beyond_ram.outputs import GENERAL, Chapter, Figure, Outputs, has, parameters, varies
+
+SCAN = {"workload": "scan", "matrix": {"stack": ["current"], "size_mb": [10]}}
+WRITE = {"workload": "write", "matrix": {"stack": ["loaders"], "tokens": ["t"], "format": ["npy"]}}
+
+
+def outputs(root: Path, **experiments: Any) -> Outputs:
+    config = load({"corpora": {}, "tokens": {"t": {"rows": 9}}, "experiments": experiments}, root=root)
+    found = Outputs(root, config.run())
+    found.add(
+        Chapter(
+            "limit",
+            "Limits",
+            lambda e: e.workload == "scan",
+            tables=["limits"],
+            figures={"smallest_limit": Figure("Limits")},
+        )
+    )
+    found.add(
+        Chapter(
+            "load",
+            "Loading",
+            lambda e: e.workload == "write",
+            tables=["writers"],
+            figures={"cost": Figure("Cost", varies("format"))},
+        )
+    )
+    found.add(Chapter(GENERAL, "Overview", lambda _: False, lambda _: True, tables=["runs"]))
+    return found
+
+
+def test_what_no_experiment_runs_is_not_made(root: Path) -> None:
+    found = outputs(root, scan=SCAN)
+    assert found.tables() == ["limits", "runs"]
+    assert found.figures() == {"smallest_limit": "Limits"}
+    assert found.left_out() == ["Cost"]
+
+
+def test_a_part_is_made_of_its_own_experiments(root: Path) -> None:
+    found = outputs(root, scan=SCAN, write=WRITE)
+    runs = found.of("table", "runs")
+    assert found.parts() == ["limit", "load"]
+    assert found.experiments_of(runs) == ["scan", "write"]
+    assert found.experiments_of(runs, ["load"]) == ["write"]
+    assert found.tables(["load"]) == ["writers", "runs"]
+    assert found.tables(["load"], general=False) == ["writers"]
+
+
+def test_a_figure_of_a_comparison_needs_something_to_compare(root: Path) -> None:
+    several = {"workload": "write", "matrix": WRITE["matrix"] | {"format": ["npy", "csv"]}}  # type: ignore[operator]
+    assert not outputs(root, write=WRITE).figures()
+    assert outputs(root, write=several).figures() == {"cost": "Cost"}
+    assert has("format", "csv")(outputs(root, write=several).experiments["write"])
+
+
+def test_what_a_table_is_made_from_is_read_off_its_function(root: Path, tmp_path: Path) -> None:
+    assert outputs(root, scan=SCAN).needs("table", "limits") == ["records"]
+    (tmp_path / "t.py").write_text("def t(records, owners=None): ...")
+    assert parameters(tmp_path / "t.py", "t") == ["records", "owners"]
+    with pytest.raises(ValueError, match="has no function 'u'"):
+        parameters(tmp_path / "t.py", "u")
