@@ -67,7 +67,7 @@ def test_requests_that_touch_are_not_at_once() -> None:
 
 def test_conditions_are_the_endpoints_flags_and_not_the_programs() -> None:
     flags = served._conditions(
-        cell(page_size="7", latency_ms="20", bandwidth_mb_per_s="5", redirect="yes", fault="error-500-every-3")
+        cell(page_size=7, latency_ms=20, bandwidth_mb_per_s=5, redirect="yes", fault="error-500-every-3")
     )
     assert flags == [
         "--page-size",
@@ -80,7 +80,7 @@ def test_conditions_are_the_endpoints_flags_and_not_the_programs() -> None:
         "--fault",
         "error-500:3",
     ]
-    plain = cell(page_size="1000", latency_ms="0", bandwidth_mb_per_s="0", redirect="no", fault="none")
+    plain = cell(page_size=1000, latency_ms=0, bandwidth_mb_per_s=0, redirect="no", fault="none")
     assert served._conditions(plain) == ["--page-size", "1000", "--latency-ms", "0"]
 
 
