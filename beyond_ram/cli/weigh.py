@@ -1,6 +1,8 @@
 """`beyond-ram weigh`: one cell, as the rules call it."""
 
 import argparse
+import signal
+import sys
 from pathlib import Path
 
 
@@ -29,8 +31,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..weighing import Setting, weigh, weigh_interrupted, weigh_limit
+    from ..weighing import Setting, processes, weigh, weigh_interrupted, weigh_limit
 
+    # An end that is asked for takes the private folder along.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    processes.end_with_snakemake()
     setting = Setting(
         workload=arguments.workload,
         python=arguments.python,

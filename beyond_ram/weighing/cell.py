@@ -1,11 +1,8 @@
 """One cell: a private folder, the cache state, the watcher around the workload, the record."""
 
-import contextlib
 import json
-import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +12,12 @@ from ..stacks import has_package, lock_sha256
 from ..stacks import reason as cannot_be
 from ..watch import RUN_FILES, LimitError, machine, pagecache, watch, write_record
 from ..watch.recorder import COLUMNS
-from . import remedies, served
+from . import processes, remedies, served
+from .private import private_folder
 from .provenance import commit
 
+# Signals of a terminal or a scheduler: what they end is no result.
+_ASKED_TO_END = {"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"}
 
 class WeighingError(RuntimeError):
     """A cell that could not be weighed; the text is one line."""
@@ -61,7 +61,7 @@ def weigh(setting: Setting, runs: Path, path: str) -> None:
     A warm run comes after a complete one in the same private folder. Raises WeighingError where the run failed.
     """
     cell = parse(path)
-    with private_folder(setting, cell) as work:
+    with private_folder(setting.work, cell.path) as work:
         prepare(setting, cell, work)
         if setting.repository:
             record = _weighed_served(setting, cell, work, runs / path, setting.repository)
@@ -83,28 +83,13 @@ def _weighed_served(setting: Setting, cell: Cell, work: Path, out: Path, reposit
             record = weighed(setting, cell, work, out, environment=endpoint.environment)
     except served.ServingError as reason:
         raise WeighingError(f"{cell.path}: {reason}") from None
+    # The last request is noted after its answer: the log is whole when the endpoint has ended.
     (out / served.FILE).unlink(missing_ok=True)
     if endpoint.log and record["outcome"] != "not_applicable":
         events, requests = events_of(out), endpoint.requests()
         record["work"] |= served.summary(requests, record["pid"], events)
         served.write_csv(served.joined(requests, record["pid"], events), out / served.FILE)
     return record
-
-
-@contextlib.contextmanager
-def private_folder(setting: Setting, cell: Cell, below: str = "") -> Iterator[Path]:
-    """A folder for one cell's cache and result: empty at the start, gone at the end."""
-    folder = setting.work / below / cell.path
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        for parent in folder.parents:
-            if parent == setting.work.parent or any(parent.iterdir()):
-                break
-            parent.rmdir()
 
 
 def prepare(setting: Setting, cell: Cell, work: Path) -> None:
@@ -114,9 +99,10 @@ def prepare(setting: Setting, cell: Cell, work: Path) -> None:
     first = [["--prepare"]] if setting.prepare else []
     first += [[]] if cell.get("cache") == "warm" else []
     for flags in first:
-        done = subprocess.run([*command(setting, cell, work), *flags], stdout=sys.stderr, check=False)
-        if done.returncode:
-            raise WeighingError(f"{cell.path}: the run before it failed with status {done.returncode}")
+        status, said = processes.run([*command(setting, cell, work), *flags])
+        sys.stderr.write(said.decode(errors="replace"))
+        if status:
+            raise WeighingError(f"{cell.path}: the run before it failed with status {status}")
 
 
 def command(setting: Setting, cell: Cell, work: Path) -> list[str]:
@@ -198,6 +184,8 @@ def finish(
     last: Callable[[], None] = lambda: None,
 ) -> None:
     """Complete the record with the cell, the lock and what the check finds, do what comes `last`, and write it."""
+    if record["signal"] in _ASKED_TO_END:
+        raise WeighingError(f"{cell.path}: ended from outside, by {record['signal']}")
     if record["outcome"] == "not_applicable":
         pass
     elif reason := _said(out, "not_applicable"):
@@ -206,10 +194,10 @@ def finish(
         record |= {"outcome": "failed", "reason": reason, "completed_work": False}
         print(f"{cell.path}: the client gave up: {reason}", file=sys.stderr)
     elif record["completed_work"] and setting.check:
-        checked = subprocess.run([*command(setting, cell, work), "--check"], stdout=subprocess.PIPE, check=False)
-        if checked.returncode:
+        status, said = processes.run([*command(setting, cell, work), "--check"])
+        if status:
             raise WeighingError(f"{cell.path}: its ids could not be read back")
-        record["work"] |= json.loads(checked.stdout)
+        record["work"] |= json.loads(said)
     elif reason := _said(out, "gave_up"):
         record["reason"] = reason
     elif record["outcome"] == "failed" and not record["completed_work"]:

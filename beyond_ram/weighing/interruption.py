@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ..experiment import parse
-from .cell import Setting, WeighingError, finish, private_folder, weighed
+from .cell import Setting, WeighingError, finish, weighed
+from .private import private_folder
 
 
 def weigh_interrupted(setting: Setting, runs: Path, interrupted_path: str, rerun_path: str) -> None:
@@ -17,7 +18,7 @@ def weigh_interrupted(setting: Setting, runs: Path, interrupted_path: str, rerun
     """
     interrupted, rerun = parse(interrupted_path), parse(rerun_path)
     stop_after = interrupted["stop_after"]
-    with private_folder(setting, interrupted) as work:
+    with private_folder(setting.work, interrupted.path) as work:
         shards_done = 0
 
         def kill_in_time(event: dict[str, Any], pid: int) -> None:

@@ -2,14 +2,14 @@
 
 import math
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from ..experiment import Cell, parse
 from ..watch import LimitError
 from ..watch.summary import request_bytes
-from .cell import Setting, finish, prepare, private_folder, weighed
+from .cell import Setting, finish, prepare, weighed
+from .private import private_folder
 
 # Where to stop: the smallest limit that was enough over the largest that was not.
 TOLERANCE = 0.05
@@ -28,7 +28,7 @@ def weigh_limit(setting: Setting, runs: Path, path: str) -> None:
     has read would not be charged to it.
     """
     cell = parse(path)
-    with private_folder(setting, cell) as work:
+    with private_folder(setting.work, cell.path) as work:
         prepare(setting, cell, work)
         record = weighed(setting, cell, work, runs / path)
         if record["outcome"] != "not_applicable":
@@ -68,9 +68,12 @@ def _next(killed: int | None, completed: int | None) -> int | None:
 
 
 def _probe(setting: Setting, cell: Cell, limit_bytes: int, timeout_s: float) -> dict[str, Any]:
-    with private_folder(setting, cell, "limit") as work, tempfile.TemporaryDirectory(dir=setting.work) as out:
+    with (
+        private_folder(setting.work, f"limit/{cell.path}") as work,
+        private_folder(setting.work, f"probe/{cell.path}") as out,
+    ):
         prepare(setting, cell, work)
-        record = weighed(setting, cell, work, Path(out), memory_limit_bytes=limit_bytes, timeout_s=timeout_s)
+        record = weighed(setting, cell, work, out, memory_limit_bytes=limit_bytes, timeout_s=timeout_s)
     done = "done" if record["completed_work"] else "not done"
     said = f"{limit_bytes / 1e6:,.0f} MB: {record['outcome']}, work {done}, {record['duration_s']:.1f} s"
     print(f"{cell.path}: {said}", file=sys.stderr)

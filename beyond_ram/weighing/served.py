@@ -2,28 +2,25 @@
 
 import contextlib
 import csv
-import ctypes
 import json
 import os
 import select
 import shutil
-import signal
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ..experiment import Cell
+from . import processes
 
 # What would send a client elsewhere, or keep it from asking at all.
 _UNSET = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_TOKEN", "HF_ENDPOINT")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _STARTS_IN_S = 60
 _S3_SERVER = Path("scripts/repositories/s3_server.py")
-_PR_SET_PDEATHSIG = 1
 FILE = "requests.csv"
 COLUMNS = (  # noqa: SIM905
     "t_s duration_s role pid method kind path range status bytes_sent in_flight fault"
@@ -67,14 +64,16 @@ def serving(cell: Cell, root: Path, endpoint: str | None, work: Path, python: st
             command = [python, str(_S3_SERVER), *where]
         else:
             command = [sys.executable, "-m", "beyond_ram.hub", *where, *_conditions(cell)]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=_end_with_parent, env=own)
-        try:
-            name, url = _address(server)
+        reading, writing = os.pipe()
+        with (
+            os.fdopen(reading, encoding="utf-8") as said,
+            os.fdopen(writing, "wb") as says,
+            processes.beside(command, says.fileno(), own),
+        ):
+            says.close()
+            name, url = _address(said)
             there = {"HF_ENDPOINT": url} if name == "HF_ENDPOINT" else _s3(url)
             yield Served(environment | there, log)
-        finally:
-            server.terminate()
-            server.communicate()
 
 
 def copied(repository: Path, copy: Path) -> Path:
@@ -100,19 +99,13 @@ def _conditions(cell: Cell) -> list[str]:
     return flags
 
 
-def _address(server: "subprocess.Popen[str]") -> tuple[str, str]:
+def _address(said: TextIO) -> tuple[str, str]:
     """The line that a server says when it is ready: a name and an address."""
-    assert server.stdout
-    ready, _, _ = select.select([server.stdout], [], [], _STARTS_IN_S)
-    name, _, url = server.stdout.readline().strip().partition("=") if ready else ("", "", "")
+    ready, _, _ = select.select([said], [], [], _STARTS_IN_S)
+    name, _, url = said.readline().strip().partition("=") if ready else ("", "", "")
     if not url:
         raise ServingError(f"the endpoint did not start within {_STARTS_IN_S} s")
     return name, url
-
-
-def _end_with_parent() -> None:
-    """No endpoint outlives its run, however that ends."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @contextlib.contextmanager
