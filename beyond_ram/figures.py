@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -13,6 +12,7 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from . import files
 from .analysis import frame
 
 MB = 1e6
@@ -32,13 +32,11 @@ def theme() -> None:
 
 def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str) -> None:
     """Write a figure as SVG and PNG and its caption, each whole or not at all."""
-    for path, metadata in ((Path(svg), {"Date": None}), (Path(png), {})):
-        partial = path.with_name(f".partial-{path.name}")
-        figure.savefig(partial, bbox_inches="tight", metadata=metadata)
-        partial.replace(path)
-    partial = Path(caption_file).with_name(f".partial-{Path(caption_file).name}")
-    partial.write_text(caption.strip() + "\n", encoding="utf-8")
-    partial.replace(caption_file)
+    for path, metadata in ((svg, {"Date": None}), (png, {})):
+        with files.whole(path) as partial:
+            figure.savefig(partial, bbox_inches="tight", metadata=metadata)
+    with files.whole(caption_file) as partial:
+        partial.write_text(caption.strip() + "\n", encoding="utf-8")
     plt.close(figure)
 
 

@@ -4,6 +4,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from .files import DamagedError
+
 
 @contextlib.contextmanager
 def to_file(path: Path | str) -> Iterator[None]:
@@ -14,6 +16,9 @@ def to_file(path: Path | str) -> Iterator[None]:
     with log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
         try:
             yield
+        except DamagedError as error:  # one line, in the log and on the terminal
+            print(error)
+            raise SystemExit(str(error)) from None
         except Exception:
             traceback.print_exc()
             raise

@@ -5,6 +5,8 @@ from typing import Any
 
 import jinja2
 
+from .files import whole
+
 
 def write(template: str, page: str, **values: Any) -> None:
     """Fill the template in a file and write the page. Raises jinja2.UndefinedError where a value is missing."""
@@ -12,6 +14,5 @@ def write(template: str, page: str, **values: Any) -> None:
         trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, autoescape=True
     )
     text = environment.from_string(Path(template).read_text(encoding="utf-8")).render(**values)
-    partial = Path(page).with_suffix(".partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(page)
+    with whole(page) as partial:
+        partial.write_text(text, encoding="utf-8")

@@ -1,20 +1,24 @@
-"""Files of runs and tables: read and written here, and nowhere else."""
+"""Files of tables: read and written here, and nowhere else; and runs as tables take them."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .experiment import records
+from .files import DamagedError, whole
 
 RunFiles = tuple[dict[str, Any], list[dict[str, Any]]]
+# What a Parquet file of ours says about itself: the name of its table.
+_NAME = b"beyond_ram.table"
 
 
 def read_run(run_json: Path | str) -> RunFiles:
-    """The record and the events of one run."""
-    path = Path(run_json)
-    events = (path.parent / "events.jsonl").read_text(encoding="utf-8").splitlines()
-    return json.loads(path.read_text(encoding="utf-8")), [json.loads(line) for line in events]
+    """The record and the events of one run. Raises DamagedError."""
+    return records.run(Path(run_json).parent)
 
 
 def read_runs(run_jsons: Iterable[Path | str]) -> list[RunFiles]:
@@ -22,28 +26,38 @@ def read_runs(run_jsons: Iterable[Path | str]) -> list[RunFiles]:
 
 
 def read_samples(run_json: Path | str) -> pd.DataFrame:
-    """The samples of one run."""
-    return pd.read_csv(Path(run_json).parent / "samples.csv", keep_default_na=False, na_values=[""])
+    """The samples of one run. Raises DamagedError."""
+    return pd.DataFrame(records.samples(Path(run_json).parent))
 
 
 def read(path: Path | str) -> pd.DataFrame:
-    return pd.read_parquet(path)
+    """A table from its Parquet file. Raises DamagedError for one that is cut, or is no table of that name."""
+    try:
+        found = pq.ParquetFile(path).read()
+        name = (found.schema.metadata or {}).get(_NAME, b"").decode(errors="replace")
+    except (pa.ArrowException, OSError, ValueError) as error:
+        why = "missing" if isinstance(error, FileNotFoundError) else "cut, or no Parquet file"
+        raise DamagedError(f"{path}: {why}; delete it, and Snakemake makes it again") from None
+    if name != Path(path).stem:
+        what = f"table {name!r}" if name else "no table of beyond-ram's"
+        raise DamagedError(f"{path}: holds {what}; delete it, and Snakemake makes it again")
+    table: pd.DataFrame = found.to_pandas()
+    return table
 
 
 def write(table: pd.DataFrame, csv: Path | str, parquet: Path | str) -> None:
     """A table as CSV and its Parquet twin, each whole or not at all."""
-    for path, save in ((Path(csv), _to_csv), (Path(parquet), _to_parquet)):
-        partial = path.with_name(f".{path.name}.partial")
-        save(table, partial)
-        partial.replace(path)
+    with whole(csv) as partial:
+        _to_csv(table, partial)
+    found = pa.Table.from_pandas(table, preserve_index=False)
+    with whole(parquet) as partial:
+        pq.write_table(
+            found.replace_schema_metadata({**found.schema.metadata, _NAME: Path(parquet).stem.encode()}), partial
+        )
 
 
 def _to_csv(table: pd.DataFrame, path: Path) -> None:
     # A count that other experiments do not have is a float here, because of their empty cells, and still a count.
     floats = table.select_dtypes("float")
-    whole = [name for name in floats if floats[name].dropna().map(float.is_integer).all()]
-    table.astype(dict.fromkeys(whole, "Int64")).to_csv(path, index=False, lineterminator="\n")
-
-
-def _to_parquet(table: pd.DataFrame, path: Path) -> None:
-    table.to_parquet(path, index=False)
+    counts = [name for name in floats if floats[name].dropna().map(float.is_integer).all()]
+    table.astype(dict.fromkeys(counts, "Int64")).to_csv(path, index=False, lineterminator="\n")

@@ -138,11 +138,7 @@ def test_the_file_that_is_named_is_the_one_that_the_key_came_from(
         load(config, [root / "config.yaml", mine], root)
 
 
-def test_memory_requests_follow_the_measured_peak_and_double_with_each_attempt(tmp_path: Path) -> None:
+def test_without_a_measured_peak_a_memory_request_is_the_estimate_and_doubles_with_each_attempt(tmp_path: Path) -> None:
     cell = Cell("growth", (("stack", "current"),), 2)
     assert memory.request_mb(tmp_path, cell, 4000) == 4000
     assert memory.request_mb(tmp_path, cell, 4000, attempt=3) == 16000
-    measured = tmp_path / "growth/stack~current/rep~1"
-    measured.mkdir(parents=True)
-    (measured / "run.json").write_text('{"peak": {"rss_bytes": 800000000, "cgroup_bytes": null}}')
-    assert memory.request_mb(tmp_path, cell, 4000) == 800 * 1.25 + 350

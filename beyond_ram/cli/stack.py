@@ -47,6 +47,7 @@ def _upgrade(arguments: argparse.Namespace) -> int:
     from ..experiment import kept
     from ..stacks import lock_sha256, upgrade
 
+    kept.read(arguments.results)  # a kept.json that is no map is refused before the lock changes
     before = lock_sha256(arguments.name)
     if not upgrade(arguments.name, arguments.packages):
         print(f"envs/{arguments.name}.txt is as new as it can be; nothing changed", file=sys.stderr)

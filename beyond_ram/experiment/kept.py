@@ -5,9 +5,11 @@ first eight digits of the old lock's SHA-256. From then on they are declared inp
 """
 
 import json
-import os
+import sys
 from pathlib import Path
 
+from ..files import DamagedError, whole
+from . import records
 from .grammar import parse
 from .load import ConfigError
 
@@ -33,13 +35,19 @@ def read(results: Path | str) -> list[str]:
 def keep(results: Path | str, stack: str, lock_sha256: str) -> list[str]:
     """Keep the runs of a stack that were measured with one lock, and return their new folders.
 
-    This is the one place that looks for runs, because a run may come from any config; what it finds, it declares.
+    This is the one place that looks for runs, because a run may come from any config; what it finds, it declares. A
+    damaged run is no result and stays where it is. Raises ConfigError where kept.json is no such map.
     """
+    read(results)  # what is no map is refused before anything moves
     runs, name = Path(results, "runs"), f"{stack}@{lock_sha256[:8]}"
     moved = []
     for experiment in sorted(runs.iterdir()) if runs.is_dir() else []:
         for run_json in sorted((experiment / f"stack~{stack}").rglob("run.json")):
-            record = json.loads(run_json.read_text(encoding="utf-8"))
+            try:
+                record = records.record(run_json.parent)
+            except DamagedError as error:  # no result, whatever its lock was
+                print(f"not kept: {error}", file=sys.stderr)
+                continue
             if record["provenance"].get("lock_sha256") != lock_sha256:
                 continue
             cell = parse(run_json.parent.relative_to(runs).as_posix()).replace(stack=name)
@@ -49,16 +57,14 @@ def keep(results: Path | str, stack: str, lock_sha256: str) -> list[str]:
             for file in run_json.parent.iterdir():
                 if file != run_json:
                     file.replace(target / file.name)
-            partial = target / ".run.json.partial"
-            partial.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-            partial.replace(target / "run.json")
+            with whole(target / "run.json") as partial:
+                partial.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             run_json.unlink()
             moved.append(cell.path)
     if moved:
         path = Path(results, FILE)
         known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         known[name] = sorted({*known.get(name, []), *moved})
-        partial = path.with_name(f".{FILE}.partial")
-        partial.write_text(json.dumps(known, indent=2) + os.linesep, encoding="utf-8")
-        partial.replace(path)
+        with whole(path) as partial:
+            partial.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
     return moved

@@ -1,8 +1,9 @@
 """How much memory to ask a scheduler for: what the cell needed last time, or else an estimate."""
 
-import json
 from pathlib import Path
 
+from ..files import DamagedError
+from . import records
 from .paths import Cell
 
 HEADROOM = 1.25
@@ -24,7 +25,7 @@ def request_mb(runs: Path | str, cell: Cell, estimate_mb: int, attempt: int = 1)
 
 def _measured_mb(run: Path) -> float | None:
     try:
-        record = json.loads((run / "run.json").read_text(encoding="utf-8"))
-        return float(record["peak"]["rss_bytes"]) / 1e6
-    except (OSError, ValueError, KeyError):
+        peak_bytes = records.record(run)["peak"].get("rss_bytes")
+    except DamagedError:
         return None
+    return peak_bytes / 1e6 if peak_bytes else None

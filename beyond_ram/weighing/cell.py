@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..experiment import AXES, Cell, parse
+from ..experiment import AXES, Cell, parse, records
+from ..files import read_json
 from ..stacks import has_package, lock_sha256
 from ..stacks import reason as cannot_be
 from ..watch import RUN_FILES, LimitError, machine, pagecache, watch, write_record
@@ -18,6 +19,7 @@ from .provenance import commit
 
 # Signals of a terminal or a scheduler: what they end is no result.
 _ASKED_TO_END = {"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"}
+
 
 class WeighingError(RuntimeError):
     """A cell that could not be weighed; the text is one line."""
@@ -86,7 +88,7 @@ def _weighed_served(setting: Setting, cell: Cell, work: Path, out: Path, reposit
     # The last request is noted after its answer: the log is whole when the endpoint has ended.
     (out / served.FILE).unlink(missing_ok=True)
     if endpoint.log and record["outcome"] != "not_applicable":
-        events, requests = events_of(out), endpoint.requests()
+        events, requests = records.events(out), endpoint.requests()
         record["work"] |= served.summary(requests, record["pid"], events)
         served.write_csv(served.joined(requests, record["pid"], events), out / served.FILE)
     return record
@@ -111,13 +113,14 @@ def command(setting: Setting, cell: Cell, work: Path) -> list[str]:
     corpus = ["--corpus", str(setting.corpus)] if setting.corpus else []
     corpus += ["--tokens-dir", str(setting.tokens)] if setting.tokens else []
     if setting.repository:
-        manifest = json.loads((setting.repository / "manifest.json").read_text(encoding="utf-8"))
+        manifest = read_json(setting.repository / "manifest.json")
         options += ["--manifest", json.dumps(manifest, sort_keys=True)]
     return [setting.python, str(setting.program), *corpus, "--work-dir", str(work), *options, *setting.arguments]
 
 
 def weighed(setting: Setting, cell: Cell, work: Path, out: Path, **how: Any) -> dict[str, Any]:
     """Run the workload under the watcher, its input evicted first where the cell's cache is cold."""
+    (out / RUN_FILES[2]).unlink(missing_ok=True)  # no record of before beside what comes now
     inputs = _inputs(setting, cell, work)
     if cell.get("page_cache", cell.get("cache", "cold")) in ("cold", "interrupted"):
         pagecache.evict(inputs)
@@ -145,7 +148,7 @@ def _limit_bytes(setting: Setting, cell: Cell) -> int | None:
     percent = cell.get("limit_percent", 0)
     if not percent or not setting.tokens:
         return None
-    described = json.loads((setting.tokens / "tokens.json").read_text(encoding="utf-8"))
+    described = read_json(setting.tokens / "tokens.json")
     return int(described["bytes"] * percent / 100)
 
 
@@ -166,7 +169,7 @@ def _inputs(setting: Setting, cell: Cell, work: Path) -> list[Path]:
     prepared += _files(setting.reads) if setting.reads else []
     if not setting.corpus:
         return prepared
-    manifest = json.loads((setting.corpus / "manifest.json").read_text(encoding="utf-8"))
+    manifest = read_json(setting.corpus / "manifest.json")
     number = cell.get("num_files")
     return prepared + [setting.corpus / entry["path"] for entry in manifest["files"][:number]]
 
@@ -211,12 +214,7 @@ def finish(
     write_record(record, out)
 
 
-def events_of(out: Path) -> list[dict[str, Any]]:
-    """The events of a run."""
-    return [json.loads(line) for line in (out / RUN_FILES[1]).read_text(encoding="utf-8").splitlines()]
-
-
 def _said(out: Path, name: str) -> str | None:
     """The reason that a program gave with an event: `not_applicable` for having nothing to do in this cell, `gave_up`
     for work that cannot be finished under the cell's conditions."""
-    return next((str(event["reason"]) for event in events_of(out) if event["event"] == name), None)
+    return next((str(event["reason"]) for event in records.events(out) if event["event"] == name), None)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..experiment import Cell
+from ..files import whole
 from . import processes
 
 # What would send a client elsewhere, or keep it from asking at all.
@@ -154,12 +155,10 @@ def joined(
 
 def write_csv(lines: Sequence[Mapping[str, Any]], path: Path) -> None:
     """The requests of a run as a file, whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
-    with partial.open("w", newline="", encoding="utf-8") as file:
+    with whole(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)
-    partial.replace(path)
 
 
 def _role(pid: int | None, root: int, workers: set[int]) -> str:

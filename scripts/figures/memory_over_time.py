@@ -36,7 +36,7 @@ def draw(axes, path, top_mb):
     )
     end = samples["t_s"].max()
     starts = samples.dropna(subset="phase").drop_duplicates("phase")[["t_s", "phase"]]
-    for (start, phase), until in zip(starts.to_numpy(), [*starts["t_s"][1:], end], strict=True):
+    for (start, phase), until in zip(starts.to_numpy(), [*starts["t_s"][1:], end], strict=False):
         axes.axvline(start, color="0.25", linewidth=0.7, linestyle=":")
         if until - start > end / 20:  # shorter ones have no room for their name
             axes.text(start, top_mb * 0.98, f" {phase}", rotation=90, va="top", ha="left", fontsize=8, color="0.2")

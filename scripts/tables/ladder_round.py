@@ -1,11 +1,11 @@
 """One round of a ladder: which versions are to be weighed, from the runs of the rounds before."""
 
 import json
-from pathlib import Path
 
 from beyond_ram import logs, tables
 from beyond_ram.analysis.ladders import infeasible, ladders, next_versions
 from beyond_ram.analysis.runs import runs
+from beyond_ram.files import read_json, whole
 from beyond_ram.stacks import parts_of
 
 
@@ -18,7 +18,7 @@ def weighed(paths):
 
 def main(snakemake):
     ladder = snakemake.params.ladder
-    releases = json.loads(Path(snakemake.input.releases).read_text())
+    releases = read_json(snakemake.input.releases)
     if not snakemake.input.runs:
         unknown = [version for version in ladder["versions"] if version not in releases]
         if unknown:
@@ -30,9 +30,8 @@ def main(snakemake):
         more = next_versions(steps, releases, infeasible(table)) if ladder["bisect"] else []
         seen = set(table["version"]) | set(more)
         found = {"versions": [version for version in releases if version in seen], "done": not more}
-    partial = Path(snakemake.output[0]).with_suffix(".partial")
-    partial.write_text(json.dumps(found, indent=2) + "\n")
-    partial.replace(snakemake.output[0])
+    with whole(snakemake.output[0]) as partial:
+        partial.write_text(json.dumps(found, indent=2) + "\n")
 
 
 if "snakemake" in globals():

@@ -1,20 +1,18 @@
 """Table `ladders`, of all ladders."""
 
-import json
-from pathlib import Path
-
 import pandas as pd
 
 from beyond_ram import logs, tables
 from beyond_ram.analysis.ladders import COLUMNS, ladders
 from beyond_ram.analysis.runs import runs
+from beyond_ram.files import read_json
 from beyond_ram.stacks import parts_of
 
 
 def main(snakemake):
     found = []
     for name, ladder in snakemake.params.ladders.items():
-        releases = json.loads(Path(ladder["releases"]).read_text())
+        releases = read_json(ladder["releases"])
         table = runs(tables.read_runs(ladder["runs"]))
         parts = [parts_of(stack) for stack in table["stack"]]
         table = table.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])

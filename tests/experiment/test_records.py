@@ -1,0 +1,153 @@
+"""A run's folder is read whole, or refused in one line that names the file and says what to do."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from beyond_ram import tables
+from beyond_ram.experiment import Cell, ConfigError, kept, memory, parse, records
+from beyond_ram.files import DamagedError
+from beyond_ram.watch import watch, write_record
+
+CELL = Cell("growth", (("stack", "current"), ("mode", "basic"), ("num_files", "2")), 1)
+
+
+def weighed(runs: Path, cell: Cell = CELL, seconds: float = 0.15, work: dict[str, int] | None = None) -> Path:
+    """The folder of a real run of a real command."""
+    folder = runs / cell.path
+    record = watch([sys.executable, "-c", f"import time; time.sleep({seconds})"], folder)
+    record |= {"cell": cell.parameters(), "work": work or {}}
+    record["provenance"] |= {"lock_sha256": "12345678" * 8}
+    write_record(record, folder)
+    return folder
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def cut_at_a_line(path: Path) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[: len(lines) // 2]))
+
+
+def text(content: str) -> Callable[[Path], None]:
+    return lambda path: path.write_text(content) and None
+
+
+def edited(**what: object) -> Callable[[Path], None]:
+    return lambda path: path.write_text(json.dumps(json.loads(path.read_text()) | what)) and None
+
+
+def without(key: str) -> Callable[[Path], None]:
+    def edit(path: Path) -> None:
+        path.write_text(json.dumps({k: v for k, v in json.loads(path.read_text()).items() if k != key}))
+
+    return edit
+
+
+def more(content: str) -> Callable[[Path], None]:
+    return lambda path: path.write_text(path.read_text() + content) and None
+
+
+DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "record cut": ("run.json", cut, "no JSON, or cut"),
+    "record empty": ("run.json", text(""), "empty"),
+    "record a list": ("run.json", text("[]"), "no JSON object, but a list"),
+    "record deep": ("run.json", text("[" * 200_000), "no JSON"),
+    "record not UTF-8": ("run.json", lambda path: path.write_bytes(b'{"outcome": "\xff"}'), "not UTF-8"),
+    "record missing": ("run.json", Path.unlink, "missing"),
+    "no peak": ("run.json", without("peak"), "'peak' is missing"),
+    "peak a list": ("run.json", edited(peak=[]), "'peak' is of a wrong type"),
+    "a peak in words": ("run.json", edited(peak={"rss_bytes": "<b>9</b>"}), "'peak.rss_bytes' is no number"),
+    "an endless time": ("run.json", edited(duration_s=float("inf")), "'duration_s' is no number"),
+    "another's record": (
+        "run.json",
+        edited(cell=CELL.replace(mode="direct").parameters()),
+        "another cell, by its mode",
+    ),
+    "provenance empty": ("run.json", edited(provenance={}), "'provenance.versions' is missing"),
+    "events cut": ("events.jsonl", cut, "cut in its last line"),
+    "events cut at a line": ("events.jsonl", cut_at_a_line, "'end' is missing"),
+    "events empty": ("events.jsonl", text(""), "empty"),
+    "an event a list": ("events.jsonl", more("[]\n"), "is no event"),
+    "an event without a time": ("events.jsonl", more('{"event": "work", "t_s": "1"}\n'), "has no time"),
+    "samples cut": ("samples.csv", cut, "cut"),
+    "samples cut at a line": ("samples.csv", cut_at_a_line, "run.json says"),
+    "samples empty": ("samples.csv", text(""), "columns of samples"),
+    "samples of another": ("samples.csv", more("1,,1,1,1,1,1,1,,,1,1,1,1,1,\n"), "run.json says"),
+    "foreign samples": ("samples.csv", text("a,b\n1,2\n"), "columns of samples"),
+}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = weighed(tmp_path_factory.mktemp("runs"))
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, sound: dict[str, bytes]) -> Path:
+    folder = tmp_path / "runs" / CELL.path
+    folder.mkdir(parents=True)
+    for name, content in sound.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def test_a_whole_run_is_read(folder: Path) -> None:
+    record, events = tables.read_run(folder / "run.json")
+    samples = tables.read_samples(folder / "run.json")
+    assert (record["outcome"], events[-1]["event"]) == ("completed", "end")
+    assert len(samples) == record["sampler"]["lines"]
+    assert samples["rss_bytes"].max() == record["peak"]["rss_bytes"]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder: Path, damage: str) -> None:
+    name, spoil, said = DAMAGE[damage]
+    spoil(folder / name)
+    with pytest.raises(DamagedError) as refused:
+        tables.read_run(folder / "run.json")
+        tables.read_samples(folder / "run.json")
+    assert str(refused.value).startswith(f"{folder / name}: ")
+    assert said in str(refused.value)
+    assert str(refused.value).endswith("; delete the folder, and Snakemake makes it again")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"peak": []}', "{"])
+def test_a_damaged_record_is_no_measurement_to_ask_memory_by(folder: Path, content: str) -> None:
+    runs, cell = folder.parents[4], Cell(CELL.experiment, CELL.axes, rep=2)  # any repeat of the cell will do
+    measured_mb = records.record(folder)["peak"]["rss_bytes"] / 1e6
+    assert memory.request_mb(runs, cell, 4000) == int(measured_mb * 1.25 + 350)
+    (folder / "run.json").write_text(content)
+    assert memory.request_mb(runs, cell, 4000) == 4000
+
+
+def test_a_line_separator_in_an_event_ends_no_line(folder: Path) -> None:
+    events = folder / "events.jsonl"
+    events.write_text('{"t_s": 0.0, "event": "note", "text": "a\u2028b\u0085c"}\n' + events.read_text())
+    assert records.events(folder)[0]["text"] == "a\u2028b\u0085c"
+
+
+def test_an_upgrade_keeps_whole_runs_and_leaves_damaged_ones(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = weighed(tmp_path / "runs", parse(CELL.path.replace("num_files~2", "num_files~4")), seconds=0)
+    cut(damaged / "run.json")
+    moved = kept.keep(tmp_path, "current", "12345678" * 8)
+    assert moved == [CELL.replace(stack="current@12345678").path]
+    assert kept.read(tmp_path) == moved
+    assert records.record(tmp_path / "runs" / moved[0])["cell"]["stack"] == "current@12345678"
+    assert (damaged / "samples.csv").exists()
+    assert str(damaged / "run.json") in capsys.readouterr().err
+    (tmp_path / "runs" / moved[0] / "run.json").write_text("")
+    (tmp_path / "kept.json").write_text("[]")
+    with pytest.raises(ConfigError, match=r"kept\.json"):
+        kept.keep(tmp_path, "current", "12345678" * 8)
+    with pytest.raises(DamagedError, match=r"take it out of kept\.json"):
+        records.record(tmp_path / "runs" / moved[0])

@@ -1,0 +1,46 @@
+"""Runs, tables and figures to damage and to plant things in, and the workflow's own scripts to read them."""
+
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from beyond_ram.experiment import Cell
+
+from ..experiment.test_records import weighed
+
+AXES = {"stack": "current", "corpus": "binaries", "mode": "basic", "shards": "1", "batch_size": "100"}
+AXES |= {"writer_batch_size": "100", "num_proc": "0", "cache": "cold"}
+Script = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def script(root: Path) -> Script:
+    """Run a script of the workflow as Snakemake does, with what a rule gives it."""
+
+    def run(name: str, folder: Path, output: Any, params: Any = None, **given: Any) -> None:
+        snakemake = SimpleNamespace(
+            log=[str(folder / "log")], input=SimpleNamespace(**given), output=output, params=params
+        )
+        runpy.run_path(str(root / "scripts" / f"{name}.py"), init_globals={"snakemake": snakemake})
+
+    return run
+
+
+def figure(folder: Path, name: str) -> SimpleNamespace:
+    """The outputs of a figure's rule."""
+    files = {"svg": "svg", "png": "png", "caption": "rst"}
+    return SimpleNamespace(**{kind: str(folder / f"{name}.{ending}") for kind, ending in files.items()})
+
+
+@pytest.fixture
+def tokenised(tmp_path: Path) -> list[Path]:
+    """run.json of two runs of different input that look as if they had tokenised."""
+    found = []
+    for number in ("1", "2"):
+        cell = Cell("growth", tuple({**AXES, "num_files": number}.items()), 1)
+        found.append(weighed(tmp_path / "runs", cell, work={"bytes_in": int(number) * 10_000_000}) / "run.json")
+    return found

@@ -1,0 +1,80 @@
+"""A script of the workflow that reads something damaged says so in one line, and leaves no half of its output."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from beyond_ram import tables
+
+from ..experiment.test_records import cut, cut_at_a_line
+from .conftest import Script, figure
+
+
+@pytest.mark.parametrize("spoil", [cut, cut_at_a_line])
+def test_no_figure_is_drawn_from_half_of_the_samples(tokenised: list[Path], script: Script, spoil: object) -> None:
+    samples, folder = tokenised[1].with_name("samples.csv"), tokenised[1].parents[12]
+    made = figure(folder, "memory_over_time")
+    script("figures/memory_over_time", folder, made, runs=tokenised)
+    assert Path(made.svg).read_text().count("binaries") or Path(made.caption).read_text()
+    for path in vars(made).values():
+        Path(path).unlink()
+    spoil(samples)  # type: ignore[operator]
+    with pytest.raises(SystemExit, match=str(samples)):
+        script("figures/memory_over_time", folder, made, runs=tokenised)
+    assert not list(folder.glob("*memory_over_time*"))
+    assert (folder / "log").read_text().startswith(f"{samples}: ")
+    assert (folder / "log").read_text().count("\n") == 1
+
+
+def test_snakemake_shows_the_line_and_fails(tokenised: list[Path], root: Path, tmp_path: Path) -> None:
+    cut(tokenised[0])
+    (tmp_path / "Snakefile").write_text(
+        f"rule runs:\n    input: runs={[str(path) for path in tokenised]}\n    output: 'runs.csv', 'runs.parquet'\n"
+        f"    log: 'runs.log'\n    script: {str(root / 'scripts/tables/runs.py')!r}\n"
+    )
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--directory", str(tmp_path), "-s", "Snakefile"]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"{tokenised[0]}: no JSON, or cut, at line" in done.stderr
+    assert not list(tmp_path.glob("*runs.csv"))
+    assert not list(tmp_path.glob("*runs.parquet"))
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """A table as the workflow writes it."""
+    tables.write(pd.DataFrame({"a": range(1000)}), tmp_path / "streaming.csv", tmp_path / "streaming.parquet")
+    return tmp_path / "streaming.parquet"
+
+
+@pytest.mark.parametrize("kind", ["cut", "empty", "text", "another table", "foreign", "missing", "tail only"])
+def test_a_table_that_is_not_whole_or_not_ours_is_refused(written: Path, script: Script, kind: str) -> None:
+    content = written.read_bytes()
+    if kind == "cut":
+        written.write_bytes(content[: len(content) // 2])
+    elif kind == "tail only":  # the footer of a whole file, and what it points to is gone
+        written.write_bytes(b"PAR1" + content[-2000:])
+    elif kind in ("empty", "text"):
+        written.write_text("a\n1\n" if kind == "text" else "")
+    elif kind == "another table":
+        tables.write(pd.DataFrame({"b": [1]}), written.with_name("x.csv"), written.with_name("growth.parquet"))
+        written.with_name("growth.parquet").replace(written)
+    elif kind == "foreign":
+        pd.DataFrame({"experiment": ["e"], "stack": ["s"]}).to_parquet(written)
+    else:
+        written.unlink()
+    made = figure(written.parent, "break_even")
+    with pytest.raises(SystemExit, match=rf"^{written}: .*; delete it, and Snakemake makes it again$"):
+        script("figures/break_even", written.parent, made, streaming=str(written))
+    page = [str(written.parent / "findings.html")]
+    params = SimpleNamespace(configfiles=[])
+    with pytest.raises(SystemExit, match=rf"^{written}: "):
+        script("findings", written.parent, page, params, tables=[str(written)], svg=[], template="")
+    left = {path.name for path in written.parent.iterdir()} - {written.name, "streaming.csv", "x.csv", "log"}
+    assert not left
