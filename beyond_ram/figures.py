@@ -11,11 +11,15 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import seaborn as sns
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import LogFormatterMathtext, NullFormatter
 
 from . import files
 from .analysis import frame
+from .text import plain, rst
 
 MB = 1e6
+_MOST_IN_LABEL, _MOST_IN_CAPTION = 200, 5000
 # Colour-blind safe, and the same in every figure.
 KINDS = {
     "anon_bytes": ("anonymous", "#0072B2"),
@@ -27,16 +31,35 @@ KINDS = {
 def theme() -> None:
     """Set the look of every figure."""
     sns.set_theme(context="notebook", style="whitegrid", palette="colorblind")
-    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "beyond-ram", "figure.dpi": 120, "savefig.dpi": 120})
+    # No text is a formula: what comes with data may hold dollar signs.
+    plt.rcParams.update(
+        {
+            "text.parse_math": False,
+            "svg.fonttype": "none",
+            "svg.hashsalt": "beyond-ram",
+            "figure.dpi": 120,
+            "savefig.dpi": 120,
+        }
+    )
 
 
 def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str) -> None:
-    """Write a figure as SVG and PNG and its caption, each whole or not at all."""
+    """Write a figure as SVG and PNG and its caption, each whole or not at all.
+
+    Labels and caption show data's text as it is: no formula, no markup, no unseen characters, nothing endless.
+    """
+    for text in figure.findobj(Text):
+        text.set_text("\n".join(plain(line, _MOST_IN_LABEL) for line in text.get_text().split("\n")))
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
+                axis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+                axis.set_minor_formatter(NullFormatter())
     for path, metadata in ((svg, {"Date": None}), (png, {})):
         with files.whole(path) as partial:
             figure.savefig(partial, bbox_inches="tight", metadata=metadata)
     with files.whole(caption_file) as partial:
-        partial.write_text(caption.strip() + "\n", encoding="utf-8")
+        partial.write_text(rst(caption, _MOST_IN_CAPTION) + "\n", encoding="utf-8")
     plt.close(figure)
 
 

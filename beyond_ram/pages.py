@@ -4,8 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import markupsafe
+from docutils import nodes  # type: ignore[import-untyped]
+from docutils.core import publish_doctree  # type: ignore[import-untyped]
 
-from .files import whole
+from .files import DamagedError, whole
+
+_SETTINGS = {"file_insertion_enabled": False, "raw_enabled": False, "_disable_config": True, "report_level": 5}
+# All that a caption of ours consists of.
+_OF_CAPTIONS = (nodes.document, nodes.paragraph, nodes.Text, nodes.title_reference)
+_AS = {nodes.Text: "{}", nodes.title_reference: "<code>{}</code>"}
 
 
 def write(template: str, page: str, **values: Any) -> None:
@@ -16,3 +24,19 @@ def write(template: str, page: str, **values: Any) -> None:
     text = environment.from_string(Path(template).read_text(encoding="utf-8")).render(**values)
     with whole(page) as partial:
         partial.write_text(text, encoding="utf-8")
+
+
+def caption(path: Path | str) -> markupsafe.Markup:
+    """The HTML of a figure's caption. Raises DamagedError for a link, a directive, Jinja: no caption has them."""
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    document = publish_doctree(text, settings_overrides=_SETTINGS)
+    foreign = [node for node in document.findall() if not isinstance(node, _OF_CAPTIONS)]
+    # Snakemake's own report runs Jinja over it.
+    if foreign or any(begin in text for begin in ("{{", "{%", "{#")):
+        raise DamagedError(f"{path}: holds markup that no caption has; delete it, and Snakemake makes it again")
+    shown = [markupsafe.Markup(_AS[type(part)]).format(part.astext()) for part in document.findall(_is_text)]
+    return markupsafe.Markup("<p>{}</p>").format(markupsafe.Markup("").join(shown))
+
+
+def _is_text(node: nodes.Node) -> bool:
+    return isinstance(node.parent, nodes.paragraph)

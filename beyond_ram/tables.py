@@ -10,10 +10,13 @@ import pyarrow.parquet as pq
 
 from .experiment import records
 from .files import DamagedError, whole
+from .text import plain
 
 RunFiles = tuple[dict[str, Any], list[dict[str, Any]]]
 # What a Parquet file of ours says about itself: the name of its table.
 _NAME = b"beyond_ram.table"
+# Characters of a text in a table.
+_MOST = 2000
 
 
 def read_run(run_json: Path | str) -> RunFiles:
@@ -31,7 +34,10 @@ def read_samples(run_json: Path | str) -> pd.DataFrame:
 
 
 def read(path: Path | str) -> pd.DataFrame:
-    """A table from its Parquet file. Raises DamagedError for one that is cut, or is no table of that name."""
+    """A table from its Parquet file, its texts without unseen characters and not endless.
+
+    Raises DamagedError for one that is cut, or is no table of that name.
+    """
     try:
         found = pq.ParquetFile(path).read()
         name = (found.schema.metadata or {}).get(_NAME, b"").decode(errors="replace")
@@ -39,10 +45,10 @@ def read(path: Path | str) -> pd.DataFrame:
         why = "missing" if isinstance(error, FileNotFoundError) else "cut, or no Parquet file"
         raise DamagedError(f"{path}: {why}; delete it, and Snakemake makes it again") from None
     if name != Path(path).stem:
-        what = f"table {name!r}" if name else "no table of beyond-ram's"
+        what = f"table {plain(name, 100)!r}" if name else "no table of beyond-ram's"
         raise DamagedError(f"{path}: holds {what}; delete it, and Snakemake makes it again")
     table: pd.DataFrame = found.to_pandas()
-    return table
+    return table.map(lambda value: plain(value, _MOST) if isinstance(value, str) else value)
 
 
 def write(table: pd.DataFrame, csv: Path | str, parquet: Path | str) -> None:

@@ -25,8 +25,8 @@ def listed(line):
     known = line["low"] == line["low"]
     interval = f"{number(line['low'])} to {number(line['high'])}" if known and not exact else "exact" if exact else ""
     return {
-        "holds": HOLDS[line["holds"]],
-        "class": line["holds"].split()[0],
+        "holds": HOLDS.get(line["holds"], line["holds"]),
+        "class": line["holds"].split()[0] if line["holds"] in HOLDS else "",
         "measured": number(line["measured"]),
         "interval": interval,
         "n": f"{line['n']:.0f}",
@@ -39,7 +39,7 @@ def by_claim(claims):
     for (claim, claimed), group in claims.groupby(["claim", "claimed"], sort=False):
         counts = group["holds"].value_counts()
         said = ", ".join(f"{counts[holds]} {words}" for holds, words in HOLDS.items() if holds in counts)
-        order = group["holds"].map(list(HOLDS).index)
+        order = group["holds"].map({holds: place for place, holds in enumerate(HOLDS)})
         lines = group.assign(order=order).sort_values(["order", "measured"], ascending=[True, False], kind="stable")
         yield {
             "claim": claim,

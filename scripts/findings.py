@@ -19,7 +19,7 @@ def command(finding, configfiles):
 
 def not_empty(svg):
     """Whether a figure shows something."""
-    return not svg.with_suffix(".rst").read_text(encoding="utf-8").startswith(NOT_DRAWN)
+    return not pages.caption(svg.with_suffix(".rst")).striptags().startswith(NOT_DRAWN)
 
 
 def main(snakemake):

@@ -3,8 +3,6 @@
 import base64
 from pathlib import Path
 
-from docutils.core import publish_parts
-
 import beyond_ram
 from beyond_ram import logs, pages, tables
 from beyond_ram.analysis.frame import axes
@@ -24,14 +22,14 @@ def stacks(runs):
 
 def figure(svg, title):
     path = Path(svg)
-    caption = path.with_suffix(".rst").read_text(encoding="utf-8")
-    if caption.startswith(NOT_DRAWN):
-        return {"title": title, "reason": caption.removeprefix(NOT_DRAWN).strip()}
+    caption = pages.caption(path.with_suffix(".rst"))
+    if caption.striptags().startswith(NOT_DRAWN):
+        return {"title": title, "reason": caption.striptags().removeprefix(NOT_DRAWN)}
     return {
         "name": path.stem,
         "title": title,
         "svg": base64.b64encode(path.read_bytes()).decode(),
-        "caption": publish_parts(caption, writer_name="html")["fragment"],
+        "caption": caption,
     }
 
 

@@ -3,13 +3,14 @@
 import sys
 
 from beyond_ram import logs, making, tables
+from beyond_ram.text import plain
 
 
 def main(snakemake):
     given = making.arguments(snakemake.params.needs, snakemake.input, snakemake.params.pairs, snakemake.params.claimed)
     made = making.table(snakemake.params.name, given)
     for warning in made.attrs.pop("warnings", ()):
-        print(warning, file=sys.__stderr__)
+        print(plain(warning, 500), file=sys.__stderr__)
     tables.write(made, *snakemake.output)
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..files import DamagedError
+from ..text import plain
 from ..watch import RUN_FILES
 from ..watch.recorder import COLUMNS
-from .paths import parse
+from .grammar import parse
 
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
 _NUMBER = (int, float, type(None))
@@ -44,10 +45,10 @@ def record(folder: Path) -> dict[str, Any]:
             or not isinstance(value, _NUMBER)
             or (value is not None and not math.isfinite(value))
         ):
-            _refuse(path, f"{where[1:]!r} is no number")
+            _refuse(path, f"'{plain(where[1:], 200)}' is no number")
     if found["cell"] != (described := _described(folder)):
         wrong = [key for key in {**found["cell"], **described} if found["cell"].get(key) != described.get(key)]
-        _refuse(path, f"the record of another cell, by its {', '.join(wrong)}")
+        _refuse(path, f"the record of another cell, by its {plain(', '.join(map(str, wrong)), 200)}")
     return found
 
 

@@ -1,0 +1,25 @@
+"""Text that came with data (a reason, a version, a name) as figures and pages show it: as text, whatever is in it."""
+
+import re
+
+# Control characters, those that turn the direction of writing, line separators, lone surrogates.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]+")
+# What reStructuredText, or the Jinja that Snakemake's report runs over a caption, takes for markup.
+_MARKUP = re.compile(r"[\\*`|<>\[\]@~^]|_(?!\w)|(?<!\w)_|:(?=\S)|(?<=\{)[{%#]")
+_CODE = re.compile(r"((?<!\S)`\w[\w.+-]*`(?=[\s.,;)]|$))")
+
+
+def plain(text: str, most: int) -> str:
+    """One line without unseen characters, with no more than about `most` characters."""
+    left_out = f"… ({len(text):,} characters)" if len(text) > most else ""
+    return _UNSEEN.sub(" ", text[:most]).strip() + left_out
+
+
+def rst(text: str, most: int) -> str:
+    """A paragraph of reStructuredText that shows a text as it is, but for single `words` in backticks."""
+    shown = plain(" ".join(text.split()), most)
+    escaped = "".join(
+        part if number % 2 else _MARKUP.sub(r"\\\g<0>", part) for number, part in enumerate(_CODE.split(shown))
+    )
+    # Two letters begin a word; anything else might begin a list, a directive or a field.
+    return escaped if re.match(r"[^\W\d_]{2,}[ ,]", escaped) else rf"\ {escaped}"
