@@ -12,7 +12,7 @@ from beyond_ram.experiment import Cell, ConfigError, kept, memory, parse, record
 from beyond_ram.files import DamagedError
 from beyond_ram.watch import watch, write_record
 
-CELL = Cell("growth", (("stack", "current"), ("mode", "basic"), ("num_files", "2")), 1)
+CELL = Cell("growth", (("stack", "current"), ("mode", "basic"), ("num_files", 2)), 1)
 
 
 def weighed(runs: Path, cell: Cell = CELL, seconds: float = 0.15, work: dict[str, int] | None = None) -> Path:

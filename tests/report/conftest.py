@@ -8,13 +8,27 @@ from typing import Any
 
 import pytest
 
+from beyond_ram import outputs
 from beyond_ram.experiment import Cell
 
 from ..experiment.test_records import weighed
 
-AXES = {"stack": "current", "corpus": "binaries", "mode": "basic", "shards": "1", "batch_size": "100"}
-AXES |= {"writer_batch_size": "100", "num_proc": "0", "cache": "cold"}
+AXES = {"stack": "current", "corpus": "binaries", "mode": "basic", "shards": 1, "batch_size": 100}
+AXES |= {"writer_batch_size": 100, "num_proc": 0, "cache": "cold"}
 Script = Callable[..., Any]
+
+
+class Given(dict[str, Any]):
+    """The inputs of a rule, by name, in both ways that Snakemake gives them."""
+
+    __getattr__ = dict.__getitem__
+
+
+def drawing(root: Path, name: str, **given: Any) -> dict[str, Any]:
+    """What the rule of a figure gives `figure.py`, beside its folder and outputs."""
+    path = root / "scripts" / "figures" / f"{name}.py"
+    params = SimpleNamespace(needs=outputs.parameters(path, "plot"), pairs=[], claimed=[])
+    return {"params": params, "script": str(path), **given}
 
 
 @pytest.fixture(scope="session")
@@ -22,9 +36,7 @@ def script(root: Path) -> Script:
     """Run a script of the workflow as Snakemake does, with what a rule gives it."""
 
     def run(name: str, folder: Path, output: Any, params: Any = None, **given: Any) -> None:
-        snakemake = SimpleNamespace(
-            log=[str(folder / "log")], input=SimpleNamespace(**given), output=output, params=params
-        )
+        snakemake = SimpleNamespace(log=[str(folder / "log")], input=Given(**given), output=output, params=params)
         runpy.run_path(str(root / "scripts" / f"{name}.py"), init_globals={"snakemake": snakemake})
 
     return run
@@ -40,7 +52,7 @@ def figure(folder: Path, name: str) -> SimpleNamespace:
 def tokenised(tmp_path: Path) -> list[Path]:
     """run.json of two runs of different input that look as if they had tokenised."""
     found = []
-    for number in ("1", "2"):
+    for number in (1, 2):
         cell = Cell("growth", tuple({**AXES, "num_files": number}.items()), 1)
-        found.append(weighed(tmp_path / "runs", cell, work={"bytes_in": int(number) * 10_000_000}) / "run.json")
+        found.append(weighed(tmp_path / "runs", cell, work={"bytes_in": number * 10_000_000}) / "run.json")
     return found

@@ -12,20 +12,23 @@ import pytest
 from beyond_ram import tables
 
 from ..experiment.test_records import cut, cut_at_a_line
-from .conftest import Script, figure
+from .conftest import Script, drawing, figure
 
 
 @pytest.mark.parametrize("spoil", [cut, cut_at_a_line])
-def test_no_figure_is_drawn_from_half_of_the_samples(tokenised: list[Path], script: Script, spoil: object) -> None:
+def test_no_figure_is_drawn_from_half_of_the_samples(
+    tokenised: list[Path], root: Path, script: Script, spoil: object
+) -> None:
     samples, folder = tokenised[1].with_name("samples.csv"), tokenised[1].parents[12]
     made = figure(folder, "memory_over_time")
-    script("figures/memory_over_time", folder, made, runs=tokenised)
+    given = drawing(root, "memory_over_time", run_jsons=tokenised)
+    script("figure", folder, made, **given)
     assert Path(made.svg).read_text().count("binaries") or Path(made.caption).read_text()
     for path in vars(made).values():
         Path(path).unlink()
     spoil(samples)  # type: ignore[operator]
     with pytest.raises(SystemExit, match=str(samples)):
-        script("figures/memory_over_time", folder, made, runs=tokenised)
+        script("figure", folder, made, **given)
     assert not list(folder.glob("*memory_over_time*"))
     assert (folder / "log").read_text().startswith(f"{samples}: ")
     assert (folder / "log").read_text().count("\n") == 1
@@ -34,8 +37,10 @@ def test_no_figure_is_drawn_from_half_of_the_samples(tokenised: list[Path], scri
 def test_snakemake_shows_the_line_and_fails(tokenised: list[Path], root: Path, tmp_path: Path) -> None:
     cut(tokenised[0])
     (tmp_path / "Snakefile").write_text(
-        f"rule runs:\n    input: runs={[str(path) for path in tokenised]}\n    output: 'runs.csv', 'runs.parquet'\n"
-        f"    log: 'runs.log'\n    script: {str(root / 'scripts/tables/runs.py')!r}\n"
+        f"rule runs:\n    input: run_jsons={[str(path) for path in tokenised]}\n"
+        "    output: 'runs.csv', 'runs.parquet'\n"
+        "    log: 'runs.log'\n    params: name='runs', needs=['records'], pairs=[], claimed=[]\n"
+        f"    script: {str(root / 'scripts/table.py')!r}\n"
     )
     command = [sys.executable, "-m", "snakemake", "--cores", "1", "--directory", str(tmp_path), "-s", "Snakefile"]
     environment = {**os.environ, "PYTHONPATH": str(root)}
@@ -54,7 +59,7 @@ def written(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["cut", "empty", "text", "another table", "foreign", "missing", "tail only"])
-def test_a_table_that_is_not_whole_or_not_ours_is_refused(written: Path, script: Script, kind: str) -> None:
+def test_a_table_that_is_not_whole_or_not_ours_is_refused(written: Path, root: Path, script: Script, kind: str) -> None:
     content = written.read_bytes()
     if kind == "cut":
         written.write_bytes(content[: len(content) // 2])
@@ -71,9 +76,9 @@ def test_a_table_that_is_not_whole_or_not_ours_is_refused(written: Path, script:
         written.unlink()
     made = figure(written.parent, "break_even")
     with pytest.raises(SystemExit, match=rf"^{written}: .*; delete it, and Snakemake makes it again$"):
-        script("figures/break_even", written.parent, made, streaming=str(written))
+        script("figure", written.parent, made, **drawing(root, "break_even", streaming=str(written)))
     page = [str(written.parent / "findings.html")]
-    params = SimpleNamespace(configfiles=[])
+    params = SimpleNamespace(configfiles=[], pairs=[])
     with pytest.raises(SystemExit, match=rf"^{written}: "):
         script("findings", written.parent, page, params, tables=[str(written)], svg=[], template="")
     left = {path.name for path in written.parent.iterdir()} - {written.name, "streaming.csv", "x.csv", "log"}

@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 
 from beyond_ram import figures, pages, tables, text
-from beyond_ram.analysis import runs
 from beyond_ram.analysis.findings import Finding
+from beyond_ram.analysis.runs import runs
 from beyond_ram.files import DamagedError
 
-from .conftest import Script, figure
+from .conftest import Script, drawing, figure
 
 HARMLESS = "harmless"
 PLANTED = {
@@ -114,7 +114,13 @@ def test_in_captions_figures_records_and_findings(
         tables.write(runs(records), tmp_path / "runs.csv", tmp_path / "runs.parquet")
         page, template = tmp_path / "overview.html", str(root / "report/overview.html.jinja")
         given = {"runs": str(tmp_path / "runs.parquet"), "svg": [made.svg], "template": template}
-        script("overview", tmp_path, [str(page)], SimpleNamespace(titles=[planted[:500]]), **given)
+        script(
+            "overview",
+            tmp_path,
+            [str(page)],
+            SimpleNamespace(titles=[planted[:500]], left_out=[planted[:500]]),
+            **given,
+        )
         return page.read_text()
 
     def findings(planted: str) -> str:
@@ -153,7 +159,7 @@ def test_in_labels(kind: str, tmp_path: Path) -> None:
     assert pages.caption(made.caption)
 
 
-def test_in_the_samples_of_a_run(tokenised: list[Path], tmp_path: Path, script: Script) -> None:
+def test_in_the_samples_of_a_run(tokenised: list[Path], tmp_path: Path, root: Path, script: Script) -> None:
     made = figure(tmp_path, "memory_over_time")
     samples = tokenised[1].with_name("samples.csv")
     head, *lines = samples.read_text().splitlines()
@@ -161,7 +167,7 @@ def test_in_the_samples_of_a_run(tokenised: list[Path], tmp_path: Path, script: 
     phases = [r"$\frac{", "<script>alert(1)</script>"]
     lines = [line.replace(",,", f",{phases[min(1, n // third)]},", 1) for n, line in enumerate(lines)]
     samples.write_text("\n".join([head, *lines, ""]))
-    script("figures/memory_over_time", tmp_path, made, runs=tokenised)
+    script("figure", tmp_path, made, **drawing(root, "memory_over_time", run_jsons=tokenised))
     shown = "".join(ET.parse(made.svg).getroot().itertext())
     assert all(phase in shown for phase in phases)
 
