@@ -1,12 +1,22 @@
-"""What a request is about: the repositories of the application, and the one in the request's path."""
+"""What a request is about: the repositories of the application, the one in the request's path, the body."""
 
 from __future__ import annotations
+
+import json
+from typing import Any
 
 from aiohttp import web
 
 from beyond_ram.hub.repos import Kind, Repos, Repository
 
 REPOS: web.AppKey[Repos] = web.AppKey("repos", Repos)
+# A list of some ten thousand paths; only a commit is longer.
+BODY_BYTES = 1 << 24
+
+
+def endpoint_of(request: web.Request) -> str:
+    """The name of what is asked for: the last part of a route's name, or `unknown`."""
+    return (request.match_info.route.name or ":unknown").split(":")[1].replace("subtree", "tree")
 
 
 def kind_of(request: web.Request) -> Kind:
@@ -17,3 +27,21 @@ def kind_of(request: web.Request) -> Kind:
 def repository_of(request: web.Request) -> Repository:
     """The repository that the path names. Raises NotFoundError."""
     return request.app[REPOS].get(kind_of(request), request.match_info["id"])
+
+
+async def text_of(request: web.Request, at_most_bytes: int = BODY_BYTES) -> str:
+    """The body, which is UTF-8 whatever the headers say. Raises UnicodeError, HTTPRequestEntityTooLarge."""
+    body = bytearray()
+    async for piece in request.content.iter_any():
+        body += piece
+        if len(body) > at_most_bytes:
+            raise web.HTTPRequestEntityTooLarge(at_most_bytes, len(body))
+    return body.decode()
+
+
+async def json_of(request: web.Request) -> dict[str, Any]:
+    """The body as an object of JSON. Raises ValueError, RecursionError, HTTPRequestEntityTooLarge."""
+    body = json.loads(await text_of(request) or "{}")
+    if not isinstance(body, dict):
+        raise TypeError("no object of JSON")
+    return body

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import re
 import time
 from datetime import UTC, datetime
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, unquote, urlencode
 from weakref import WeakKeyDictionary
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 from yarl import URL
 
-from beyond_ram.hub.about import REPOS, kind_of, repository_of
+from beyond_ram.hub.about import REPOS, endpoint_of, json_of, kind_of, repository_of, text_of
 from beyond_ram.hub.clients import Clients
 from beyond_ram.hub.conditions import LOCAL, Traffic
 from beyond_ram.hub.log import BYTES_SENT, Request, RequestLog
@@ -30,6 +32,15 @@ FAULT: web.RequestKey[str] = web.RequestKey("fault", str)
 TITLE = "as the folder is now"
 SLOW_BODY_S = 2.0
 RETRY_AFTER_S = 1
+# What the file system says no to, as a status; other errors of its are ours.
+REFUSALS = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), 507),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), 403),
+    **dict.fromkeys((errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP), 422),
+    **dict.fromkeys((errno.EBUSY, errno.EXDEV), 422),  # a folder that cannot be replaced, such as a mount
+    errno.ENOENT: 404,
+}
+MESSAGE_LETTERS = 1000  # clients take headers up to 8 KB
 
 ID = "{id:[^/]+(?:/[^/]+)?}"
 REVISION = "{revision:[^/]+}"
@@ -37,7 +48,7 @@ REVISION = "{revision:[^/]+}"
 
 def create_app(repos: Repos, log: RequestLog, page_size: int = 1000, traffic: Traffic | None = None) -> web.Application:
     """An application over `repos`; `page_size` is the number of entries in a page of a tree."""
-    app = _app([_logged(log), _errors], log, traffic or Traffic(LOCAL))
+    app = _app([_logged(log), _guarded, _errors], log, traffic or Traffic(LOCAL))
     app[REPOS] = repos
     app[STORE] = Store(repos)
     app[PAGE_SIZE] = page_size
@@ -52,7 +63,7 @@ def create_relay(upstream: str, log: RequestLog, traffic: Traffic) -> web.Applic
     async def handed_on(request: web.Request, handler: Handler) -> web.StreamResponse:
         return await relay.answer(request)
 
-    app = _app([_logged(log), _errors, handed_on], log, traffic)
+    app = _app([_logged(log), _guarded, _errors, handed_on], log, traffic)
     # A route for its name; as for the others, it is the relay that answers.
     app.router.add_get("/elsewhere/{scheme}/{host}/{path:.*}", info, name="hub:elsewhere")
     app.cleanup_ctx.append(relay.running)
@@ -61,7 +72,7 @@ def create_relay(upstream: str, log: RequestLog, traffic: Traffic) -> web.Applic
 
 def _app(middlewares: list[Middleware], log: RequestLog, traffic: Traffic) -> web.Application:
     """What both have in common: the names of all endpoints, the log, the way between."""
-    app = web.Application(middlewares=middlewares, client_max_size=1 << 30)
+    app = web.Application(middlewares=middlewares)
     app[TRAFFIC] = traffic
     app[LOG] = log
     add_routes(app, ID, REVISION)
@@ -113,7 +124,6 @@ def _logged(log: RequestLog) -> Middleware:
             return response
         finally:
             in_flight -= 1
-            name = (request.match_info.route.name or ":unknown").split(":")[1].replace("subtree", "tree")
             identifier = request.match_info.get("id")
             peer = transport.get_extra_info("peername") if transport else None
             log.add(
@@ -122,10 +132,10 @@ def _logged(log: RequestLog) -> Middleware:
                     monotonic_s=round(arrived, 6),
                     duration_s=round(time.monotonic() - arrived, 6),
                     method=request.method,
-                    endpoint=name,
+                    endpoint=endpoint_of(request),
                     repo=f"{kind_of(request)}/{identifier}" if identifier else "",
                     # What storage asks for in a query is a signature.
-                    path=request.path if name == "elsewhere" else request.path_qs,
+                    path=request.path if endpoint_of(request) == "elsewhere" else request.path_qs,
                     range=request.headers.get("Range", ""),
                     status=status,
                     bytes_sent=request.get(BYTES_SENT, length),
@@ -141,21 +151,44 @@ def _logged(log: RequestLog) -> Middleware:
 
 
 @web.middleware
+async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Only for programs of this machine that mean this server: a browser that was led here by a page gets nothing."""
+    port = request.transport.get_extra_info("sockname")[1] if request.transport else 0
+    ours = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+    if request.headers.get("Host") not in ours:
+        return web.json_response({"error": f"Host is not 127.0.0.1:{port}"}, status=421)
+    if request.headers.get("Origin", f"http://127.0.0.1:{port}").removeprefix("http://") not in ours:
+        return web.json_response({"error": "not for pages of another origin"}, status=403)
+    if not request.raw_path.startswith("/"):
+        return web.json_response({"error": "the path does not begin with /"}, status=400)
+    if {".", ".."} & set(unquote(request.raw_path.partition("?")[0]).split("/")):
+        return web.json_response({"error": "not served here"}, status=404)
+    return await handler(request)
+
+
+@web.middleware
 async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """What is not there, said as the Hub says it."""
+    """What is not there or cannot be, said as the Hub says it."""
+    headers = {}
     try:
         return await handler(request)
     except NotFoundError as error:
-        # A path may hold what no header may: line ends, letters beyond ASCII.
-        message = str(error).encode("unicode_escape").decode()
-        headers = {"X-Error-Code": error.code, "X-Error-Message": message}
-        return web.json_response({"error": str(error)}, status=404, headers=headers)
+        status, message = 404, str(error)
+        headers["X-Error-Code"] = error.code
     except RefusedError as error:
-        return web.json_response({"error": str(error)}, status=422)
-    except (KeyError, TypeError, ValueError) as error:
-        return web.json_response({"error": f"the body is not what is understood here: {error!r}"}, status=400)
+        status, message = 422, str(error)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        status, message = 400, f"the body is not what is understood here: {error!r}"
+    except OSError as error:
+        if error.errno not in REFUSALS:
+            raise
+        status, message = REFUSALS[error.errno], f"the folder does not take it: {error.strerror}"
     except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
-        return web.json_response({"error": "not served here"}, status=404)
+        status, message = 404, "not served here"
+    message = message[:MESSAGE_LETTERS]
+    # It may hold what no header may: line ends, letters beyond ASCII.
+    headers["X-Error-Message"] = message.encode("unicode_escape").decode()
+    return web.json_response({"error": message}, status=status, headers=headers)
 
 
 async def info(request: web.Request) -> web.StreamResponse:
@@ -202,7 +235,9 @@ async def tree(request: web.Request) -> web.StreamResponse:
         size = min(int(request.query.get("limit", request.app[PAGE_SIZE])), request.app[PAGE_SIZE])
         start = int(request.query.get("cursor", 0))
     except ValueError:
-        return web.json_response({"error": "limit and cursor are numbers"}, status=400)
+        size = start = -1
+    if min(size, start) < 0:
+        return web.json_response({"error": "limit and cursor are numbers from 0 on"}, status=400)
     headers = {}
     if size > 0 and start + size < len(entries):
         query = urlencode({**request.query, "cursor": start + size})
@@ -214,10 +249,9 @@ async def paths_info(request: web.Request) -> web.StreamResponse:
     """`/paths-info/REVISION`: files and folders by name; what is not there is left out."""
     repository = repository_of(request)
     if request.content_type == "application/json":
-        body = await request.json()
-        wanted = body.get("paths", []) if isinstance(body, dict) else []
+        wanted = (await json_of(request)).get("paths", [])
     else:
-        wanted = (await request.post()).getall("paths", [])
+        wanted = parse_qs(await text_of(request)).get("paths", [])
     paths = [wanted] if isinstance(wanted, str) else [str(path) for path in wanted]
 
     def answer() -> list[dict[str, object]]:
@@ -270,11 +304,8 @@ async def _file(request: web.Request) -> tuple[str, File]:
 async def _data(request: web.Request, file: File, headers: dict[str, str]) -> web.StreamResponse:
     """A file's bytes, or a range of them, under the conditions that were asked for."""
     headers = {**headers, "ETag": f'"{file.etag}"', "Accept-Ranges": "bytes"}
-    try:
-        start, stop, _ = request.http_range.indices(file.size)
-    except ValueError:
-        start, stop = file.size, file.size
     partial = "Range" in request.headers
+    start, stop = _range(request.headers["Range"], file.size) if partial else (0, file.size)
     if partial and start >= stop:
         return web.Response(status=416, headers={**headers, "Content-Range": f"bytes */{file.size}"})
     if partial:
@@ -293,6 +324,15 @@ async def _data(request: web.Request, file: File, headers: dict[str, str]) -> we
         with contextlib.suppress(ConnectionError):  # the client has gone, which is its right: it has read enough
             await _send(request, response, file, start, stop)
     return response
+
+
+def _range(asked: str, size: int) -> tuple[int, int]:
+    """Where the bytes that are asked for begin and end; an empty range where none can be given."""
+    found = re.fullmatch(r"bytes=([0-9]{0,19})-([0-9]{0,19})", asked)
+    first, last = found.groups() if found else ("", "")
+    if first:
+        return int(first), min(int(last) + 1, size) if last else size
+    return size - min(int(last or 0), size), size
 
 
 async def _send(request: web.Request, response: web.StreamResponse, file: File, start: int, stop: int) -> None:

@@ -12,10 +12,12 @@ import yaml
 from aiohttp import web
 
 from beyond_ram.hub import xet
-from beyond_ram.hub.about import repository_of
+from beyond_ram.hub.about import json_of, repository_of, text_of
 from beyond_ram.hub.repos import LFS_FROM_BYTES, LFS_SUFFIXES, Kind, Repository
 from beyond_ram.hub.store import RefusedError, Store
 
+COMMIT_BYTES = 1 << 30
+YAML_DEPTH = 100  # the parser's time grows with its square
 STORE: web.AppKey[Store] = web.AppKey("store", Store)
 USER = "local"
 KINDS: dict[str, Kind] = {"dataset": "datasets", "model": "models"}
@@ -49,7 +51,7 @@ async def whoami(request: web.Request) -> web.StreamResponse:
 
 async def create(request: web.Request) -> web.StreamResponse:
     """`/api/repos/create`; 409 where it is there already."""
-    body = await _json(request)
+    body = await json_of(request)
     kind, identifier = _named(body)
     made = await asyncio.to_thread(request.app[STORE].create, kind, identifier)
     answer: dict[str, Any] = {"url": _address(request, kind, identifier), "name": identifier, "id": identifier}
@@ -60,17 +62,17 @@ async def create(request: web.Request) -> web.StreamResponse:
 
 async def delete(request: web.Request) -> web.StreamResponse:
     """`/api/repos/delete`."""
-    kind, identifier = _named(await _json(request))
+    kind, identifier = _named(await json_of(request))
     await asyncio.to_thread(request.app[STORE].delete, kind, identifier)
     return web.json_response({})
 
 
 async def validate_yaml(request: web.Request) -> web.StreamResponse:
     """`/api/validate-yaml`: whether the head of a card is YAML. The Hub checks what the keys say too."""
-    content = str((await _json(request)).get("content", ""))
+    content = str((await json_of(request)).get("content", ""))
     head = content.split("---")[1] if content.startswith("---") and content.count("---") > 1 else ""
     try:
-        yaml.safe_load(head)
+        await asyncio.to_thread(_check_yaml, head)
     except yaml.YAMLError as error:
         return web.json_response({"errors": [{"message": str(error)}], "warnings": []}, status=400)
     return web.json_response({"errors": [], "warnings": []})
@@ -100,7 +102,7 @@ async def preupload(request: web.Request) -> web.StreamResponse:
             "uploadMode": "lfs" if _by_lfs(str(file["path"]), int(file["size"])) else "regular",
             "shouldIgnore": False,
         }
-        for file in (await _json(request)).get("files", [])
+        for file in (await json_of(request)).get("files", [])
     ]
     return web.json_response({"files": files})
 
@@ -111,7 +113,7 @@ async def commit(request: web.Request) -> web.StreamResponse:
     if request.query.get("create_pr") in ("1", "true"):
         raise RefusedError("a repository here has no pull requests")
     await asyncio.to_thread(repository.check_revision, request.match_info["revision"])
-    lines = [json.loads(line) for line in (await request.text()).splitlines() if line.strip()]
+    lines = [json.loads(line) for line in (await text_of(request, COMMIT_BYTES)).split("\n") if line.strip()]
     made = await asyncio.to_thread(request.app[STORE].commit, repository, lines)
     address = f"{_address(request, repository.kind, repository.id)}/commit/{made}"
     return web.json_response({"success": True, "commitOid": made, "commitUrl": address, "hookOutput": ""})
@@ -137,7 +139,7 @@ async def lfs_batch(request: web.Request) -> web.StreamResponse:
     A client that offers Xet is sent there, as on the Hub.
     """
     repository = repository_of(request)
-    body = await _json(request)
+    body = await json_of(request)
     transfer = "xet" if "xet" in body.get("transfers", []) else "basic"
 
     def answer() -> list[dict[str, Any]]:
@@ -156,7 +158,7 @@ async def lfs_put(request: web.Request) -> web.StreamResponse:
 
 async def lfs_verify(request: web.Request) -> web.StreamResponse:
     """Whether an object has arrived whole."""
-    body = await _json(request)
+    body = await json_of(request)
     kept = request.app[STORE].object(str(body.get("oid")))
     if not kept.is_file() or kept.stat().st_size != body.get("size"):
         return web.json_response({"error": "no such object"}, status=404)
@@ -175,6 +177,15 @@ def _by_lfs(path: str, size: int) -> bool:
     return size >= LFS_FROM_BYTES or any(path.endswith(suffix) for suffix in LFS_SUFFIXES)
 
 
+def _check_yaml(text: str) -> None:
+    """Raises YAMLError. What aliases stand for is not put together: it may be far larger than the text."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > YAML_DEPTH:
+            raise yaml.YAMLError(f"nested deeper than {YAML_DEPTH}")
+
+
 def _named(body: Mapping[str, Any]) -> tuple[Kind, str]:
     """The kind and name of a repository in the body of a request; without an organisation it is the user's."""
     kind = KINDS.get(body.get("type") or "model")
@@ -186,10 +197,3 @@ def _named(body: Mapping[str, Any]) -> tuple[Kind, str]:
 
 def _address(request: web.Request, kind: Kind, identifier: str) -> str:
     return f"{request.url.origin()}/{'' if kind == 'models' else f'{kind}/'}{identifier}"
-
-
-async def _json(request: web.Request) -> Mapping[str, Any]:
-    body = json.loads(await request.text() or "{}")
-    if not isinstance(body, dict):
-        raise RefusedError("the body is no object of JSON")
-    return body

@@ -11,11 +11,12 @@ import contextlib
 import hashlib
 import os
 import re
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal
 
 Kind = Literal["datasets", "models"]
@@ -26,7 +27,29 @@ KEPT_S = 1.0
 LFS_FROM_BYTES = 10_000_000
 LFS_SUFFIXES = {".arrow", ".bin", ".gz", ".h5", ".mp4", ".npy", ".parquet", ".safetensors", ".tar", ".zip", ".zst"}
 MAIN = {"main", "HEAD", "refs/heads/main"}
-NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+MARK = ".beyond-ram-hub"
+"""A file in each repository that was made here or pushed to; not served, and no other repository is ever deleted."""
+_NAME = re.compile(r"\w([\w.-]{0,94}\w)?", re.ASCII)
+_RESERVED = {"", ".", "..", ".git", MARK}
+# Any file system takes these, and so do the functions that walk through folders.
+_PATH_BYTES, _NAME_BYTES, _NAMES = 2000, 255, 64
+
+
+def is_id(identifier: str) -> bool:
+    """Whether a repository can be called so: NAME or ORG/NAME, each as the Hub has them."""
+    names = identifier.split("/")
+    legal = all(_NAME.fullmatch(name) and ".." not in name and not name.endswith(".git") for name in names)
+    return legal and len(names) <= 2
+
+
+def is_path(path: str) -> bool:
+    """Whether a file of a repository can have this path: names in UTF-8 with one slash between them, none reserved."""
+    try:
+        names = [name.encode() for name in path.split("/")]
+    except UnicodeEncodeError:  # half of a pair of UTF-16, or bytes that are no text
+        return False
+    short = len(names) <= _NAMES and len(path.encode()) <= _PATH_BYTES and max(map(len, names)) <= _NAME_BYTES
+    return short and "\0" not in path and not _RESERVED & set(path.split("/"))
 
 
 class NotFoundError(Exception):
@@ -80,6 +103,7 @@ class Listings:
     def __init__(self) -> None:
         self._hashes: dict[tuple[str, int, int], tuple[str, str]] = {}  # by path, size and time of change
         self._last: dict[Path, Listing] = {}
+        self._left_out: set[Path] = set()
         self._lock = threading.Lock()
 
     def last(self, root: Path) -> Listing | None:
@@ -110,21 +134,33 @@ class Listings:
         read_s = time.monotonic()
         found = []
         for folder, folders, names in os.walk(repository.root):
-            folders[:] = [name for name in folders if name != ".git"]
             prefix = Path(folder).relative_to(repository.root).as_posix()
+            paths = {name: name if prefix == "." else f"{prefix}/{name}" for name in [*folders, *names]}
+            folders[:] = [name for name in folders if self._servable(repository, paths[name])]
             for name in names:
-                path = name if prefix == "." else f"{prefix}/{name}"
+                if not self._servable(repository, paths[name]):
+                    continue
                 local: Path | None = Path(folder, name)
                 if Path(folder, name).is_symlink():  # only a link can lead out; the others need not be resolved
-                    local = repository.inside(path)
+                    local = repository.inside(paths[name])
                 if local is not None and local.is_file():
-                    found.append(self.file(path, local))
+                    found.append(self.file(paths[name], local))
         found.sort(key=lambda file: file.path)
         digest = hashlib.sha1(repository.id.encode(), usedforsecurity=False)
         for file in found:
             digest.update(f"{file.path}\0{file.oid}\n".encode())
         modified_s = max((file.local.stat().st_mtime for file in found), default=0.0)
         return Listing(found, digest.hexdigest(), modified_s, read_s)
+
+    def _servable(self, repository: Repository, path: str) -> bool:
+        """Whether clients can ask for it; what they cannot is named once, so that nobody looks for it."""
+        if is_path(path):
+            return True
+        local = repository.root / path
+        if local not in self._left_out and local.name not in _RESERVED:
+            self._left_out.add(local)
+            print(f"hub: {repository.id}: {path!a} is not served: no path in UTF-8, or too long", file=sys.stderr)
+        return False
 
 
 class Repository:
@@ -192,10 +228,8 @@ class Repository:
 
     def inside(self, path: str) -> Path | None:
         """The local file behind a path, None where there is none or it leads out of the repository."""
-        if "\0" in path or path.startswith("/") or {"..", ".git"} & set(PurePosixPath(path).parts):
-            return None
-        local = (self.root / path).resolve()
-        return local if local.is_relative_to(self.root) and local.is_file() else None
+        local = _resolved(self.root / path) if is_path(path) else None
+        return local if local is not None and local.is_relative_to(self.root) and local.is_file() else None
 
 
 class Repos:
@@ -207,9 +241,8 @@ class Repos:
 
     def get(self, kind: Kind, identifier: str) -> Repository:
         """A repository by its name."""
-        folder = (self.root / kind / identifier).resolve()
-        legal = NAME.fullmatch(identifier) and ".." not in identifier
-        if not legal or not folder.is_relative_to(self.root / kind) or not folder.is_dir():
+        folder = _resolved(self.root / kind / identifier) if is_id(identifier) else None
+        if folder is None or not folder.is_relative_to(self.root / kind) or not folder.is_dir():
             raise NotFoundError("RepoNotFound", f"no {kind.removesuffix('s')} {identifier}")
         return Repository(kind, identifier, folder, self._listings)
 
@@ -219,6 +252,14 @@ class Repos:
             for folder in sorted((self.root / kind).glob("*/")):
                 with contextlib.suppress(NotFoundError):  # a folder whose name no repository has
                     self.get(kind, folder.name).files()
+
+
+def _resolved(path: Path) -> Path | None:
+    """A path without links; None where they lead in a circle."""
+    try:
+        return path.resolve()
+    except RuntimeError:
+        return None
 
 
 def _hashes_of(path: Path, size: int) -> tuple[str, str]:

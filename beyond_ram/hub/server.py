@@ -81,7 +81,8 @@ class Hub:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
-        runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=1.0)
+        # No client compresses what it sends: such a body is as it came, and is understood by nobody.
+        runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=1.0, auto_decompress=False)
         try:
             self._loop.run_until_complete(runner.setup())
             self._loop.run_until_complete(web.TCPSite(runner, LOOPBACK, self._port).start())

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
+import ctypes
+import errno
 import hashlib
 import os
 import re
 import shutil
+import struct
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Mapping
-from pathlib import Path, PurePosixPath
+import threading
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from beyond_ram.hub import xet
-from beyond_ram.hub.repos import NAME, Kind, Repos, Repository
+from beyond_ram.hub.repos import MARK, Kind, Repos, Repository, is_id, is_path
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
+_MARKED = "Made by the local Hub endpoint, or pushed to it: whoever may push may delete this repository.\n"
+# Where a file cannot have a second name, it is copied.
+_NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP}
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 class RefusedError(ValueError):
@@ -29,28 +38,41 @@ class Store:
     def __init__(self, repos: Repos) -> None:
         self._repos = repos
         self._folder = repos.root / ".objects"
+        self._lock = threading.Lock()
         self.xet = repos.root / ".xet"
         """Xet storage, which clients write by themselves."""
 
     def create(self, kind: Kind, identifier: str) -> bool:
         """Make an empty repository; False where there is one. Raises RefusedError."""
         folder = self._repos.root / kind / identifier
-        if not NAME.fullmatch(identifier) or {".", "..", ".git"} & set(identifier.split("/")):
+        if not is_id(identifier) or "/" not in identifier:
             raise RefusedError(f"{identifier!r} is no name of a repository")
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        if not folder.parent.resolve().is_relative_to(self._repos.root / kind):
-            raise RefusedError(f"{identifier!r} leads out of the folder")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            return False
+        with self._lock:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            if not folder.parent.resolve().is_relative_to(self._repos.root / kind):
+                raise RefusedError(f"{identifier!r} leads out of the folder")
+            if folder.is_dir():
+                return False
+            with _beside(folder) as made:
+                _mark(made)
+                made.rename(folder)
         return True
 
     def delete(self, kind: Kind, identifier: str) -> None:
-        """Remove a repository."""
-        repository = self._repos.get(kind, identifier)
-        shutil.rmtree(repository.root)
+        """Remove a repository that was made here or pushed to. Raises RefusedError, NotFoundError."""
+        repository = self._own(self._repos.get(kind, identifier))
+        if not (repository.root / MARK).is_file():
+            raise RefusedError(f"{identifier} was neither made here nor pushed to, and is not deleted")
+        with self._lock, _beside(repository.root) as aside:
+            repository.root.rename(aside)
         repository.changed()
+
+    def _own(self, repository: Repository) -> Repository:
+        """A repository that may be changed: ORG/NAME, and no other one by a link. Raises RefusedError."""
+        own = self._repos.root / repository.kind / repository.id
+        if "/" not in repository.id or repository.root != own:
+            raise RefusedError(f"{repository.id} is read only: what is pushed to is ORG/NAME, and no link")
+        return repository
 
     def object(self, oid: str) -> Path:
         """Where an object is kept, or would be. Raises RefusedError."""
@@ -82,52 +104,122 @@ class Store:
         return size
 
     def commit(self, repository: Repository, operations: Iterable[Mapping[str, Any]]) -> str:
-        """Do what a commit says, once all of it is known to be possible; the new commit. Raises RefusedError."""
-        with tempfile.TemporaryDirectory(dir=repository.root.parent, prefix=".commit-") as made:
-            ready: list[tuple[Path, Path]] = []
-            gone: list[Path] = []
-            taken: set[Path] = set()
-            for number, operation in enumerate(operations):
+        """Do all that a commit says, or nothing of it; the new commit. Raises RefusedError, NotFoundError, OSError.
+
+        It is done to a second tree with the same files, which then takes the place of the first in one step. What
+        other programs write into the folder in the meantime may be missed.
+        """
+        self._own(repository)
+        taken: set[Path] = set()
+        with self._lock, _beside(repository.root) as tree:
+            _linked(repository.root, tree)
+            put = []
+            for operation in operations:
                 key, value = operation["key"], operation["value"]
-                if key == "header":
-                    continue
-                goal, staged = _target(repository, value["path"]), Path(made, str(number))
-                if key == "file":
-                    staged.write_bytes(_content(value))
-                elif key == "lfsFile":
-                    found = self.find(repository, value["oid"])
-                    if found:
-                        shutil.copyfile(found, staged)
-                        taken |= {found} if found.parent == self._folder else set()
-                    elif not xet.restore(self.xet, value["oid"], staged):
-                        raise RefusedError(f"{value['path']}: object {value['oid']} was not uploaded")
-                elif key == "copyFile":
-                    shutil.copyfile(repository.file(value["srcPath"]).local, staged)
-                elif key in ("deletedFile", "deletedFolder"):
-                    gone.append(goal)
-                    continue
-                else:
+                if key in ("deletedFile", "deletedFolder"):
+                    _remove(_target(tree, value["path"]))
+                elif key in ("file", "lfsFile", "copyFile"):
+                    put.append((key, value))
+                elif key != "header":
                     raise RefusedError(f"{key!r} is no operation of a commit")
-                ready.append((staged, goal))
-            for goal in gone:
-                shutil.rmtree(goal) if goal.is_dir() else goal.unlink(missing_ok=True)
-            for staged, goal in ready:
-                goal.parent.mkdir(parents=True, exist_ok=True)
-                staged.replace(goal)
+            for key, value in put:
+                taken |= self._put(repository, key, value, _room(tree, value["path"]))
+            if not (tree / MARK).exists():
+                _mark(tree)
+            _exchange(tree, repository.root)
         for kept in taken:
             kept.unlink(missing_ok=True)
         repository.changed()
         return repository.commit()
 
+    def _put(self, repository: Repository, key: str, value: Mapping[str, Any], goal: Path) -> set[Path]:
+        """Write one file of a commit; the objects that were used. Raises RefusedError, NotFoundError, OSError."""
+        if key == "file":
+            goal.write_bytes(_content(value))
+        elif key == "copyFile":
+            shutil.copyfile(repository.file(value["srcPath"]).local, goal)
+        elif found := self.find(repository, value["oid"]):
+            shutil.copyfile(found, goal)
+            return {found} if found.parent == self._folder else set()
+        else:
+            try:
+                restored = xet.restore(self.xet, value["oid"], goal)
+            except (RuntimeError, struct.error) as error:
+                raise RefusedError(f"{value['path']}: Xet storage is damaged: {error}") from None
+            if not restored:
+                raise RefusedError(f"{value['path']}: object {value['oid']} was not uploaded")
+        return set()
 
-def _target(repository: Repository, path: str) -> Path:
-    """Where a pushed file goes: below the repository, and through no link. Raises RefusedError."""
-    parts = PurePosixPath(path).parts
-    if not parts or path.startswith("/") or "\0" in path or {"..", ".git"} & set(parts):
-        raise RefusedError(f"{path!r} is no path in a repository")
-    goal = repository.root.joinpath(*parts)
-    if not goal.parent.resolve().is_relative_to(repository.root) or goal == repository.root:
+
+@contextlib.contextmanager
+def _beside(folder: Path) -> Iterator[Path]:
+    """A path that is not there yet, on the file system of `folder`. What is there at the end is removed."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".hub-", ignore_cleanup_errors=True) as made:
+        yield Path(made, "tree")
+
+
+def _mark(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / MARK).write_text(_MARKED)
+
+
+def _linked(source: Path, goal: Path) -> None:
+    """The same folders, in which the same files have a second name. No file's content is ever changed in place."""
+    goal.mkdir()
+    for entry in os.scandir(source):
+        there = goal / entry.name
+        if entry.is_dir(follow_symlinks=False):
+            _linked(Path(entry.path), there)
+            continue
+        try:
+            os.link(entry.path, there, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            shutil.copy2(entry.path, there, follow_symlinks=False)
+    shutil.copystat(source, goal)
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Two folders change places, in one step where the file system can. Raises OSError, with both where they were."""
+    names = os.fsencode(new), os.fsencode(old)
+    if not ctypes.CDLL(None).renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE):
+        return
+    aside = new.with_name("aside")
+    old.rename(aside)
+    try:
+        new.rename(old)
+    except OSError:
+        aside.rename(old)
+        raise
+
+
+def _target(tree: Path, path: Any) -> Path:
+    """Where a path of a commit is in a tree: below it, and through no link. Raises RefusedError."""
+    if not isinstance(path, str) or not is_path(path):
+        raise RefusedError(f"{path!a} is no path in a repository")
+    goal = tree / path
+    if not goal.parent.resolve().is_relative_to(tree.resolve()):
         raise RefusedError(f"{path!r} leads out of the repository")
+    return goal
+
+
+def _remove(goal: Path) -> None:
+    if goal.is_dir() and not goal.is_symlink():
+        shutil.rmtree(goal)
+    else:
+        with contextlib.suppress(NotADirectoryError):
+            goal.unlink(missing_ok=True)
+
+
+def _room(tree: Path, path: Any) -> Path:
+    """The place for a new file, with its folders, and no file there. Raises RefusedError."""
+    goal = _target(tree, path)
+    try:
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        goal.unlink(missing_ok=True)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        raise RefusedError(f"{path!r}: a file and a folder cannot have the same name") from None
     return goal
 
 

@@ -6,14 +6,17 @@ import base64
 import hashlib
 import http.client
 import json
+import shutil
+import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from beyond_ram.hub import Hub
+from beyond_ram.hub import Hub, store
 
 API = "/api/datasets/org/name"
 GIT = "/datasets/org/name.git/info/lfs/objects"
@@ -73,13 +76,19 @@ def test_a_repository_is_made_once(hub: Hub, root: Path) -> None:
     assert ask(hub, "/api/datasets/org/new", method="GET")[1]["siblings"] == []
 
 
-@pytest.mark.parametrize("name", ["../escape", "..", "org/..", "a/b/c", "/etc/x", "org/.git", "org/%2e%2e", "", "a b"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("../escape", "..", "org/..", "a/b/c", "/etc/x", "org/.git", "org/%2e%2e", "", "a b"),
+        *("org/.", "./.", "./name", "org/a..b", "org/x.git", ".hidden/x", f"org/{'x' * 97}", "org/\udcff", "org/x\n"),
+    ],
+)
 def test_names_that_are_refused(hub: Hub, root: Path, name: str) -> None:
     before = sorted(root.parent.rglob("*"))
     status, answer = ask(hub, "/api/repos/create", {"name": name, "type": "dataset"})
     assert (status, "no name" in answer["error"]) == (422, True)
     assert ask(hub, "/api/repos/delete", {"name": name, "type": "dataset"}, "DELETE")[0] == 404
-    assert [path for path in sorted(root.parent.rglob("*")) if path not in before] == []
+    assert sorted(root.parent.rglob("*")) == before
 
 
 def test_a_commit_lands_in_the_folder(hub: Hub, root: Path) -> None:
@@ -110,7 +119,13 @@ def test_a_commit_lands_in_the_folder(hub: Hub, root: Path) -> None:
     value = {"path": "c.parquet", "algo": "sha256", "oid": oid, "size": len(content)}
     assert commit(hub, {"key": "lfsFile", "value": value})[0] == 200
     assert (dataset / "c.parquet").read_bytes() == content
-    assert sorted(path.name for path in root.rglob("*") if path.is_file()) == ["b.parquet", "c.parquet", "ä.txt"]
+    assert sorted(path.name for path in root.rglob("*") if path.is_file()) == [
+        ".beyond-ram-hub",
+        "b.parquet",
+        "c.parquet",
+        "ä.txt",
+    ]
+    assert [s["rfilename"] for s in after["siblings"]] == ["a/b.parquet", "a/ä.txt"], "the mark is not served"
 
 
 @pytest.mark.parametrize(
@@ -125,6 +140,136 @@ def test_paths_outside_the_folder_are_refused(hub: Hub, root: Path, path: str) -
         assert (status, "error" in answer) == (422, True)
     assert everything(root) == before
     assert [path.name for path in (root / "datasets" / "org").iterdir()] == ["name"]
+
+
+OBJECT = {"key": "lfsFile", "value": {"path": "x.bin", "algo": "sha256", "oid": "0" * 64, "size": 1}}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"key": "rename", "value": {"path": "x"}},
+        {"key": "file", "value": {"path": "x", "content": "?", "encoding": "base64"}},
+        {"key": "file", "value": {"path": "x"}},
+        {"key": "file", "value": ["x"]},
+        {"key": "file", "value": {"path": 5, "content": ""}},
+        {"key": "copyFile", "value": {"path": "x", "srcPath": "none"}},
+        OBJECT,
+        file("README.md/below-a-file", b"x"),
+        file("folder", b"over a folder"),
+        file("a.txt/below-a-file-of-this-commit", b"x"),
+        file("x" * 256, b"x"),
+        file("ä" * 128, b"x"),
+        file("d/" * 100 + "x", b"x"),
+        file("n" * 200 + "/" + "/".join(["n" * 200] * 10), b"x"),
+        file("half \ud800", b"x"),
+        file("no text \udcff", b"x"),
+        file(".beyond-ram-hub", b"x"),
+    ],
+    ids=lambda bad: str(bad["key"]),
+)
+def test_a_commit_is_done_whole_or_not_at_all(hub: Hub, root: Path, bad: dict[str, Any]) -> None:
+    """Whatever is wrong with one operation, and wherever it stands."""
+    (root / "datasets/org/name/folder").mkdir()
+    (root / "datasets/org/name/folder/file").write_text("in a folder")
+    before = everything(root)
+    good = (file("a.txt", b"a"), file("README.md", b"b"), {"key": "deletedFolder", "value": {"path": "folder"}})
+    for operations in ([*good[:2], bad], [bad, *good[:2]]):
+        status, answer = commit(hub, *operations)
+        assert status in (400, 404, 422), answer
+        assert len(answer["error"].splitlines()) == 1
+        assert everything(root) == before
+        assert [path.name for path in (root / "datasets" / "org").iterdir()] == ["name"]
+    assert commit(hub, *good)[0] == 200, "and it can be pushed to as before"
+    assert ask(hub, API, method="GET")[0] == 200
+
+
+def test_commits_at_once_are_all_done(hub: Hub, root: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda n: commit(hub, file(f"{n}.txt", b"x"))[0], range(24)))
+    assert answers == [200] * 24
+    assert len(list((root / "datasets/org/name").glob("*.txt"))) == 24
+
+
+def test_where_folders_cannot_change_places_they_are_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on file systems without RENAME_EXCHANGE."""
+    monkeypatch.setattr(store, "_RENAME_EXCHANGE", 1 << 31)
+    for name in ("new", "old"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    store._exchange(tmp_path / "new", tmp_path / "old")
+    assert [path.name for path in (tmp_path / "old").iterdir()] == ["new"]
+    shutil.rmtree(tmp_path / "aside")
+    with pytest.raises(FileNotFoundError):
+        store._exchange(tmp_path / "gone", tmp_path / "old")
+    assert [path.name for path in (tmp_path / "old").iterdir()] == ["new"]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 2 MB."""
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(small)], capture_output=True).returncode:
+        pytest.skip("a small file system needs root")
+    yield small
+    subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+def test_a_full_disk_leaves_the_repository_as_it_was(small: Path) -> None:
+    root = small / "root"
+    (root / "datasets/org/name").mkdir(parents=True)
+    (root / "datasets/org/name/README.md").write_text("hello")
+    content = b"x" * 600_000
+    oid = hashlib.sha256(content * 4).hexdigest()
+    with Hub(root) as hub:
+        before = everything(root)
+        gone = {"key": "deletedFile", "value": {"path": "README.md"}}
+        status, answer = commit(hub, gone, *(file(f"{number}.bin", content) for number in range(5)))
+        assert (status, "No space left" in answer["error"]) == (507, True)
+        assert ask(hub, f"{GIT}/{oid}", content * 4, "PUT")[0] == 507
+        assert everything(root) == before
+        assert commit(hub, gone, file("0.bin", content))[0] == 200
+    assert (root / "datasets/org/name/0.bin").read_bytes() == content
+
+
+def test_a_repository_that_is_a_mount_is_left_as_it_was(small: Path, tmp_path: Path) -> None:
+    dataset = tmp_path / "root/datasets/org/name"
+    dataset.mkdir(parents=True)
+    (small / "README.md").write_text("hello")
+    subprocess.run(["mount", "--bind", str(small), str(dataset)], check=True)
+    try:
+        with Hub(tmp_path / "root") as hub:
+            assert commit(hub, file("README.md", b"other"))[0] == 422
+        assert [path.name for path in dataset.parent.iterdir()] == ["name"]
+        assert [(path.name, path.read_text()) for path in dataset.iterdir()] == [("README.md", "hello")]
+    finally:
+        subprocess.run(["umount", str(dataset)], check=True)
+
+
+def test_only_what_was_made_here_or_pushed_to_is_deleted(hub: Hub, root: Path) -> None:
+    def delete(name: str) -> int:
+        return ask(hub, "/api/repos/delete", {"name": name, "type": "dataset"}, "DELETE")[0]
+
+    org = root / "datasets" / "org"
+    (org / "alias").symlink_to(org / "name")
+    before = everything(root)
+    assert delete("org/name") == delete("org/alias") == 422
+    assert everything(root) == before
+    assert ask(hub, "/api/repos/create", {"name": "org/made", "type": "dataset"})[0] == 200
+    assert commit(hub, file("a", b"a"))[0] == 200
+    assert delete("org/alias") == 422, "a link is not what was pushed to"
+    assert delete("org/made") == delete("org/name") == 200
+    assert [path.name for path in org.iterdir()] == ["alias"]
+    assert delete("org/name") == 404
+
+
+@pytest.mark.parametrize("name", ["org", "org/alias"])
+def test_a_folder_of_repositories_and_a_link_are_not_pushed_to(hub: Hub, root: Path, name: str) -> None:
+    (root / "datasets/org/alias").symlink_to(root / "datasets/org/name")
+    before = everything(root)
+    assert ask(hub, f"/api/datasets/{name}/commit/main", json.dumps(file("x", b"x")).encode())[0] == 422
+    assert everything(root) == before
 
 
 @pytest.mark.parametrize(

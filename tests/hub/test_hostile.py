@@ -1,0 +1,285 @@
+"""The endpoint against requests that no client sends: it says no, touches and reads nothing else, and serves on."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import http.client
+import json
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from beyond_ram.hub import Hub
+
+API = "/api/datasets/org/name"
+FILE = "/datasets/org/name/resolve/main/a.bin"
+CANARY = b"outside, not for reading"
+COMMIT = b'{"key": "file", "value": {"path": "new.txt", "content": "new"}}'
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    dataset = tmp_path / "root" / "datasets" / "org" / "name"
+    (dataset / ".git").mkdir(parents=True)
+    (dataset / ".git" / "config").write_bytes(CANARY)
+    (dataset / "a.bin").write_bytes(bytes(range(100)))
+    (dataset / "README.md").write_text("hello")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret").write_bytes(CANARY)
+    (tmp_path / "root" / "secret").write_bytes(CANARY)
+    (dataset / "link").symlink_to(tmp_path / "outside" / "secret")
+    (dataset / "folder-link").symlink_to(tmp_path / "outside")
+    (dataset / "circle").symlink_to(dataset / "circle")
+    (dataset.parent / "away").symlink_to(tmp_path / "outside")
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def hub(root: Path) -> Iterator[Hub]:
+    with Hub(root) as running:
+        yield running
+
+
+def ask(
+    host: str, method: str, path: str, body: bytes | None = None, headers: dict[str, Any] | None = None
+) -> tuple[int, bytes]:
+    """A request as it stands."""
+    connection = http.client.HTTPConnection(host, timeout=10)
+    try:
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def host_of(hub: Hub) -> str:
+    return hub.url.removeprefix("http://")
+
+
+def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """All that is in a folder, with the time at which each was last changed."""
+    return {
+        str(path.relative_to(folder)): (path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
+        for path in folder.rglob("*")
+    }
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1"}, 421),
+        ({"Host": "127.0.0.1:1"}, 421),
+        ({"Host": "0.0.0.0:{port}"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://127.0.0.1:1"}, 403),
+        ({"Host": "localhost:{port}", "Origin": "http://localhost:{port}"}, 200),
+        ({}, 200),
+    ],
+)
+def test_a_page_of_another_origin_does_nothing(hub: Hub, root: Path, headers: dict[str, str], status: int) -> None:
+    """A form that a browser posts without asking first, and a name that was led to this machine."""
+    host, before = host_of(hub), everything(root)
+    headers = {key: value.replace("{port}", host.partition(":")[2]) for key, value in headers.items()}
+    posted = ask(host, "POST", f"{API}/commit/main", COMMIT, {"Content-Type": "text/plain", **headers})
+    assert posted[0] == ask(host, "GET", API, headers=headers)[0] == status
+    assert (everything(root) == before) == (status != 200)
+
+
+def test_no_empty_range_is_the_whole_file(hub: Hub) -> None:
+    assert ask(host_of(hub), "GET", FILE, headers={"Range": "bytes=-0"})[0] == 416
+    assert ask(host_of(hub), "GET", FILE, headers={"Range": "bytes=-200"}) == (206, bytes(range(100)))
+    assert ask(host_of(hub), "GET", FILE, headers={"Range": f"bytes=0-{'9' * 5000}"})[0] == 416
+    assert ask(host_of(hub), "GET", FILE, headers={"Range": "bytes=-"})[0] == 416
+
+
+DEEP = b"[" * 100_000
+
+
+JSON = {"Content-Type": "application/json"}
+NOT_UNDERSTOOD: dict[str, tuple[str, str, bytes | None, dict[str, Any]]] = {
+    "deep paths": ("POST", f"{API}/paths-info/main", DEEP, JSON),
+    "deep commit": ("POST", f"{API}/commit/main", DEEP, {}),
+    "deep files": ("POST", f"{API}/preupload/main", b'{"files": ' + DEEP, {}),
+    "infinite size": ("POST", f"{API}/preupload/main", b'{"files": [{"path": "x", "size": Infinity}]}', {}),
+    "long size": ("POST", f"{API}/preupload/main", b'{"files": [{"path": "x", "size": %s}]}' % (b"9" * 5000), {}),
+    "deep yaml": ("POST", "/api/validate-yaml", json.dumps({"content": f"---\n{'[' * 9000}\n---\n"}).encode(), {}),
+    "no yaml": ("POST", "/api/validate-yaml", json.dumps({"content": "---\n- !!python/x [}\n---\n"}).encode(), {}),
+    "charset": ("POST", f"{API}/preupload/main", b'"\xff"', {"Content-Type": "text/plain; charset=none-such"}),
+    "charset of a form": ("POST", f"{API}/paths-info/main", b"\xff", {"Content-Type": "text/plain; charset=none-such"}),
+    "utf-16": ("POST", f"{API}/paths-info/main", b"\xff\xfe", {"Content-Type": "application/json; charset=utf-16"}),
+    "no gzip": ("POST", f"{API}/preupload/main", b"no gzip", {"Content-Encoding": "gzip"}),
+    "gzip": ("POST", f"{API}/commit/main", gzip.compress(COMMIT, mtime=0), {"Content-Encoding": "gzip"}),
+    "long name": ("POST", "/api/repos/create", json.dumps({"name": f"org/{'n' * 300}"}).encode(), {}),
+    "type": ("POST", "/api/repos/create", json.dumps({"name": "org/x", "type": ["dataset"]}).encode(), {}),
+    "long body": ("POST", f"{API}/preupload/main", b'{"files": "%s"}' % (b"x" * (1 << 24)), {}),
+    "long file": ("GET", f"/datasets/org/name/resolve/main/{'n' * 300}", None, {}),
+    "long path": ("GET", f"/datasets/org/name/resolve/main/{'n/' * 2000}", None, {}),
+    "long repository": ("GET", f"/api/datasets/org/{'n' * 300}", None, {}),
+    "long folder": ("GET", f"{API}/tree/main/{'n' * 300}", None, {}),
+    "limit below 0": ("GET", f"{API}/tree/main?limit=-1", None, {}),
+    "cursor below 0": ("GET", f"{API}/tree/main?cursor=-1", None, {}),
+    "long cursor": ("GET", f"{API}/tree/main?cursor={'9' * 5000}", None, {}),
+    "link to itself": ("GET", "/datasets/org/name/resolve/main/circle", None, {}),
+}
+
+
+@pytest.mark.parametrize(("method", "path", "body", "headers"), NOT_UNDERSTOOD.values(), ids=list(NOT_UNDERSTOOD))
+def test_what_cannot_be_understood_is_the_clients_fault(
+    hub: Hub, method: str, path: str, body: bytes | None, headers: dict[str, Any]
+) -> None:
+    assert 400 <= ask(host_of(hub), method, path, body, headers)[0] < 500
+    assert ask(host_of(hub), "GET", API)[0] == 200
+
+
+def test_an_alias_of_an_alias_costs_nothing(hub: Hub) -> None:
+    """Ten merged, each of ten merged: 10^9 pairs, were they put together."""
+    levels = [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, 10)]
+    content = "\n".join(["---", "a0: &a0 {k: v}", *levels, "---"])
+    assert ask(host_of(hub), "POST", "/api/validate-yaml", json.dumps({"content": content}).encode())[0] == 200
+
+
+def test_names_that_are_no_text_do_not_stop_the_endpoint(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """They are not served, and that is said; all others are."""
+    dataset = root / "datasets" / "org" / "name"
+    for name in ("\udcff.txt", "folder\udcfe/a.txt", "d/" * 80 + "a.txt"):
+        (dataset / name).parent.mkdir(parents=True, exist_ok=True)
+        (dataset / name).write_bytes(CANARY)
+    (dataset.parent / "\udcff").mkdir()
+    with Hub(root) as hub:
+        status, answer = ask(host_of(hub), "GET", API)
+        assert (status, [file["rfilename"] for file in json.loads(answer)["siblings"]]) == (200, ["README.md", "a.bin"])
+        assert ask(host_of(hub), "POST", f"{API}/commit/main", COMMIT)[0] == 200
+    said = capfd.readouterr().err
+    assert [said.count(name) for name in ("\\udcff.txt", "folder\\udcfe")] == [1, 1]
+    assert (dataset / "\udcff.txt").read_bytes() == CANARY, "a commit leaves them alone"
+
+
+# What the requests at random are put together of.
+REQUESTS = 800
+NAMES = [*["org/name"] * 20, "org/away", "org", "org/.", "./.", "../outside", "org/new", "a/b/c", "", "n" * 300,
+         "\udcff", "é"]  # fmt: skip
+PATHS = [*["a.bin"] * 20, "README.md", "link", "folder-link/secret", "circle", ".git/config", ".beyond-ram-hub", "../x",
+         "", "../../../secret", "../../../../outside/secret", "/etc/hostname", "a//b", "./a", "x\0y", "x\ny",
+         "d/" * 500, "n" * 300, "half \ud800", "no text \udcff", "%2e%2e/x", "..\\x", "a.bin/below",
+         "new/deep/file"]  # fmt: skip
+VALUES = [None, True, -1, 1e400, float("nan"), 10**400, "", "x", [], {}, [[]], "0" * 64, "?", "base64", *PATHS]
+METHODS = dict.fromkeys(("/commit/", "/paths-info", "/preupload", "/branch", "batch", "verify", "create"), "POST")
+METHODS |= {"delete": "DELETE", "validate": "POST", "objects": "PUT"}
+KEYS = ["header", "file", "lfsFile", "copyFile", "deletedFile", "deletedFolder", "else"]
+HEADERS = {
+    "Range": [*["bytes=5-"] * 9, "bytes=-0", "bytes=9-3", "bytes=", "lines=1", "bytes=0-1,2-3", "x" * 5000, "bytes=٣-"],
+    "Content-Type": ["application/json", "text/plain; charset=none", "multipart/form-data", "\xff", ";;;"],
+    "Content-Encoding": ["gzip", "deflate", "br", "zstd", "x"],
+    "Host": ["evil.example", "", "127.0.0.1:99999999", "a b", "[::1]"],
+    "Origin": ["null", "http://evil.example"],
+    "Expect": ["100-continue", "x"],
+    "Upgrade": ["websocket"],
+    "Authorization": ["Bearer \xff", "Basic x"],
+    "Cookie": ["a=b; " * 500],
+}
+
+
+def path_of(chance: random.Random) -> str:
+    """A path of some endpoint, with a name, a revision and a file from the lists, escaped in some way."""
+    name, path = chance.choice(NAMES), chance.choice(PATHS)
+    revision = chance.choice(["main"] * 20 + ["HEAD", "..", "v1", "0" * 40, "\udcff"])
+    kind = chance.choice(["datasets"] * 8 + ["models", "spaces"])
+    api = f"/api/{kind}/{name}"
+    made = chance.choice(
+        [
+            api,
+            *(f"{api}/{what}/{revision}" for what in ("revision", "tree", "commits", "branch", "xet-write-token")),
+            *[f"{api}/{what}/{revision}" for what in ("commit", "paths-info", "preupload")] * 3,
+            f"{api}/tree/{revision}/{path}",
+            f"{api}/refs",
+            *[f"/{kind}/{name}/resolve/{revision}/{path}"] * 4,
+            f"/cdn/{kind}/{name}/{revision}/{path}",
+            *(f"/{kind}/{name}.git/info/lfs/objects/{what}" for what in ("batch", "verify", "0" * 64, path)),
+            *("/api/repos/create", "/api/repos/delete", "/api/validate-yaml", "/api/whoami-v2", "/elsewhere/x/y"),
+        ]
+    )
+    made = quote(
+        made.encode(errors="surrogateescape" if "\ud800" not in made else "replace"),
+        safe=chance.choice(["/"] * 6 + ["%"]),
+    )
+    query = chance.choice(["", "", "?limit=-1", "?cursor=x", "?recursive=1&expand=1", "?%ff=%00", "?create_pr=0"])
+    return made.replace("%2F", "/", 4) + query
+
+
+def body_of(chance: random.Random, path: str) -> bytes | None:
+    """Nothing, no JSON, or JSON that is nearly right."""
+
+    def some(right: Any, others: list[Any] = VALUES) -> Any:
+        return chance.choice([*[right] * 2 * len(others), *others])
+
+    value = {"path": chance.choice(PATHS), "content": some("new"), "encoding": some("utf-8"), "oid": some("0" * 64)}
+    value |= {"srcPath": chance.choice(PATHS), "size": some(5)}
+    lines = [{"key": chance.choice(KEYS), "value": some(value)} for _ in range(chance.randint(1, 3))]
+    objects = [some({key: value[key] for key in ("oid", "size", "path")})]
+    whole = {"files": some(objects), "objects": some(objects), "paths": some([value["path"]]), "content": some("a: b")}
+    whole |= {"name": some("org/new", NAMES[20:]), "type": some("dataset", ["model", "space", None, []])}
+    right = "\n".join(map(json.dumps, lines)) if "/commit/" in path else json.dumps(whole)
+    wrong = [None, DEEP, chance.randbytes(50), gzip.compress(right.encode(), mtime=0)]
+    return chance.choice([*[right.encode()] * 12, *wrong])
+
+
+@contextlib.contextmanager
+def running(said: Path, *arguments: str) -> Iterator[dict[str, str]]:
+    """The endpoint in a process of its own, and what it says that a client needs. It ends as it should, untroubled."""
+    command = [sys.executable, "-m", "beyond_ram.hub", *arguments]
+    with said.open("w") as errors:
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+    given: dict[str, str] = {}
+    try:
+        while "HF_ENDPOINT" not in given:
+            assert server.stdout
+            name, _, given[name] = server.stdout.readline().strip().partition("=")
+        yield given
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(timeout=10) == 0
+    assert "Traceback" not in said.read_text()
+
+
+def asked_at_random(given: dict[str, str], seed: int) -> Counter[int]:
+    """How often each status was answered. None is the server's fault, and nothing came that is not to be read."""
+    chance, host, found = random.Random(seed), given["HF_ENDPOINT"].removeprefix("http://"), Counter[int]()
+    for number in range(REQUESTS):
+        path = path_of(chance)
+        body = body_of(chance, path)
+        right = next((method for part, method in METHODS.items() if part in path), "GET")
+        method = chance.choice([*[right] * 8, "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+        headers = {"Authorization": f"Bearer {given.get('HF_TOKEN')}".encode()}
+        chosen = chance.choices(list(HEADERS), k=chance.choice([0, 0, 0, 1, 2]))
+        headers |= {key: chance.choice(HEADERS[key]).encode() for key in chosen}
+        status, answer = 0, b""
+        with contextlib.suppress(http.client.BadStatusLine):  # a request so wrong that it is only hung up on
+            status, answer = ask(host, method, path, body, headers)
+        assert status < 500, (number, method, path, body, headers, answer)
+        assert CANARY not in answer, (number, method, path)
+        found[status] += 1
+    assert ask(host, "GET", API, None, {"Authorization": f"Bearer {given.get('HF_TOKEN')}"})[0] == 200
+    return found
+
+
+def test_requests_at_random(root: Path, tmp_path: Path) -> None:
+    outside = everything(tmp_path / "outside")
+    with running(tmp_path / "said", "--root", str(root)) as given:
+        found = asked_at_random(given, seed=1)
+    assert everything(tmp_path / "outside") == outside
+    assert (root / "secret").read_bytes() == (root / "datasets/org/name/.git/config").read_bytes() == CANARY
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["outside", "root", "said"]
+    assert {path.name for path in root.iterdir()} <= {"datasets", "models", "secret", ".objects", ".xet"}
+    assert min(found[status] for status in (200, 400, 403, 404, 421, 422)) > 2, "some were nearly right"
