@@ -16,7 +16,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m beyond_ram.hub", description="Serves a folder as a local Hub.")
     served = parser.add_mutually_exclusive_group(required=True)
     served.add_argument("--root", type=Path, help="holds datasets/ORG/NAME and models/ORG/NAME")
-    served.add_argument("--upstream", metavar="URL", help="another Hub, to hand all requests on to and note them")
+    served.add_argument("--upstream", metavar="URL", help="another Hub, to hand reads on to and note them")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--host", default=LOOPBACK, help=f"{LOOPBACK}; anything else is refused")
     parser.add_argument("--page-size", type=int, default=1000, help="entries in a page of a tree")
@@ -42,7 +42,8 @@ def main() -> int:
             getattr(arguments, name) for name in ("root", "port", "host", "page_size", "log")
         )
         with Hub(root, port, host, size, log, conditions, arguments.upstream) as hub:
-            print(f"HF_ENDPOINT={hub.url}", flush=True)
+            token = f"HF_TOKEN={hub.token}\n" if hub.token else ""
+            print(f"{token}HF_ENDPOINT={hub.url}", flush=True)
             stop.wait()
     except (OSError, ValueError) as error:
         print(f"hub: {error}", file=sys.stderr)

@@ -16,7 +16,8 @@ BODY_BYTES = 1 << 24
 
 def endpoint_of(request: web.Request) -> str:
     """The name of what is asked for: the last part of a route's name, or `unknown`."""
-    return (request.match_info.route.name or ":unknown").split(":")[1].replace("subtree", "tree")
+    name = (request.match_info.route.name or ":unknown").split(":")[1]
+    return {"subtree": "tree", "resolve-cache": "resolve"}.get(name, name)
 
 
 def kind_of(request: web.Request) -> Kind:

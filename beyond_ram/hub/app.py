@@ -18,7 +18,7 @@ from yarl import URL
 from beyond_ram.hub.about import REPOS, endpoint_of, json_of, kind_of, repository_of, text_of
 from beyond_ram.hub.clients import Clients
 from beyond_ram.hub.conditions import LOCAL, Traffic
-from beyond_ram.hub.log import BYTES_SENT, Request, RequestLog
+from beyond_ram.hub.log import BYTES_SENT, STORAGE, Request, RequestLog
 from beyond_ram.hub.push import STORE, add_routes
 from beyond_ram.hub.relay import PIECE_BYTES, Relay
 from beyond_ram.hub.repos import KINDS, File, Folder, NotFoundError, Repos, pieces
@@ -32,6 +32,8 @@ FAULT: web.RequestKey[str] = web.RequestKey("fault", str)
 TITLE = "as the folder is now"
 SLOW_BODY_S = 2.0
 RETRY_AFTER_S = 1
+# Keys of a query whose values are noted; of all others, which may be signatures, only that they were there.
+NOTED = {"cursor", "create_pr", "expand", "limit", "recursive"}
 # What the file system says no to, as a status; other errors of its are ours.
 REFUSALS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), 507),
@@ -55,17 +57,19 @@ def create_app(repos: Repos, log: RequestLog, page_size: int = 1000, traffic: Tr
     return app
 
 
-def create_relay(upstream: str, log: RequestLog, traffic: Traffic) -> web.Application:
-    """An application that hands everything on to the Hub at `upstream`, and notes it as the other does."""
-    relay = Relay(upstream, traffic)
+def create_relay(upstream: str, log: RequestLog, traffic: Traffic, secret: str) -> web.Application:
+    """An application that hands reads on to the Hub at `upstream`, for who knows `secret`, and notes all requests."""
+    relay = Relay(upstream, traffic, secret)
 
     @web.middleware
     async def handed_on(request: web.Request, handler: Handler) -> web.StreamResponse:
         return await relay.answer(request)
 
     app = _app([_logged(log), _guarded, _errors, handed_on], log, traffic)
-    # A route for its name; as for the others, it is the relay that answers.
-    app.router.add_get("/elsewhere/{scheme}/{host}/{path:.*}", info, name="hub:elsewhere")
+    # Routes for their names; as for the others, it is the relay that answers.
+    app.router.add_get("/elsewhere/{key}/{path:.*}", info, name="hub:elsewhere")
+    for kind in KINDS:  # where the Hub leads those who read a small file
+        app.router.add_get(f"/api/resolve-cache/{kind}/{ID}/{REVISION}/{{path:.+}}", info, name=f"{kind}:resolve-cache")
     app.cleanup_ctx.append(relay.running)
     return app
 
@@ -134,8 +138,7 @@ def _logged(log: RequestLog) -> Middleware:
                     method=request.method,
                     endpoint=endpoint_of(request),
                     repo=f"{kind_of(request)}/{identifier}" if identifier else "",
-                    # What storage asks for in a query is a signature.
-                    path=request.path if endpoint_of(request) == "elsewhere" else request.path_qs,
+                    path=_noted(request),
                     range=request.headers.get("Range", ""),
                     status=status,
                     bytes_sent=request.get(BYTES_SENT, length),
@@ -148,6 +151,14 @@ def _logged(log: RequestLog) -> Middleware:
             )
 
     return middleware
+
+
+def _noted(request: web.Request) -> str:
+    """The path and query of a request without what opens something to who knows it."""
+    if endpoint_of(request) == "elsewhere":
+        return f"/elsewhere/{request.get(STORAGE, '')}/{request.match_info['path']}"
+    query = "&".join(urlencode({k: v}) if k in NOTED else urlencode({k: ""})[:-1] for k, v in request.query.items())
+    return f"{request.path}?{query}" if query else request.path
 
 
 @web.middleware

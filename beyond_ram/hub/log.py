@@ -12,6 +12,8 @@ from aiohttp import web
 
 BYTES_SENT: web.RequestKey[int] = web.RequestKey("bytes_sent", int)
 """What was sent of a body that went out in pieces."""
+STORAGE: web.RequestKey[str] = web.RequestKey("storage", str)
+"""The host elsewhere that a request was handed on to."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Request:
     method: str
     endpoint: str  # resolve, cdn, info, tree, paths-info, commits, …; unknown where nothing is served
     repo: str  # datasets/ORG/NAME, or empty
-    path: str  # with the query
+    path: str  # with the query; without the values of keys that are not known to be harmless
     range: str  # the Range header, or empty
     status: int
     bytes_sent: int  # of the body

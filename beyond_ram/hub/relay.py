@@ -1,104 +1,149 @@
-"""Another Hub behind this address: requests are handed on to it and its answers handed back, so that both can be noted.
+"""Another Hub behind this address: reads are handed on to it and its answers handed back, so that both can be noted.
 
 What leads a client elsewhere, such as a redirect to storage or the next page of a listing, leads through here as well.
+Clients show a secret as their token; the Hub's own token is put in its place, and never leaves this process otherwise.
 """
 
 from __future__ import annotations
 
+import hmac
 import os
+import re
+import secrets
 from collections.abc import AsyncIterator
+from urllib.request import getproxies, proxy_bypass
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, web
+from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, DummyCookieJar, web
 from multidict import CIMultiDict
 from yarl import URL
 
+from beyond_ram.hub.about import endpoint_of, text_of
 from beyond_ram.hub.conditions import Traffic
-from beyond_ram.hub.log import BYTES_SENT
+from beyond_ram.hub.log import BYTES_SENT, STORAGE
+from beyond_ram.hub.repos import is_id
 
 PIECE_BYTES = 1 << 16  # small enough that connections share a narrow line evenly
-# Of one connection, not of what it carries; and what is added here.
-_OF_THE_CONNECTION = {"connection", "keep-alive", "transfer-encoding", "upgrade", "te", "trailer", "host"}
+# What reading needs: endpoints, and headers of a request and of an answer.
+_ENDPOINTS = {"commits", "elsewhere", "info", "paths-info", "refs", "resolve", "revision", "tree"}
+_ASKED = {
+    "Accept", "Accept-Encoding", "Content-Type", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range",
+    "If-Unmodified-Since", "Range", "User-Agent",
+}  # fmt: skip
+_ANSWERED = {
+    "Accept-Ranges", "Content-Disposition", "Content-Encoding", "Content-Length", "Content-Range", "Content-Type",
+    "ETag", "Last-Modified", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Error-Code", "X-Error-Message",
+    "X-Linked-ETag", "X-Linked-Size", "X-Repo-Commit", "X-Request-Id", "X-Total-Count",
+}  # fmt: skip
 # What a client did not say is not said for it: an answer that it cannot decode would come of it.
 _UNSAID = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+_NEXT = re.compile(r'<([^>]+)>; *rel="?next"?')
 _WAITS = ClientTimeout(total=None, sock_connect=30, sock_read=120)
 
 
 class Relay:
     """Answers in the place of all handlers. `upstream` is the other Hub's address; raises ValueError where it is none.
 
-    A token for it is taken from `HF_TOKEN`, sent to it alone and noted nowhere.
+    A token for it is taken from `HF_TOKEN`, sent to it alone and noted nowhere; `secret` is what clients show instead.
     """
 
-    def __init__(self, upstream: str, traffic: Traffic) -> None:
+    def __init__(self, upstream: str, traffic: Traffic, secret: str) -> None:
         self._upstream = URL(upstream.rstrip("/"))
         if self._upstream.scheme not in ("http", "https") or not self._upstream.host:
             raise ValueError(f"the Hub to hand on to is {upstream!r}; it is an address such as https://huggingface.co")
+        if self._upstream.user or self._upstream.password or self._upstream.query_string:
+            raise ValueError("the Hub to hand on to is an address without a name, password or query; use HF_TOKEN")
         self._token = os.environ.get("HF_TOKEN")
+        self._secret = f"Bearer {secret}".encode()
         self._traffic = traffic
-        self._elsewhere: set[str] = set()
+        self._elsewhere: dict[str, URL] = {}  # by a key that nobody can guess
         self._session: ClientSession | None = None
 
     async def running(self, _: web.Application) -> AsyncIterator[None]:
-        """The connections, as long as the application runs; a proxy is taken from the environment."""
+        """The connections, as long as the application runs. Nothing is taken from the user's files, nothing kept."""
         async with ClientSession(
-            auto_decompress=False, skip_auto_headers=_UNSAID, timeout=_WAITS, trust_env=True
+            auto_decompress=False,
+            skip_auto_headers=_UNSAID,
+            timeout=_WAITS,
+            trust_env=False,
+            cookie_jar=DummyCookieJar(),
         ) as self._session:
             yield
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """What the other Hub answers, whatever was asked; 502 where it cannot be reached."""
+        """What the other Hub answers to a read; 401 without the secret, 502 where it cannot be reached."""
         assert self._session
+        name = endpoint_of(request)
+        if name not in _ENDPOINTS or not is_id(request.match_info.get("id", "any")):
+            if request.method in ("GET", "HEAD"):
+                raise web.HTTPNotFound
+            return _refused(403, "only what reading needs is handed on to another Hub")
+        said = request.headers.get("Authorization", "").encode(errors="replace")
+        if name != "elsewhere" and not hmac.compare_digest(said, self._secret):
+            return _refused(401, "the token is not the HF_TOKEN that this endpoint has named")
         there = self._there(request)
-        headers = CIMultiDict((k, v) for k, v in request.headers.items() if k.lower() not in _OF_THE_CONNECTION)
-        if self._token and there.origin() == self._upstream.origin():
+        headers = CIMultiDict((key, request.headers[key]) for key in _ASKED if key in request.headers)
+        if self._token and name != "elsewhere":
             headers["Authorization"] = f"Bearer {self._token}"
-        body = request.content if request.body_exists else None
+        body = (await text_of(request)).encode() if name == "paths-info" else None
         try:
             async with self._session.request(
-                request.method, there, headers=headers, data=body, allow_redirects=False
+                request.method, there, headers=headers, data=body, allow_redirects=False, proxy=_proxy(there)
             ) as answer:
-                response = web.StreamResponse(status=answer.status, reason=answer.reason)
-                for name, value in answer.headers.items():
-                    if name.lower() not in _OF_THE_CONNECTION:
-                        response.headers.add(name, self._led_here(request, there, name.lower(), value))
-                await response.prepare(request)
-                request[BYTES_SENT] = 0
-                async for piece in answer.content.iter_chunked(PIECE_BYTES):
-                    await self._traffic.transmit(len(piece))
-                    try:
-                        await response.write(piece)
-                    except ConnectionError:  # the client has gone, which is its right: it has read enough
-                        return response
-                    request[BYTES_SENT] += len(piece)
-                await response.write_eof()
-                return response
-        except ClientError as error:
+                return await self._handed_back(request, there, answer)
+        except (ClientError, ValueError) as error:
             if BYTES_SENT not in request:
                 return web.json_response({"error": f"{there.origin()}: {error}"}, status=502)
             if request.transport:  # half an answer is not made whole here
                 request.transport.close()
             raise
 
+    async def _handed_back(self, request: web.Request, there: URL, answer: ClientResponse) -> web.StreamResponse:
+        response = web.StreamResponse(status=answer.status, reason=answer.reason)
+        response.headers.update({key: answer.headers[key] for key in _ANSWERED if key in answer.headers})
+        if "Location" in answer.headers:
+            response.headers["Location"] = self._led_here(request, there, answer.headers["Location"])
+        for following in _NEXT.findall(answer.headers.get("Link", "")):
+            response.headers["Link"] = f'<{self._led_here(request, there, following)}>; rel="next"'
+        await response.prepare(request)
+        request[BYTES_SENT] = 0
+        async for piece in answer.content.iter_chunked(PIECE_BYTES):
+            await self._traffic.transmit(len(piece))
+            try:
+                await response.write(piece)
+            except ConnectionError:  # the client has gone, which is its right: it has read enough
+                return response
+            request[BYTES_SENT] += len(piece)
+        await response.write_eof()
+        return response
+
     def _there(self, request: web.Request) -> URL:
         """Where a request is handed on to. Only what an answer has named is elsewhere."""
-        if request.match_info.route.name != "hub:elsewhere":
+        if endpoint_of(request) != "elsewhere":
             return URL(f"{self._upstream}{request.raw_path}", encoded=True)
-        origin = f"{request.match_info['scheme']}://{request.match_info['host']}"
-        if origin not in self._elsewhere:
+        origin = self._elsewhere.get(request.match_info["key"])
+        if origin is None:
             raise web.HTTPNotFound
-        rest = request.raw_path.split("/", 4)[4]
-        return URL(f"{origin}/{rest}", encoded=True)
+        request[STORAGE] = f"{origin.scheme}/{origin.raw_authority}"
+        return URL(f"{origin}/{request.raw_path.split('/', 3)[3]}", encoded=True)
 
-    def _led_here(self, request: web.Request, there: URL, name: str, value: str) -> str:
-        """A header's value with the addresses that the client would follow turned to this one."""
-        here = str(request.url.origin())
-        if name == "link":
-            return value.replace(f"<{self._upstream.origin()}/", f"<{here}/")
-        if name != "location":
-            return value
+    def _led_here(self, request: web.Request, there: URL, value: str) -> str:
+        """An address that the client would follow, turned to this one. Raises ValueError where it is none."""
         goal = there.join(URL(value, encoded=True))
-        rest = goal.raw_path_qs
-        if goal.origin() == self._upstream.origin():
-            return f"{here}{rest}"
-        self._elsewhere.add(str(goal.origin()))
-        return f"{self._traffic.cdn}/elsewhere/{goal.scheme}/{goal.raw_authority}{rest}"
+        upstream = f"{self._upstream}/"
+        if str(goal).startswith(upstream):
+            return f"{request.url.origin()}/{str(goal).removeprefix(upstream)}"
+        origin = goal.origin()
+        key = next((key for key, known in self._elsewhere.items() if known == origin), None)
+        if key is None:
+            key = secrets.token_urlsafe(16)
+            self._elsewhere[key] = origin
+        return f"{self._traffic.cdn}/elsewhere/{key}{goal.raw_path_qs}"
+
+
+def _proxy(there: URL) -> str | None:
+    """The proxy for an address: `http_proxy`, `https_proxy` and `no_proxy` of the environment."""
+    return None if proxy_bypass(there.raw_authority) else getproxies().get(there.scheme)
+
+
+def _refused(status: int, reason: str) -> web.StreamResponse:
+    return web.json_response({"error": reason}, status=status, headers={"X-Error-Message": reason})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import threading
 from concurrent.futures import Future
 from pathlib import Path
@@ -23,8 +24,8 @@ class Hub:
 
     `root` holds `datasets/ORG/NAME` and `models/ORG/NAME`; `page_size` is the number of entries in a page of a tree;
     `log` is a file for the requests, a line of JSON each; `conditions` are latency, bandwidth, redirects and faults.
-    With `upstream`, the address of another Hub, there is no `root`: requests are handed on to it, and noted. Raises
-    ValueError for an address that is none.
+    With `upstream`, the address of another Hub, there is no `root`: reads are handed on to it, and noted, for clients
+    that are given `token` as theirs. Raises ValueError for an address that is none.
     """
 
     def __init__(
@@ -43,8 +44,10 @@ class Hub:
             raise ValueError("what is served is either a folder or another Hub")
         self.requests = RequestLog(log)
         self._traffic = Traffic(conditions)
-        if upstream is not None:
-            self._app = create_relay(upstream, self.requests, self._traffic)
+        self.token = f"relay_{secrets.token_urlsafe(32)}" if upstream is not None else None
+        """What `HF_TOKEN` has to be; None where nobody is asked for one."""
+        if upstream is not None and self.token:
+            self._app = create_relay(upstream, self.requests, self._traffic, self.token)
         elif root is not None:
             repos = Repos(root)
             repos.hash_all()

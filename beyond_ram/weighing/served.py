@@ -18,7 +18,9 @@ from ..files import whole
 from . import processes
 
 # What would send a client elsewhere, or keep it from asking at all.
-_UNSET = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_TOKEN", "HF_ENDPOINT")
+_UNSET = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_ENDPOINT")
+# Where clients find a token, or are told to send none.
+_TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_DISABLE_IMPLICIT_TOKEN")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _STARTS_IN_S = 60
 _S3_SERVER = Path("scripts/repositories/s3_server.py")
@@ -51,13 +53,14 @@ class Served:
 def serving(cell: Cell, root: Path, endpoint: str | None, work: Path, python: str) -> Iterator[Served]:
     """The endpoint for one run. The server has a process of its own: its work is not the watcher's, nor the client's.
 
-    With `endpoint` it hands on to the Hub there; in mode `s3` it is moto's, of the stack that `python` belongs to.
-    Raises ServingError.
+    With `endpoint` it hands on to the Hub there, and the run is given a token that only this server takes; in mode
+    `s3` it is moto's, of the stack that `python` belongs to. Raises ServingError.
     """
     environment = {"HF_HUB_DISABLE_XET": "1", "HF_HOME": str((work / "hf").resolve()), "HF_HUB_DISABLE_TELEMETRY": "1"}
+    environment["NETRC"] = os.devnull  # a name and password from there would take the token's place
     # The token and the proxies are for the way to another Hub, which is the server's.
     own = dict(os.environ) if endpoint else None
-    with _without([*_UNSET, *_PROXIES, *map(str.upper, _PROXIES)]):
+    with _without([*_UNSET, *_TOKENS, *_PROXIES, *map(str.upper, _PROXIES)]):
         log = work / "requests.jsonl"
         where = ["--upstream", endpoint] if endpoint else ["--root", str(root)]
         where += ["--log", str(log)]
@@ -72,9 +75,7 @@ def serving(cell: Cell, root: Path, endpoint: str | None, work: Path, python: st
             processes.beside(command, says.fileno(), own),
         ):
             says.close()
-            name, url = _address(said)
-            there = {"HF_ENDPOINT": url} if name == "HF_ENDPOINT" else _s3(url)
-            yield Served(environment | there, log)
+            yield Served(environment | _said(said), log)
 
 
 def copied(repository: Path, copy: Path) -> Path:
@@ -100,13 +101,19 @@ def _conditions(cell: Cell) -> list[str]:
     return flags
 
 
-def _address(said: TextIO) -> tuple[str, str]:
-    """The line that a server says when it is ready: a name and an address."""
-    ready, _, _ = select.select([said], [], [], _STARTS_IN_S)
-    name, _, url = said.readline().strip().partition("=") if ready else ("", "", "")
-    if not url:
-        raise ServingError(f"the endpoint did not start within {_STARTS_IN_S} s")
-    return name, url
+def _said(server: TextIO) -> dict[str, str]:
+    """What a server says when it is ready, as a client is given it: a token where it asks for one, then its address."""
+    ready, _, _ = select.select([server], [], [], _STARTS_IN_S)
+    given: dict[str, str] = {}
+    while ready and (line := server.readline()):
+        name, _, value = line.strip().partition("=")
+        if name == "S3_ENDPOINT":
+            return _s3(value)
+        # The token's name in 2023 as well.
+        given |= {name: value} | ({"HUGGING_FACE_HUB_TOKEN": value} if name == "HF_TOKEN" else {})
+        if name == "HF_ENDPOINT":
+            return given
+    raise ServingError(f"the endpoint did not start within {_STARTS_IN_S} s")
 
 
 @contextlib.contextmanager

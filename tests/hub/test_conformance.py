@@ -128,15 +128,15 @@ def speak(stack: str, work: Path) -> Spoken:
         return found
 
 
-def environment_of(url: str, home: Path) -> dict[str, str]:
+def environment_of(url: str, home: Path, token: str = "local") -> dict[str, str]:
     """What a client is given so that it asks the endpoint at `url`, and nobody else."""
     environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
     environment.pop("HF_HUB_OFFLINE", None)
     return environment | {
         "HF_ENDPOINT": url,
         "HF_HOME": str(home),
-        "HF_TOKEN": "local",
-        "HUGGING_FACE_HUB_TOKEN": "local",  # its name in 2023
+        "HF_TOKEN": token,
+        "HUGGING_FACE_HUB_TOKEN": token,  # its name in 2023
         "HF_HUB_DISABLE_XET": "1",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         "HF_HUB_DISABLE_TELEMETRY": "1",

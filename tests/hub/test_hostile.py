@@ -283,3 +283,15 @@ def test_requests_at_random(root: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["outside", "root", "said"]
     assert {path.name for path in root.iterdir()} <= {"datasets", "models", "secret", ".objects", ".xet"}
     assert min(found[status] for status in (200, 400, 403, 404, 421, 422)) > 2, "some were nearly right"
+
+
+def test_requests_at_random_through_the_relay(root: Path, tmp_path: Path) -> None:
+    """Nothing at all is changed through it."""
+    before = everything(tmp_path / "root")
+    with (
+        running(tmp_path / "said", "--root", str(root)) as hub,
+        running(tmp_path / "relay-said", "--upstream", hub["HF_ENDPOINT"]) as given,
+    ):
+        found = asked_at_random(given, seed=2)
+    assert everything(tmp_path / "root") == before
+    assert min(found[status] for status in (200, 401, 403, 404, 421)) > 2, "some were nearly right"

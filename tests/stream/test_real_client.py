@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from beyond_ram.hub import Conditions, Hub
 from beyond_ram.stacks import build
 from beyond_ram.weighing import Setting, weigh
 
@@ -29,15 +30,22 @@ def python(root: Path) -> Path:
     return folder / "bin" / "python"
 
 
-def weighed(root: Path, python: Path, tmp_path: Path, **axes: str) -> tuple[dict[str, Any], Path]:
+def made(root: Path, tmp_path: Path) -> Path:
     make(root, tmp_path / "n", files=6, rows_per_file=50, row_group_rows=20, row_bytes=100)
+    return tmp_path / "n"
+
+
+def weighed(
+    root: Path, python: Path, tmp_path: Path, endpoint: str | None = None, **axes: str
+) -> tuple[dict[str, Any], Path]:
     setting = Setting(
         workload="stream",
         python=str(python),
         program=root / "scripts" / "workloads" / "stream.py",
         lock=root / "envs" / "stream-current.txt",
         work=tmp_path / "private",
-        repository=tmp_path / "n",
+        repository=tmp_path / "n" if endpoint else made(root, tmp_path),
+        endpoint=endpoint,
         timeout_s=120,
     )
     path = "/".join(["x", *(f"{axis}~{value}" for axis, value in (AXES | axes).items()), "rep~1"])
@@ -75,3 +83,17 @@ def test_a_killed_process_is_resumed_without_loss(root: Path, python: Path, tmp_
     work = record["work"]
     assert record["outcome"] == "completed"
     assert (work["rows_expected"], work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 300, 0, 0)
+
+
+def test_workers_read_another_hub_with_a_token_that_is_none_of_its(
+    root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And neither token stands in what the run leaves behind."""
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    with Hub(made(root, tmp_path), conditions=Conditions(redirect=True)) as hub:
+        record, out = weighed(root, python, tmp_path, endpoint=hub.url)
+    assert (record["outcome"], record["work"]["rows_delivered"]) == ("completed", 300)
+    assert record["work"]["requests_failed"] == 0
+    left = [path.read_text() for path in out.rglob("*") if path.is_file()]
+    assert left
+    assert not [text for text in left if "hf_secret" in text or "relay_" in text]

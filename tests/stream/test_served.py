@@ -112,18 +112,33 @@ def test_an_endpoint_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_hub_of_ones_own_choice_is_asked_through_an_endpoint_that_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    """The token for it is the relay's alone: the run has another, which opens nothing but this relay."""
+    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH"):
+        monkeypatch.setenv(name, "hf_secret")
+    monkeypatch.setenv("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1")
     work = tmp_path / "work"
     work.mkdir()
+    (tmp_path / "datasets/l/n").mkdir(parents=True)
     with (
         Hub(tmp_path) as other,
         served.serving(cell(), tmp_path, other.url, work, sys.executable) as endpoint,
     ):
-        assert "HF_TOKEN" not in os.environ
-        assert endpoint.environment["HF_ENDPOINT"] not in (other.url, "")
-        urllib.request.urlopen(f"{endpoint.environment['HF_ENDPOINT']}/api/whoami-v2", timeout=10).read()
+        given = {**os.environ, **endpoint.environment}
+        assert "hf_secret" not in given.values()
+        assert "HF_HUB_DISABLE_IMPLICIT_TOKEN" not in given
+        assert given["HF_ENDPOINT"] not in (other.url, "")
+        assert given["HF_TOKEN"] == given["HUGGING_FACE_HUB_TOKEN"]
+        address = f"{given['HF_ENDPOINT']}/api/datasets/l/n"
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(address, timeout=10)
+        asked = urllib.request.Request(address, headers={"Authorization": f"Bearer {given['HF_TOKEN']}"})
+        urllib.request.urlopen(asked, timeout=10).read()
         assert len(other.requests) == 1
-    assert [request["endpoint"] for request in endpoint.requests()] == ["whoami"]
+    assert [(request["endpoint"], request["status"]) for request in endpoint.requests()] == [
+        ("info", 401),
+        ("info", 200),
+    ]
+    assert given["HF_TOKEN"] not in (work / "requests.jsonl").read_text()
 
 
 def test_an_endpoint_that_does_not_start_says_so(tmp_path: Path) -> None:
