@@ -1,9 +1,12 @@
 """`beyond-ram watch`: any command as it is."""
 
 import argparse
+import contextlib
+import os
 import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -12,6 +15,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "watch",
         help="weigh any command",
+        description="Weighs any command. run.json holds its whole command line: give passwords and tokens another way.",
         usage="beyond-ram watch [--out D] [--interval-ms N] [--memory-limit SIZE] [--follow] [--input F] -- COMMAND…\n"
         "       beyond-ram watch --self-test",
     )
@@ -54,33 +58,61 @@ def size(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     import sys
 
-    from ..watch import watch, write_record
-    from ..watch.summary import lines
+    from ..watch import watch
+    from ..watch.exit_status import as_a_shell
 
     if arguments.self_test:
         from ..watch.calibration import self_test
 
         return self_test()
-    if not arguments.command:
+    if not arguments.command or not arguments.command[0]:
         raise ValueError("what to watch? beyond-ram watch -- COMMAND…")
-    with tempfile.TemporaryDirectory(prefix="beyond-ram-") as scratch:
-        out = arguments.out or Path(scratch)
-        record = watch(
-            arguments.command,
-            out,
-            interval_ms=arguments.interval_ms,
-            memory_limit_bytes=arguments.memory_limit,
-            follow=arguments.follow,
-            inputs=arguments.input,
-            live=sys.stderr.isatty(),
-        )
+    record = watch(
+        arguments.command,
+        arguments.out,
+        interval_ms=arguments.interval_ms,
+        memory_limit_bytes=arguments.memory_limit,
+        follow=arguments.follow,
+        inputs=arguments.input,
+        live=sys.stderr is not None and sys.stderr.isatty(),
+    )
+    # From here on the command has ended, and its status is what this one ends with.
+    status = as_a_shell(record)
+    with contextlib.suppress(Exception):
+        _keep(record, arguments.out)
+    with contextlib.suppress(Exception):
+        _tell(record)
+    return status
+
+
+def _keep(record: dict[str, Any], out: Path | None) -> None:
+    """Write run.json into its folder, or beside the files that the folder could not take."""
+    from ..watch import write_record
+    from ..watch.missing import told
+
+    if out is None:
+        return
+    try:
         write_record(record, out)
-    for line in lines(record):
-        print(line, file=sys.stderr)
-    return record["exit_status"] if record["signal"] is None else 128 + _number(record["signal"])
+    except Exception as error:
+        why, kept = told(error), record.get("elsewhere")
+        try:
+            kept = kept or tempfile.mkdtemp(prefix="beyond-ram-kept-")
+            write_record(record, Path(kept))
+            why += f"; it is in {kept}"
+        except Exception:
+            pass
+        record["missing"].append({"what": "run.json", "why": why})
 
 
-def _number(name: str) -> int:
-    import signal
+def _tell(record: dict[str, Any]) -> None:
+    """The summary on standard error; less of it where the record has less."""
+    from ..watch.summary import lacking, lines
 
-    return signal.Signals[name].value
+    try:
+        text = list(lines(record))
+    except Exception:
+        text = [f"outcome     {record['outcome']}", *lacking(record)]
+    data = "".join(f"{line}\n" for line in text).encode("utf-8", "replace")
+    while data:  # past Python's own buffer: one that cannot be emptied would change the exit status
+        data = data[os.write(2, data) :]

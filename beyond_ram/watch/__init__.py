@@ -1,6 +1,7 @@
 """The instrument: a command's process tree, weighed from outside. Knows nothing of the workflow."""
 
 from .command import GuardError
-from .watcher import RUN_FILES, LimitError, watch, write_record
+from .groups import LimitError
+from .watcher import RUN_FILES, watch, write_record
 
 __all__ = ["RUN_FILES", "GuardError", "LimitError", "watch", "write_record"]

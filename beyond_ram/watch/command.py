@@ -1,152 +1,364 @@
-"""The watched command as its watcher holds it: started through the guard, with its end reported by the guard."""
+"""The watched command as its watcher holds it: started through the guard, with its end reported by the guard.
 
+This is all that the command's own end depends on. It needs none of what is measured, and each of its steps has a second
+way: without a guard the command is a child of ours; a guard that cannot be heard ends with the command's status.
+"""
+
+import contextlib
 import ctypes
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from . import procfs
+from .groups import LimitError
+from .missing import Missing, told
 
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 _libc = ctypes.CDLL(None, use_errno=True)
+_FIRST_WORD_S = 20.0
+_GUARD_ENDS_S = 5.0
+_ATTEMPTS = 5
 
 
 class GuardError(RuntimeError):
     """The guard ended without a word; the text is one line. What it guarded was killed."""
 
 
-class Command:
-    """A command below its guard. Leaving the `with` block kills what is left of it, unless `leave` was called."""
+class _NoGuardError(RuntimeError):
+    """The guard could not begin: the command was not run."""
 
-    def __init__(
-        self,
-        words: Sequence[str],
-        environment: Mapping[str, str],
-        *,
-        mask: set[int],
-        new_session: bool = False,
-        stdout: int | None = None,
-        groups: Sequence[str] = (),
-    ) -> None:
+
+@dataclass(frozen=True)
+class Order:
+    """What to run, and how."""
+
+    words: Sequence[str]
+    environment: Mapping[str, str]
+    mask: frozenset[int] = frozenset()
+    new_session: bool = False
+    stdout: int | None = None
+    groups: Sequence[str] = ()
+    """Files that the command writes its process id into before it begins."""
+    limited: bool = False
+    """Whether the command must not run outside of these groups."""
+    folders: Sequence[str] = ()
+    group_folders: Sequence[str] = ()
+    """What the guard removes when the watcher was killed."""
+
+    def line(self) -> bytes:
+        as_text = {
+            "command": [os.fsencode(word).decode("latin-1") for word in self.words],
+            "env": [
+                (os.fsencode(k).decode("latin-1"), os.fsencode(v).decode("latin-1"))
+                for k, v in self.environment.items()
+            ],
+        }
+        how = {
+            "mask": sorted(self.mask),
+            "new_session": self.new_session,
+            "groups": list(self.groups),
+            "limited": self.limited,
+            "folders": list(self.folders),
+            "group_folders": list(self.group_folders),
+        }
+        return json.dumps(as_text | how).encode() + b"\n"
+
+
+class Command:
+    """A command below its guard, or below us where there can be none. `close` kills what is left of it, unless
+    `leave` was called."""
+
+    def __init__(self, order: Order, missing: Missing) -> None:
         self.pid = 0
         self.began_s = time.monotonic()
         self.returncode: int | None = None
         self.empty = False
         self.used: dict[str, float] = {}
-        self._words, self._environment = list(words), environment
-        self._order = {"mask": sorted(mask), "new_session": new_session, "groups": list(groups)}
-        self._stdout, self._rest = stdout, b""
-
-    def __enter__(self) -> "Command":
-        was = ctypes.c_int()
-        _libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(was), 0, 0, 0)
-        self._was_subreaper, self._children_before = was.value, set(procfs.children(os.getpid()))
-        # Second line of defence: if the guard itself is killed, its orphans come here and not to init.
-        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        heard, say = os.pipe()
-        hear, said = os.pipe()
-        for descriptor in (heard, said):
-            os.set_inheritable(descriptor, True)
-        # Descriptors that the caller passes on (a make jobserver's, a shell's) stay open: everything of ours closes
-        # on exec.
-        self._guard = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-B", "-c", _PROGRAM, str(heard), str(said)],
-            stdout=self._stdout,
-            close_fds=False,
-        )
-        os.close(heard)
-        os.close(said)
-        self._say, self.hear = say, hear
-        order = self._order | {
-            "command": [os.fsencode(word).decode("latin-1") for word in self._words],
-            "env": [
-                (os.fsencode(k).decode("latin-1"), os.fsencode(v).decode("latin-1"))
-                for k, v in self._environment.items()
-            ],
-        }
-        try:
-            with open(say, "wb", closefd=False) as pipe:
-                pipe.write(json.dumps(order).encode() + b"\n")
-            self.listen()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
+        self.fatal: Exception | None = None
+        """Why there is nothing to watch any more."""
+        self.no_group: str | None = None
+        """Why it does not run in its group."""
+        self.hear = self._say = -1
+        self._order, self._missing = order, missing
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._alone: subprocess.Popen[bytes] | None = None
+        self._rest = b""
+        self._untaken: deque[bytes] = deque()
+        self._signals: deque[tuple[int, int]] = deque()
+        self._was_subreaper = 0
+        self._children_before: set[int] | None = None
 
     @property
-    def guard_pid(self) -> int:
-        return self._guard.pid
+    def guard_pid(self) -> int | None:
+        """The process below which everything of the command is."""
+        return self._guard.pid if self._guard else None
+
+    def start(self) -> None:
+        """Run the command. Raises OSError where it cannot be started, LimitError where it cannot be limited."""
+        try:
+            self._start_guard()
+            self._first_word()
+        except _NoGuardError as error:
+            self._start_alone(error)
+
+    def _start_guard(self) -> None:
+        with self._missing.step("the second line of defence"):
+            was = ctypes.c_int()
+            _libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(was), 0, 0, 0)
+            self._was_subreaper, self._children_before = was.value, set(procfs.children(os.getpid()))
+            # If the guard itself is killed, its orphans come here and not to init.
+            _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        opened: list[int] = []
+        try:
+            heard, self._say = os.pipe()
+            opened += [heard]
+            self.hear, said = os.pipe()
+            opened += [said]
+            for descriptor in opened:
+                os.set_inheritable(descriptor, True)
+            # Descriptors that the caller passes on (a make jobserver's, a shell's) stay open: everything of ours
+            # closes on exec.
+            self._guard = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-B", "-c", _PROGRAM, str(heard), str(said)],
+                stdout=self._order.stdout,
+                close_fds=False,
+            )
+            order = self._order.line()
+            _close(opened)  # else the end of the guard would not be seen
+            _write(self._say, order)
+        except Exception as error:
+            raise _NoGuardError(told(error)) from None
+        finally:
+            _close(opened)
+
+    def _first_word(self) -> None:
+        """Wait until the guard has told of the start. Where it stays silent, its end will tell."""
+        until = time.monotonic() + _FIRST_WORD_S
+        for _ in range(_ATTEMPTS):
+            with self._missing.step("the command's process id"):
+                while not (self.pid or self.fatal) and self.returncode is None and time.monotonic() < until:
+                    select.select([self.hear], [], [], max(0.0, until - time.monotonic()))
+                    self.listen()
+                break
+        self.raise_fatal()
+        with self._missing.step("the command's process id"):
+            self.pid = self.pid or procfs.children(self._guard.pid)[0] if self._guard else 0
+
+    def _start_alone(self, error: Exception) -> None:
+        """Run the command as a child of ours: nothing of it can be weighed, but it runs."""
+        self.end_guard()
+        if self._order.limited:
+            raise LimitError(f"no memory limit can be set here: the guard could not be started: {error}")
+        self._missing.note("everything", f"the guard could not be started: {error}")
+        mask = self._order.mask
+
+        def as_before() -> None:
+            with contextlib.suppress(Exception):
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+        environment = {os.fsencode(k): os.fsencode(v) for k, v in self._order.environment.items()}
+        self._alone = subprocess.Popen(
+            list(self._order.words),
+            env=environment,
+            stdout=self._order.stdout,
+            close_fds=False,
+            start_new_session=self._order.new_session,
+            preexec_fn=as_before,
+        )
+        self.pid = self._alone.pid
 
     def listen(self) -> None:
-        """Take what the guard says; blocks until it says something. Raises OSError where the command cannot be
-        started."""
-        data = os.read(self.hear, 65536)
-        if not data and self.returncode is None:
-            self._kill_orphans()
-            raise GuardError("the guard process was killed; what it guarded was killed with it")
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._take(json.loads(line))
+        """Take what the guard says. What leaves nothing to watch is kept as `fatal`."""
+        if self._alone:
+            self.returncode = self._alone.poll()
+            self.empty = self.returncode is not None
+            return
+        if not self._untaken:
+            ready, _, _ = select.select([self.hear], [], [], 0)
+            if not ready:
+                return
+            data = os.read(self.hear, 65536)
+            if not data:
+                self._guard_has_ended()
+                return
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            self._untaken.extend(lines)
+        while self._untaken:
+            self._take(json.loads(self._untaken[0]))
+            self._untaken.popleft()
 
     def _take(self, said: dict[str, Any]) -> None:
-        if "errno" in said:
-            raise OSError(said["errno"], os.strerror(said["errno"]), self._words[0])
+        if "refused" in said:
+            self.fatal = _NoGuardError(said["refused"])
+        elif "limit" in said:
+            self.fatal = LimitError(f"no memory limit can be set here: {os.strerror(said['limit'])}")
+        elif "errno" in said:
+            self.fatal = OSError(said["errno"], os.strerror(said["errno"]), self._order.words[0])
         if "pid" in said:
-            self.pid, self.began_s = said["pid"], said["began"]
-        if "status" in said:
-            self.returncode = said["status"]
-        self.empty = self.empty or bool(said.get("empty"))
+            self.pid, self.began_s = said["pid"], said["began"] or self.began_s
+        if "no_group" in said:
+            self.no_group = os.strerror(said["no_group"])
         self.used = said.get("used", self.used)
+        if "status" in said:
+            self.returncode = _exit_code(said["status"])
+        self.empty = self.empty or bool(said.get("empty"))
+
+    def _guard_has_ended(self) -> None:
+        """It was killed, never began, or could not say what it leaves as its own status."""
+        assert self._guard is not None
+        self.empty = True
+        if self.returncode is not None:
+            return
+        status = self._guard.wait()
+        if self.pid and status >= 0:
+            self.returncode = status
+            self._missing.note("supervision", "the guard was in trouble: a signal stands as status 128 + its number")
+            return
+        self._kill_orphans()
+        if not self.pid and status >= 0:
+            self.fatal = _NoGuardError(f"it ended with status {status}")
+        else:
+            self.fatal = GuardError("the guard process was killed; what it guarded was killed with it")
+
+    def raise_fatal(self) -> None:
+        if self.fatal:
+            raise self.fatal
+
+    def wait_only(self, signals: Iterable[int], until_s: float | None) -> bool:
+        """The last resort: pass signals on and wait, with nothing but the guard's own end to hear of it. Whether it
+        was killed because that took longer than `until_s`, on the monotonic clock."""
+        late = False
+        process = self._alone or self._guard
+        assert process is not None
+        if self._guard:
+            with self._missing.step("supervision"):
+                _write(self._say, b"e")
+        while (status := process.poll()) is None:
+            with contextlib.suppress(Exception):
+                if found := signal.sigtimedwait(signals, 0.05):
+                    self.send_signal(found.si_signo)
+                if until_s is not None and not late and time.monotonic() > until_s:
+                    late = True
+                    self.kill()
+        if self._guard and status < 0:
+            raise GuardError("the guard process was killed; what it guarded was killed with it")
+        self.returncode, self.empty = status, True
+        return late
 
     def send_signal(self, number: int) -> None:
-        if self.returncode is None:
+        """Pass a signal on. Where that fails, it is tried again with the next one or by `send_again`."""
+        self._signals.append((number, 0))
+        self.send_again()
+
+    def send_again(self) -> None:
+        while self._signals and self.returncode is None and self.pid:
+            number, failures = self._signals.popleft()
             try:
                 os.kill(self.pid, number)
             except ProcessLookupError:
-                return
+                continue
+            except Exception as error:
+                if isinstance(error, PermissionError) or failures > _ATTEMPTS:  # another user's: setuid
+                    self._missing.note("signals", f"{signal.Signals(number).name} was not passed on: {told(error)}")
+                else:
+                    self._signals.append((number, failures + 1))
+                    break
 
     def kill(self) -> None:
         """Kill the command and everything below it."""
-        self._tell_guard(b"k")
+        try:
+            _write(self._say, b"k")
+        except Exception as error:
+            self._missing.note("supervision", error)
+            top = self.guard_pid or self.pid
+            for pid in [self.pid, *procfs.descendants(top)]:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
 
     def leave(self) -> None:
         """Let the guard go. Processes that still run go on, with the next subreaper or init as parent."""
-        _libc.prctl(_PR_SET_CHILD_SUBREAPER, self._was_subreaper, 0, 0, 0)
-        self._tell_guard(b"q")
-        self._guard.wait()
-
-    def _tell_guard(self, letter: bytes) -> None:
-        try:
-            os.write(self._say, letter)
-        except BrokenPipeError:
+        with self._missing.step("supervision"):
+            self._not_subreaper()
+        if not self._guard:
             return
+        with self._missing.step("supervision"):
+            _write(self._say, b"q")
+        self._end(self._guard)
 
-    def __exit__(self, *_: object) -> None:
-        os.close(self._say)  # the guard kills what is left when it finds this end closed
-        self._guard.wait()
-        os.close(self.hear)
+    def close(self) -> None:
+        """Kill what is left, unless `leave` has let it go."""
+        with self._missing.step("supervision"):
+            if self._alone and self._alone.poll() is None:
+                self._alone.kill()
+                self._alone.wait()
+        self.end_guard()
+        with self._missing.step("supervision"):
+            self._not_subreaper()
+
+    def end_guard(self) -> None:
+        """Close the pipes; the guard kills what is left when it finds its end closed."""
+        for name in ("_say", "hear"):
+            descriptor = getattr(self, name)
+            if descriptor >= 0:
+                setattr(self, name, -1)
+                with contextlib.suppress(Exception):
+                    os.close(descriptor)
+            if name == "_say" and self._guard:
+                self._end(self._guard)
+
+    def _end(self, guard: "subprocess.Popen[bytes]") -> None:
+        """Wait until the guard has ended. One that has lost its command and hears nothing is killed."""
+        with self._missing.step("supervision"):
+            guard.wait(_GUARD_ENDS_S if self.returncode is not None else None)
+            return
+        with contextlib.suppress(Exception):
+            guard.kill()
+            guard.wait()
+
+    def _not_subreaper(self) -> None:
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, self._was_subreaper, 0, 0, 0)
 
     def _kill_orphans(self) -> None:
         """Kill what came here from a killed guard; children that were here before are none of ours."""
+        assert self._guard is not None
         self._guard.wait()  # its pipe closes before its children are handed on, its end comes after
+        if self._children_before is None or procfs.why_not() is not None:
+            return
         while orphans := set(procfs.children(os.getpid())) - self._children_before - {self._guard.pid}:
             for orphan in orphans:
                 for pid in [orphan, *procfs.descendants(orphan)]:
-                    try:
+                    with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
-                    except ProcessLookupError:
-                        continue
-                try:
+                with contextlib.suppress(ChildProcessError):
                     os.waitpid(orphan, 0)
-                except ChildProcessError:
-                    continue
+
+
+def _exit_code(status: int) -> int:
+    """Of a status as waitpid gives it: the command's own, or less than 0 for a signal."""
+    return status >> 8 if status & 0x7F == 0 else -(status & 0x7F)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    """All of it. A reader that has gone needs none of it."""
+    with contextlib.suppress(BrokenPipeError):
+        while data:
+            data = data[os.write(descriptor, data) :]
+
+
+def _close(descriptors: list[int]) -> None:
+    while descriptors:
+        with contextlib.suppress(OSError):
+            os.close(descriptors.pop())
 
 
 # -I -S: no site, no user's modules, no PYTHON variables: the guard starts in some 10 ms and holds some 9 MB.

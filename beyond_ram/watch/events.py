@@ -1,8 +1,14 @@
 """Events of the watched command: read while it runs, written with the watcher's times and readings at the end."""
 
 import json
+import math
+import os
+import time
 from pathlib import Path
 from typing import Any
+
+from .missing import Missing, printable
+from .outfile import OutFile
 
 VARIABLE = "BEYOND_RAM_EVENTS"
 # What of a sample goes beside an event: the whole tree as it was right after the event.
@@ -20,64 +26,149 @@ READINGS = (
     "read_bytes",
     "major_faults",
 )
+LINE_BYTES = 1 << 20
+"""The longest line that is an event."""
+# Between the start of the command and the note of it by the guard, or across a program's rounding.
+_EARLY_S = 1.0
+# Names that the watcher alone gives.
+_OURS = ("t_s", "event", "tree", "monotonic_s")
 
 
 class Reader:
     """Reads the lines that programs append to the file that BEYOND_RAM_EVENTS names."""
 
-    def __init__(self, path: Path, start_s: float) -> None:
+    def __init__(self, path: Path, start_s: float, missing: Missing | None = None) -> None:
         self.start_s = start_s
-        self._file = path.open("rb")
-        self._rest = b""
+        self._path, self._missing = path, missing or Missing()
+        self._descriptor = -1
+        self.at = 0
+        """How many bytes have been read."""
+        self._rest, self._too_long = b"", False
+        self._lines: list[bytes] = []
 
     def close(self) -> None:
-        self._file.close()
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
 
     def new(self) -> list[dict[str, Any]]:
-        """The events that came since the last call, each with `t_s`; a line that is no event is passed over."""
-        *lines, self._rest = (self._rest + self._file.read()).split(b"\n")
+        """The events that came since the last call, each with `t_s`, out of at most 1 MB of lines.
+
+        A line that is no event is passed over, and noted.
+        """
+        if not self._lines:
+            self._read()
         found = []
-        for line in lines:
-            try:
-                event = json.loads(line)
-                at = event.pop("monotonic_s")
-                found.append({"t_s": round(max(0.0, at - self.start_s), 6), "event": str(event.pop("event")), **event})
-            except (ValueError, KeyError, AttributeError, TypeError):
-                continue
+        while self._lines:
+            with self._missing.step("events"):
+                if event := self._event(self._lines[0]):
+                    found.append(event)
+            del self._lines[0]
         return found
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the last line has no end."""
+        return bool(self._rest)
+
+    def _read(self) -> None:
+        if self._descriptor < 0:
+            self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        data = os.pread(self._descriptor, LINE_BYTES, self.at)
+        *lines, rest = (self._rest + data).split(b"\n")
+        too_long = self._too_long or len(rest) > LINE_BYTES
+        if self._too_long and lines:
+            del lines[0]  # the end of what was too long
+            too_long = len(rest) > LINE_BYTES
+        if too_long and not self._too_long:
+            self._missing.note("events", f"a line longer than {LINE_BYTES} bytes was passed over")
+        self.at, self._rest, self._lines, self._too_long = (
+            self.at + len(data),
+            b"" if too_long else rest,
+            lines,
+            too_long,
+        )
+
+    def _event(self, line: bytes) -> dict[str, Any] | None:
+        if not line.strip():
+            return None
+        try:
+            # What JSON has no word for, NaN and the infinities, is null.
+            event = json.loads(line, parse_constant=lambda _: None)
+            at, name = event["monotonic_s"], str(event["event"])
+            if not isinstance(at, int | float) or not math.isfinite(at):
+                raise TypeError
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+            self._missing.note("events", "lines that are no events were passed over")
+            return None
+        told = {key: value for key, value in event.items() if key not in _OURS}
+        return {"t_s": self._placed(at), "event": name, **told}
+
+    def _placed(self, monotonic_s: float) -> float:
+        """When an event was, in seconds since the start.
+
+        Nothing happens before the start or in the future: a program whose clock is another (a time namespace) is
+        placed where it was heard.
+        """
+        now = time.monotonic() - self.start_s
+        at = monotonic_s - self.start_s
+        return round(max(0.0, at) if -_EARLY_S < at <= now else now, 6)
 
 
 class Log:
     """events.jsonl, written as events come; keeps only what the record needs of them, however many there are."""
 
-    _NAMES_KEPT, _PROCESSES_KEPT = 1000, 10_000
+    _KEPT = ("work", "provenance")
+    _PROCESSES_KEPT = 10_000
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, missing: Missing | None = None) -> None:
         self.last: dict[str, dict[str, Any]] = {}
         self.hwm_bytes: dict[int, int] = {}
         self.has_phases = False
-        self._path, self._ordered, self._latest_s = path, True, 0.0
-        self._file = path.open("w", encoding="utf-8")
+        self.file = OutFile(path, missing)
+        self._missing = missing or Missing()
+        self._ordered, self._latest_s = True, 0.0
 
     def write(self, events: list[dict[str, Any]]) -> None:
         for event in sorted(events, key=lambda event: event["t_s"]):
-            self._file.write(json.dumps(event, ensure_ascii=False) + "\n")
+            with self._missing.step("events"):
+                event, text = self._written(event)
+                self.file.append(text)
             self._ordered &= event["t_s"] >= self._latest_s
             self._latest_s = max(self._latest_s, event["t_s"])
             self.has_phases |= event["event"] == "phase"
-            if event["event"] in self.last or len(self.last) < self._NAMES_KEPT:
+            if event["event"] in self._KEPT:
                 self.last[event["event"]] = event
             mark, pid = event.get("hwm_bytes"), event.get("pid")
             if isinstance(mark, int) and isinstance(pid, int) and len(self.hwm_bytes) < self._PROCESSES_KEPT:
                 self.hwm_bytes[pid] = max(mark, self.hwm_bytes.get(pid, 0))
 
-    def close(self) -> None:
-        """Close the file; where several processes' events came out of order, put its lines in order first."""
-        self._file.close()
+    def _written(self, event: dict[str, Any]) -> tuple[dict[str, Any], str]:
+        """An event as it is kept, and its line. In ASCII: half a surrogate pair, or a character that some take for
+        the end of a line, may be in a program's text."""
+        try:
+            return event, json.dumps(event, allow_nan=False) + "\n"
+        except (ValueError, RecursionError):  # 1e999, or nested too deeply
+            self._missing.note("events", "fields that JSON cannot hold were left out")
+            kept = {key: value for key, value in event.items() if _plain(value)}
+            return kept, json.dumps(kept, allow_nan=False) + "\n"
+
+    def order(self) -> None:
+        """Where several processes' events came out of order, put the lines in order."""
         if not self._ordered:
-            lines = self._path.read_text(encoding="utf-8").splitlines()
+            lines = [line for line in self.file.content().split(b"\n") if line]
             lines.sort(key=lambda line: json.loads(line)["t_s"])
-            self._path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            self.file.replace(b"".join(line + b"\n" for line in lines))
+            self._ordered = True
+
+    def close(self) -> None:
+        self.order()
+        self.file.close()
+
+
+def phase_name(event: dict[str, Any]) -> str:
+    """The name that samples and peaks carry: on one line, at most 300 characters."""
+    return printable(str(event.get("phase", "")))
 
 
 def with_reading(event: dict[str, Any], row: dict[str, Any] | None) -> dict[str, Any]:
@@ -86,3 +177,7 @@ def with_reading(event: dict[str, Any], row: dict[str, Any] | None) -> dict[str,
         return event
     reading = {"t_s": row["t_s"], **{key: row[key] for key in READINGS if row[key] != ""}}
     return event | {"tree": reading}
+
+
+def _plain(value: object) -> bool:
+    return value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))

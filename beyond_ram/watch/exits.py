@@ -11,6 +11,8 @@ import socket
 import struct
 from typing import NamedTuple
 
+from .missing import printable
+
 _GENERIC, _CONTROLLER, _GET_FAMILY = 16, 16, 3
 _NAME_ATTRIBUTE, _FAMILY_ATTRIBUTE = 2, 1
 _COMMAND_GET, _REGISTER_CPUS = 1, 3
@@ -99,8 +101,12 @@ def _exits(message: bytes) -> list[Exit]:
         if version >= _SINCE_TGID and len(stats) >= _TGID + 4:
             pid = struct.unpack_from("=I", stats, _TGID)[0] or pid
         high = struct.unpack_from("=Q", stats, _HIWATER_RSS_KB)[0] << 10
-        found.append(Exit(pid, parent, stats[_COMM : _COMM + 32].partition(b"\0")[0].decode(errors="replace"), high))
+        found.append(Exit(pid, parent, _name(stats), high))
     return found
+
+
+def _name(stats: bytes) -> str:
+    return printable(stats[_COMM : _COMM + 32].partition(b"\0")[0].decode(errors="replace"))
 
 
 def _message(kind: int, command: int, attribute: int, value: bytes, *, acknowledge: bool = False) -> bytes:

@@ -15,6 +15,10 @@ class GroupError(RuntimeError):
     """No group can be made here; the text is one line with the reason."""
 
 
+class LimitError(RuntimeError):
+    """A memory limit that cannot be set here; the text is one line with the reason."""
+
+
 class Group:
     """A group of its own for one command. Use `processes_files` to join it, before exec."""
 
@@ -22,6 +26,7 @@ class Group:
         self._cgroup = cgroup
         self.version: int = cgroup.version
         self.path = Path(cgroup["memory"])
+        self.folders = [str(path) for path in cgroup.paths]
         self._parents = [Path(path).parent for path in cgroup.paths]
         self.processes_files = [str(Path(path) / "cgroup.procs") for path in cgroup.paths]
         name = "memory.max_usage_in_bytes" if self.version == 1 else "memory.peak"
@@ -39,6 +44,7 @@ class Group:
             raise GroupError("BenchExec is not installed") from None
         said: list[str] = []
         logging.getLogger().addFilter(_not_below_warning)
+        made = None
         try:
             ours = Cgroups.initialize()
             if not ours.require_subsystem("memory", log_method=lambda text, *values: said.append(text % values)):
@@ -50,22 +56,20 @@ class Group:
             if limit_bytes is not None:
                 made.write_memory_limit(limit_bytes)
             return cls(made)
-        except (OSError, AssertionError) as error:
-            raise GroupError(f"{type(error).__name__}: {error}".splitlines()[0]) from None
-        except SystemExit as error:  # BenchExec ends the program where it finds no way
-            raise GroupError(" ".join(str(error).split())[:200]) from None
+        except GroupError:
+            _take_away(made)
+            raise
+        except (Exception, SystemExit) as error:  # BenchExec ends the program where it finds no way
+            _take_away(made)
+            kind = "" if isinstance(error, SystemExit) else f"{type(error).__name__}: "
+            raise GroupError(kind + " ".join(str(error).split())[:200]) from None
         finally:
             logging.getLogger().removeFilter(_not_below_warning)
 
     def peak_bytes(self) -> int | None:
         """Peak since the group was made or its peak was reset: page cache and kernel memory included, each page
         once."""
-        if self._peak is None:
-            return None
-        try:
-            return int(os.pread(self._peak, 64, 0))
-        except (OSError, ValueError):
-            return None
+        return None if self._peak is None else int(os.pread(self._peak, 64, 0))
 
     def reset_peak(self) -> None:
         """Begin a new peak. Kernel 6.12 and later on v2; `can_reset` is false where it did not work."""
@@ -81,24 +85,28 @@ class Group:
         """Whether the kernel has killed a process of the group for its limit."""
         if self._oom is None:
             return False
-        with contextlib.suppress(OSError):
-            for line in os.pread(self._oom, 4096, 0).splitlines():
-                key, _, value = line.partition(b" ")
-                if key == b"oom_kill":
-                    return int(value) > 0
-        return False
+        fields = dict(line.split() for line in os.pread(self._oom, 4096, 0).splitlines())
+        return int(fields.get(b"oom_kill", b"0")) > 0
 
     def remove(self) -> None:
         """Take the group away; processes that still run in it go to the group it was made in."""
         for descriptor in (self._peak, self._oom):
             if descriptor is not None:
-                os.close(descriptor)
+                with contextlib.suppress(OSError):
+                    os.close(descriptor)
         for path, parent in zip(self._cgroup.paths, self._parents, strict=True):
             with contextlib.suppress(OSError):
                 for pid in (Path(path) / "cgroup.procs").read_text().split():
                     with contextlib.suppress(OSError):
                         (parent / "cgroup.procs").write_text(pid)
                 Path(path).rmdir()
+
+
+def _take_away(cgroup: Any) -> None:
+    """Remove a group that nothing has joined yet."""
+    for path in cgroup.paths if cgroup is not None else ():
+        with contextlib.suppress(OSError):
+            Path(path).rmdir()
 
 
 def _open(path: Path) -> int | None:

@@ -1,8 +1,12 @@
 """The guard: a small process between the watcher and the command. Standard library only; run as a program.
 
 It starts the command, is the subreaper of everything that the command starts, reaps it, and tells the watcher. When the
-watcher goes away without a word, by SIGKILL too, the guard kills all that is left below it: no orphan survives.
-A program of its own, so that nothing in the watcher's process waits for children that others there have started.
+watcher goes away without a word, by SIGKILL too, the guard kills all that is left below it, and removes the folders and
+groups that the watcher has made: no orphan survives. A program of its own, so that nothing in the watcher's process
+waits for children that others there have started.
+
+Trouble of its own ends nothing: a turn of its loop that fails is taken again, and after many it only waits for the
+command and ends with its status.
 
 Descriptors in argv: one to hear the watcher (a JSON line with what to run; then one letter a command; its end means
 that the watcher is gone), one to answer, a JSON line each.
@@ -10,6 +14,7 @@ that the watcher is gone), one to answer, a JSON line each.
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import resource
@@ -19,140 +24,293 @@ import sys
 import time
 from typing import Any
 
-import procfs  # type: ignore[import-not-found]  # beside this file: the guard does not load the package
+import descriptors  # type: ignore[import-not-found]  # beside this file: the guard does not load the package
+import procfs  # type: ignore[import-not-found]
 
+NOT_STARTED = 70
+"""Exit status of a guard that could not begin: the command was not run."""
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
 # Python itself ignores these; every other one that is ignored here was ignored for the command as well (nohup).
 _PYTHON_IGNORES = {signal.SIGPIPE, signal.SIGXFSZ}
+_FAILURES = 20
+# After trouble, what may have been missed is looked for this often.
+_AGAIN_MS = 20
+_trouble = contextlib.suppress(Exception)
+"""Around a step without which the command can run."""
 
 
 def main() -> int:
-    hear, say = int(sys.argv[1]), int(sys.argv[2])
-    for descriptor in (hear, say):
-        os.set_inheritable(descriptor, False)
-    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    ignored = {int(s) for s in signal.valid_signals() if signal.getsignal(s) == signal.SIG_IGN} - _PYTHON_IGNORES
-    wake, woken = os.pipe()
-    for descriptor in (wake, woken):
-        os.set_blocking(descriptor, False)
-    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
-        signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    # Out of the terminal's foreground group: what is typed or sent to the group is for the command, not for the guard.
-    group = os.getpgrp()
-    os.setpgid(0, 0)
-    order = b""
-    while not order.endswith(b"\n"):
-        read = os.read(hear, 65536)
-        if not read:
-            return 1
-        order += read
-    return _Guard(hear, say, wake).run(json.loads(order), group, ignored)
+    guard = _Guard(int(sys.argv[1]), int(sys.argv[2]))
+    with contextlib.ExitStack() as held:
+        with _trouble:
+            held.enter_context(descriptors.standard_held())
+        try:
+            guard.prepare()
+            if not guard.start():
+                return NOT_STARTED
+        except Exception as error:
+            if not guard.command:
+                guard.tell(refused=f"{type(error).__name__}: {error}")
+                return NOT_STARTED
+        return guard.stay()
 
 
 class _Guard:
-    def __init__(self, hear: int, say: int, wake: int) -> None:
-        self.hear, self.say, self.wake = hear, say, wake
+    def __init__(self, hear: int, say: int) -> None:
+        self.hear, self.say = hear, say
+        self.wake = -1
         self.command = 0
+        self.status: int | None = None
+        """Of the command, as waitpid gives it."""
+        self.ignored: set[int] = set()
+        self.group = 0
+        self.order: dict[str, Any] = {}
+        self._failures = 0
+        self._empty = self._told_status = self._told_empty = False
+        self._alone = self._killing = self._ending = False
 
-    def run(self, order: dict[str, Any], group: int, ignored: set[int]) -> int:
-        if not self._start(order, group, ignored):
-            return 1
-        quiet = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):  # a reader of the command's output waits for the command, not for the guard
-            os.dup2(quiet, descriptor)
-        poll = select.poll()
-        for descriptor in (self.hear, self.wake):
-            poll.register(descriptor, select.POLLIN)
-        self._reap()
-        while True:
-            for descriptor, _ in poll.poll():
-                if descriptor == self.wake:
-                    os.read(self.wake, 65536)
-                    self._reap()
-                    continue
-                said = os.read(self.hear, 1)
-                if said in (b"", b"k"):
-                    self._kill_all_below()
-                if said in (b"", b"q"):
-                    return 0
+    def prepare(self) -> None:
+        """Become a guard, and hear what to run. Raises where there is nothing to run."""
+        for descriptor in (self.hear, self.say):
+            with _trouble:
+                os.set_inheritable(descriptor, False)
+        with _trouble:
+            _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        with _trouble:
+            every = signal.valid_signals()
+            self.ignored = {int(s) for s in every if signal.getsignal(s) == signal.SIG_IGN} - _PYTHON_IGNORES
+        with _trouble:
+            self._wake_up()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
+            with _trouble:
+                signal.signal(number, signal.SIG_IGN)
+        with _trouble:
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        # Out of the terminal's foreground group: what is typed or sent to the group is for the command, not for the
+        # guard.
+        self.group = os.getpgrp()
+        with _trouble:
+            os.setpgid(0, 0)
+        order = b""
+        while not order.endswith(b"\n"):
+            read = os.read(self.hear, 65536)
+            if not read:
+                raise EOFError("the watcher has gone")
+            order += read
+        self.order = json.loads(order)
 
-    def _start(self, order: dict[str, Any], group: int, ignored: set[int]) -> bool:
-        command, environment = ([_bytes(w) for w in order["command"]], {_bytes(k): _bytes(v) for k, v in order["env"]})
+    def _wake_up(self) -> None:
+        """Let the end of a child be seen by poll."""
+        wake, woken = os.pipe()
+        for descriptor in (wake, woken):
+            os.set_blocking(descriptor, False)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self.wake = wake
+
+    def start(self) -> bool:
+        """Start the command and tell of it, or of why not. Raises where that could not be tried."""
         guard = os.getpid()
+        command = [_bytes(word) for word in self.order["command"]]
+        environment = {_bytes(key): _bytes(value) for key, value in self.order["env"]}
         failed_read, failed = os.pipe()
         pid = os.fork()
         if pid == 0:
             try:
+                self._become(command, environment, guard, failed)
+            finally:
+                os._exit(127)
+        self.command = pid
+        began = 0.0
+        said = b""
+        with _trouble:
+            os.close(failed)
+            said = os.read(failed_read, 64)  # ends with the exec
+            began = time.monotonic()
+            os.close(failed_read)
+        why = dict(part.split() for part in said.split(b";") if part)
+        if b"errno" in why or b"limit" in why:
+            with _trouble:
+                os.waitpid(pid, 0)
+            self.tell(**{key.decode(): int(value) for key, value in why.items()})
+            return False
+        no_group = {"no_group": int(why[b"no_group"])} if b"no_group" in why else {}
+        self.tell(pid=pid, began=began or None, **no_group)
+        return True
+
+    def _become(self, command: list[bytes], environment: dict[bytes, bytes], guard: int, failed: int) -> None:
+        """In the child: become the command."""
+        try:
+            with _trouble:
                 _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
                 if os.getppid() != guard:
                     os._exit(127)
-                for path in order["groups"]:
+            try:
+                for path in self.order["groups"]:
                     with open(path, "w") as file:  # noqa: PTH123 (no pathlib in a process that is about to exec)
                         file.write(str(os.getpid()))
-                if order["new_session"]:
+            except Exception as error:
+                name = b"limit" if self.order["limited"] else b"no_group"
+                os.write(failed, b"%s %d;" % (name, getattr(error, "errno", None) or errno.EIO))
+                if self.order["limited"]:
+                    os._exit(127)
+            with _trouble:
+                if self.order["new_session"]:
                     os.setsid()
                 else:
-                    os.setpgid(0, group)
-                for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-                    signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
-                signal.pthread_sigmask(signal.SIG_SETMASK, order["mask"])
-                os.execvpe(command[0], command, environment)
-            except OSError as error:
-                os.write(failed, str(error.errno or 1).encode())
-            os._exit(127)
-        os.close(failed)
-        errno = os.read(failed_read, 16)  # ends with the exec
-        began = time.monotonic()
-        os.close(failed_read)
-        if errno:
-            os.waitpid(pid, 0)
-            self._tell(errno=int(errno))
-            return False
-        self.command = pid
-        self._tell(pid=pid, began=began)
-        return True
+                    os.setpgid(0, self.group)
+            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+                with _trouble:
+                    signal.signal(number, signal.SIG_IGN if number in self.ignored else signal.SIG_DFL)
+            with _trouble:
+                signal.pthread_sigmask(signal.SIG_SETMASK, self.order["mask"])
+            os.execvpe(command[0], command, environment)
+        except OSError as error:
+            os.write(failed, b"errno %d;" % (error.errno or errno.EIO))
+        except Exception:
+            os.write(failed, b"errno %d;" % errno.EINVAL)
 
-    def _reap(self, options: int = os.WNOHANG) -> bool:
-        """Take every child that has ended; tell of the command's end, and when nothing is left: then False."""
+    def stay(self) -> int:
+        """Reap, tell and obey until the watcher lets go."""
+        with _trouble:
+            self._be_quiet()
+        with _trouble:
+            os.set_blocking(self.hear, False)
+        poll = None
+        with _trouble:
+            poll = select.poll()
+            for descriptor in (self.hear, self.wake):
+                poll.register(descriptor, select.POLLIN)
         while True:
+            try:
+                if self._turn(poll):
+                    return 0 if not self._ending else self._code()
+            except Exception:
+                self._failures += 1
+                if self._failures > _FAILURES:
+                    return self._only_wait()
+                time.sleep(_AGAIN_MS / 1000)
+
+    def _turn(self, poll: Any) -> bool:
+        """Wait until something happens and take all of it; whether this was the last turn."""
+        if not self._killing:
+            if poll is None:
+                time.sleep(_AGAIN_MS / 1000)
+            else:
+                poll.poll(_AGAIN_MS if self._failures or self.wake < 0 else None)
+            if self.wake >= 0:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self.wake, 65536)
+            self._reap()
+            leave = self._hear()
+            if leave:
+                return True
+        if self._killing:
+            self._kill_all_below()
+            self._killing = False
+            if self._alone:
+                self._clean_up()
+                return True
+        return self._ending and self.status is not None
+
+    def _hear(self) -> bool:
+        """Take one letter of the watcher's; whether it lets go."""
+        try:
+            letter = os.read(self.hear, 1)
+        except BlockingIOError:
+            return False
+        self._alone = self._alone or letter == b""
+        self._killing = self._killing or letter in (b"", b"k")
+        self._ending = self._ending or letter == b"e"
+        return letter == b"q"
+
+    def _be_quiet(self) -> None:
+        """Let go of the command's input and output: who reads it waits for the command, not for the guard."""
+        quiet = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(quiet, descriptor)
+        if quiet > 2:
+            os.close(quiet)
+
+    def _reap(self, options: int = os.WNOHANG) -> None:
+        """Take every child that has ended, and tell of the command's end, and when nothing is left."""
+        while not self._empty:
             try:
                 pid, status = os.waitpid(-1, options)
             except ChildProcessError:
-                self._tell(empty=True, used=_used())
-                return False
+                self._empty = True
+                break
             if pid == self.command:
-                self._tell(status=os.waitstatus_to_exitcode(status), used=_used())
+                self.status = status
             if pid == 0 or options == 0:
-                return True
+                break
+        if self.status is not None and not self._told_status:
+            self.tell(status=self.status, used=_used())
+            self._told_status = True
+        if self._empty and not self._told_empty:
+            self.tell(empty=True, used=_used())
+            self._told_empty = True
 
     def _kill_all_below(self) -> None:
         """Kill until no child is left: what a dying process started meanwhile becomes a child here, the next to die."""
-        while True:
-            for pid in procfs.descendants(os.getpid()):
+        while not self._empty:
+            # Where /proc tells of other processes, only the command is known.
+            for pid in procfs.descendants(os.getpid()) if procfs.why_not() is None else [self.command]:
                 with contextlib.suppress(OSError):  # gone already, or not ours to kill
                     os.kill(pid, signal.SIGKILL)
-            if not self._reap(options=0):
-                return
+            self._reap(options=0)
 
-    def _tell(self, **what: Any) -> None:
+    def _clean_up(self) -> None:
+        """Remove what the watcher has made and cannot remove any more."""
+        for folder in self.order["folders"]:
+            with contextlib.suppress(OSError):
+                for name in os.listdir(folder):  # noqa: PTH208
+                    os.unlink(os.path.join(folder, name))  # noqa: PTH108, PTH118
+                os.rmdir(folder)  # noqa: PTH106
+        for folder in self.order["group_folders"]:
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)  # noqa: PTH106
+
+    def _only_wait(self) -> int:
+        """The last resort: the command's end as this process's own."""
+        with _trouble:  # nobody listens to the watcher any more
+            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        while self.status is None:
+            try:
+                pid, status = os.wait()
+            except ChildProcessError:
+                break
+            if pid == self.command:
+                self.status = status
+        with _trouble:
+            os.write(self.say, b'{"status": %d}\n' % (self.status or 0))
+        return self._code()
+
+    def _code(self) -> int:
+        """The command's status as a shell would tell it."""
+        status = self.status or 0
+        return status >> 8 if status & 0x7F == 0 else 128 + (status & 0x7F)
+
+    def tell(self, **what: Any) -> None:
+        """Say it to the watcher, if that still listens. Raises OSError where nothing can be written."""
         with contextlib.suppress(BrokenPipeError):
             os.write(self.say, json.dumps(what).encode() + b"\n")
 
 
 def _used() -> dict[str, float]:
     """What all reaped processes used. `ru_maxrss` is not in it: it is inherited over exec and means nothing here."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return {
-        "cpu_s": usage.ru_utime + usage.ru_stime,
-        "minor_faults": usage.ru_minflt,
-        "major_faults": usage.ru_majflt,
-        "read_bytes": usage.ru_inblock * 512,
-        "written_bytes": usage.ru_oublock * 512,
-    }
+    try:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return {
+            "cpu_s": usage.ru_utime + usage.ru_stime,
+            "minor_faults": usage.ru_minflt,
+            "major_faults": usage.ru_majflt,
+            "read_bytes": usage.ru_inblock * 512,
+            "written_bytes": usage.ru_oublock * 512,
+        }
+    except Exception:
+        return {}
 
 
 def _bytes(text: str) -> bytes:

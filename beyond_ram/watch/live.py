@@ -1,6 +1,6 @@
 """The line that a terminal shows while a command runs."""
 
-import sys
+import os
 import time
 from typing import Any
 
@@ -20,13 +20,11 @@ class Line:
         if now - self._shown_s < _EVERY_S:
             return
         self._shown_s = now
-        sys.stderr.write(f"\r\x1b[K{text(row, peak_bytes)}")
-        sys.stderr.flush()
+        os.write(2, f"\r\x1b[K{text(row, peak_bytes)}".encode())
 
     def clear(self) -> None:
         if self._shown_s > float("-inf"):
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            os.write(2, b"\r\x1b[K")
 
 
 def text(row: dict[str, Any], peak_bytes: int) -> str:

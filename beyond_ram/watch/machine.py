@@ -30,9 +30,14 @@ def provenance(environment: Mapping[str, str]) -> dict[str, Any]:
         "cgroup_version": cgroup_version(),
         "transparent_hugepage": _chosen(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
         "allocator_settings": {name: environment[name] for name in ALLOCATOR_VARIABLES if name in environment},
-        "machine_memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "machine_memory_bytes": memory_bytes(),
         "cpu_count": len(os.sched_getaffinity(0)),
     }
+
+
+def memory_bytes() -> int:
+    """What the machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def environment() -> dict[str, str]:

@@ -1,8 +1,10 @@
 """What the page cache holds of files, how to make it let go without root, and whether somebody else changed it."""
 
 import ctypes
+import errno
 import mmap
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,8 +34,12 @@ def residency(paths: Iterable[Path]) -> Residency | None:
     """
     resident = pages = 0
     for path in paths:
-        with path.open("rb") as handle:
-            size = os.fstat(handle.fileno()).st_size
+        # Without O_NONBLOCK a FIFO would hold us up until somebody writes into it.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as handle:
+            described = os.fstat(handle.fileno())
+            if not stat.S_ISREG(described.st_mode):
+                raise OSError(errno.EINVAL, "no regular file", str(path))
+            size = described.st_size
             if not size:
                 continue
             address = _libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, handle.fileno(), 0)

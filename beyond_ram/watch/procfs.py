@@ -1,9 +1,15 @@
-"""Readings of one process from /proc. Every function gives None for a process that is gone. Standard library only."""
+"""Readings of one process from /proc. Standard library only.
+
+Every function gives None for a process that is gone or is not ours to read, and raises OSError where the machine is at
+fault: too many open files.
+"""
 
 import os
 import re
 from typing import NamedTuple
 
+GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
+"""What the kernel says of a process that has ended, or is another user's."""
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 # Lines of /proc/PID/status in the kernel's order. A zombie and a kernel thread have none of them.
 _LINE = rb"\s+(\d+) kB\n"
@@ -37,18 +43,27 @@ class Usage(NamedTuple):
     major_faults: int
 
 
+def why_not() -> str | None:
+    """Why nothing can be read here; None where it can."""
+    try:
+        own = os.readlink("/proc/self")  # noqa: PTH115
+    except OSError as error:
+        return f"/proc cannot be read: {error.strerror}"
+    return None if own == str(os.getpid()) else "/proc is that of another PID namespace"
+
+
 def read(pid: int, name: str) -> bytes | None:
     """A whole file below /proc/PID."""
     try:
         descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY)
-    except OSError:
+    except GONE:
         return None
     try:
         chunks = [os.read(descriptor, 65536)]
         while len(chunks[-1]) == 65536:
             chunks.append(os.read(descriptor, 65536))
         return b"".join(chunks)
-    except OSError:
+    except GONE:
         return None
     finally:
         os.close(descriptor)
@@ -126,7 +141,7 @@ def children(pid: int) -> list[int]:
     """Child processes, whichever thread started them."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
-    except OSError:
+    except GONE:
         return []
     found: list[int] = []
     for thread in threads:

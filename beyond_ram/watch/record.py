@@ -1,14 +1,15 @@
 """The record of a run: what goes into run.json."""
 
 import json
-import signal
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from . import events, machine, pagecache
-from .command import Command
+from . import events, machine, pagecache, procfs
+from .exit_status import signal_name
 from .groups import Group
+from .missing import Missing
+from .peaks import Peaks
 from .sampler import CPU_BUDGET, Sampler
 
 # Witnesses that differ by more than this, and by more than this share, disagree: then both are printed.
@@ -20,98 +21,155 @@ _OF_WORK = (  # noqa: SIM905
 ).split()
 
 
-def write(found: dict[str, Any], path: Path) -> None:
-    """Whole or not at all."""
-    temporary = path.with_name(f".{path.name}.partial")
-    temporary.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    temporary.replace(path)
+@dataclass(frozen=True)
+class Outcome:
+    """What is known of a run without having weighed it."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    pid: int
+    returncode: int
+    """The command's own, or less than 0 for a signal."""
+    used: Mapping[str, float]
+    ended_by: str | None
+    killed_for_memory: bool
+    memory_limit_bytes: int | None
+    interval_ms: int
+    duration_s: float
+    sampler_cpu_s: float | None
+    left_running: list[dict[str, Any]]
+    group: Group | None
+    no_group: str | None
+    residency: tuple[pagecache.Residency | None, pagecache.Residency | None] | None
 
 
-def left_running(sampler: Sampler) -> list[dict[str, Any]]:
-    """What outlives the command, as the last sample saw it."""
-    return [
-        {"pid": process.pid, "name": process.name, "rss_bytes": process.last.rss_bytes}
-        for process in sampler.tree.processes.values()
-        if process.last
-    ]
+def text(found: dict[str, Any]) -> bytes:
+    """As run.json holds it. In ASCII: an argument need not be UTF-8."""
+    return (json.dumps(found, indent=2) + "\n").encode()
 
 
-def make(
-    *,
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    running: Command,
-    sampler: Sampler,
-    log: events.Log,
-    interval_ms: int,
-    duration_s: float,
-    sampler_cpu_s: float,
-    ended_by: str | None,
-    killed_for_memory: bool,
-    memory_limit_bytes: int | None,
-    left_running: list[dict[str, Any]],
-    group: Group | None,
-    no_group: str | None,
-    residency: tuple[pagecache.Residency | None, pagecache.Residency | None] | None,
-) -> dict[str, Any]:
-    status = running.returncode
-    assert status is not None
-    work = log.last.get("work", {})
-    used, storage = sampler.tree.usage()
-    reaped = running.used
-    read_bytes = max(int(reaped.get("read_bytes", 0)), storage[0] if storage else 0)
-    found = {
-        "outcome": ended_by or ("completed" if status == 0 else "failed"),
-        "completed_work": "work" in log.last if log.has_phases else status == 0,
+def make(outcome: Outcome, sampler: Sampler | None, log: events.Log | None, missing: Missing) -> dict[str, Any]:
+    """The record of a run. What fails to be made of it stands empty, and in `missing`."""
+    status = outcome.returncode
+    found: dict[str, Any] = {
+        "outcome": outcome.ended_by or ("completed" if status == 0 else "failed"),
+        "completed_work": status == 0,
         "exit_status": status if status >= 0 else None,
-        "signal": signal.Signals(-status).name if status < 0 else None,
-        "command": list(command),
-        "pid": running.pid,
+        "signal": None if status >= 0 else f"SIG{-status}",
+        "command": outcome.command,
+        "pid": outcome.pid,
         "cell": {},
-        "provenance": {
-            "versions": log.last.get("provenance", {}).get("versions", {}),
-            **machine.provenance(environment),
-        },
-        "work": {key: work[key] for key in _OF_WORK if key in work},
-        "memory_limit_bytes": memory_limit_bytes,
+        "provenance": {"versions": {}},
+        "work": {},
+        "memory_limit_bytes": outcome.memory_limit_bytes,
         # By the limit above, or by that of a group around ours: a job's, a container's.
-        "killed_for_memory": killed_for_memory,
-        "peak": _peak(sampler, log, group, no_group),
-        "phases": [span.record() for span in sampler.peaks.phases],
+        "killed_for_memory": outcome.killed_for_memory,
+        "peak": {},
+        "phases": [],
+        "faults": {"minor": None, "major": None},
+        "storage": {"read_bytes": None, "written_bytes": None},
+        "left_running": outcome.left_running,
+        "sampler": {"interval_ms": outcome.interval_ms, "samples": 0},
+        "duration_s": outcome.duration_s,
+        "cpu_s": None,
+    }
+    parts: list[Callable[[], dict[str, Any]]] = [
+        lambda: _end(outcome, log),
+        lambda: {"provenance": _provenance(outcome, log)},
+        lambda: {"peak": _peak(sampler, log, outcome)},
+        lambda: {"phases": [span.record() for span in sampler.peaks.phases] if sampler else []},
+        lambda: {"sampler": _sampling(outcome, sampler)},
+        lambda: _used(outcome, sampler),
+    ]
+    for part in parts:
+        with missing.step("run.json"):
+            found |= part()
+    if outcome.residency:
+        with missing.step("page cache"):
+            found["page_cache"] = pagecache.record(*outcome.residency, found["storage"]["read_bytes"] or 0)
+    if sampler is not None and not sampler.recorder.samples:
+        with missing.step("samples"):
+            missing.note("samples", "no process could be read before the command ended")
+    found["missing"] = []
+    with missing.step("run.json"):
+        found["missing"] = missing.record()
+    return found
+
+
+def _end(outcome: Outcome, log: events.Log | None) -> dict[str, Any]:
+    status = outcome.returncode
+    work = log.last.get("work", {}) if log else {}
+    return {
+        "signal": signal_name(-status) if status < 0 else None,
+        "command": list(outcome.command),
+        "completed_work": "work" in log.last if log and log.has_phases else status == 0,
+        "work": {key: work[key] for key in _OF_WORK if key in work},
+        "duration_s": round(outcome.duration_s, 6),
+    }
+
+
+def _provenance(outcome: Outcome, log: events.Log | None) -> dict[str, Any]:
+    told = log.last.get("provenance", {}) if log else {}
+    return {"versions": told.get("versions", {}), **machine.provenance(outcome.environment)}
+
+
+def _sampling(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
+    recorder = sampler.recorder if sampler else None
+    samples, duration_s = recorder.samples if recorder else 0, outcome.duration_s
+    spent_s = outcome.sampler_cpu_s
+    return {
+        "interval_ms": outcome.interval_ms,
+        "interval_used_ms": round(1000 * duration_s / max(samples, 1), 1),
+        "samples": samples,
+        "lines": recorder.lines if recorder else 0,
+        "samples_per_line": recorder.per_line if recorder else 1,
+        "duty_cycle": None if spent_s is None else round(spent_s / max(duration_s, 1e-9), 5),
+        "budget": CPU_BUDGET,
+    }
+
+
+def _used(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
+    """CPU time, faults and storage: the sum over all that was reaped, or the last sample's where that is higher."""
+    reaped = outcome.used
+    used, storage = sampler.tree.usage() if sampler else (procfs.Usage(0.0, 0, 0), None)
+    read, written = storage or (0, 0)
+    if not reaped and not used.cpu_s:
+        return {}
+    return {
         "faults": {
             "minor": max(int(reaped.get("minor_faults", 0)), used.minor_faults),
             "major": max(int(reaped.get("major_faults", 0)), used.major_faults),
         },
         "storage": {
-            "read_bytes": read_bytes,
-            "written_bytes": max(int(reaped.get("written_bytes", 0)), storage[1] if storage else 0),
+            "read_bytes": max(int(reaped.get("read_bytes", 0)), read),
+            "written_bytes": max(int(reaped.get("written_bytes", 0)), written),
         },
-        "left_running": left_running,
-        "sampler": {
-            "interval_ms": interval_ms,
-            "interval_used_ms": round(1000 * duration_s / max(sampler.recorder.samples, 1), 1),
-            "samples": sampler.recorder.samples,
-            "lines": sampler.recorder.lines,
-            "samples_per_line": sampler.recorder.per_line,
-            "duty_cycle": round(sampler_cpu_s / max(duration_s, 1e-9), 5),
-            "budget": CPU_BUDGET,
-        },
-        "duration_s": round(duration_s, 6),
         "cpu_s": round(max(float(reaped.get("cpu_s", 0.0)), used.cpu_s), 3),
     }
-    if residency:
-        found["page_cache"] = pagecache.record(*residency, read_bytes)
-    return found
 
 
-def _peak(sampler: Sampler, log: events.Log, group: Group | None, no_group: str | None) -> dict[str, Any]:
-    peaks, run = sampler.peaks, sampler.peaks.run
+def _marks(peaks: Peaks, log: events.Log | None) -> list[dict[str, Any]]:
+    """The high-water marks of processes that have ended, highest first.
+
+    A process knows its own mark at its end better than the last sample; but the kernel's last word stands, and nobody
+    is believed to have had more than the machine has.
+    """
     processes = {entry["pid"]: dict(entry) for entry in peaks.ended}
-    for pid, reported in log.hwm_bytes.items():  # a process knows its own mark at its end better than the last sample
-        if pid in processes and reported > processes[pid]["hwm_bytes"]:
-            processes[pid]["hwm_bytes"] = reported
-            run.high_water_bytes = max(run.high_water_bytes, reported)
-    ranked = sorted(processes.values(), key=lambda entry: -entry["hwm_bytes"])
+    memory_bytes = machine.memory_bytes()
+    for pid, reported in log.hwm_bytes.items() if log else ():
+        entry = processes.get(pid)
+        if entry and not entry["final"] and entry["hwm_bytes"] < reported <= memory_bytes:
+            entry["hwm_bytes"] = reported
+            peaks.run.high_water_bytes = max(peaks.run.high_water_bytes, reported)
+    return sorted(processes.values(), key=lambda entry: -entry["hwm_bytes"])
+
+
+def _peak(sampler: Sampler | None, log: events.Log | None, outcome: Outcome) -> dict[str, Any]:
+    peaks = sampler.peaks if sampler else Peaks()
+    run, group = peaks.run, outcome.group
+    ranked = _marks(peaks, log)
+    exits = sampler.exits if sampler else None
+    seen = sampler is not None and sampler.recorder.samples > 0
     witnesses = [
         _witness("sampled", run.by_kind["rss_bytes"], "lower bound", "highest sample of RSS summed over the tree"),
         _witness("high water, one process", run.high_water_bytes, "exact", "kernel's mark of the largest process"),
@@ -122,7 +180,7 @@ def _peak(sampler: Sampler, log: events.Log, group: Group | None, no_group: str 
         ),
     ]
     return {
-        **(run.by_kind if sampler.recorder.samples else dict.fromkeys(run.by_kind)),
+        **(run.by_kind if seen else dict.fromkeys(run.by_kind)),
         "pss_bytes": run.pss_bytes,
         "uss_bytes": run.uss_bytes,
         "anon_upper_bound_bytes": run.anon_bound_bytes,
@@ -130,19 +188,21 @@ def _peak(sampler: Sampler, log: events.Log, group: Group | None, no_group: str 
             "processes": ranked[:_PROCESSES_IN_RECORD],
             "sum_upper_bound_bytes": max(peaks.ended_sum_bytes, sum(entry["hwm_bytes"] for entry in ranked)),
             "concurrent_upper_bound_bytes": run.together_bytes,
-            "last_words_by_kernel": sampler.exits is not None,
-            "last_words_lost": bool(sampler.exits and sampler.exits.lost),
+            "last_words_by_kernel": exits is not None,
+            "last_words_lost": bool(exits and exits.lost),
             "processes_seen": peaks.seen,
             "never_sampled": peaks.short_lived,
             "lower_bounds": peaks.lower_bounds,
         },
         "processes": run.processes_most,
         "cgroup_bytes": run.cgroup_bytes,
-        "cgroup": {"version": group.version, "resets": group.can_reset} if group else {"reason": no_group},
+        "cgroup": {"version": group.version, "resets": group.can_reset} if group else {"reason": outcome.no_group},
         "witnesses": witnesses,
         "disagreements": _disagreements(
             run.by_kind["rss_bytes"], run.together_bytes, run.cgroup_bytes, run.processes_most
-        ),
+        )
+        if seen
+        else [],
     }
 
 

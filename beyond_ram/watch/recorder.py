@@ -6,9 +6,13 @@ same way and `per_line` doubles. 12 hours at 20 ms are 2.2 million samples: they
 100 bytes, one for every 128 samples. The first 400 s of a run at 20 ms are kept line by line.
 """
 
+import csv
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
+
+from .missing import Missing
+from .outfile import OutFile
 
 COLUMNS = (  # noqa: SIM905
     "t_s phase processes rss_bytes anon_bytes file_bytes shmem_bytes swap_bytes pss_bytes uss_bytes cpu_s read_bytes "
@@ -25,52 +29,62 @@ Row = Sequence[object]
 class Recorder:
     """Writes rows in the order of COLUMNS; an empty string stands for what was not sampled."""
 
-    def __init__(self, path: Path, max_lines: int = MAX_LINES) -> None:
-        self.path, self.max_lines = path, max_lines
+    def __init__(self, path: Path, max_lines: int = MAX_LINES, missing: Missing | None = None) -> None:
+        self.max_lines = max_lines
         self.samples = self.lines = 0
         self.per_line = 1
+        self.file = OutFile(path, missing)
         self._best: Row | None = None
         self._pending = 0
-        self._file = self._new(path)
+        self.file.append(",".join(COLUMNS) + "\n")
 
     def write(self, row: Row) -> None:
         self.samples += 1
         self._best = row if self._best is None else _better(self._best, row)
         self._pending += 1
         if self._pending >= self.per_line:
-            self._put()
+            self.put()
 
-    def close(self) -> None:
-        self._put()
-        self._file.close()
-
-    def _put(self) -> None:
+    def put(self) -> None:
+        """Write the line that stands for the samples since the last one."""
         if self._best is None:
             return
-        self._file.write(",".join(map(str, self._best)) + "\n")
-        self._best, self._pending = None, 0
+        row, self._best, self._pending = self._best, None, 0
+        if self.lines >= 2 * self.max_lines:
+            raise RuntimeError("no room: its lines could not be joined")
         self.lines += 1
+        self.file.append(_text(row))
         if self.lines >= self.max_lines:
             self._halve()
 
-    def _halve(self) -> None:
-        self._file.close()
-        joined = self.path.with_name(self.path.name + ".joined")
-        with self.path.open(encoding="utf-8") as old, self._new(joined) as new:
-            next(old)
-            self.lines = 0
-            for row in _pairs(old):
-                new.write(",".join(row))
-                self.lines += 1
-        joined.replace(self.path)
-        self.per_line *= 2
-        self._file = self.path.open("a", newline="", encoding="utf-8")
+    def close(self) -> None:
+        self.put()
+        self.file.close()
 
-    @staticmethod
-    def _new(path: Path) -> TextIO:
-        file = path.open("w", newline="", encoding="utf-8", buffering=65536)
-        file.write(",".join(COLUMNS) + "\n")
-        return file
+    def _halve(self) -> None:
+        lines = csv.reader(line.decode() for line in io.BytesIO(self.file.content()))  # no name holds a line break
+        joined = [_text(next(lines))]
+        joined += [_text(row) for row in _pairs(lines)]
+        kept, data = len(joined) - 1, "".join(joined).encode()
+        self.file.replace(data)
+        self.lines = kept
+        self.per_line *= 2
+
+
+class _Echo:
+    """What the csv module writes to: it hands back the line."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+_rows = csv.writer(_Echo(), lineterminator="\n")
+
+
+def _text(row: Row) -> str:
+    """A row as a line, quoted where need be."""
+    line: str = _rows.writerow(row)
+    return line
 
 
 def _better(one: Row, other: Row) -> Row:
@@ -80,9 +94,8 @@ def _better(one: Row, other: Row) -> Row:
     return high
 
 
-def _pairs(lines: Iterator[str]) -> Iterator[Sequence[str]]:
-    """Rows of neighbouring lines, joined two by two."""
-    for line in lines:
-        first = line.split(",")
-        second = next(lines, None)
-        yield first if second is None else [str(value) for value in _better(first, second.split(","))]
+def _pairs(rows: Iterator[Row]) -> Iterator[Row]:
+    """Neighbouring rows, joined two by two."""
+    for first in rows:
+        second = next(rows, None)
+        yield first if second is None else _better(first, second)

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from . import procfs
-from .exits import Exits
+from .exits import Exit, Exits
 from .groups import Group
+from .missing import Missing, printable
 from .peaks import KINDS, Peaks
 from .recorder import COLUMNS, MAX_LINES, Recorder
 from .tree import Process, Tree
@@ -39,13 +40,23 @@ class Sampler:
     """Reads all processes below `root`, which is not counted itself, and keeps lines and peaks."""
 
     def __init__(
-        self, path: Path, start_s: float, root: int, *, group: Group | None = None, max_lines: int = MAX_LINES
+        self,
+        path: Path,
+        start_s: float,
+        root: int,
+        *,
+        group: Group | None = None,
+        max_lines: int = MAX_LINES,
+        missing: Missing | None = None,
     ) -> None:
         self.start_s = start_s
-        self.recorder = Recorder(path, max_lines)
+        self._missing = missing or Missing()
+        self.recorder = Recorder(path, max_lines, self._missing)
         self.peaks = Peaks()
         self.tree = Tree(root)
-        self.exits = Exits.open()
+        self.exits = None
+        with self._missing.step("the kernel's last words"):
+            self.exits = Exits.open()
         self.cost_s = 0.0
         self._group = group
         self._known: set[int] = set()
@@ -59,17 +70,26 @@ class Sampler:
         self._events_s, self._events_at = 0.0, start_s
 
     def close(self) -> None:
-        self.recorder.close()
-        self.tree.close()
-        if self.exits:
-            self.exits.close()
+        for close in (self.recorder.close, self.tree.close, self.exits.close if self.exits else None):
+            with self._missing.step("samples"):
+                if close:
+                    close()
 
     def sample(self, *, event: bool = False, proportional: bool = False) -> dict[str, Any] | None:
         """Read the tree once, keep the line and return it; None when no process could be read.
 
         At an `event` CPU, faults and storage are read too, and PSS and USS where their budget allows; `proportional`
-        asks for these whatever they cost.
+        asks for these whatever they cost. What cannot be read is noted, and read again with the next sample.
         """
+        with self._missing.step("samples") as step:
+            return self._sample(event=event, proportional=proportional)
+        with self._missing.step("samples"):
+            self.tree.doubt()
+            if step.no_room:
+                self.tree.keep_fewer_open()
+        return None
+
+    def _sample(self, *, event: bool, proportional: bool) -> dict[str, Any] | None:
         now = time.monotonic()
         changed, ended = self.tree.memory()
         living = self.tree.living
@@ -88,17 +108,23 @@ class Sampler:
             row = dict(zip(COLUMNS, seen, strict=True))
             if event or now - self._usage_at >= _USAGE_EVERY_S:
                 self._usage_at = now
-                self._read_usage(row)
+                with self._missing.step("CPU time and storage"):
+                    self._read_usage(row)
             if proportional or self._proportional_is_due(now, self._sums[0], event=event):
-                self._read_proportional(row, living)
+                with self._missing.step("PSS and USS"):
+                    self._read_proportional(row, living)
                 spent = time.process_time()  # has a budget of its own
-            self.recorder.write(tuple(row.values()))
+            with self._missing.step("samples.csv"):
+                self.recorder.write(tuple(row.values()))
         self._spent_s = spent
         return row
 
     def _note(self, living: list[Process], ended: list[Process]) -> None:
         known = {process.pid for process in living}
-        exits = self.peaks.own_exits(self.exits.new(), known | self._known | {self.tree.root}) if self.exits else []
+        exits: list[Exit] = []
+        with self._missing.step("the kernel's last words"):
+            if self.exits:
+                exits = self.peaks.own_exits(self.exits.new(), known | self._known | {self.tree.root})
         self._known = known
         totals = [0] * len(KINDS)
         if living:
@@ -108,7 +134,7 @@ class Sampler:
         self._sums = totals[:5]
         for process in living:
             if not process.name:
-                process.name = procfs.name(process.pid)
+                process.name = printable(procfs.name(process.pid))
         self.peaks.note(totals, living, ended, exits)
 
     def begin_phase(self, name: str, at_s: float) -> dict[str, Any] | None:
@@ -118,7 +144,7 @@ class Sampler:
         self.peaks.begin(name, at_s, time.monotonic() - self.start_s, self.tree.living)
         if self._group:
             self._group.reset_peak()
-        self._phase = name.replace(",", " ").replace("\n", " ")
+        self._phase = name
         return self.sample(event=True, proportional=True)
 
     def finish(self, end_s: float) -> None:
@@ -128,8 +154,18 @@ class Sampler:
         self.peaks.end(end_s)
         self.peaks.finish(self.tree.living)
 
+    def left_running(self) -> list[dict[str, Any]]:
+        """What outlives the command, as the last sample saw it."""
+        return [
+            {"pid": process.pid, "name": process.name, "rss_bytes": process.last.rss_bytes}
+            for process in self.tree.processes.values()
+            if process.last
+        ]
+
     def _note_group(self) -> None:
-        if self._group:  # its peak is kept by the kernel, so it is enough to read it at a phase's end
+        if not self._group:
+            return
+        with self._missing.step("cgroup"):  # its peak is kept by the kernel: it is enough to read it at a phase's end
             self.peaks.note_cgroup(self._group.peak_bytes(), by_phase=self._group.can_reset)
 
     def interval_s(self, asked_s: float) -> float:

@@ -62,6 +62,14 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
         yield f"note        still running, not weighed any more: {names}; --follow goes on until all have ended"
     if record.get("page_cache", {}).get("warning"):
         yield f"note        {record['page_cache']['warning']}"
+    yield from lacking(record)
+
+
+def lacking(record: dict[str, Any]) -> Iterable[str]:
+    """A line for each thing that could not be recorded."""
+    for note in record.get("missing", []):
+        often = f", {note['times']} times, from {note['since_s']:.1f} s on" if note.get("times", 1) > 1 else ""
+        yield f"missing     {note['what']}: {note['why']}{often}"
 
 
 def _outcome(record: dict[str, Any]) -> str:

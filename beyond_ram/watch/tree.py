@@ -5,6 +5,7 @@ the kernel gives its number to another. The tree is listed anew only when the ke
 or one of ours has ended, and every second in any case: between, nothing can have joined.
 """
 
+import errno
 import os
 import time
 
@@ -12,6 +13,7 @@ from . import procfs
 
 # Descriptors kept open at most; what is beyond is opened for each reading.
 _KEPT_OPEN = 384
+_NO_ROOM = (errno.EMFILE, errno.ENFILE)
 _LIST_AT_LEAST_EVERY_S = 1.0
 
 
@@ -60,7 +62,7 @@ class Tree:
         self._zombies: dict[int, Process] = {}
         self._used = procfs.Usage(0.0, 0, 0)
         self._stored = (0, 0)
-        self._open = 0
+        self._open, self._kept_open = 0, _KEPT_OPEN
         self._last_pid = b""
         try:
             self._loadavg = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
@@ -82,7 +84,7 @@ class Tree:
         for process in self.living:
             try:
                 text = os.pread(process.status, 4096, 0) if process.status >= 0 else self._read(process, "status")
-            except OSError:
+            except procfs.GONE:
                 text = None
             lines = procfs.memory_lines(text) if text else b""
             if lines == process.lines and lines:
@@ -142,8 +144,8 @@ class Tree:
         descriptor = getattr(process, name)
         try:
             if descriptor < 0:
-                descriptor = os.open(f"/proc/{process.pid}/{name}", os.O_RDONLY)
-                if self._open >= _KEPT_OPEN:
+                descriptor = self._opened(f"/proc/{process.pid}/{name}")
+                if self._open >= self._kept_open:
                     try:
                         return os.read(descriptor, 8192)
                     finally:
@@ -151,8 +153,29 @@ class Tree:
                 setattr(process, name, descriptor)
                 self._open += 1
             return os.pread(descriptor, 8192, 0)
-        except OSError:  # gone, or another user's
+        except procfs.GONE:
             return None
+
+    def doubt(self) -> None:
+        """Forget what was read: a sample was lost halfway, and the next one must not find that nothing has changed."""
+        self._someone_ended = True
+        for process in self.living:
+            process.lines = b""
+
+    def _opened(self, path: str) -> int:
+        try:
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno not in _NO_ROOM or not self._open:
+                raise
+        self.keep_fewer_open()
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def keep_fewer_open(self) -> None:
+        """Close what is open, and keep half as many from now on: this process may open no more files."""
+        self._kept_open = self._open // 2
+        for process in [*self.processes.values(), *self._zombies.values()]:
+            self._open -= process.close()
 
     def _forget(self, process: Process) -> None:
         """It has no memory any more. What it used can be read until its parent takes note of its end."""

@@ -1,45 +1,55 @@
 """Waiting for whichever comes first: a signal, a new event, a word from the guard, the time of the next sample.
 
-signalfd(2) and inotify(7) through the C library, since Python has neither: a blocked signal waits in its descriptor
-until the loop looks, none is lost and none interrupts a reading; and an event wakes the watcher within a fraction of a
-millisecond instead of at the next sample.
+signalfd(2) and inotify(7) through the C library, since Python has neither: a blocked signal waits until the loop looks,
+none is lost and none interrupts a reading; and an event wakes the watcher within a fraction of a millisecond instead of
+at the next sample.
 """
 
 import ctypes
 import os
 import select
 import signal
-import struct
 import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from .missing import Missing
+
 _libc = ctypes.CDLL(None, use_errno=True)
 _IN_MODIFY, _IN_NONBLOCK, _IN_CLOEXEC = 0x2, os.O_NONBLOCK, os.O_CLOEXEC
-_SIGINFO = struct.Struct("=Iii")  # ssi_signo, ssi_errno, ssi_code; the whole is 128 bytes
 _SI_KERNEL = 0x80
+_AGAIN_S = 0.02
 
 
 class Waiting:
     """Descriptors to wait on. Must be made and used in the thread that blocks the signals."""
 
-    def __init__(self, signals: Iterable[int], events: Path, guard: int) -> None:
-        mask = bytearray(128)
-        for number in signals:
-            mask[(number - 1) // 8] |= 1 << ((number - 1) % 8)
+    def __init__(self, signals: Iterable[int], events: Path, guard: int, missing: Missing) -> None:
         self.guard = guard
-        self._signals = _checked(_libc.signalfd(-1, bytes(mask), os.O_NONBLOCK | os.O_CLOEXEC))
-        self._events = _checked(_libc.inotify_init1(_IN_NONBLOCK | _IN_CLOEXEC))
-        _checked(_libc.inotify_add_watch(self._events, os.fsencode(events), _IN_MODIFY))
-        self._all, self._no_events = select.poll(), select.poll()
-        for descriptor in (self._signals, guard):
-            self._all.register(descriptor, select.POLLIN)
-            self._no_events.register(descriptor, select.POLLIN)
-        self._all.register(self._events, select.POLLIN)
+        self._set = set(signals)
+        mask = bytearray(128)
+        for number in self._set:
+            mask[(number - 1) // 8] |= 1 << ((number - 1) % 8)
+        self._signals = self._events = -1
+        try:
+            self._signals = _checked(_libc.signalfd(-1, bytes(mask), os.O_NONBLOCK | os.O_CLOEXEC))
+            self._all, self._no_events = select.poll(), select.poll()
+            for descriptor in (self._signals, guard):
+                self._all.register(descriptor, select.POLLIN)
+                self._no_events.register(descriptor, select.POLLIN)
+        except BaseException:
+            self.close()
+            raise
+        with missing.step("events at once"):  # without it they are heard with the next sample
+            self._events = _checked(_libc.inotify_init1(_IN_NONBLOCK | _IN_CLOEXEC))
+            _checked(_libc.inotify_add_watch(self._events, os.fsencode(events), _IN_MODIFY))
+            self._all.register(self._events, select.POLLIN)
 
     def close(self) -> None:
-        os.close(self._signals)
-        os.close(self._events)
+        for descriptor in (self._signals, self._events):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._signals = self._events = -1
 
     def until(self, due_s: float, deaf_until_s: float) -> tuple[bool, bool, bool]:
         """Wait until `due_s` at the latest; whether the guard spoke, whether a signal and whether an event has come.
@@ -58,17 +68,33 @@ class Waiting:
             os.read(self._events, 65536)
         return self.guard in descriptors, self._signals in descriptors, self._events in descriptors
 
-    def signals(self) -> list[tuple[int, bool]]:
-        """Signals that have come, each with whether a process sent it; a terminal's have reached the command
-        already."""
-        found: list[tuple[int, bool]] = []
-        while True:
-            try:
-                data = os.read(self._signals, 128)
-            except BlockingIOError:
-                return found
-            number, _, code = _SIGINFO.unpack_from(data)
-            found.append((signal.Signals(number).value, code != _SI_KERNEL))
+    def signal(self) -> tuple[int, bool] | None:
+        """A signal that has come, with whether a process sent it; a terminal's has reached the command already."""
+        return _pending(self._set, 0)
+
+
+class Plainly:
+    """The same with nothing but a system call that needs no descriptor: where the other cannot be made, or fails."""
+
+    def __init__(self, signals: Iterable[int]) -> None:
+        self._set = set(signals)
+        self._found: tuple[int, bool] | None = None
+
+    def close(self) -> None:
+        pass
+
+    def until(self, due_s: float, deaf_until_s: float) -> tuple[bool, bool, bool]:
+        self._found = _pending(self._set, max(0.0, min(due_s - time.monotonic(), _AGAIN_S)))
+        return True, True, False
+
+    def signal(self) -> tuple[int, bool] | None:
+        found, self._found = self._found, None
+        return found or _pending(self._set, 0)
+
+
+def _pending(signals: set[int], seconds: float) -> tuple[int, bool] | None:
+    found = signal.sigtimedwait(signals, seconds)
+    return (found.si_signo, found.si_code != _SI_KERNEL) if found else None
 
 
 def _checked(result: int) -> int:

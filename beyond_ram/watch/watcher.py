@@ -1,7 +1,18 @@
-"""Runs a command and weighs its process tree from outside: samples.csv, events.jsonl and the record for run.json."""
+"""Runs a command and weighs its process tree from outside: samples.csv, events.jsonl and the record for run.json.
 
+Whatever happens to the watcher, the command runs to its own end, its status is passed on, and what could be recorded is
+recorded and says what is missing. Three parts keep that: `Command` starts it, passes signals on and hears of its end,
+with a second way for each step; the loop here gives up waiting with comfort before it gives up waiting; everything that
+weighs (`Instrument`, the folders, the group, the record) runs in steps that an error leaves with a note (`Missing`).
+Only a memory limit, a time limit or a user ends a command.
+"""
+
+import contextlib
+import errno
+import os
 import shutil
 import signal
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -9,232 +20,320 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import events, machine, pagecache, record
-from .command import Command
-from .groups import Group, GroupError
+from . import descriptors, events, machine, pagecache, record
+from .command import Command, Order
+from .groups import Group, GroupError, LimitError
+from .instrument import Instrument, OnEvent
 from .live import Line
+from .missing import Missing, told
+from .outfile import copy
 from .recorder import MAX_LINES
-from .sampler import Sampler
-from .waiting import Waiting
+from .waiting import Plainly, Waiting
 
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
-
-OnEvent = Callable[[dict[str, Any], int], None]
-
-
-class LimitError(RuntimeError):
-    """A memory limit that cannot be set here; the text is one line with the reason."""
+# What a folder of the user's choice cannot be, whatever the machine does: told before the command is run.
+_WRONG_FOLDER = {errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG}
+_FAILURES = 20
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a command is watched. Sizes in bytes."""
+    """How a command is watched."""
 
     interval_ms: int = 20
     new_session: bool = False
+    """Give the command a session and process group of its own."""
     stdout: int | None = None
+    """Descriptor of the command's output; None for this process's."""
     on_event: OnEvent | None = None
+    """Called with every event of the command and the id of the command's process."""
     memory_limit_bytes: int | None = None
+    """What the command and all below it may need before they are killed; evicting its input first is for the caller."""
     follow: bool = False
+    """Go on until all that the command has started has ended; else what outlives it is left running and named."""
     inputs: Sequence[Path] = ()
+    """Files whose page cache residency is recorded before and after."""
     live: bool = False
+    """Show a line on the terminal while it runs."""
     max_lines: int = MAX_LINES
     environment: Mapping[str, str] = field(default_factory=dict)
+    """What is added to the command's environment."""
     timeout_s: float | None = None
+    """After this time all of it is killed, and the outcome is `timed_out`."""
 
 
-def watch(
-    command: Sequence[str],
-    out: Path,
-    *,
-    interval_ms: int = 20,
-    new_session: bool = False,
-    stdout: int | None = None,
-    on_event: OnEvent | None = None,
-    memory_limit_bytes: int | None = None,
-    follow: bool = False,
-    inputs: Sequence[Path] = (),
-    live: bool = False,
-    max_lines: int = MAX_LINES,
-    environment: Mapping[str, str] | None = None,
-    timeout_s: float | None = None,
-) -> dict[str, Any]:
+def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str, Any]:
     """Run a command to its end, write samples.csv and events.jsonl into `out`, and return the record for run.json.
 
-    Signals that reach this process are passed on. `new_session` gives the command a session and process group of its
-    own; `on_event` is called with every event of the command and the id of the command's process. With
-    `memory_limit_bytes` the command and all below it are killed when they need more; evicting its input first is for
-    the caller. What outlives the command is left running and named, unless `follow` asks to go on until all of it has
-    ended. `inputs` are files whose page cache residency is recorded before and after; `environment` is added to the
-    command's; after `timeout_s` all of it is killed, and the outcome is `timed_out`. Raises OSError where the
-    command cannot be started, LimitError where no limit can be set, GuardError where the guard was killed.
+    `options` are those of `Options`; signals that reach this process are passed on. What could not be recorded stands
+    in the record's `missing`; files that `out` cannot take are in the folder that `elsewhere` names. Raises OSError
+    where the command cannot be started or `out` or an input cannot be what is asked, LimitError where no limit can be
+    set, GuardError where the guard was killed.
     """
-    if interval_ms < 1:
-        raise ValueError(f"the interval must be at least 1 ms, not {interval_ms}")
-    options = Options(
-        interval_ms,
-        new_session,
-        stdout,
-        on_event,
-        memory_limit_bytes,
-        follow,
-        tuple(inputs),
-        live,
-        max_lines,
-        environment or {},
-        timeout_s,
-    )
-    out.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".watch-", dir=out))
-    try:
-        found = _in_group(command, scratch, options)
-        for name in RUN_FILES[:2]:
-            (scratch / name).replace(out / name)
-        return found
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    chosen = Options(**options)
+    if chosen.interval_ms < 1:
+        raise ValueError(f"the interval must be at least 1 ms, not {chosen.interval_ms}")
+    run = _Run(command, out, chosen)
+    with contextlib.ExitStack() as stack:
+        with run.missing.step("descriptors"):
+            stack.enter_context(descriptors.standard_held())
+        # Blocked signals wait until the loop looks at them between two samples: none is lost, none interrupts.
+        mask: frozenset[int] = frozenset()
+        with run.missing.step("signals"):
+            mask = frozenset(int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON))
+            stack.callback(run.quietly, signal.pthread_sigmask, signal.SIG_SETMASK, mask)
+        run.look_at_inputs()
+        stack.callback(run.clean_up)
+        run.make_scratch()
+        run.make_group()
+        found = run.weigh(mask)
+    return found  # noqa: RET504 (a stack might have swallowed an error, for all that mypy knows)
 
 
 def write_record(found: dict[str, Any], out: Path) -> None:
-    """Write run.json, whole or not at all."""
-    record.write(found, out / RUN_FILES[2])
+    """Write run.json, whole or not at all. Raises OSError where it cannot be."""
+    copy([record.text(found)], out / RUN_FILES[2])
 
 
-def _in_group(command: Sequence[str], scratch: Path, options: Options) -> dict[str, Any]:
-    """Watch the command in a memory group of its own, where one can be made."""
-    try:
-        group, no_group = Group.make(options.memory_limit_bytes), None
-    except GroupError as error:
-        if options.memory_limit_bytes is not None:
-            raise LimitError(f"no memory limit can be set here: {error}") from None
-        group, no_group = None, str(error)
-    try:
-        return _watch(command, scratch, options, group, no_group)
-    finally:
-        if group:
-            group.remove()
+class _Run:
+    """One command that is watched: what is made for it, and removed after it."""
 
+    def __init__(self, command: Sequence[str], out: Path | None, options: Options) -> None:
+        self.command, self.out, self.options = command, out, options
+        self.missing = Missing()
+        self.group: Group | None = None
+        self.no_group: str | None = None
+        # A folder that is not there: what is to be written waits in memory.
+        self.scratch = (out or Path(tempfile.gettempdir())) / ".watch"
+        self.folders: list[str] = []
+        self.ended_by: str | None = None
+        self.resident: pagecache.Residency | None = None
 
-def _watch(
-    command: Sequence[str], scratch: Path, options: Options, group: Group | None, no_group: str | None
-) -> dict[str, Any]:
-    raw_events = scratch / "events.raw"
-    raw_events.touch()
-    resident_before = pagecache.residency(options.inputs)
-    environment = machine.environment() | {**options.environment, events.VARIABLE: str(raw_events.resolve())}
-    # Blocked signals wait until the loop looks at them between two samples: none is lost, none interrupts.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
-    waiting = None
-    cpu_before = time.process_time()
-    try:
-        with Command(
-            command,
-            environment,
-            mask={int(number) for number in mask},
+    def quietly(self, step: Callable[..., object], *arguments: Any) -> None:
+        with self.missing.step("tidying up"):
+            step(*arguments)
+
+    def look_at_inputs(self) -> None:
+        """What the page cache holds of the inputs. Raises OSError for one that is not there or no regular file."""
+        for path in self.options.inputs:
+            wrong: OSError | None = None
+            with self.missing.step("page cache"):
+                try:
+                    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
+                        wrong = OSError(errno.EINVAL, "no regular file", str(path))
+                except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+                    wrong = error
+            if wrong:
+                raise wrong
+        with self.missing.step("page cache"):
+            self.resident = pagecache.residency(self.options.inputs)
+
+    def make_scratch(self) -> None:
+        """A folder for what is written meanwhile: in `out`, or elsewhere where that has no room."""
+        if self.out is not None:
+            try:
+                self.out.mkdir(parents=True, exist_ok=True)
+                self._scratch_in(self.out, ".watch-")
+            except Exception as error:
+                if isinstance(error, OSError) and error.errno in _WRONG_FOLDER:
+                    raise
+                self.missing.note(str(self.out), error)
+        if not self.folders:
+            with self.missing.step("a temporary folder"):
+                self._scratch_in(None, "beyond-ram-")
+
+    def _scratch_in(self, folder: Path | None, prefix: str) -> None:
+        made = tempfile.mkdtemp(prefix=prefix, dir=folder)
+        self.folders = [made]
+        self.scratch = Path(made).absolute()
+        self.folders = [str(self.scratch)]
+
+    def make_group(self) -> None:
+        """A memory group for the command, where one can be made. Raises LimitError where a limit needs one."""
+        try:
+            self.group = Group.make(self.options.memory_limit_bytes)
+        except Exception as error:
+            self.no_group = str(error) if isinstance(error, GroupError) else told(error)
+            if self.options.memory_limit_bytes is not None:
+                raise LimitError(f"no memory limit can be set here: {self.no_group}") from None
+
+    def clean_up(self) -> None:
+        if self.group:
+            self.quietly(self.group.remove)
+        for folder in self.folders:
+            self.quietly(shutil.rmtree, folder, True)
+
+    def weigh(self, mask: frozenset[int]) -> dict[str, Any]:
+        """Run the command, weigh it, deliver the files, and return the record."""
+        options, missing = self.options, self.missing
+        raw_events, environment = self._events_file(), self._environment()
+        if raw_events:
+            environment[events.VARIABLE] = str(raw_events)
+        cpu_s = left = None
+        with missing.step("duty cycle"):
+            cpu_s = time.process_time()
+        order = Order(
+            words=self.command,
+            environment=environment,
+            mask=mask,
             new_session=options.new_session,
             stdout=options.stdout,
-            groups=group.processes_files if group else (),
-        ) as running:
-            reader = events.Reader(raw_events, running.began_s)
-            log = events.Log(scratch / RUN_FILES[1])
-            sampler = Sampler(
-                scratch / RUN_FILES[0], running.began_s, running.guard_pid, group=group, max_lines=options.max_lines
-            )
-            try:
-                waiting = Waiting(_PASSED_ON, raw_events, running.hear)
-                log.write([{"t_s": 0.0, "event": "start", "pid": running.pid}])
-                sampler.sample()
-                ended_by = _follow(running, sampler, reader, log, waiting, options, group)
-                duration_s = time.monotonic() - running.began_s
-                sampler.finish(duration_s)
-                log.write(reader.new())
-                left_running = record.left_running(sampler)
-                log.write([{"t_s": round(duration_s, 6), "event": "end", "exit_status": running.returncode}])
-                killed_for_memory = bool(group and group.killed())
-                if killed_for_memory and ended_by is None and options.memory_limit_bytes is not None:
-                    ended_by = "killed_at_limit"
-                running.leave()
-            finally:
-                sampler.close()
-                reader.close()
-                log.close()
-    finally:
-        if waiting:
-            waiting.close()
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    resident_after = pagecache.residency(options.inputs)
-    return record.make(
-        command=command,
-        environment=environment,
-        running=running,
-        sampler=sampler,
-        log=log,
-        interval_ms=options.interval_ms,
-        duration_s=duration_s,
-        sampler_cpu_s=time.process_time() - cpu_before,
-        ended_by=ended_by,
-        killed_for_memory=killed_for_memory,
-        memory_limit_bytes=options.memory_limit_bytes,
-        left_running=left_running,
-        group=group,
-        no_group=no_group,
-        residency=(resident_before, resident_after) if options.inputs else None,
-    )
+            groups=self.group.processes_files if self.group else (),
+            limited=options.memory_limit_bytes is not None,
+            folders=self.folders,
+            group_folders=self.group.folders if self.group else (),
+        )
+        running = Command(order, missing)
+        weighing = Instrument(missing, line=Line() if options.live else None, on_event=options.on_event)
+        try:
+            running.start()
+            missing.began_s = running.began_s
+            if running.no_group:
+                self.no_group, group = f"the command could not join it: {running.no_group}", None
+            else:
+                group = self.group
+            files = self.scratch / RUN_FILES[0], self.scratch / RUN_FILES[1]
+            with missing.step("samples and events"):
+                weighing.begin(running, files, raw_events or files[0], group, options.max_lines)
+            self._follow(running, weighing, raw_events)
+            duration_s = self._since(running.began_s)
+            with missing.step("samples and events"):
+                left = weighing.finish(duration_s, running.returncode)
+            killed = self._killed_for_memory(group)
+            if killed and self.ended_by is None and options.memory_limit_bytes is not None:
+                self.ended_by = "killed_at_limit"
+            running.leave()
+            elsewhere = self._deliver(weighing)
+        finally:
+            running.close()
+            weighing.close()
+        with missing.step("duty cycle"):
+            cpu_s = time.process_time() - cpu_s if cpu_s is not None else None
+        residency = None
+        if options.inputs:
+            with missing.step("page cache"):
+                residency = self.resident, pagecache.residency(options.inputs)
+        outcome = record.Outcome(
+            command=self.command,
+            environment=environment,
+            pid=running.pid,
+            returncode=running.returncode or 0,
+            used=running.used,
+            ended_by=self.ended_by,
+            killed_for_memory=killed,
+            memory_limit_bytes=options.memory_limit_bytes,
+            interval_ms=options.interval_ms,
+            duration_s=duration_s,
+            sampler_cpu_s=cpu_s,
+            left_running=left or [],
+            group=group,
+            no_group=self.no_group,
+            residency=residency,
+        )
+        found = record.make(outcome, weighing.sampler, weighing.log, missing)
+        return found | ({"elsewhere": elsewhere} if elsewhere else {})
 
+    def _events_file(self) -> Path | None:
+        """The file that programs append to; None where there can be none."""
+        with self.missing.step("events"):
+            path = self.scratch / "events.raw"
+            path.touch()
+            return path
+        return None
 
-def _follow(
-    running: Command,
-    sampler: Sampler,
-    reader: events.Reader,
-    log: events.Log,
-    waiting: Waiting,
-    options: Options,
-    group: Group | None,
-) -> str | None:
-    """Sample until the command ends, taking events, passing signals on; the outcome where it was ended from outside."""
-    interval_s = options.interval_ms / 1000
-    line = Line() if options.live else None
-    ended_by: str | None = None
-    now = time.monotonic()
-    # What was ended from outside is followed to its last process: all of it has been killed.
-    while running.returncode is None or ((options.follow or ended_by is not None) and not running.empty):
-        due = now + sampler.interval_s(interval_s)
-        spoke, signalled, arrived = waiting.until(due, min(due, sampler.deaf_until_s()))
-        for number, sent_by_process in waiting.signals() if signalled else ():
-            if sent_by_process:  # a terminal has told the whole foreground group already
+    def _environment(self) -> dict[str, str]:
+        found: dict[str, str] = dict(os.environ)
+        with self.missing.step("LC_CTYPE"):
+            found = machine.environment()
+        found.pop(events.VARIABLE, None)
+        return found | dict(self.options.environment)
+
+    def _since(self, began_s: float) -> float:
+        with self.missing.step("duration"):
+            return time.monotonic() - began_s
+        return 0.0
+
+    def _killed_for_memory(self, group: Group | None) -> bool:
+        with self.missing.step("memory limit"):
+            return bool(group and group.killed())
+        return False
+
+    def _follow(self, running: Command, weighing: Instrument, raw_events: Path | None) -> None:
+        """Sample until the command ends, taking events, passing signals on, keeping the limits."""
+        waiting: Waiting | Plainly = Plainly(_PASSED_ON)
+        with self.missing.step("events at once"):
+            waiting = Waiting(_PASSED_ON, raw_events or Path("/"), running.hear, self.missing)
+        failures, due = 0, float("-inf")
+        try:
+            while not self._is_over(running):
+                try:
+                    due = self._turn(running, weighing, waiting, due)
+                except Exception as error:
+                    running.raise_fatal()
+                    self.missing.note("supervision", error)
+                    self.quietly(waiting.close)
+                    waiting = Plainly(_PASSED_ON)
+                    failures += 1
+                    if failures > _FAILURES:
+                        limit = self.options.timeout_s
+                        until_s = None if limit is None else running.began_s + limit
+                        self.ended_by = "timed_out" if running.wait_only(_PASSED_ON, until_s) else self.ended_by
+        finally:
+            self.quietly(waiting.close)
+
+    def _is_over(self, running: Command) -> bool:
+        # What was ended from outside is followed to its last process: all of it has been killed.
+        to_the_last = self.options.follow or self.ended_by is not None
+        return running.returncode is not None and (running.empty or not to_the_last)
+
+    def _turn(self, running: Command, weighing: Instrument, waiting: Waiting | Plainly, due: float) -> float:
+        """Wait, hear, and sample where it is time to; when it is time next, on the monotonic clock."""
+        spoke, signalled, arrived = waiting.until(due, min(due, weighing.deaf_until_s()))
+        while signalled and (found := waiting.signal()):
+            number, by_process = found
+            if by_process:  # a terminal has told the whole foreground group already
                 running.send_signal(number)
+        running.send_again()
         if spoke:
             running.listen()
-        if not arrived and time.monotonic() < due:
-            continue
-        now, new = time.monotonic(), reader.new()
-        row = _sample(sampler, new, log)
-        if options.on_event:
-            for event in new:
-                options.on_event(event, running.pid)
-        if ended_by is None and group and options.memory_limit_bytes is not None and group.killed():
-            ended_by = "killed_at_limit"
+            running.raise_fatal()
+        now = time.monotonic()
+        if not arrived and now < due:
+            return due
+        with self.missing.step("samples and events"):
+            weighing.look(running.pid)
+        self._keep_limits(running, now)
+        return now + weighing.interval_s(self.options.interval_ms / 1000)
+
+    def _keep_limits(self, running: Command, now: float) -> None:
+        if self.ended_by is not None:
+            return
+        limit_s = self.options.timeout_s
+        if self.options.memory_limit_bytes is not None and self._killed_for_memory(self.group):
+            self.ended_by = "killed_at_limit"
             running.kill()  # the kernel kills one process; the rest might wait for it for ever
-        if ended_by is None and options.timeout_s is not None and now - running.began_s > options.timeout_s:
-            ended_by = "timed_out"
+        elif limit_s is not None and now - running.began_s > limit_s:
+            self.ended_by = "timed_out"
             running.kill()
-        if line and row:
-            line.show(row, sampler.peaks.highest_rss_bytes)
-    if line:
-        line.clear()
-    return ended_by
 
-
-def _sample(sampler: Sampler, new: list[dict[str, Any]], log: events.Log) -> dict[str, Any] | None:
-    """One sample for the events that came, written beside them; after a phase's start the first of that phase."""
-    row = None
-    for event in new:
-        if event["event"] == "phase":
-            row = sampler.begin_phase(str(event.get("phase", "")), event["t_s"])
-            log.write([events.with_reading(event, row)])
-    others = [event for event in new if event["event"] != "phase"]
-    if others or row is None:
-        row = sampler.sample(event=bool(others))
-        log.write([events.with_reading(event, row) for event in others])
-    return row
+    def _deliver(self, weighing: Instrument) -> str | None:
+        """Put the files into `out`; where it cannot take them, the folder that they are in instead."""
+        if self.out is None:
+            return None
+        # A record of an earlier run must not stand beside samples of this one.
+        with self.missing.step("the folder's earlier record"):
+            (self.out / RUN_FILES[2]).unlink(missing_ok=True)
+        elsewhere: str | None = None
+        files = []
+        with self.missing.step("files"):
+            files = weighing.files(self.scratch, RUN_FILES)
+        for file in files:
+            try:
+                file.deliver(self.out / file.path.name)
+            except Exception as error:
+                with self.missing.step(file.path.name):
+                    elsewhere = elsewhere or tempfile.mkdtemp(prefix="beyond-ram-kept-")
+                    file.deliver(Path(elsewhere) / file.path.name)
+                    self.missing.note(file.path.name, f"{told(error)}; it is in {elsewhere}")
+        return elsewhere

@@ -1,0 +1,77 @@
+"""What the record of a run lacks, and why: the one place where the watcher's own trouble goes.
+
+Watching never harms what is watched. Whatever opens, reads, parses or writes does so inside a `step`, which turns an
+error into a note of the record; the command runs on.
+"""
+
+import errno
+import time
+from types import TracebackType
+from typing import Any
+
+_KEPT, _WIDTH = 32, 300
+
+
+class Missing:
+    """Notes, one for each thing and reason, however often it happens."""
+
+    def __init__(self) -> None:
+        self.began_s = time.monotonic()
+        self._notes: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def note(self, what: str, why: BaseException | str) -> None:
+        """Say that something of `what` is missing from now on, or again."""
+        text = told(why)
+        now = round(max(0.0, time.monotonic() - self.began_s), 3)
+        entry = self._notes.get((what, text))
+        if entry is not None:
+            entry["until_s"] = now
+            entry["times"] += 1
+        elif len(self._notes) < _KEPT:
+            self._notes[what, text] = {"what": what, "why": text, "since_s": now, "until_s": now, "times": 1}
+
+    def step(self, what: str) -> "Step":
+        """A `with` block that an error leaves early and with a note, and nothing else."""
+        return Step(self, what)
+
+    def record(self) -> list[dict[str, Any]]:
+        """`what`, `why`, when first and last, in seconds since the command's start, and how many times."""
+        return list(self._notes.values())
+
+
+class Step:
+    def __init__(self, missing: Missing, what: str) -> None:
+        self._missing, self._what = missing, what
+        self.failed = self.no_room = False
+        """Whether an error ended it; whether that was one of too many open files."""
+
+    def __enter__(self) -> "Step":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self.failed = True
+        self.no_room = isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
+        try:
+            self._missing.note(self._what, error)
+        except Exception:
+            # A note that cannot be taken must not do what the trouble itself may not.
+            self._missing._notes.setdefault(("notes", ""), {"what": "notes", "why": "a note could not be taken"})
+        return True
+
+
+def told(why: BaseException | str) -> str:
+    """A reason in one short line."""
+    if isinstance(why, str):
+        text = why
+    elif isinstance(why, OSError) and why.strerror:
+        text = why.strerror + (f": {why.filename}" if why.filename else "")
+    else:
+        text = f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """A text of others without what moves a terminal's cursor or no file can hold; at most 300 characters."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text[:_WIDTH])

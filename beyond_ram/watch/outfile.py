@@ -1,0 +1,111 @@
+"""A file of lines that outlives trouble with its file system."""
+
+import os
+import time
+from pathlib import Path
+
+from .missing import Missing
+
+_AT_ONCE_BYTES, _WAITING_BYTES = 65536, 4 << 20
+_AGAIN_S = 0.5
+_CHUNK_BYTES = 1 << 20
+
+
+class OutFile:
+    """Lines that are appended, and delivered at the end.
+
+    What cannot be written waits, at most 4 MB of it, and is tried again: on a full disk until there is room. A line is
+    written whole or not at all. Delivery works when the file's folder is gone.
+    """
+
+    def __init__(self, path: Path, missing: Missing | None = None) -> None:
+        self.path = path
+        self._missing = missing or Missing()
+        self._descriptor = -1
+        self._waiting = bytearray()
+        self._written = 0
+        self._longer = False
+        self._again_s = float("-inf")
+        self._lost = 0
+        self._try_to_flush()
+
+    def append(self, text: str) -> None:
+        """Add lines; the text ends with a line break."""
+        data = text.encode("utf-8", "replace")
+        if len(self._waiting) + len(data) > _WAITING_BYTES:
+            self._try_to_flush()
+        if len(self._waiting) + len(data) > _WAITING_BYTES:
+            self._lost += 1
+            self._missing.note(self.path.name, "lines were dropped: they could not be written for too long")
+            return
+        self._waiting += data
+        if len(self._waiting) >= _AT_ONCE_BYTES and time.monotonic() >= self._again_s:
+            self._try_to_flush()
+
+    def content(self) -> bytes:
+        """Everything that was appended."""
+        return b"".join(self._chunks())
+
+    def replace(self, data: bytes) -> None:
+        """Put `data` in the place of everything."""
+        self._waiting = bytearray(data)
+        self._written, self._longer = 0, True
+        self._try_to_flush()
+
+    def close(self) -> None:
+        """Write what waits; `deliver` works before and not after."""
+        self._try_to_flush()
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
+
+    def deliver(self, target: Path) -> None:
+        """Put the file in its place, whole or not at all. Raises OSError where that cannot be."""
+        self._try_to_flush()
+        if not self._waiting and self._descriptor >= 0:
+            try:
+                os.replace(self.path, target)  # noqa: PTH105 (gives way to the copy below whatever is wrong)
+                return
+            except Exception:
+                pass
+        copy(self._chunks(), target)
+
+    def _chunks(self) -> "list[bytes]":
+        found, at = [], 0
+        while at < self._written:
+            data = os.pread(self._descriptor, min(_CHUNK_BYTES, self._written - at), at)
+            if not data:
+                self._missing.note(self.path.name, "what was written could not be read again")
+                break
+            found.append(data)
+            at += len(data)
+        return [*found, bytes(self._waiting)]
+
+    def _try_to_flush(self) -> None:
+        with self._missing.step(self.path.name) as step:
+            self._flush()
+        self._again_s = time.monotonic() + _AGAIN_S if step.failed else float("-inf")
+
+    def _flush(self) -> None:
+        if self._descriptor < 0:
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        while self._waiting:
+            count = os.pwrite(self._descriptor, self._waiting, self._written)
+            self._written += count
+            del self._waiting[:count]
+        if self._longer:
+            os.ftruncate(self._descriptor, self._written)
+            self._longer = False
+
+
+def copy(chunks: "list[bytes]", target: Path) -> None:
+    """Write a file whole or not at all, its folder included."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        with partial.open("wb") as file:
+            file.writelines(chunks)
+        partial.replace(target)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

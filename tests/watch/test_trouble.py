@@ -1,0 +1,532 @@
+"""Whatever happens to the watcher, the command runs to its end, its status is passed on, and the record says what it
+lacks."""
+
+import csv
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.watch import groups, watch
+from beyond_ram.watch.exit_status import as_a_shell, signal_name, signal_number
+
+from .conftest import PYTHON, Watch, needs_group, no_group, read_within
+from .test_events import SAY
+
+WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
+root = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+
+
+def lacks(record: dict[str, Any]) -> str:
+    return "\n".join(f"{note['what']}: {note['why']}" for note in record["missing"])
+
+
+def told(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+# --- what a program may say
+
+RAW = """
+import os, sys, time
+def raw(line):
+    fd = os.open(os.environ['BEYOND_RAM_EVENTS'], os.O_WRONLY | os.O_APPEND)
+    while line:
+        line = line[os.write(fd, line):]
+    os.close(fd)
+now = b'%f' % time.monotonic()
+"""
+
+
+def test_no_line_of_a_program_ends_it(watched: Watch, tmp_path: Path) -> None:
+    hostile = [
+        rb"""b'{"monotonic_s": ' + now + b', "event": "\\ud800", "x": "\\udfff"}\n' """,
+        rb"""b'{"monotonic_s": ' + now + b', "event": "own time", "t_s": null}\n' """,
+        rb"""b'{"monotonic_s": ' + now + b', "event": "own time", "t_s": "x"}\n' """,
+        rb"""b'{"monotonic_s": ' + now + b', "event": "own time", "t_s": 1e9, "tree": 5}\n' """,
+        rb"""b'{"monotonic_s": ' + b'9' * 400 + b', "event": "x"}\n' """,
+        rb"""b'{"monotonic_s": 1e300, "event": "future"}\n' """,
+        rb"""b'{"monotonic_s": NaN, "event": "x"}\n{"monotonic_s": Infinity, "event": "x"}\n' """,
+        rb"""b'{"monotonic_s": ' + now + b', "event": "values", "a": NaN, "b": -Infinity, "c": 5}\n' """,
+        rb"""b'{"monotonic_s": ' + now + b', "event": "beyond", "a": 1e999, "c": 5}\n' """,
+        rb"""b'[' * 200_000 + b'\n' """,
+        rb"""b'{"monotonic_s": ' + now + b', "event": "work", "rows": 3, "tokens": 1e999}\n' """,
+        rb"""b'\xff\xfe\n\n{}\n' """,
+    ]
+    program = RAW + "\n".join(f"raw({line.decode()})" for line in hostile) + "\ntime.sleep(0.1); sys.exit(7)"
+    record = watched(program)
+    assert record["exit_status"] == 7
+    seen = told(tmp_path / "out")
+    assert [event["event"] for event in seen][:2] == ["start", "\ud800"]
+    assert all(0 <= event["t_s"] <= record["duration_s"] for event in seen)
+    assert [event["tree"]["rss_bytes"] > 0 for event in seen if event["event"] == "own time"] == [True] * 3
+    values = next(event for event in seen if event["event"] == "values")
+    assert (values["a"], values["b"], values["c"]) == (None, None, 5)
+    assert next(event for event in seen if event["event"] == "beyond")["c"] == 5
+    assert record["work"] == {"rows": 3}
+    assert "lines that are no events were passed over" in lacks(record)
+    assert "fields that JSON cannot hold were left out" in lacks(record)
+    json.dumps(record, allow_nan=False)
+
+
+def test_a_phase_of_any_name_is_one_field_of_one_line(watched: Watch, tmp_path: Path) -> None:
+    names = ['a,"b"', "c\rd", "e\nf", "\x1b[31mred", "\ud800", "", "x" * 5000]
+    program = SAY + f"for name in {names!r}:\n say('phase', phase=name)\n time.sleep(0.05)"
+    record = watched(program, interval_ms=2, max_lines=10)
+    with (tmp_path / "out" / "samples.csv").open(newline="", encoding="utf-8") as handle:
+        rows = list(csv.DictReader(handle))
+    assert record["sampler"]["samples_per_line"] > 1, "it was thinned"
+    assert all(None not in row and None not in row.values() for row in rows)
+    expected = ["", 'a,"b"', "c?d", "e?f", "?[31mred", "?", "x" * 300]
+    assert {row["phase"] for row in rows} <= set(expected)
+    assert len({row["phase"] for row in rows}) > 1
+    assert [span["phase"] for span in record["phases"]] == [*expected[:-1], "", "x" * 300]
+    assert record["missing"] == []
+
+
+def test_events_out_of_order_with_a_line_separator_in_their_text(watched: Watch, tmp_path: Path) -> None:
+    program = RAW + (
+        "import json\n"
+        "for at, name in ((time.monotonic(), 'b'), (time.monotonic() - 0.02, 'a')):\n"
+        " raw(json.dumps({'monotonic_s': at, 'event': name, 'x': '1\\u20282\\x853'}, ensure_ascii=False).encode()"
+        " + b'\\n')\n"
+        " time.sleep(0.1)\n"
+        "sys.exit(6)"
+    )
+    record = watched("import time; time.sleep(0.1)\n" + program)
+    assert record["exit_status"] == 6
+    assert [event["event"] for event in told(tmp_path / "out")] == ["start", "a", "b", "end"]
+    assert told(tmp_path / "out")[1]["x"] == "1\u20282\x853"
+
+
+def test_a_line_without_an_end_costs_neither_memory_nor_time(tmp_path: Path) -> None:
+    program = RAW + "for _ in range(200): raw(b'x' * 1_000_000)\n"
+    program += 'raw(b\'\\n{"monotonic_s": \' + now + b\', "event": "after"}\\n\')'
+    start = "import resource, sys; from beyond_ram.cli import main; status = main(sys.argv[1:]); "
+    start += "used = resource.getrusage(resource.RUSAGE_SELF); print(used.ru_maxrss, used.ru_utime + used.ru_stime); "
+    start += "sys.exit(status)"
+    command = [sys.executable, "-c", start, "watch", "--out", str(tmp_path), "--", *PYTHON, program]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rss_kb, cpu_s = map(float, done.stdout.split())
+    assert rss_kb < 100_000
+    assert cpu_s < 2
+    assert "after" in [event["event"] for event in told(tmp_path)]
+    assert "missing     events: a line longer than 1048576 bytes was passed over" in done.stderr
+
+
+def test_a_mark_that_no_machine_can_hold_is_not_believed(watched: Watch) -> None:
+    program = SAY + "say('x', hwm_bytes=10**30); say('x', hwm_bytes=True); time.sleep(0.1)"
+    peak = watched(program)["peak"]
+    assert peak["hwm_bytes"]["processes"][0]["hwm_bytes"] < 10**9
+    assert max(entry["bytes"] or 0 for entry in peak["witnesses"]) < 10**12
+
+
+# --- descriptors
+
+CLOSED = {
+    "stdin": "<&-",
+    "stdout": ">&-",
+    "stderr": "2>&-",
+    "all": "<&- >&- 2>&-",
+    "full stdout": "> /dev/full",
+    "full stderr": "2> /dev/full",
+}
+
+
+@pytest.mark.parametrize("how", CLOSED.values(), ids=CLOSED)
+@pytest.mark.parametrize("ordinary", [False, True], ids=["as-is", "without-a-group"])
+def test_closed_or_full_descriptors(how: str, ordinary: bool, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    # The command sees what it would see unwatched: those of 0, 1 and 2 that are open.
+    inner = f"for n in 0 1 2; do [ -e /proc/$$/fd/$n ] && echo $n >> {seen}; done; sleep 0.1; exit 5"
+    alone = f"sh -c '{inner}' {how}"
+    assert subprocess.run(["sh", "-c", alone], stdin=subprocess.DEVNULL, capture_output=True).returncode == 5
+    expected = seen.read_text() if seen.exists() else ""
+    seen.unlink(missing_ok=True)
+    # No group: a BenchExec that cannot be imported.
+    start = "import sys; sys.modules['benchexec.cgroups'] = None; " if ordinary else "import sys; "
+    start += "from beyond_ram.cli import main; sys.exit(main(sys.argv[1:]))"
+    words = ["exec", sys.executable, "-c", '"$0"', "watch", "--", "sh", "-c", '"$1"']
+    done = subprocess.run(
+        ["sh", "-c", f"{' '.join(words)} {how}", start, inner], stdin=subprocess.DEVNULL, capture_output=True
+    )
+    assert done.returncode == 5, done.stderr
+    assert (seen.read_text() if seen.exists() else "") == expected
+
+
+# --- status
+
+REALTIME = int(signal.SIGRTMIN) + 6
+
+
+@pytest.mark.parametrize("number", [1, 9, 15, int(signal.SIGRTMIN), REALTIME, int(signal.SIGRTMAX)])
+def test_names_of_signals_and_back(number: int) -> None:
+    assert signal_number(signal_name(number)) == number
+    assert as_a_shell({"exit_status": None, "signal": signal_name(number)}) == 128 + number
+
+
+def test_a_real_time_signal_and_arguments_that_are_not_utf8(tmp_path: Path) -> None:
+    command = [*WATCH, "--out", str(tmp_path), "--", "sh", "-c", f"sleep 0.1; kill -{REALTIME} $$", b"\xff\xfe"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 128 + REALTIME, done.stderr
+    record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    assert record["signal"] == "SIGRTMIN+6"
+    assert os.fsencode(record["command"][-1]) == b"\xff\xfe"
+    assert record["missing"] == []
+
+
+@pytest.mark.parametrize("command", [[], [""], ["/"], ["/etc/passwd"]])
+def test_no_command_at_all_is_one_line(command: list[str]) -> None:
+    done = subprocess.run([*WATCH, "--", *command], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+
+
+@root
+def test_a_signal_that_may_not_be_passed_on() -> None:
+    """A setuid program is another user's: what the watcher is sent reaches it as little as it would unwatched."""
+    folder = Path(tempfile.mkdtemp(prefix="beyond-ram-", dir="/var/tmp"))
+    try:
+        folder.chmod(0o755)
+        program = folder / "become-root"
+        shutil.copy(shutil.which("setpriv") or "", program)
+        program.chmod(0o4755)
+        if os.statvfs(folder).f_flag & os.ST_NOSUID:
+            pytest.skip("no setuid on this file system")
+        watcher = subprocess.Popen(
+            # The watcher gives root up once it is loaded: an interpreter may lie where nobody else can read.
+            [sys.executable, "-c", AS_ANOTHER, str(program), "--reuid=0", "sleep", "1.5"],
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd="/",
+        )
+        assert watcher.stderr
+        assert watcher.stderr.readline() == "loaded\n"
+        time.sleep(0.7)
+        watcher.send_signal(signal.SIGTERM)
+        said = watcher.stderr.read()
+        assert watcher.wait(20) == 0, said
+        assert "SIGTERM was not passed on: Operation not permitted" in said
+    finally:
+        shutil.rmtree(folder)
+
+
+AS_ANOTHER = """
+import os, sys, tempfile
+from beyond_ram.cli import main
+import beyond_ram.watch, beyond_ram.watch.summary, beyond_ram.watch.calibration, beyond_ram.watch.command as command
+from pathlib import Path
+sys.executable = "/usr/bin/python3"
+folder = tempfile.mkdtemp(dir="/var/tmp")
+here = Path(command.__file__).parent
+for name in ("guard.py", "procfs.py", "descriptors.py"):
+    if (here / name).exists():
+        (Path(folder) / name).write_text((here / name).read_text())
+os.chmod(folder, 0o755)
+command._PROGRAM = command._PROGRAM.replace(str(here), folder)
+os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+sys.stderr.write("loaded\\n"); sys.stderr.flush()
+sys.exit(main(["watch", "--", *sys.argv[1:]]))
+"""
+
+
+# --- files and folders
+
+WAITS = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)\nsys.exit(5)"
+
+
+def meanwhile(out: Path, *flags: str, go: Path) -> "subprocess.Popen[str]":
+    """A watched command that runs until `go` exists; returned when it runs."""
+    ready = go.with_name("ready")
+    program = f"open({str(ready)!r}, 'w').close()\n{WAITS}"
+    command = [*WATCH, "--out", str(out), *flags, "--", *PYTHON, program, str(go)]
+    watcher = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not ready.exists() and watcher.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    return watcher
+
+
+def test_a_folder_that_is_deleted_meanwhile(tmp_path: Path) -> None:
+    watcher = meanwhile(tmp_path / "out", go=tmp_path / "go")
+    shutil.rmtree(tmp_path / "out")
+    (tmp_path / "go").touch()
+    said = watcher.communicate(timeout=20)[1]
+    assert watcher.returncode == 5, said
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
+    assert [event["event"] for event in told(tmp_path / "out")] == ["start", "end"]
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["sampler"]["samples"] > 1
+
+
+def test_an_input_that_is_removed_meanwhile(tmp_path: Path) -> None:
+    (tmp_path / "input").write_bytes(b"x" * 10_000)
+    watcher = meanwhile(tmp_path / "out", "--input", str(tmp_path / "input"), go=tmp_path / "go")
+    (tmp_path / "input").rename(tmp_path / "renamed")
+    (tmp_path / "go").touch()
+    said = watcher.communicate(timeout=20)[1]
+    assert watcher.returncode == 5, said
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert "page cache: No such file or directory" in lacks(record)
+    assert record["peak"]["rss_bytes"] > 0
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "none"])
+def test_an_input_that_is_no_file_is_refused_at_once(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "input"
+    {"fifo": os.mkfifo, "folder": os.mkdir, "none": lambda _: None}[kind](path)
+    ran = tmp_path / "ran"
+    done = subprocess.run(
+        [*WATCH, "--input", str(path), "--", "touch", str(ran)], capture_output=True, text=True, timeout=20
+    )
+    assert done.returncode == 2
+    assert str(path) in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not ran.exists()
+
+
+def test_a_folder_that_is_a_file_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    ran = tmp_path / "ran"
+    done = subprocess.run([*WATCH, "--out", str(tmp_path / "out"), "--", "touch", str(ran)], capture_output=True)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert not ran.exists()
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_an_earlier_record_never_stands_beside_new_samples(tmp_path: Path) -> None:
+    for earlier in ("", "[]", '{"outcome": "comp'):
+        (tmp_path / "run.json").write_text(earlier)
+        (tmp_path / "events.jsonl").write_text('{"t_s": 0, "ev')
+        watch([*PYTHON, "import time; time.sleep(0.05)"], tmp_path)
+        assert not (tmp_path / "run.json").exists(), "until write_record"
+        assert [event["event"] for event in told(tmp_path)] == ["start", "end"]
+
+
+def test_names_that_are_taken_by_folders(tmp_path: Path) -> None:
+    for name in ("samples.csv", "run.json"):
+        (tmp_path / "out" / name / "mine").mkdir(parents=True)
+    command = [
+        *WATCH,
+        "--out",
+        str(tmp_path / "out"),
+        "--",
+        *PYTHON,
+        "import time; time.sleep(0.1); raise SystemExit(5)",
+    ]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 5, done.stderr
+    kept = next(tmp_path.glob("beyond-ram-kept-*"))
+    assert sorted(path.name for path in kept.iterdir()) == ["run.json", "samples.csv"]
+    assert done.stderr.count(f"it is in {kept}") == 2
+    assert (tmp_path / "out" / "samples.csv" / "mine").is_dir()
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 256 kB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
+    if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small file system cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def fill(folder: Path) -> Path:
+    with (folder / "filler").open("wb", buffering=0) as filler:
+        try:
+            while filler.write(b"x" * 4096):
+                pass
+        except OSError:
+            return folder / "filler"
+
+
+def test_a_full_disk_that_stays_full(small: Path, tmp_path: Path) -> None:
+    fill(small)
+    command = [*WATCH, "--out", str(small / "out"), "--", *PYTHON, "import time; time.sleep(0.1); raise SystemExit(5)"]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 5, done.stderr
+    assert "No space left on device; it is in" in done.stderr
+    kept = next(tmp_path.glob("beyond-ram-kept-*"))
+    assert sorted(path.name for path in kept.iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
+    assert "No space left on device" in lacks(json.loads((kept / "run.json").read_text()))
+
+
+def test_a_disk_that_is_full_for_a_while(small: Path, tmp_path: Path) -> None:
+    """Samples that find no room wait, and are written when there is."""
+    program = (
+        SAY + "say('phase', phase='x' * 300)\n" + f"go = {str(tmp_path / 'go')!r}\nopen(go + '.ready', 'w').close()\n"
+        "while not os.path.exists(go):\n held = bytes(3_000_000); time.sleep(0.005); del held; time.sleep(0.005)\n"
+        "sys.exit(5)"
+    )
+    start = (
+        "import sys; from pathlib import Path; from beyond_ram.watch import watch, write_record\n"
+        "from beyond_ram.watch import outfile; outfile._AT_ONCE_BYTES = 1\n"
+        f"out = Path({str(small / 'out')!r})\n"
+        f"record = watch({[*PYTHON, program]!r}, out, interval_ms=1)\n"
+        "write_record(record, out); sys.exit(record['exit_status'])"
+    )
+    watcher = subprocess.Popen([sys.executable, "-c", start])
+    while not (tmp_path / "go.ready").exists() and watcher.poll() is None:
+        time.sleep(0.01)
+    filler = fill(small)
+    time.sleep(0.8)
+    filler.unlink()
+    time.sleep(0.6)
+    (tmp_path / "go").touch()
+    assert watcher.wait(20) == 5
+    record = json.loads((small / "out" / "run.json").read_text())
+    note = next(note for note in record["missing"] if "No space left" in note["why"])
+    assert note["what"] == "samples.csv"
+    assert note["until_s"] < record["duration_s"] - 0.3, "until there was room"
+    with (small / "out" / "samples.csv").open(newline="") as handle:
+        times = [float(row["t_s"]) for row in csv.DictReader(handle)]
+    assert record["sampler"]["lines"] == len(times), "nothing was lost"
+    assert max(later - earlier for earlier, later in itertools.pairwise(times)) < 0.5
+
+
+# --- what the machine does not give
+
+
+def test_few_open_files_are_no_reason_to_miss_processes(tmp_path: Path) -> None:
+    program = "import os, time\nfor _ in range(60):\n if os.fork() == 0: break\ntime.sleep(1)"
+    command = ["sh", "-c", 'ulimit -n 40; exec "$@"', "sh", *WATCH, "--out", str(tmp_path), "--", *PYTHON, program]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record["peak"]["processes"] == 61
+
+
+def test_a_proc_of_another_namespace_is_said(tmp_path: Path) -> None:
+    unshared = ["unshare", "--pid", "--fork"]
+    if subprocess.run([*unshared, "true"], capture_output=True).returncode:
+        pytest.skip("no PID namespace can be made here")
+    command = [*unshared, *WATCH, "--out", str(tmp_path), "--", "sh", "-c", "sleep 0.2; exit 5"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 5, done.stderr
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert "samples: /proc is that of another PID namespace" in lacks(record)
+    assert record["peak"]["rss_bytes"] is None
+    assert (tmp_path / "samples.csv").read_text().count("\n") == 1
+
+
+def test_a_process_cannot_write_to_the_terminal_by_its_name(watched: Watch) -> None:
+    from beyond_ram.watch.summary import lines
+
+    program = "import time\nopen('/proc/self/comm', 'wb').write(b'\\x1b[31m\\x07red')\ntime.sleep(0.2)\n"
+    program += "import os\nif os.fork() == 0:\n os.setsid(); time.sleep(1.5)\nheld = b'x' * 30_000_000; time.sleep(0.2)"
+    record = watched(program)
+    text = "\n".join(lines(record))
+    assert "red" in text
+    assert "\x1b" not in text + json.dumps(record, ensure_ascii=False)
+    assert "\x07" not in text
+    for entry in record["left_running"]:
+        os.kill(entry["pid"], signal.SIGKILL)
+
+
+def leftovers(parent: Path | None, folder: Path) -> set[Path]:
+    below = set(parent.iterdir()) if parent else set()
+    return {path for path in below if path.is_dir()} | set(folder.glob(".watch-*")) | set(folder.glob("beyond-ram-*"))
+
+
+@pytest.mark.parametrize("keeps", [True, False], ids=["with-out", "without-out"])
+def test_nothing_stays_when_the_watcher_is_killed(keeps: bool, tmp_path: Path, pipe: tuple[int, int]) -> None:
+    parent = None
+    if no_group() is None:
+        group = groups.Group.make()
+        parent = group.path.parent
+        group.remove()
+    out = tmp_path / "out"
+    out.mkdir()
+    before = leftovers(parent, out) | leftovers(None, tmp_path)
+    flags = ["--out", str(out)] if keeps else []
+    program = f"import os, signal; os.write({pipe[1]}, b'.'); signal.pause()"
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    watcher = subprocess.Popen(
+        [*WATCH, *flags, "--", *PYTHON, program], pass_fds=[pipe[1]], stderr=subprocess.DEVNULL, env=environment
+    )
+    os.close(pipe[1])
+    assert read_within(pipe[0], 20) == b"."
+    assert leftovers(parent, out) | leftovers(None, tmp_path) > before
+    watcher.kill()
+    watcher.wait()
+    assert read_within(pipe[0], 20) == b""
+    deadline = time.monotonic() + 5
+    while leftovers(parent, out) | leftovers(None, tmp_path) != before and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert leftovers(parent, out) | leftovers(None, tmp_path) == before
+
+
+# --- clocks
+
+
+def test_a_clock_that_is_stepped_changes_nothing(
+    watched: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wall clock goes back a day and forth two at each look at it: in the watcher's process, as far as Python sees
+    it. Setting the machine's own clock is not for a test."""
+    steps = 0
+
+    def stepped() -> float:
+        nonlocal steps
+        steps += 1
+        return 1e9 + (-86_400 if steps % 2 else 172_800)
+
+    monkeypatch.setattr(time, "time", stepped)
+    monkeypatch.setattr(time, "time_ns", lambda: int(stepped() * 1e9))
+    record = watched(SAY + "time.sleep(0.2); say('phase', phase='a'); time.sleep(0.2)")
+    times = [event["t_s"] for event in told(tmp_path / "out")]
+    assert times == sorted(times)
+    assert 0.35 < record["duration_s"] < 5
+    assert 0.15 < times[1] < record["duration_s"] == times[-1]
+    assert record["missing"] == []
+
+
+def test_a_command_whose_monotonic_clock_is_another(watched: Watch, tmp_path: Path) -> None:
+    """In a time namespace a program's monotonic clock is days ahead: its events are placed where they were heard."""
+    ahead = ["unshare", "--time", "--monotonic", "100000", "--fork"]
+    if subprocess.run([*ahead, "true"], capture_output=True).returncode:
+        pytest.skip("no time namespace can be made here")
+    program = SAY + "time.sleep(0.3); say('phase', phase='a'); time.sleep(0.2); say('b')"
+    record = watch([*ahead, *PYTHON, program], tmp_path)
+    times = [event["t_s"] for event in told(tmp_path)]
+    assert times == sorted(times)
+    assert 0.3 < times[1] < 0.45 + times[2] - times[1]
+    assert 0.2 < times[2] - times[1] < record["duration_s"]
+
+
+@pytest.mark.cgroup
+@needs_group
+def test_a_group_that_cannot_be_read_any_more(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = groups.Group.make
+    held: list[groups.Group] = []
+
+    def kept(limit_bytes: int | None = None) -> groups.Group:
+        held.append(made(limit_bytes))
+        return held[0]
+
+    def lose(*_: object) -> None:
+        with Path(os.devnull).open() as nothing:
+            os.dup2(nothing.fileno(), held[0]._peak or -1)
+
+    monkeypatch.setattr(groups.Group, "make", kept)
+    record = watched(SAY + "say('x'); time.sleep(0.3); sys.exit(5)", on_event=lose)
+    assert record["exit_status"] == 5
+    assert record["peak"]["cgroup_bytes"] is None
+    assert "cgroup: ValueError" in lacks(record)
+    assert record["peak"]["rss_bytes"] > 0
