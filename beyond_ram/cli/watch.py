@@ -56,8 +56,6 @@ def size(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    import sys
-
     from ..watch import watch
     from ..watch.exit_status import as_a_shell
 
@@ -74,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         memory_limit_bytes=arguments.memory_limit,
         follow=arguments.follow,
         inputs=arguments.input,
-        live=sys.stderr is not None and sys.stderr.isatty(),
+        live=_is_terminal(2),
     )
     # From here on the command has ended, and its status is what this one ends with.
     status = as_a_shell(record)
@@ -83,6 +81,12 @@ def run(arguments: argparse.Namespace) -> int:
     with contextlib.suppress(Exception):
         _tell(record)
     return status
+
+
+def _is_terminal(descriptor: int) -> bool:
+    with contextlib.suppress(Exception):
+        return os.isatty(descriptor)
+    return False
 
 
 def _keep(record: dict[str, Any], out: Path | None) -> None:

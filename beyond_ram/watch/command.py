@@ -80,7 +80,7 @@ class Command:
 
     def __init__(self, order: Order, missing: Missing) -> None:
         self.pid = 0
-        self.began_s = time.monotonic()
+        self.began_s = missing.began_s
         self.returncode: int | None = None
         self.empty = False
         self.used: dict[str, float] = {}
@@ -92,8 +92,7 @@ class Command:
         self._order, self._missing = order, missing
         self._guard: subprocess.Popen[bytes] | None = None
         self._alone: subprocess.Popen[bytes] | None = None
-        self._rest = b""
-        self._untaken: deque[bytes] = deque()
+        self._heard = b""
         self._signals: deque[tuple[int, int]] = deque()
         self._was_subreaper = 0
         self._children_before: set[int] | None = None
@@ -143,11 +142,11 @@ class Command:
 
     def _first_word(self) -> None:
         """Wait until the guard has told of the start. Where it stays silent, its end will tell."""
-        until = time.monotonic() + _FIRST_WORD_S
         for _ in range(_ATTEMPTS):
             with self._missing.step("the command's process id"):
-                while not (self.pid or self.fatal) and self.returncode is None and time.monotonic() < until:
-                    select.select([self.hear], [], [], max(0.0, until - time.monotonic()))
+                while not (self.pid or self.fatal) and self.returncode is None:
+                    if not (self._heard or any(select.select([self.hear], [], [], _FIRST_WORD_S))):
+                        break
                     self.listen()
                 break
         self.raise_fatal()
@@ -157,6 +156,7 @@ class Command:
     def _start_alone(self, error: Exception) -> None:
         """Run the command as a child of ours: nothing of it can be weighed, but it runs."""
         self.end_guard()
+        self.fatal = None
         if self._order.limited:
             raise LimitError(f"no memory limit can be set here: the guard could not be started: {error}")
         self._missing.note("everything", f"the guard could not be started: {error}")
@@ -183,19 +183,15 @@ class Command:
             self.returncode = self._alone.poll()
             self.empty = self.returncode is not None
             return
-        if not self._untaken:
-            ready, _, _ = select.select([self.hear], [], [], 0)
-            if not ready:
-                return
+        if any(select.select([self.hear], [], [], 0)):
             data = os.read(self.hear, 65536)
             if not data:
                 self._guard_has_ended()
-                return
-            *lines, self._rest = (self._rest + data).split(b"\n")
-            self._untaken.extend(lines)
-        while self._untaken:
-            self._take(json.loads(self._untaken[0]))
-            self._untaken.popleft()
+            self._heard += data
+        while b"\n" in self._heard:
+            line, _, rest = self._heard.partition(b"\n")
+            self._take(json.loads(line))
+            self._heard = rest
 
     def _take(self, said: dict[str, Any]) -> None:
         if "refused" in said:
@@ -216,10 +212,11 @@ class Command:
     def _guard_has_ended(self) -> None:
         """It was killed, never began, or could not say what it leaves as its own status."""
         assert self._guard is not None
-        self.empty = True
         if self.returncode is not None:
+            self.empty = True
             return
         status = self._guard.wait()
+        self.empty = True
         if self.pid and status >= 0:
             self.returncode = status
             self._missing.note("supervision", "the guard was in trouble: a signal stands as status 128 + its number")
@@ -356,9 +353,10 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _close(descriptors: list[int]) -> None:
-    while descriptors:
+    for descriptor in descriptors:
         with contextlib.suppress(OSError):
-            os.close(descriptors.pop())
+            os.close(descriptor)
+    descriptors.clear()
 
 
 # -I -S: no site, no user's modules, no PYTHON variables: the guard starts in some 10 ms and holds some 9 MB.

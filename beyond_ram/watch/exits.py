@@ -6,6 +6,7 @@ the machine itself). Without it `Exits.open` gives None and the last sample stay
 record. Layout: include/uapi/linux/taskstats.h; fields have only ever been appended.
 """
 
+import errno
 import os
 import socket
 import struct
@@ -77,8 +78,10 @@ class Exits:
                 data = self._link.recv(65536)
             except BlockingIOError:
                 return found
-            except OSError:  # ENOBUFS: the queue overflowed
-                self.lost = True
+            except OSError as error:
+                if error.errno != errno.ENOBUFS:
+                    raise
+                self.lost = True  # the queue overflowed
                 continue
             offset = 0
             while offset + 20 <= len(data):

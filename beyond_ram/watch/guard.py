@@ -160,8 +160,8 @@ class _Guard:
                     os.setsid()
                 else:
                     os.setpgid(0, self.group)
-            for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-                with _trouble:
+            for number in set(range(1, signal.NSIG)) - {signal.SIGKILL, signal.SIGSTOP}:
+                with _trouble:  # C keeps two of them for itself
                     signal.signal(number, signal.SIG_IGN if number in self.ignored else signal.SIG_DFL)
             with _trouble:
                 signal.pthread_sigmask(signal.SIG_SETMASK, self.order["mask"])
@@ -179,9 +179,10 @@ class _Guard:
             os.set_blocking(self.hear, False)
         poll = None
         with _trouble:
-            poll = select.poll()
+            both = select.poll()
             for descriptor in (self.hear, self.wake):
-                poll.register(descriptor, select.POLLIN)
+                both.register(descriptor, select.POLLIN)
+            poll = both
         while True:
             try:
                 if self._turn(poll):

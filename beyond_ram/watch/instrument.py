@@ -3,6 +3,7 @@
 Each of its steps is on its own: one that fails is noted and tried again, and the others go on.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,7 @@ class Instrument:
         return self.sampler.interval_s(asked_s) if self.sampler else asked_s
 
     def deaf_until_s(self) -> float:
-        return self.sampler.deaf_until_s() if self.sampler else float("-inf")
+        return self.sampler.deaf_until_s() if self.sampler else -math.inf
 
     def look(self, pid: int) -> None:
         """Take the events that came, and a sample."""

@@ -1,5 +1,6 @@
 """The line that a terminal shows while a command runs."""
 
+import math
 import os
 import time
 from typing import Any
@@ -13,7 +14,7 @@ class Line:
     """One line on stderr, renewed in place twice a second; gone at the end."""
 
     def __init__(self) -> None:
-        self._shown_s = float("-inf")
+        self._shown_s = -math.inf
 
     def show(self, row: dict[str, Any], peak_bytes: int) -> None:
         now = time.monotonic()
@@ -23,7 +24,7 @@ class Line:
         os.write(2, f"\r\x1b[K{text(row, peak_bytes)}".encode())
 
     def clear(self) -> None:
-        if self._shown_s > float("-inf"):
+        if self._shown_s > -math.inf:
             os.write(2, b"\r\x1b[K")
 
 

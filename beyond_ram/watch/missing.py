@@ -4,6 +4,7 @@ Watching never harms what is watched. Whatever opens, reads, parses or writes do
 error into a note of the record; the command runs on.
 """
 
+import contextlib
 import errno
 import time
 from types import TracebackType
@@ -16,19 +17,26 @@ class Missing:
     """Notes, one for each thing and reason, however often it happens."""
 
     def __init__(self) -> None:
-        self.began_s = time.monotonic()
+        self.began_s = 0.0
+        with contextlib.suppress(Exception):
+            self.began_s = time.monotonic()
         self._notes: dict[tuple[str, str], dict[str, Any]] = {}
 
     def note(self, what: str, why: BaseException | str) -> None:
-        """Say that something of `what` is missing from now on, or again."""
-        text = told(why)
+        """Say that something of `what` is missing from now on, or again. Raises nothing."""
+        try:
+            self._note(what, told(why))
+        except Exception:
+            self._notes["", ""] = {"what": "notes", "why": "a note could not be taken"}
+
+    def _note(self, what: str, why: str) -> None:
         now = round(max(0.0, time.monotonic() - self.began_s), 3)
-        entry = self._notes.get((what, text))
+        entry = self._notes.get((what, why))
         if entry is not None:
             entry["until_s"] = now
             entry["times"] += 1
         elif len(self._notes) < _KEPT:
-            self._notes[what, text] = {"what": what, "why": text, "since_s": now, "until_s": now, "times": 1}
+            self._notes[what, why] = {"what": what, "why": why, "since_s": now, "until_s": now, "times": 1}
 
     def step(self, what: str) -> "Step":
         """A `with` block that an error leaves early and with a note, and nothing else."""
@@ -53,11 +61,7 @@ class Step:
             return False
         self.failed = True
         self.no_room = isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
-        try:
-            self._missing.note(self._what, error)
-        except Exception:
-            # A note that cannot be taken must not do what the trouble itself may not.
-            self._missing._notes.setdefault(("notes", ""), {"what": "notes", "why": "a note could not be taken"})
+        self._missing.note(self._what, error)
         return True
 
 

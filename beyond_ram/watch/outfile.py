@@ -1,5 +1,6 @@
 """A file of lines that outlives trouble with its file system."""
 
+import math
 import os
 import time
 from pathlib import Path
@@ -25,7 +26,7 @@ class OutFile:
         self._waiting = bytearray()
         self._written = 0
         self._longer = False
-        self._again_s = float("-inf")
+        self._again_s = -math.inf
         self._lost = 0
         self._try_to_flush()
 
@@ -84,7 +85,7 @@ class OutFile:
     def _try_to_flush(self) -> None:
         with self._missing.step(self.path.name) as step:
             self._flush()
-        self._again_s = time.monotonic() + _AGAIN_S if step.failed else float("-inf")
+        self._again_s = time.monotonic() + _AGAIN_S if step.failed else -math.inf
 
     def _flush(self) -> None:
         if self._descriptor < 0:

@@ -84,6 +84,8 @@ def make(outcome: Outcome, sampler: Sampler | None, log: events.Log | None, miss
     for part in parts:
         with missing.step("run.json"):
             found |= part()
+    if found["cpu_s"] is None:
+        missing.note("CPU time and storage", "neither the guard nor the tree could say")
     if outcome.residency:
         with missing.step("page cache"):
             found["page_cache"] = pagecache.record(*outcome.residency, found["storage"]["read_bytes"] or 0)

@@ -1,5 +1,6 @@
 """Samples of a process tree, from outside, within a stated share of one core."""
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ class Sampler:
         self._spent_s = time.process_time()
         self._proportional_s = self._proportional_rate = 0.0
         self._proportional_at = start_s
-        self._usage_at = float("-inf")
+        self._usage_at = -math.inf
         self._phase = ""
         self._peaking, self._changed = False, True
         self._events_s, self._events_at = 0.0, start_s

@@ -6,6 +6,7 @@ or one of ours has ended, and every second in any case: between, nothing can hav
 """
 
 import errno
+import math
 import os
 import time
 
@@ -68,7 +69,7 @@ class Tree:
             self._loadavg = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             self._loadavg = -1
-        self._listed_s = float("-inf")
+        self._listed_s = -math.inf
         self._someone_ended = True
 
     def close(self) -> None:

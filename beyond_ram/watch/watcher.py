@@ -9,6 +9,7 @@ Only a memory limit, a time limit or a user ends a command.
 
 import contextlib
 import errno
+import math
 import os
 import shutil
 import signal
@@ -167,9 +168,8 @@ class _Run:
     def weigh(self, mask: frozenset[int]) -> dict[str, Any]:
         """Run the command, weigh it, deliver the files, and return the record."""
         options, missing = self.options, self.missing
-        raw_events, environment = self._events_file(), self._environment()
-        if raw_events:
-            environment[events.VARIABLE] = str(raw_events)
+        raw_events = self._events_file()
+        environment = self._environment(raw_events)
         cpu_s = left = None
         with missing.step("duty cycle"):
             cpu_s = time.process_time()
@@ -242,12 +242,16 @@ class _Run:
             return path
         return None
 
-    def _environment(self) -> dict[str, str]:
+    def _environment(self, raw_events: Path | None) -> dict[str, str]:
         found: dict[str, str] = dict(os.environ)
         with self.missing.step("LC_CTYPE"):
             found = machine.environment()
         found.pop(events.VARIABLE, None)
-        return found | dict(self.options.environment)
+        found |= self.options.environment
+        with self.missing.step("events"):
+            if raw_events:
+                found[events.VARIABLE] = str(raw_events)
+        return found
 
     def _since(self, began_s: float) -> float:
         with self.missing.step("duration"):
@@ -264,7 +268,7 @@ class _Run:
         waiting: Waiting | Plainly = Plainly(_PASSED_ON)
         with self.missing.step("events at once"):
             waiting = Waiting(_PASSED_ON, raw_events or Path("/"), running.hear, self.missing)
-        failures, due = 0, float("-inf")
+        failures, due = 0, -math.inf
         try:
             while not self._is_over(running):
                 try:
