@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -109,8 +110,11 @@ class Listings:
     def last(self, root: Path) -> Listing | None:
         return self._last.get(root)
 
-    def forget(self, root: Path) -> None:
+    @contextlib.contextmanager
+    def changing(self, root: Path) -> Iterator[None]:
+        """While a folder is changed nobody reads it, and afterwards it is read again."""
         with self._lock:
+            yield
             self._last.pop(root, None)
 
     def now(self, repository: Repository) -> Listing:
@@ -208,9 +212,9 @@ class Repository:
         """Seconds since the epoch at which the newest file was written."""
         return self._listings.now(self).modified_s
 
-    def changed(self) -> None:
-        """Say that files were written, so that the next who asks sees them."""
-        self._listings.forget(self.root)
+    def changing(self) -> AbstractContextManager[None]:
+        """In this a push changes the folder, so that the next who asks sees all of it, and nobody a part."""
+        return self._listings.changing(self.root)
 
     def check_revision(self, revision: str) -> str:
         """The commit behind a revision.

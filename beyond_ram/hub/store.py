@@ -63,9 +63,8 @@ class Store:
         repository = self._own(self._repos.get(kind, identifier))
         if not (repository.root / MARK).is_file():
             raise RefusedError(f"{identifier} was neither made here nor pushed to, and is not deleted")
-        with self._lock, _beside(repository.root) as aside:
+        with self._lock, _beside(repository.root) as aside, repository.changing():
             repository.root.rename(aside)
-        repository.changed()
 
     def _own(self, repository: Repository) -> Repository:
         """A repository that may be changed: ORG/NAME, and no other one by a link. Raises RefusedError."""
@@ -126,10 +125,10 @@ class Store:
                 taken |= self._put(repository, key, value, _room(tree, value["path"]))
             if not (tree / MARK).exists():
                 _mark(tree)
-            _exchange(tree, repository.root)
+            with repository.changing():
+                _exchange(tree, repository.root)
         for kept in taken:
             kept.unlink(missing_ok=True)
-        repository.changed()
         return repository.commit()
 
     def _put(self, repository: Repository, key: str, value: Mapping[str, Any], goal: Path) -> set[Path]:

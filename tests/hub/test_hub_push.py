@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from beyond_ram.hub import Hub, store
+from beyond_ram.hub import Hub, repos, store
 
 API = "/api/datasets/org/name"
 GIT = "/datasets/org/name.git/info/lfs/objects"
@@ -189,6 +189,27 @@ def test_commits_at_once_are_all_done(hub: Hub, root: Path) -> None:
         answers = list(pool.map(lambda n: commit(hub, file(f"{n}.txt", b"x"))[0], range(24)))
     assert answers == [200] * 24
     assert len(list((root / "datasets/org/name").glob("*.txt"))) == 24
+
+
+def test_who_reads_sees_a_commit_whole_or_not_at_all(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repos, "KEPT_S", -1)  # each reads the folder for itself
+    even, odd = ([f"{number:02}-{which}" for number in range(40)] for which in ("even", "odd"))
+
+    def turn(new: list[str], old: list[str]) -> int:
+        gone = [{"key": "deletedFile", "value": {"path": path}} for path in old]
+        return commit(hub, *(file(path, b"x") for path in new), *gone)[0]
+
+    def read(_: int) -> tuple[str, ...]:
+        status, answer = ask(hub, API, method="GET")
+        return status, *(sibling["rfilename"] for sibling in answer["siblings"] if "-" in sibling["rfilename"])
+
+    assert turn(even, odd) == 200
+    with ThreadPoolExecutor(3) as pool:
+        readings = pool.map(read, range(150))
+        turned = [turn(*((odd, even) if number % 2 else (even, odd))) for number in range(1, 30)]
+        found = set(readings)
+    assert turned == [200] * 29
+    assert found == {(200, *even), (200, *odd)}
 
 
 def test_where_folders_cannot_change_places_they_are_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,12 +169,9 @@ def test_only_what_reading_needs_is_handed_on(other: Server, relay: Hub, method:
 
 
 def test_the_token_takes_the_place_of_the_secret_and_nothing_else_is_handed_on(
-    other: Server, storage: Server, relay: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    other: Server, storage: Server, relay: Hub
 ) -> None:
-    """Both ways: nothing of the client's but what reading needs, none of its cookies, nothing from ~/.netrc."""
-    (tmp_path / ".netrc").write_text("default login me password netrc-secret\n")
-    (tmp_path / ".netrc").chmod(0o600)
-    monkeypatch.setenv("HOME", str(tmp_path))
+    """Both ways: nothing of the client's but what reading needs, and no cookies."""
     other.answers[TREE] = (200, {"Set-Cookie": "session=1", "X-Xet-Hash": "1", "X-Total-Count": "7", "ETag": '"e"'})
     other.answers[FILE] = (302, {"Location": f"{storage.url}/a?X-Amz-Signature=signed", "Set-Cookie": "session=1"})
     told = {"User-Agent": "me", "Range": "bytes=0-1", "Cookie": "mine=1", "X-Mine": "1", "Referer": "http://mine"}
@@ -188,6 +185,19 @@ def test_the_token_takes_the_place_of_the_secret_and_nothing_else_is_handed_on(
     for _, _, headers in other.asked:
         assert headers == {**needed, "Host": urlsplit(other.url).netloc, "Authorization": "Bearer hf_real"}
     assert storage.asked == [("GET", "/a?X-Amz-Signature=signed", {**needed, "Host": urlsplit(storage.url).netloc})] * 2
+
+
+def test_nothing_is_taken_from_netrc(
+    other: Server, storage: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".netrc").write_text("default login me password netrc-secret\n")
+    (tmp_path / ".netrc").chmod(0o600)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    other.answers[FILE] = (302, {"Location": f"{storage.url}/a"})
+    with Hub(None, upstream=other.url) as relay:
+        assert ask(relay, str(ask(relay, FILE).headers["Location"])).status == 200
+    assert ["Authorization" in headers for _, _, headers in other.asked + storage.asked] == [False, False]
 
 
 def test_pages_lead_through_here(other: Server, relay: Hub) -> None:
