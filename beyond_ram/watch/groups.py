@@ -49,8 +49,8 @@ class Group:
             ours = Cgroups.initialize()
             if not ours.require_subsystem("memory", log_method=lambda text, *values: said.append(text % values)):
                 raise GroupError((said or ["this system has no memory cgroup that we may use"])[0].splitlines()[0])
-            wanted = [name for name in ("memory", "freezer") if name in ours]
-            made = ours.create_fresh_child_cgroup(wanted)
+            # Only memory: on v1 a scheduler kills by its own freezer group, and would miss what has left it.
+            made = ours.create_fresh_child_cgroup(["memory"])
             if "memory" not in made:
                 raise GroupError("the memory controller is not delegated to us")
             if limit_bytes is not None:
