@@ -104,7 +104,7 @@ def prepare(setting: Setting, cell: Cell, work: Path) -> None:
         status, said = processes.run([*command(setting, cell, work), *flags])
         sys.stderr.write(said.decode(errors="replace"))
         if status:
-            raise WeighingError(f"{cell.path}: the run before it failed with status {status}")
+            raise WeighingError(f"{cell.path}: the run before it failed with {processes.ending(status)}")
 
 
 def command(setting: Setting, cell: Cell, work: Path) -> list[str]:
@@ -199,7 +199,7 @@ def finish(
     elif record["completed_work"] and setting.check:
         status, said = processes.run([*command(setting, cell, work), "--check"])
         if status:
-            raise WeighingError(f"{cell.path}: its ids could not be read back")
+            raise WeighingError(f"{cell.path}: its ids could not be read back: {processes.ending(status)}")
         record["work"] |= json.loads(said)
     elif reason := _said(out, "gave_up"):
         record["reason"] = reason

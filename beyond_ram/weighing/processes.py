@@ -50,6 +50,11 @@ def run(words: Sequence[str]) -> tuple[int, bytes]:
         return command.returncode, output.read()
 
 
+def ending(status: int) -> str:
+    """How a command ended, in words."""
+    return f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+
+
 def end_with_snakemake() -> None:
     """End this process, and so all that it guards, soon after the Snakemake that has started it.
 

@@ -1,17 +1,15 @@
 """Where a result comes from: the project's commit."""
 
-import subprocess
+from . import processes
 
 
 def commit() -> str | None:
-    """The commit of the working tree, with `-dirty` where tracked files differ; None outside a repository."""
-    try:
-        described = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return described.stdout.strip()
+    """The commit of the working tree, with `-dirty` where tracked files differ; None outside a repository.
+
+    Raises RuntimeError where git was killed: who knows what else was.
+    """
+    describe = "git describe --always --dirty --abbrev=12 '--exclude=*' 2> /dev/null"
+    status, said = processes.run(["sh", "-c", f"exec {describe}"])
+    if status < 0:
+        raise RuntimeError(f"git describe ended with {processes.ending(status)}")
+    return None if status else said.decode().strip()

@@ -1,7 +1,7 @@
 """However a Snakemake ends, what it weighed ends with it, and a rerun never shares a private folder."""
 
-import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -12,26 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.watch import procfs
+from beyond_ram.experiment import records
 
-ROOT = Path(__file__).parents[2]
-PHASES = ("prepare", "first", "weighed", "check")
-# Stops in the phase that its cell names, with a child in a session of its own that hears no signal.
-PROGRAM = """
-import os, pathlib, signal, subprocess, sys, time
-given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
-phase = "prepare" if "--prepare" in sys.argv else "check" if "--check" in sys.argv else "first"
-phase = "weighed" if "BEYOND_RAM_EVENTS" in os.environ else phase
-work = pathlib.Path(given["--work-dir"])
-(work / phase).touch(exist_ok=False)  # in a folder that somebody else has used, this fails
-if phase == given["--case"] and (pathlib.Path.cwd() / "hang").exists():
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    subprocess.Popen(["setsid", "sleep", "100"])
-    (pathlib.Path.cwd() / f"{phase}.reached").touch()
-    time.sleep(100)
-if phase == "check":
-    print('{"rows": 1}')
-"""
+from .hanging import PHASES, began_at, below, cell, environment, living, logs, make, weigh
+
 SNAKEFILE = """
 rule all:
     input: expand("runs/guarded/stack~current/case~{{phase}}/cache~warm/rep~1/run.json", phase={phases})
@@ -39,27 +23,20 @@ rule all:
 rule weigh:
     output: "runs/guarded/stack~current/case~{{phase}}/cache~warm/rep~1/run.json"
     log: "{{phase}}.log"
-    shell:
-        "beyond-ram weigh --runs runs --work private --workload planted --program program.py --python {python} "
-        "--lock {lock} --prepare --check guarded/stack~current/case~{{wildcards.phase}}/cache~warm/rep~1 2> {{log}}"
+    shell: "{command} 2> {{log}}"
 """
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "program.py").write_text(PROGRAM)
-    text = SNAKEFILE.format(phases=list(PHASES), python=sys.executable, lock=ROOT / "envs" / "current.txt")
-    (tmp_path / "Snakefile").write_text(text)
+    make(tmp_path)
+    command = shlex.join(weigh("PHASE")).replace("PHASE", "{wildcards.phase}")
+    (tmp_path / "Snakefile").write_text(SNAKEFILE.format(phases=list(PHASES), command=command))
     return tmp_path
 
 
-def environment() -> dict[str, str]:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
-
-
 def snakemake(folder: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "snakemake", "--cores", "4", "--directory", str(folder), "-s", "Snakefile", *more]
+    return [sys.executable, "-m", "snakemake", "--cores", "5", "--directory", str(folder), "-s", "Snakefile", *more]
 
 
 def until(true: Callable[[], object], seconds: float, what: str) -> None:
@@ -67,20 +44,6 @@ def until(true: Callable[[], object], seconds: float, what: str) -> None:
     while not true():
         assert time.monotonic() < deadline, what
         time.sleep(0.02)
-
-
-def living(processes: dict[int, bytes]) -> list[str]:
-    """The processes that still run, told from others of the same number by when they began."""
-    return [f"{pid} {procfs.name(pid)}" for pid, began in processes.items() if began_at(pid) == began]
-
-
-def began_at(pid: int) -> bytes | None:
-    stat = (procfs.read(pid, "stat") or b"").rpartition(b") ")[2].split()
-    return stat[19] if stat and stat[0] not in (b"Z", b"X") else None
-
-
-def below(pid: int) -> dict[int, bytes]:
-    return {child: began for child in procfs.descendants(pid) if (began := began_at(child))}
 
 
 @pytest.fixture
@@ -97,9 +60,9 @@ def processes() -> Iterator[dict[int, bytes]]:
 def test_a_killed_snakemake_takes_every_phase_along_and_its_rerun_completes(
     folder: Path, processes: dict[int, bytes]
 ) -> None:
-    (folder / "hang").touch()
+    (folder / "hang").write_text("sleep")
     with (folder / "out").open("w") as out:
-        first = subprocess.Popen(snakemake(folder), env=environment(), cwd=folder, stdout=out, stderr=out)
+        first = subprocess.Popen(snakemake(folder), env=environment(folder), cwd=folder, stdout=out, stderr=out)
         try:
             for phase in PHASES:
                 until((folder / f"{phase}.reached").exists, 60, f"{phase} was not reached: {logs(folder)}")
@@ -111,32 +74,22 @@ def test_a_killed_snakemake_takes_every_phase_along_and_its_rerun_completes(
     until(lambda: not living(processes), 2, f"left running: {living(processes)}")
     assert not list((folder / "runs").rglob("run.json"))
     (folder / "hang").unlink()
-    subprocess.run(snakemake(folder, "--unlock"), env=environment(), cwd=folder, check=True, capture_output=True)
-    again = subprocess.run(snakemake(folder, "--rerun-incomplete"), env=environment(), cwd=folder, capture_output=True)
+    subprocess.run(snakemake(folder, "--unlock"), env=environment(folder), cwd=folder, check=True, capture_output=True)
+    again = subprocess.run(
+        snakemake(folder, "--rerun-incomplete"), env=environment(folder), cwd=folder, capture_output=True
+    )
     assert again.returncode == 0, again.stderr.decode() + logs(folder)
     for phase in PHASES:
-        run = folder / f"runs/guarded/stack~current/case~{phase}/cache~warm/rep~1/run.json"
-        assert json.loads(run.read_text())["outcome"] == "completed"
+        assert records.run(folder / "runs" / cell(phase))[0]["outcome"] == "completed"
     assert not (folder / "private").exists(), "private folders are left"
 
 
-def logs(folder: Path) -> str:
-    return "".join(f"\n{path.name}: {path.read_text()}" for path in sorted(folder.glob("*.log")))
-
-
-def weigh(folder: Path, phase: str) -> list[str]:
-    path = f"guarded/stack~current/case~{phase}/cache~warm/rep~1"
-    command = ["beyond-ram", "weigh", "--runs", "runs", "--work", "private", "--workload", "planted"]
-    command += ["--program", "program.py", "--python", sys.executable, "--lock", str(ROOT / "envs" / "current.txt")]
-    return [*command, "--prepare", "--check", path]
-
-
 def test_a_second_one_is_refused_and_names_who_holds_the_folder(folder: Path, processes: dict[int, bytes]) -> None:
-    (folder / "hang").touch()
-    first = subprocess.Popen(weigh(folder, "first"), env=environment(), cwd=folder, stderr=subprocess.DEVNULL)
+    (folder / "hang").write_text("sleep")
+    first = subprocess.Popen(weigh("first"), env=environment(folder), cwd=folder, stderr=subprocess.DEVNULL)
     until((folder / "first.reached").exists, 20, "the first was not reached")
     processes |= below(first.pid)
-    second = subprocess.run(weigh(folder, "first"), env=environment(), cwd=folder, capture_output=True, text=True)
+    second = subprocess.run(weigh("first"), env=environment(folder), cwd=folder, capture_output=True, text=True)
     assert second.returncode == 2
     assert second.stderr.count("\n") == 1
     assert f"process {first.pid}" in second.stderr
@@ -149,14 +102,14 @@ def test_a_second_one_is_refused_and_names_who_holds_the_folder(folder: Path, pr
 
 
 def test_a_lock_whose_holder_was_killed_holds_nobody_up(folder: Path, processes: dict[int, bytes]) -> None:
-    (folder / "hang").touch()
-    first = subprocess.Popen(weigh(folder, "check"), env=environment(), cwd=folder, stderr=subprocess.DEVNULL)
+    (folder / "hang").write_text("sleep")
+    first = subprocess.Popen(weigh("check"), env=environment(folder), cwd=folder, stderr=subprocess.DEVNULL)
     until((folder / "check.reached").exists, 20, "the check was not reached")
     processes |= below(first.pid)
     first.kill()
     first.wait()
     (folder / "hang").unlink()
-    second = subprocess.run(weigh(folder, "check"), env=environment(), cwd=folder, capture_output=True, text=True)
+    second = subprocess.run(weigh("check"), env=environment(folder), cwd=folder, capture_output=True, text=True)
     assert second.returncode == 0, second.stderr
     assert not living(processes)
 
@@ -173,7 +126,7 @@ with serving(Cell("streams", (), 1), here / "repository", None, here, sys.execut
     time.sleep(100)
 """
     weighing = subprocess.Popen(
-        [sys.executable, "-c", code], env=environment(), cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code], env=environment(tmp_path), cwd=tmp_path, stdout=subprocess.PIPE, text=True
     )
     assert weighing.stdout
     host, _, port = weighing.stdout.readline().strip().removeprefix("http://").partition(":")

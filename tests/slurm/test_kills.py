@@ -1,0 +1,98 @@
+"""A real Slurm ends a weighing in each of its phases: nothing stays behind or is half believed, a retry is whole."""
+
+import re
+import shlex
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.experiment import records
+
+from ..weighing.hanging import PHASES, cell, environment, logs, make, weigh
+from .conftest import Slurm
+
+pytestmark = [pytest.mark.slurm, pytest.mark.slow]
+
+STEP_MB = 300
+ENDED = {"CANCELLED", "TIMEOUT", "FAILED", "OUT_OF_MEMORY", "COMPLETED", "NODE_FAIL"}
+
+
+def submit(slurm: Slurm, folder: Path) -> str:
+    """A job with a step for each phase, all at one time; its id."""
+    steps = [
+        f"srun --overlap -n1 --mem={STEP_MB} {shlex.join(weigh(phase))} 2> {phase}.log; echo $? > {phase}.status"
+        for phase in PHASES
+    ]
+    script = f"export PATH={shlex.quote(environment(folder)['PATH'])} PYTHONPATH={environment(folder)['PYTHONPATH']}\n"
+    script += "".join(f"({step}) &\n" for step in steps) + "wait\n"
+    (folder / "job.sh").write_text(f"#!/bin/sh\n{script}")
+    options = ["--parsable", "-n1", "--overcommit", f"--mem={STEP_MB * len(PHASES)}", "--time=1"]
+    return slurm.call("sbatch", *options, f"--output={folder}/job.out", f"--chdir={folder}", folder / "job.sh").strip()
+
+
+def state(slurm: Slurm, job: str) -> str:
+    said = re.search(r"JobState=(\w+)", slurm.call("scontrol", "show", "job", job))
+    assert said
+    return said[1]
+
+
+def until(true: Callable[[], object], seconds: float, what: Callable[[], str]) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, what()
+        time.sleep(0.2)
+
+
+def of(folder: Path) -> list[str]:
+    """The processes that work in a folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and Path(entry, "cwd").readlink().is_relative_to(folder):
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def out_of_time(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A job on its way to its time limit, a minute, while the others are tried."""
+    folder = tmp_path_factory.mktemp("time")
+    make(folder)
+    (folder / "hang").write_text("sleep")
+    return folder, submit(slurm, folder)
+
+
+@pytest.mark.parametrize("how", ["cancelled", "memory", "time"])
+def test_in_every_phase(slurm: Slurm, tmp_path: Path, out_of_time: tuple[Path, str], how: str) -> None:
+    folder, job = (tmp_path, "") if how != "time" else out_of_time
+    if how != "time":
+        make(folder)
+        (folder / "hang").write_text("eat" if how == "memory" else "sleep")
+        job = submit(slurm, folder)
+
+    def told() -> str:
+        return f"{how}: job {state(slurm, job)}, {of(folder)}, {logs(folder)}"
+
+    for phase in PHASES:
+        until((folder / f"{phase}.reached").exists, 60, told)
+    if how == "cancelled":
+        slurm.call("scancel", job)
+    until(lambda: state(slurm, job) in ENDED, 150, told)
+    until(lambda: not of(folder), 10, told)
+    assert not list((folder / "runs").rglob("run.json")), told()
+    if how == "memory":
+        assert [(folder / f"{phase}.status").read_text().strip() != "0" for phase in PHASES] == [True] * len(PHASES)
+        assert not (folder / "private").exists(), "it was not weighing that was killed, so it tidies up"
+    assert state(slurm, job) in {"cancelled": {"CANCELLED"}, "time": {"TIMEOUT"}}.get(how, ENDED)
+    (folder / "hang").unlink()
+    again = submit(slurm, folder)
+    until(lambda: state(slurm, again) in ENDED, 90, told)
+    for phase in PHASES:
+        record, events = records.run(folder / "runs" / cell(phase))
+        assert (record["outcome"], record["work"]["rows"], events[-1]["event"]) == ("completed", 1, "end"), told()
+    assert not (folder / "private").exists()
+    assert not [path for path in (folder / "runs").rglob(".*") if "partial" in path.name]

@@ -1,0 +1,86 @@
+"""A weighing that stops in the phase that its cell names, to be ended there in every way; and who is still there."""
+
+import os
+import sys
+from pathlib import Path
+
+from beyond_ram.watch import procfs
+
+ROOT = Path(__file__).parents[2]
+LOCK = ROOT / "envs" / "current.txt"
+# Prepared, run unweighed for its caches, weighed, checked; then git is asked for the commit, and the record written.
+PHASES = ("prepare", "first", "weighed", "check", "record")
+# Where the file `hang` is: sleeps, with a child in a session of its own, and neither hears SIGTERM; or, told to eat,
+# takes memory without an end.
+_STOP = """
+def stop(phase):
+    (pathlib.Path.cwd() / f"{phase}.reached").touch()
+    if (pathlib.Path.cwd() / "hang").read_text() == "eat":
+        held = [b"x" * (10 << 20) for _ in range(100)]
+        return
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    subprocess.Popen(["setsid", "sleep", "100"])
+    time.sleep(100)
+"""
+_PROGRAM = f"""
+import os, pathlib, signal, subprocess, sys, time
+{_STOP}
+given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+phase = "prepare" if "--prepare" in sys.argv else "check" if "--check" in sys.argv else "first"
+phase = "weighed" if "BEYOND_RAM_EVENTS" in os.environ else phase
+# In a folder that somebody else has used, this fails.
+(pathlib.Path(given["--work-dir"]) / phase).touch(exist_ok=False)
+if phase == given["--case"] and (pathlib.Path.cwd() / "hang").exists():
+    stop(phase)
+if phase == "check":
+    print('{{"rows": 1}}')
+"""
+_GIT = f"""#!{sys.executable}
+import os, pathlib, signal, subprocess, time
+{_STOP}
+if (pathlib.Path.cwd() / "hang").exists():
+    stop("record")
+print("0123456789ab")
+"""
+
+
+def make(folder: Path) -> None:
+    """The program, and the git that `environment` puts first, in a folder."""
+    (folder / "program.py").write_text(_PROGRAM)
+    (folder / "bin").mkdir()
+    (folder / "bin" / "git").write_text(_GIT)
+    (folder / "bin" / "git").chmod(0o755)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    path = os.pathsep.join([str(folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+
+
+def cell(phase: str) -> str:
+    return f"guarded/stack~current/case~{phase}/cache~warm/rep~1"
+
+
+def weigh(phase: str) -> list[str]:
+    """The command, to be run in the folder."""
+    command = ["beyond-ram", "weigh", "--runs", "runs", "--work", "private", "--workload", "planted"]
+    command += ["--program", "program.py", "--python", sys.executable, "--lock", str(LOCK), "--prepare", "--check"]
+    return [*command, cell(phase)]
+
+
+def logs(folder: Path) -> str:
+    return "".join(f"\n{path.name}: {path.read_text()}" for path in sorted(folder.glob("*.log")))
+
+
+def living(processes: dict[int, bytes]) -> list[str]:
+    """The processes that still run, told from others of the same number by when they began."""
+    return [f"{pid} {procfs.name(pid)}" for pid, began in processes.items() if began_at(pid) == began]
+
+
+def began_at(pid: int) -> bytes | None:
+    stat = (procfs.read(pid, "stat") or b"").rpartition(b") ")[2].split()
+    return stat[19] if stat and stat[0] not in (b"Z", b"X") else None
+
+
+def below(pid: int) -> dict[int, bytes]:
+    return {child: began for child in procfs.descendants(pid) if (began := began_at(child))}
