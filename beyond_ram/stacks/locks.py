@@ -15,6 +15,7 @@ from . import torch
 
 PYTHON = "3.11"
 ENVS = Path("envs")
+RESERVED = {"locks": "the locks of varied stacks"}
 _CONDA = """# The conda face of {name}.txt, for --sdm conda: the same lock, installed by pip.
 channels: [conda-forge, nodefaults]
 dependencies: [python ={python}, pip, pip: [-r {name}.txt]]
@@ -77,9 +78,14 @@ def add(name: str, requirements: Sequence[str], envs: Path = ENVS) -> None:
     """Make a new stack from requirements and lock it. Raises StackError; nothing is left of a stack that fails."""
     if not re.fullmatch(NAME, name):
         raise StackError(f"{name!r} cannot name a stack: lower-case letters, digits, dot, underscore and hyphen can")
+    if name in RESERVED:
+        raise StackError(f"{name!r} cannot name a stack: .stacks/{name} is for {RESERVED[name]}")
     source = envs / f"{name}.in"
     if source.exists():
         raise StackError(f"{source} exists; `beyond-ram stack upgrade {name}` renews it")
+    for other in (envs / f"{name}.txt", envs / f"{name}.yaml"):
+        if other.exists():
+            raise StackError(f"{other} exists, and was not made from {source}; name the stack otherwise")
     source.write_text("".join(f"{requirement}\n" for requirement in requirements), encoding="utf-8")
     try:
         compile_lock(name, envs)

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from ..folders import fresh, mark, remove
 from . import torch
 from .locks import PYTHON, StackError
 from .variants import reason
@@ -15,15 +16,16 @@ def build(lock: Path, folder: Path) -> None:
     """Build the environment of a lock. The marker, a copy of the lock inside the folder, comes last.
 
     Of the lock of a variant that cannot be there is only the marker. Raises StackError with uv's reason; nothing is
-    left of an environment that fails.
+    left of an environment that fails. A folder that stands there must have been made here: ForeignFolderError else.
     """
-    shutil.rmtree(folder, ignore_errors=True)
+    if (folder / MARKER).is_file():
+        mark(folder)
+    fresh(folder)
     if reason(lock):
-        folder.mkdir(parents=True)
         shutil.copyfile(lock, folder / MARKER)
         return
     try:
-        _uv("venv", "--quiet", f"--python={PYTHON}", str(folder), lock=lock)
+        _uv("venv", "--quiet", "--allow-existing", f"--python={PYTHON}", str(folder), lock=lock)
         python = folder / "bin" / "python"
         hashed, bare = torch.split(lock.read_text(encoding="utf-8"))
         requirements = folder / "requirements.txt"
@@ -32,7 +34,7 @@ def build(lock: Path, folder: Path) -> None:
         if bare:
             _install_torch(bare, python, lock)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
         raise
     partial = folder / f".{MARKER}.partial"
     partial.write_bytes(lock.read_bytes())

@@ -4,10 +4,11 @@ import contextlib
 import errno
 import fcntl
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from ..folders import fresh, remove
 
 # How long a killed process may take to end; then its folder is free.
 _WAIT_S = 5.0
@@ -22,18 +23,21 @@ class TakenError(RuntimeError):
 def private_folder(top: Path, path: str) -> Iterator[Path]:
     """A folder below `top` for one cell's cache and result: empty at the start, gone at the end.
 
-    What is below a guard keeps it locked until its end, also where this process is killed. Raises TakenError.
+    What is below a guard keeps it locked until its end, also where this process is killed. Raises TakenError, and
+    ForeignFolderError where something stands there that was not made here.
     """
     folder = top / path
     lock = folder.with_name(f"{folder.name}.lock")
     descriptor = _locked(lock)
     try:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
+        fresh(folder)
+        work = folder / "work"
+        work.mkdir()
         try:
-            yield folder
+            yield work
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(OSError):  # what the run left behind may still write
+                remove(folder)
     finally:
         lock.unlink(missing_ok=True)
         os.close(descriptor)

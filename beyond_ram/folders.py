@@ -1,0 +1,121 @@
+"""Folders that are replaced and removed: only those that were made here.
+
+All that replaces or removes a folder of the user's disk comes through this module. A folder that is made here carries
+an empty file, `MARK`; any other one that is not empty is left as it is, and the user is told.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+MARK = ".beyond-ram-made"
+
+
+class ForeignFolderError(RuntimeError):
+    """A folder that was not made here stands where one would be replaced or removed; the text is one line."""
+
+
+def kept_places() -> list[Path]:
+    """The working directory and the home, where there is one: they, and what holds them, are never replaced."""
+    places = [Path.cwd()]
+    with contextlib.suppress(RuntimeError):
+        places.append(Path.home())
+    return [place.resolve() for place in places]
+
+
+def mark(folder: Path) -> None:
+    """Say that a folder was made here, and may be replaced and removed."""
+    if not (folder / MARK).exists():
+        (folder / MARK).touch()
+
+
+def check(folder: Path) -> None:
+    """Raise ForeignFolderError unless the folder is absent, empty or made here."""
+    if folder.is_symlink():
+        raise ForeignFolderError(f"{folder} is a link, and only a folder can be replaced; remove the link")
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise ForeignFolderError(f"{folder} is a file, and has to be a folder; remove it")
+    if any(place.is_relative_to(folder.resolve()) for place in kept_places()):
+        raise ForeignFolderError(f"{folder} holds the working directory or the home, and is never replaced")
+    if any(folder.iterdir()) and ((folder / MARK).is_symlink() or not (folder / MARK).is_file()):
+        raise ForeignFolderError(
+            f"{folder} is not empty and was not made by beyond-ram (it has no {MARK}), so it is left as it is; "
+            "move it away, or name another folder"
+        )
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder that was made here, the mark last. Raises ForeignFolderError for any other, OSError."""
+    check(folder)
+    if not folder.exists():
+        return
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != MARK:
+            path.unlink()
+    (folder / MARK).unlink(missing_ok=True)
+    folder.rmdir()
+
+
+def fresh(folder: Path) -> None:
+    """Make a folder anew, with nothing in it but the mark. Raises ForeignFolderError, OSError."""
+    remove(folder)
+    folder.mkdir(parents=True)
+    mark(folder)
+
+
+@contextlib.contextmanager
+def replaced(out: Path) -> Iterator[Path]:
+    """An empty folder to fill, which takes the place of `out` when the block ends well, and is gone when it does not.
+
+    It lies beside `out`, below a folder that is locked for as long as this process and those that it starts with open
+    files live; what is left of one that was killed is removed by the next. Raises ForeignFolderError, OSError.
+    """
+    out = Path(os.path.abspath(out))  # noqa: PTH100 - resolve() would follow a link
+    check(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f".{out.name}.making-"
+    for left in [path for path in out.parent.iterdir() if path.name.startswith(prefix)]:
+        with _locked(left) as ours:
+            if ours:
+                remove(left)
+    holder = Path(tempfile.mkdtemp(prefix=prefix, dir=out.parent))
+    mark(holder)
+    with _locked(holder):
+        try:
+            folder = holder / out.name
+            folder.mkdir()
+            yield folder
+            mark(folder)
+            check(out)
+            if out.exists():
+                out.replace(holder / "replaced")
+            folder.replace(out)
+        finally:
+            remove(holder)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[bool]:
+    """Lock a folder by its mark, for child processes too; whether that could be done."""
+    try:
+        descriptor = os.open(folder / MARK, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:  # no mark: not ours
+        yield False
+        return
+    try:
+        os.set_inheritable(descriptor, True)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # held, or the file system has no locks
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(descriptor)

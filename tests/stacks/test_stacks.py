@@ -1,0 +1,75 @@
+"""Names that stand for something else are refused, and a folder that is no environment of ours is not removed."""
+
+from pathlib import Path
+
+import pytest
+
+from beyond_ram import stacks
+from beyond_ram.folders import MARK, ForeignFolderError
+from beyond_ram.stacks.variants import INFEASIBLE
+from beyond_ram.stacks.venv import MARKER
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def envs(tmp_path: Path) -> Path:
+    """Locks as a checkout has them: of a stack, and of the driver, which has no requirements of its own."""
+    folder = tmp_path / "envs"
+    folder.mkdir()
+    for name in ("driver.txt", "driver.yaml", "mine.in", "mine.txt", "mine.yaml"):
+        (folder / name).write_text(f"# {name}\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("driver", "driver.txt exists, and was not made from"),
+        ("locks", "is for the locks of varied stacks"),
+        ("mine", "renews it"),
+        ("../x", "cannot name a stack"),
+        ("-x", "cannot name a stack"),
+        ("", "cannot name a stack"),
+    ],
+)
+def test_a_taken_name_is_refused_and_nothing_is_written(envs: Path, name: str, told: str) -> None:
+    before = listing(envs)
+    with pytest.raises(stacks.StackError, match=told):
+        stacks.add(name, ["packaging==24.0"], envs)
+    assert listing(envs) == before
+
+
+def test_a_foreign_folder_is_not_removed_for_an_environment(envs: Path) -> None:
+    locks = envs.parent / ".stacks" / "locks"
+    locks.mkdir(parents=True)
+    (locks / "mine+a-1.txt").write_text("a==1\n")
+    with pytest.raises(ForeignFolderError, match="is not empty and was not made by beyond-ram"):
+        stacks.build(envs / "mine.txt", locks)
+    assert (locks / "mine+a-1.txt").read_text() == "a==1\n"
+
+
+@pytest.mark.parametrize("sign", [MARK, MARKER])
+def test_an_environment_of_ours_is_made_anew(envs: Path, sign: str) -> None:
+    """Those of before there were marks have the copy of their lock."""
+    folder = envs.parent / ".stacks" / "mine"
+    folder.mkdir(parents=True)
+    for name in ("old", sign):
+        (folder / name).touch()
+    lock = envs / "mine.txt"
+    lock.write_text(f"{INFEASIBLE}it cannot be\n")
+    stacks.build(lock, folder)
+    assert sorted(path.name for path in folder.iterdir()) == sorted([MARK, MARKER])
+
+
+def test_an_environment_is_marked_from_the_start_and_gone_when_it_cannot_be_built(tmp_path: Path) -> None:
+    lock = tmp_path / "none.txt"
+    lock.write_text("no-such-package-at-all==1 \\\n    --hash=sha256:" + "0" * 64 + "\n")
+    with pytest.raises(stacks.StackError, match="cannot be built"):
+        stacks.build(lock, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    lock.write_text("")
+    stacks.build(lock, tmp_path / "none")
+    assert {MARK, MARKER, "bin"} <= {path.name for path in (tmp_path / "none").iterdir()}

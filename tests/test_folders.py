@@ -1,0 +1,79 @@
+"""Nothing is replaced or removed that was not made here."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.folders import MARK, ForeignFolderError, fresh, mark, remove, replaced
+
+
+def foreign(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "precious.txt").write_text("here")
+    return folder
+
+
+def fill(out: Path, text: str) -> None:
+    with replaced(out) as folder:
+        assert not list(folder.iterdir())
+        (folder / "new.txt").write_text(text)
+
+
+def test_a_folder_that_was_made_here_is_replaced_whole(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    fill(out, "first")
+    (out / "more").mkdir()
+    fill(out, "second")
+    assert sorted(path.name for path in out.iterdir()) == [MARK, "new.txt"]
+    assert (out / "new.txt").read_text() == "second"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    fill(tmp_path / "out", "text")
+
+
+@pytest.mark.parametrize("what", [lambda out: fill(out, "text"), fresh, remove])
+def test_any_other_folder_is_left_as_it_is(tmp_path: Path, what: Callable[[Path], None]) -> None:
+    out = foreign(tmp_path / "out")
+    with pytest.raises(ForeignFolderError, match="is not empty and was not made by beyond-ram"):
+        what(out)
+    link = tmp_path / "link"
+    link.symlink_to(out)
+    with pytest.raises(ForeignFolderError, match="is a link"):
+        what(link)
+    (tmp_path / "file").write_text("here")
+    with pytest.raises(ForeignFolderError, match="is a file"):
+        what(tmp_path / "file")
+    assert [path.name for path in out.iterdir()] == ["precious.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "out"]
+
+
+@pytest.mark.parametrize("out", [".", "..", "inner/..", "/"])
+def test_the_working_directory_and_what_holds_it_are_never_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    project = foreign(tmp_path / "project")
+    mark(project)
+    monkeypatch.chdir(project)
+    (project / "inner").mkdir()
+    with pytest.raises(ForeignFolderError):
+        fill(Path(out), "text")
+    assert (project / "precious.txt").read_text() == "here"
+
+
+def test_links_inside_are_removed_and_not_followed(tmp_path: Path) -> None:
+    precious = foreign(tmp_path / "precious")
+    fresh(tmp_path / "made")
+    (tmp_path / "made" / "link").symlink_to(precious)
+    remove(tmp_path / "made")
+    assert (precious / "precious.txt").exists()
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_folder_beside_it_with_a_like_name_is_left_alone(tmp_path: Path) -> None:
+    alike = foreign(tmp_path / ".out.making-mine")
+    fill(tmp_path / "out", "text")
+    assert (alike / "precious.txt").exists()
