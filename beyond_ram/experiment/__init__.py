@@ -1,6 +1,6 @@
 """The model of the config: experiments, matrices, cells and the path grammar."""
 
-from . import kept, memory, roles, tokens
+from . import kept, memory, places, roles, tokens
 from .grammar import interrupted_pattern, parse, run_pattern
 from .load import ConfigError, load
 from .model import Config
@@ -19,6 +19,7 @@ __all__ = [
     "load",
     "memory",
     "parse",
+    "places",
     "roles",
     "run_pattern",
     "tokens",

@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
+from .places import PathText
+
 
 class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -20,7 +22,7 @@ class Tokenizer(Strict):
     entries: Annotated[int, Field(ge=300, le=200_000)] = Field(
         4102, description="Vocabulary of a trained tokenizer, special tokens included."
     )
-    path: str | None = Field(None, description="Folder with tokenizer.json.")
+    path: PathText | None = Field(None, description="Folder with tokenizer.json.")
     hub: str | None = Field(None, description="Repository id, such as `openai-community/gpt2`.")
     revision: str | None = Field(None, description="Branch, tag or commit of `hub`; default: the main branch.")
 
@@ -85,7 +87,7 @@ class FilesCorpus(Corpus):
     """Your own files."""
 
     source: Literal["files"]
-    glob: str | list[str] = Field(description="Pattern, or patterns, of the files.")
+    glob: PathText | list[PathText] = Field(description="Pattern, or patterns, of the files.")
     format: Literal["txt", "jsonl", "csv", "parquet", "arrow"] | None = Field(
         None, description="Default: by the ending of each file."
     )

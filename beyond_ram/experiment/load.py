@@ -1,6 +1,9 @@
 """From a config as read to a checked one: every fault in one clear line that names the file and the key."""
 
 import difflib
+import functools
+import re
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,30 +14,86 @@ from pydantic import ValidationError
 from ..metrics import METRICS
 from . import tokens
 from .model import Config
+from .places import UNTOLD, results_fault
 
 NOUNS = {"tokens": "token dataset", "format": "format", "loader": "loader"}
+# What an error echoes at most of what was given; and the values that a config may stand for, aliases written out.
+_ECHO = reprlib.Repr()
+_ECHO.maxlevel, _ECHO.maxstring, _ECHO.maxother, _ECHO.maxlong = 3, 200, 100, 40
+_MOST_LINES, _MOST_CHARACTERS, _MOST_VALUES = 20, 1000, 1_000_000
 
 
 class ConfigError(ValueError):
     """A config that cannot be run; the text is one line a fault."""
 
+    def __init__(self, *faults: str) -> None:
+        lines = [_one_line(fault) for fault in faults[:_MOST_LINES]]
+        more = len(faults) - len(lines)
+        super().__init__("\n".join([*lines, *([f"and {more} faults more"] if more else [])]))
 
-def load(config: Mapping[str, Any], files: Sequence[Path | str] = (), root: Path | str = ".") -> Config:
+
+def load(
+    config: Mapping[str, Any],
+    files: Sequence[Path | str] = (),
+    root: Path | str = ".",
+    given: Mapping[str, Any] | None = None,
+) -> Config:
     """Check a config and everything it names.
 
-    `files` are the files it was merged from, the last one strongest: they are only read to say where a fault stands.
-    `root` is the folder that holds `envs/`. Raises ConfigError.
+    `files` are the files it was merged from, the last one strongest, and `given` is what `--config` put over them: they
+    are only read to say where a fault stands. `root` is the folder that holds `envs/`. Raises ConfigError.
     """
-    where = _Origin(files)
+    where = _Origin(files, given or {})
+    if fault := _size_fault(config, where):
+        raise ConfigError(fault)
     try:
         checked = Config.model_validate(dict(config))
     except ValidationError as error:
-        raise ConfigError("\n".join(_lines(error, config, where))) from None
+        raise ConfigError(*_lines(error, config, where)) from None
+    if fault := results_fault(checked.results, root):
+        raise ConfigError(where("results") + fault + f"; given: {_ECHO.repr(checked.results)}")
+    planned = checked.planned()
+    if sum(planned.values()) > checked.max_runs:
+        most = max(planned, key=lambda name: planned[name])
+        raise ConfigError(
+            where("experiments", most)
+            + f"{planned[most]:,} runs are planned here and {sum(planned.values()):,} in all; the most are "
+            f"{checked.max_runs:,}, which the key 'max_runs' changes"
+        )
     faults = list(_faults(checked, Path(root), where))
     faults += _ladder_faults(checked, where)
     if faults:
-        raise ConfigError("\n".join(faults))
+        raise ConfigError(*faults)
     return checked
+
+
+def _one_line(fault: str) -> str:
+    """A fault without line ends and escapes, and not longer than a terminal can bear."""
+    shown = re.sub(r"[^\x20-\x7e\xa1-\ud7ff\ue000-\U0010ffff]+", " ", fault)
+    return shown if len(shown) <= _MOST_CHARACTERS else f"{shown[:_MOST_CHARACTERS]} …"
+
+
+def _size_fault(config: Mapping[str, Any], where: "_Origin") -> str | None:
+    """A config whose aliases stand for more values than can be meant, or for themselves, told under its largest key."""
+    counted: dict[int, float] = {}
+
+    def size(value: Any) -> float:
+        if not isinstance(value, Mapping | list | tuple):
+            return 1
+        if id(value) not in counted:
+            counted[id(value)] = float("inf")  # what holds itself has no end
+            parts = value.values() if isinstance(value, Mapping) else value
+            counted[id(value)] = 1 + sum(map(size, parts))
+        return counted[id(value)]
+
+    try:
+        sizes = {key: size(value) for key, value in config.items()}
+    except RecursionError:
+        return where() + "is nested too deeply"
+    if sum(sizes.values()) <= _MOST_VALUES:
+        return None
+    most = max(sizes, key=lambda key: sizes[key])
+    return where(most) + f"stands for more than {_MOST_VALUES:,} values, its aliases written out; that cannot be meant"
 
 
 def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
@@ -107,6 +166,9 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
             yield where(*key, "tokens") + f"loader {loader!r} reads a token dataset, and none is named"
         elif loader in own and not Path(own[loader].module).is_file():
             yield where("loaders", loader, "module") + f"there is no file {own[loader].module}"
+    module = getattr(config.run()[name], "module", None)
+    if module and not Path(module).is_file():
+        yield where("experiments", name, "module") + f"there is no file {module}"
 
 
 def _ladder_faults(config: Config, where: "_Origin") -> Iterable[str]:
@@ -126,15 +188,20 @@ def _instead(wrong: str, known: Iterable[str]) -> str:
     known = sorted(known)
     close = difflib.get_close_matches(wrong, known, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"{hint} (there {'is' if len(known) == 1 else 'are'}: {', '.join(known) or 'none'})"
+    listed = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
+    return f"{hint} (there {'is' if len(known) == 1 else 'are'}: {listed or 'none'})"
 
 
 def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") -> Iterable[str]:
     """pydantic's findings, one line a fault, under the key as the user wrote it."""
     lines: dict[tuple[Any, ...], str] = {}
-    for fault in error.errors(include_url=False):
+    faults = error.errors(include_url=False)
+    parents = {tuple(_as_written(fault["loc"][:end], config)) for fault in faults for end in range(len(fault["loc"]))}
+    for fault in faults:
         added = fault["type"] == "missing"
         key = _as_written(fault["loc"][: -1 if added else None], config)
+        if fault["type"].endswith("_type") and tuple(key) in parents - {()}:
+            continue  # another branch of the union fits, and says what is wrong below
         if added:
             line = where(*key) + f"key {fault['loc'][-1]!r} is missing"
         elif fault["type"] == "extra_forbidden":
@@ -145,7 +212,11 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
         elif fault["type"] == "union_tag_not_found":
             line = where(*key) + f"key {fault['ctx']['discriminator']} is missing"
         else:
-            given = "" if isinstance(fault["input"], dict) else f"; given: {fault['input']!r}"
+            given = (
+                ""
+                if isinstance(fault["input"], dict) or fault["type"] == UNTOLD
+                else f"; given: {_ECHO.repr(fault['input'])}"
+            )
             line = where(*key) + fault["msg"].removeprefix("Value error, ") + given
         lines.setdefault(tuple(key), line)  # one line a key, where several branches of a union object to it
     return lines.values()
@@ -163,9 +234,14 @@ def _as_written(location: Sequence[Any], config: Any) -> list[Any]:
     return key
 
 
+@functools.cache
+def _schema() -> dict[str, Any]:
+    return Config.model_json_schema()
+
+
 def _known_keys(key: Sequence[Any], config: Any) -> Iterable[str]:
     """The keys that the schema allows under a key."""
-    schema = Config.model_json_schema()
+    schema = _schema()
     node = schema
     for part in [*key, None]:
         options = list(_options(node, schema["$defs"], config))
@@ -191,10 +267,11 @@ def _options(node: dict[str, Any], defs: dict[str, Any], config: Any) -> Iterabl
 
 
 class _Origin:
-    """Says which of the merged files a key was last written in."""
+    """Says where a key was last written: in which of the merged files, or on the command line."""
 
-    def __init__(self, files: Sequence[Path | str]) -> None:
+    def __init__(self, files: Sequence[Path | str], given: Mapping[str, Any]) -> None:
         self.contents = [(str(file), yaml.safe_load(Path(file).read_text(encoding="utf-8"))) for file in files]
+        self.contents += [("--config", given)] if given else []
 
     def __call__(self, *key: Any) -> str:
         dotted = ".".join(str(part) for part in key)

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, PositiveInt, StringConstraints
 
 from .corpora import AnyCorpus, Strict
 from .paths import Cell
+from .places import ResultsPath
 from .repositories import AnyRepository
 from .tokens import OwnLoader, TokenDataset
 from .workloads import AnyExperiment, Name, Names
@@ -48,7 +49,11 @@ class Comparison(Strict):
 class Config(Strict):
     """The config of beyond-ram."""
 
-    results: str = Field("results", description="Folder of everything that is made, but for environments.")
+    results: ResultsPath = Field(
+        "results",
+        description="Folder of everything that is made, but for environments: one that is not there yet, is empty, or "
+        "holds earlier results.",
+    )
     corpora: dict[Name, AnyCorpus] = Field(description="Corpora, by name.")
     tokens: dict[Name, TokenDataset] = Field({}, description="Token datasets, by name.")
     loaders: dict[Name, OwnLoader] = Field({}, description="Loaders of your own, by name.")
@@ -69,6 +74,20 @@ class Config(Strict):
     only: list[Name] | None = Field(
         None, description="Run only these experiments, and the ladders over them; default: all."
     )
+
+    max_runs: PositiveInt = Field(
+        100_000, description="The most runs that may be planned, repeats and the steps of ladders included."
+    )
+
+    def planned(self) -> dict[str, int]:
+        """At most how many runs each experiment has, those of the ladders over it included, without making a cell."""
+        steps = dict.fromkeys(self.run(), 1)
+        for ladder in self.climbed().values():
+            if ladder.experiment in steps:
+                steps[ladder.experiment] += len(ladder.versions)
+        return {
+            name: steps[name] * experiment.repeats * experiment.matrix.size() for name, experiment in self.run().items()
+        }
 
     def cells(self, name: str) -> list[Cell]:
         """The cells of an experiment; none where it is not run."""

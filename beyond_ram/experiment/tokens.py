@@ -13,6 +13,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints
 
 from .corpora import Strict
 from .paths import NAME
+from .places import TrackedPath
 
 FORMATS, LOADERS = Path("scripts/workloads/formats"), Path("scripts/workloads/loaders")
 # What all modules of a folder share.
@@ -35,8 +36,8 @@ class TokenDataset(Strict):
 class OwnLoader(Strict):
     """A loader of your own, by the path of its module ([docs/loading.md](loading.md))."""
 
-    module: str = Field(description="Python file with `make(folder, how)`.")
-    data: str = Field(description="File or folder that it reads.")
+    module: TrackedPath = Field(description="Python file with `make(folder, how)`.")
+    data: TrackedPath = Field(description="File or folder that it reads.")
     rows: PositiveInt | None = Field(None, description="Rows that an epoch must deliver, where that is known.")
 
 

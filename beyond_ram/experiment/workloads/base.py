@@ -4,6 +4,7 @@ A workload is one module beside this one: its axes, what means nothing, and the 
 """
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
@@ -79,6 +80,10 @@ class Matrix(Strict):
         combinations = itertools.product(*(getattr(self, axis) for axis in names))
         points = dict.fromkeys(self.normalise(dict(zip(names, values, strict=True))) for values in combinations)
         return [Cell(experiment, point, rep) for point in points if point for rep in range(1, repeats + 1)]
+
+    def size(self) -> int:
+        """How many combinations there are, those that mean nothing included."""
+        return math.prod(len(getattr(self, axis)) for axis in type(self).model_fields)
 
     def normalise(self, point: dict[str, Any]) -> Point:
         """One combination as axes and values; empty where the combination means nothing."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from ..paths import Point
+from ..places import HubAddress, TrackedPath
 from .base import (
     Axis,
     BandwidthMbPerS,
@@ -86,12 +87,12 @@ class StreamExperiment(ServedExperiment):
     SOURCES = ("parquet", "hub")
 
     workload: Literal["stream"]
-    module: str | None = Field(
+    module: TrackedPath | None = Field(
         None,
         description="Mode `custom`: a Python file with `stream(repository, config, split)`, which yields rows or "
         "returns an iterable that a DataLoader takes.",
     )
-    endpoint: str | None = Field(
+    endpoint: HubAddress | None = Field(
         None,
         description="A Hub of your own choice, such as `https://huggingface.co`, asked through a local address that "
         "counts the requests and hands them on; default: a local endpoint per run, over a generated repository.",

@@ -1,0 +1,154 @@
+"""Paths of a config: which ones can be used, and where results may lie.
+
+Any character that a file name may hold is welcome, but for those that Snakemake reads as wildcards.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+from ..folders import kept_places, mark
+
+# The type of a fault whose input is not repeated: it may hold a password.
+UNTOLD = "untold"
+RESULTS_MARK = ".beyond-ram-results"
+# What the project itself is: no results go in there.
+OWN = frozenset(
+    {".ci", ".git", ".snakemake", ".stacks", ".venv", "beyond_ram", "config", "docs", "envs", "examples"}
+    | {"profiles", "report", "rules", "schemas", "scripts", "tests"}
+)
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\})")
+_NAME_BYTES, _PATH_BYTES = 255, 4000
+# Folders of results whose entries are folders with names from the config.
+_NAMED = ("corpora", "tokens", "repositories", "runs", "private", "ladders", "logs", "specs")
+
+
+def _readable(value: str) -> str:
+    """Raises ValueError for what no path of a user's is meant to be."""
+    if not value.strip():
+        raise ValueError("is empty; it has to be a path")
+    if found := _UNPRINTABLE.search(value):
+        raise ValueError(f"holds the character U+{ord(found[0]):04X}, which no path should")
+    if found := _VARIABLE.search(value):
+        raise ValueError(f"holds {found[0][:40]}, and variables are not expanded here; write the path out")
+    encoded = os.fsencode(value)
+    if len(encoded) > _PATH_BYTES or max(map(len, encoded.split(b"/"))) > _NAME_BYTES:
+        raise ValueError(f"is too long: {_NAME_BYTES} bytes for a name and {_PATH_BYTES} for a path are the most")
+    return value
+
+
+def _tracked(value: str) -> str:
+    """A path that stands in rules and commands, without what is superfluous in it."""
+    _readable(value)
+    if found := re.search(r"[{}<>]", value):
+        raise ValueError(f"holds {found[0]!r}, which is Snakemake's for wildcards; name it without")
+    if value[0] == "~":
+        raise ValueError("begins with '~', which is not expanded here; write the path out")
+    if "://" in value:
+        raise ValueError("is an address; it has to be a path")
+    if value != value.strip():
+        raise ValueError("begins or ends with white space; name it without")
+    # `..` behind a link leads elsewhere than its text says.
+    value = value if ".." in value.split("/") else os.path.normpath(value)
+    if value[0] == "-":
+        raise ValueError("begins with '-', as options do; write it from '/' on, or name it otherwise")
+    return value
+
+
+def _results(value: str) -> str:
+    if ".." in value.split("/"):
+        raise ValueError("holds '..'; write where it is from here, or from '/' on")
+    value = _tracked(value)
+    if value in (".", "/", "//"):
+        raise ValueError("has to be a folder of its own, such as 'results'")
+    return value
+
+
+def _hub(value: str) -> str:
+    """The address of a Hub, without a secret: what stands in a config stands in records and logs."""
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        parts = urlsplit("")
+    if "@" in value:
+        raise PydanticCustomError(
+            UNTOLD,
+            "holds a user or a password, which would stand in records; leave it out, and set the environment variable "
+            "HF_TOKEN, which the relay reads",
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s?#]", value):
+        raise PydanticCustomError(UNTOLD, "is no address of a Hub; it has to be one such as https://huggingface.co")
+    if found := _UNPRINTABLE.search(value):
+        raise PydanticCustomError(UNTOLD, f"holds the character U+{ord(found[0]):04X}, which no address does")
+    return value
+
+
+PathText = Annotated[str, AfterValidator(_readable)]
+"""What a program looks for by itself: a pattern, or a folder that may begin with `~`."""
+TrackedPath = Annotated[str, AfterValidator(_tracked)]
+"""A file or folder that rules have as an input."""
+ResultsPath = Annotated[str, AfterValidator(_results)]
+HubAddress = Annotated[str, AfterValidator(_hub)]
+
+
+def results_fault(results: Path | str, root: Path | str) -> str | None:
+    """Why no results can go into a folder; None where they can.
+
+    A folder that is there must be empty or an earlier results folder: Snakemake removes what its jobs will make.
+    """
+    folder = Path(results)
+    try:
+        resolved = folder.resolve()
+        if folder.is_symlink() and not folder.exists():
+            return "is a link that leads nowhere"
+        project = Path(root).resolve()
+        for place in (project, *kept_places()):
+            if place.is_relative_to(resolved):
+                return f"is {place} or holds it; it has to be a folder of its own, such as 'results'"
+        for place in (project, Path.cwd()):
+            first = resolved.relative_to(place).parts[0] if resolved.is_relative_to(place) else ""
+            if first in OWN:
+                return f"lies in {first!r}, which is the project's own; it has to be another folder"
+        there = next(parent for parent in (resolved, *resolved.parents) if parent.exists())
+        if not there.is_dir():
+            return f"cannot be a folder: {there} is a file"
+        if there == resolved and any(resolved.iterdir()) and not _is_results(resolved):
+            return (
+                f"is not empty and no results folder of beyond-ram's (it has no {RESULTS_MARK}); name another folder, "
+                "or move that one away"
+            )
+        return _leading_out(resolved)
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        return f"cannot be used: {error}"
+
+
+def open_results(results: Path | str, stacks: Path | str = ".stacks") -> None:
+    """Make the results folder, or take over an older one whose folders have no marks."""
+    folder = Path(results)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / RESULTS_MARK).exists():
+        for known in (*folder.glob("*/*/manifest.json"), *folder.glob("*/*/tokens.json")):
+            mark(known.parent)
+        (folder / RESULTS_MARK).touch()
+    for known in Path(stacks).glob("*/beyond-ram.lock"):
+        mark(known.parent)
+
+
+def _is_results(folder: Path) -> bool:
+    """Whether a folder carries the mark, or, without one, holds runs by the path grammar."""
+    return (folder / RESULTS_MARK).is_file() or next(folder.glob("runs/*/stack~*"), None) is not None
+
+
+def _leading_out(results: Path) -> str | None:
+    """What is wrong with a link in a results folder; None where no link leads out of it."""
+    folders = [results, *(results / name for name in _NAMED)]
+    for path in (entry for folder in folders if folder.is_dir() for entry in folder.iterdir()):
+        if path.is_symlink() and not path.resolve().is_relative_to(results):
+            return f"holds the link {path.relative_to(results)}, which leads out of it; remove the link"
+    return None

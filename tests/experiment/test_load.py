@@ -1,0 +1,109 @@
+"""Where a fault stands, and how much a fault may say and a config may ask for."""
+
+import copy
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from beyond_ram.experiment import ConfigError, load
+
+from ..conftest import ROOT
+
+
+@pytest.fixture
+def config() -> dict[str, Any]:
+    return copy.deepcopy(yaml.safe_load((ROOT / "config.yaml").read_text()))
+
+
+def faults(config: dict[str, Any], files: list[Path] | None = None, given: dict[str, Any] | None = None) -> str:
+    with pytest.raises(ConfigError) as error:
+        load(config, files or [], ROOT, **({"given": given} if given else {}))
+    return str(error.value)
+
+
+def test_the_last_file_is_the_strongest_and_config_is_over_it(config: dict[str, Any], tmp_path: Path) -> None:
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text("results: 1\nonly: 1\n")
+    second.write_text("results: 2\n")
+    config |= {"results": 3, "only": 1}
+    told = faults(config, [ROOT / "config.yaml", first, second])
+    assert f"{second}, results: " in told
+    assert f"{first}, only: " in told
+    assert "--config, results: " in faults(config, [first, second], {"results": 3})
+
+
+def test_more_runs_than_can_be_meant_are_refused_before_they_are_made(config: dict[str, Any]) -> None:
+    config["experiments"]["growth"]["repeats"] = 10**8
+    tracemalloc.start()
+    told = faults(config)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "experiments.growth: 800,000,000 runs are planned here" in told
+    assert "the most are 100,000, which the key 'max_runs' changes" in told
+    assert peak_bytes < 50e6
+    config["experiments"]["growth"]["repeats"] = 20_000
+    assert "160,000 runs" in faults(config)
+    assert len(load(config | {"max_runs": 200_000}, [], ROOT).cells("growth")) == 160_000
+    config["experiments"]["growth"] |= {"repeats": 1}
+    config["experiments"]["growth"]["matrix"]["batch_size"] = list(range(1, 100_000))
+    assert "experiments.growth: " in faults(config)
+
+
+def test_the_steps_of_a_ladder_are_runs_too(config: dict[str, Any]) -> None:
+    planned = load(config, [], ROOT).planned()
+    assert planned["alone"] == 2 * (1 + 6), "repeats, times the base and six versions"
+    config["ladders"]["tokenizers"]["versions"] = [f"0.{number}" for number in range(60_000)]
+    assert "experiments.alone: 120,002 runs" in faults(config)
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize("where", ["results", "corpora", "only"])
+def test_aliases_that_stand_for_more_than_can_be_meant_are_refused(config: dict[str, Any], where: str) -> None:
+    config[where] = yaml.safe_load(BOMB)["i"]
+    assert (
+        faults(config)
+        == f"{where}: stands for more than 1,000,000 values, its aliases written out; that cannot be meant"
+    )
+    config[where] = []
+    config[where].append(config[where])
+    assert "stands for more than" in faults(config)
+    for _ in range(5000):
+        config[where] = [config[where]]
+    assert len(faults(config)) < 300
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        yaml.safe_load(BOMB)["e"],
+        "x" * 10**6,
+        10**4000,
+        {"key" * 10**5: 1},
+        [[["deep"] * 100] * 100] * 50,
+    ],
+)
+def test_what_is_echoed_is_bounded(config: dict[str, Any], value: Any) -> None:
+    for key in ("results", "corpora", "only", "experiments"):
+        told = faults(config | {key: value})
+        assert len(told) < 25_000
+        assert all(len(line) < 1100 for line in told.splitlines())
+    assert len(faults(config | {f"key{'y' * 10**6}": value})) < 2500
+
+
+def test_many_faults_are_told_in_few_lines(config: dict[str, Any]) -> None:
+    config |= {f"wrong{number}\n": 1 for number in range(1000)}
+    lines = faults(config).splitlines()
+    assert len(lines) == 21
+    assert lines[-1] == "and 980 faults more"
+    names = {f"corpus{number}": config["corpora"]["binaries"] for number in range(1000)}
+    config = {key: value for key, value in config.items() if not key.startswith("wrong")}
+    config["corpora"] |= names
+    config["experiments"]["growth"]["matrix"]["corpus"] = ["no"]
+    assert "and 981 more" in faults(config)

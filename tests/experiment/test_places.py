@@ -1,0 +1,254 @@
+"""Paths of a config: what may be named, and the one line that all else gets."""
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from beyond_ram import experiment
+from beyond_ram.experiment.places import OWN, RESULTS_MARK
+
+from ..conftest import ROOT, project_files
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
+WELCOME = [
+    "my results",
+    "R&D",
+    "a'b",
+    'a"b',
+    "x;touch PWNED;",
+    "$(touch PWNED)",
+    "`touch PWNED`",
+    "5$",
+    "a|b",
+    "*",
+    "[a-z]?",
+    "a\\b",
+    "#1",
+    "50%",
+    "!x",
+    "x~",
+    "größe",
+    "a/b/c",
+    "./plain",
+    "slash/",
+    "a//b",
+    "(x)",
+    "a=b",
+    "a,b",
+    "a:b",
+]
+REFUSED = [
+    ("", "is empty"),
+    (" ", "is empty"),
+    (".", "a folder of its own"),
+    ("./", "a folder of its own"),
+    ("/", "a folder of its own"),
+    ("..", "holds '..'"),
+    ("../results", "holds '..'"),
+    ("a/../..", "holds '..'"),
+    ("a/../envs", "holds '..'"),
+    ("~", "begins with '~'"),
+    ("~/x", "begins with '~'"),
+    ("~root/x", "begins with '~'"),
+    ("$HOME/x", "variables are not expanded"),
+    ("/scratch/${USER}/x", "variables are not expanded"),
+    ("-x", "begins with '-'"),
+    ("./-x", "begins with '-'"),
+    ("a\nb", "U+000A"),
+    ("a\tb", "U+0009"),
+    ("a\x00b", "U+0000"),
+    ("a\x1b[31mb", "U+001B"),
+    ("a\ud800b", "U+D800"),
+    ("a{b}", "Snakemake's"),
+    ("a<results>", "Snakemake's"),
+    (" x", "white space"),
+    ("x ", "white space"),
+    ("s3://bucket/x", "is an address"),
+    ("a" * 256, "is too long"),
+    ("a/" * 3000, "is too long"),
+    ("envs", "is the project's own|lies in 'envs'"),
+    ("scripts/mine", "lies in 'scripts'"),
+    (".git", "lies in '.git'"),
+    (".snakemake/x", "lies in '.snakemake'"),
+    ("README.md", "cannot be a folder"),
+    ("README.md/x", "cannot be a folder"),
+]
+
+
+def load(folder: Path, **change: Any) -> experiment.Config:
+    with contextlib.chdir(folder):
+        return experiment.load(DEFAULT | change, [], ROOT)
+
+
+def refusal(folder: Path, **change: Any) -> str:
+    with pytest.raises(experiment.ConfigError) as error:
+        load(folder, **change)
+    told = str(error.value)
+    assert "\n" not in told, told
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", told)
+    return told
+
+
+@pytest.mark.parametrize("results", WELCOME)
+def test_what_a_file_name_may_hold_is_welcome(tmp_path: Path, results: str) -> None:
+    assert load(tmp_path, results=results).results == os.path.normpath(results)
+    outside = str(tmp_path / results)
+    assert load(ROOT, results=outside).results == os.path.normpath(outside), "from '/' on as well"
+
+
+@pytest.mark.parametrize(("results", "told"), REFUSED)
+def test_what_cannot_be_meant_gets_one_line(results: str, told: str) -> None:
+    assert re.search(f"^results: .*({told.replace('+', '.')})", refusal(ROOT, results=results))
+
+
+@pytest.mark.parametrize("of", ["home", "root", "holder"])
+def test_the_project_and_what_holds_it_are_refused(of: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "a" / "home"))
+    (tmp_path / "a" / "home").mkdir(parents=True)
+    place = {"home": tmp_path / "a", "root": ROOT, "holder": ROOT.parent}[of]
+    assert "or holds it" in refusal(tmp_path, results=str(place))
+
+
+def test_the_list_of_what_is_the_project_s_own_is_whole() -> None:
+    folders = {name.partition("/")[0] for name in project_files() if "/" in name}
+    assert folders <= OWN
+
+
+def test_a_folder_that_is_not_empty_needs_the_mark(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    (mine / "corpora").mkdir(parents=True)
+    assert "is not empty and no results folder" in refusal(tmp_path, results="mine")
+    (mine / "runs" / "growth" / "stack~current").mkdir(parents=True)
+    assert load(tmp_path, results="mine"), "an older one, without a mark, is known by its runs"
+    shutil.rmtree(mine / "runs")
+    (mine / RESULTS_MARK).touch()
+    assert load(tmp_path, results="mine")
+
+
+def test_links_may_lead_to_a_results_folder_and_not_out_of_it(tmp_path: Path) -> None:
+    far = tmp_path / "far"
+    far.mkdir()
+    (tmp_path / "results").symlink_to(far)
+    assert load(tmp_path)
+    (far / RESULTS_MARK).touch()
+    (far / "corpora").mkdir()
+    (far / "latest").symlink_to("corpora")
+    assert load(tmp_path)
+    (far / "corpora" / "tiny").symlink_to(tmp_path)
+    assert "holds the link corpora/tiny, which leads out of it" in refusal(tmp_path)
+    (tmp_path / "nowhere").symlink_to("gone")
+    assert "is a link that leads nowhere" in refusal(tmp_path, results="nowhere")
+    (tmp_path / "circle").symlink_to("circle")
+    assert refusal(tmp_path, results="circle")
+    (tmp_path / "project").symlink_to(ROOT)
+    assert "or holds it" in refusal(tmp_path, results="project")
+    assert "lies in 'envs'" in refusal(tmp_path, results="project/envs/x")
+
+
+def test_an_older_results_folder_is_taken_over_with_what_was_made_in_it(tmp_path: Path) -> None:
+    for name in ("corpora/a/manifest.json", "tokens/b/tokens.json", ".stacks/c/beyond-ram.lock", ".stacks/locks/d.txt"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    (tmp_path / "tokens" / "mine").mkdir()
+    experiment.places.open_results(tmp_path, tmp_path / ".stacks")
+    marked = {str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob(".beyond-ram-made")}
+    assert marked == {"corpora/a", "tokens/b", ".stacks/c"}
+    (tmp_path / "corpora" / "mine").mkdir()
+    (tmp_path / "corpora" / "mine" / "manifest.json").touch()
+    experiment.places.open_results(tmp_path, tmp_path / ".stacks")
+    assert not (tmp_path / "corpora" / "mine" / ".beyond-ram-made").exists()
+
+
+def own(**loader: str) -> dict[str, Any]:
+    return {"loaders": {"mine": {"module": "examples/own_loader.py", "data": "x"} | loader}}
+
+
+def stream(**keys: str) -> dict[str, Any]:
+    matrix = {"stack": ["stream-current"], "repository": ["far"]}
+    return {
+        "repositories": {"far": {"source": "hub", "id": "a/b"}},
+        "experiments": {"mine": {"workload": "stream", "matrix": matrix, **keys}},
+        "ladders": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (own(data=""), "loaders.mine.data: is empty"),
+        (own(data="~/x"), "loaders.mine.data: begins with '~'"),
+        (own(data="$HOME/x"), "loaders.mine.data: holds $HOME"),
+        (own(data="a\nb"), "loaders.mine.data: holds the character U+000A"),
+        (own(data="-x"), "loaders.mine.data: begins with '-'"),
+        (own(module="a{b}.py"), "loaders.mine.module: holds '{'"),
+        (stream(module="a{b}.py"), "experiments.mine.module: holds '{'"),
+        ({"corpora": {"x": {"source": "files", "glob": "", "tokenizer": {"hub": "a/b"}}}}, "corpora.x.glob: is empty"),
+        (
+            {"corpora": {"x": {"source": "files", "glob": ["a", "$X/b"], "tokenizer": {"hub": "a/b"}}}},
+            "corpora.x.glob.1: holds $X",
+        ),
+        (
+            {"corpora": {"x": {"source": "python", "tokenizer": {"path": "a\x07"}}}},
+            "corpora.x.tokenizer.path: holds the character U+0007",
+        ),
+    ],
+)
+def test_every_other_path_is_looked_at_too(change: dict[str, Any], told: str) -> None:
+    assert refusal(ROOT, **change).startswith(told)
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "https://me:s3cret@hub.example",
+        "https://s3cret@hub.example",
+        "https://hub.example?token=s3cret",
+        "https://hub.example/#s3cret",
+        "https:// s3cret",
+        "https://[s3cret",
+        "https://a\ns3cret",
+        "file:///s3cret",
+        "s3cret:x",
+    ],
+)
+def test_the_address_of_a_hub_holds_no_secret_and_none_is_repeated(endpoint: str) -> None:
+    told = refusal(ROOT, **stream(endpoint=endpoint))
+    assert told.startswith("experiments.mine.endpoint: ")
+    assert "s3cret" not in told
+    assert ("HF_TOKEN" in told) == ("@" in endpoint)
+    assert load(ROOT, **stream(endpoint="https://hub.example:8080/path"))
+
+
+PARTS = st.sampled_from([*" '\";&$~\n/.-a`()|*\\{}<>#%é\x00", "..", "envs", ".git", "HOME", "results"])
+
+
+@given(st.one_of(st.lists(PARTS, max_size=6).map("".join), st.text(max_size=30)))
+@example("R&D")
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_a_folder_of_its_own_or_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "work").mkdir(exist_ok=True)
+    with contextlib.chdir(tmp_path / "work"):
+        try:
+            results = experiment.load({"corpora": {}, "experiments": {}, "results": text}, [], ROOT).results
+        except experiment.ConfigError as error:
+            assert str(error).startswith("results: ")
+            assert not re.search(r"[\x00-\x1f\x7f-\x9f]", str(error))
+            return
+        resolved = Path(results).resolve()
+        assert text.startswith("/") or resolved.is_relative_to(Path.cwd()), "nothing climbs out"
+        assert not Path.cwd().is_relative_to(resolved)
+        assert not ROOT.is_relative_to(resolved)
+        assert not results.startswith(("-", "~"))
+        # What Snakemake makes of it where it stands in a rule: itself, and one word of a command.
+        path = f"{results}/corpora/{{corpus}}"
+        assert path.format(corpus="tiny") == f"{results}/corpora/tiny"
+        assert shlex.split(shlex.quote(results)) == [results]
