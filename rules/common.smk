@@ -6,8 +6,6 @@ Needs: a config. Makes: nothing. Always holds: no path of a run is built but by 
 import json
 import os
 import re
-import shlex
-from functools import partial
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -18,8 +16,17 @@ from beyond_ram import experiment, outputs, stacks
 from beyond_ram.closure import closure
 from beyond_ram.outputs import Chapter, Figure, has, varies
 
+# Snakemake lists the files of its command line first, and they are the strongest but for --config.
+GIVEN_FILES = workflow.overwrite_configfiles
+DEFAULT_FILES = [file for file in workflow.configfiles if file not in GIVEN_FILES]
+
 try:
-    CONFIG = experiment.load(config, workflow.configfiles, workflow.basedir)
+    CONFIG = experiment.load(
+        config,
+        [*DEFAULT_FILES, *GIVEN_FILES],
+        workflow.basedir,
+        workflow.config_settings.config,
+    )
     KEPT = experiment.kept.read(CONFIG.results)
 except experiment.ConfigError as error:
     raise WorkflowError(str(error)) from None
@@ -34,7 +41,14 @@ REPOSITORIES = f"{RESULTS}/repositories"
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
 # A measuring job takes all slots that profiles/default gives, and so is alone on the machine.
 ALL_SLOTS = 100
+# Programs are told by files: a word of a command has room for 128 KiB.
+SPECS = f"{RESULTS}/{experiment.specs.FOLDER}"
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+
+
+onstart:
+    experiment.places.open_results(RESULTS)
+    experiment.specs.write(CONFIG, config)
 
 
 def run_files(path):
@@ -91,11 +105,18 @@ def data_of(cell):
     )
 
 
+def code_beside(program, *modules):
+    """A program, the modules that it takes by name, and everything of ours that they import."""
+    code = [
+        closure(file, workflow.basedir, beside=program) for file in (program, *modules)
+    ]
+    return list(dict.fromkeys(file for files in code for file in files))
+
+
 def code_of_cell(cell):
     """The program of a cell, the module that its loader, format or mode is, and everything of ours that they import."""
     found = experiment_of(cell)
-    program = f"scripts/workloads/{found.PROGRAM}"
-    modules = [program]
+    modules = [f"scripts/workloads/{found.PROGRAM}"]
     if own := CONFIG.loaders.get(cell.get("loader")):
         modules.append(own.module)
     else:
@@ -106,8 +127,7 @@ def code_of_cell(cell):
         ]
     if cell.get("mode") == "custom":
         modules.append(found.module)
-    code = [closure(module, workflow.basedir, beside=program) for module in modules]
-    return list(dict.fromkeys(file for files in code for file in files))
+    return code_beside(*modules)
 
 
 def corpus_of_tokens(name):
@@ -144,8 +164,8 @@ def weigh_input(cell):
 # What every measuring rule's command is, but for the paths of its runs; its params are weigh_params of its cell, its
 # input names lock and program.
 WEIGH = (
-    "beyond-ram weigh --runs {params.runs} --work {params.work} --python {params.python} --lock {input.lock} "
-    "--program {input.program} {params.flags}"
+    "beyond-ram weigh --runs {params.runs:q} --work {params.work:q} --python {params.python:q} --lock {input.lock:q} "
+    "--program {input.program:q} {params.flags:q}"
 )
 
 
@@ -160,31 +180,34 @@ def weigh_params(cell_of):
 
 
 def weigh_flags(cell):
+    """What is said of a cell on its command, word by word."""
     found = experiment_of(cell)
-    flags = [f"--workload {found.workload} --interval-ms {found.interval_ms}"]
-    flags += [f"--corpus {CORPORA}/{cell.get('corpus')}"] if cell.get("corpus") else []
+    flags = ["--workload", found.workload, "--interval-ms", str(found.interval_ms)]
+    flags += (
+        ["--corpus", f"{CORPORA}/{cell.get('corpus')}"] if cell.get("corpus") else []
+    )
     if cell.get("tokens", "none") != "none":
-        flags += [f"--tokens {TOKENS}/{cell['tokens']}"]
-    flags += [f"--reads {data_of(cell)}"] if data_of(cell) else []
+        flags += ["--tokens", f"{TOKENS}/{cell['tokens']}"]
+    flags += ["--reads", data_of(cell)] if data_of(cell) else []
     if own := CONFIG.loaders.get(cell.get("loader")):
         words = ["--module", own.module, "--data", own.data]
         words += ["--rows", str(own.rows)] if own.rows else []
-        flags += [f"--argument={shlex.quote(word)}" for word in words]
-    flags += [f"--timeout-s {found.timeout_s}"] if found.timeout_s else []
+        flags += [f"--argument={word}" for word in words]
+    flags += ["--timeout-s", str(found.timeout_s)] if found.timeout_s else []
     flags += served_flags(found, cell) if found.SERVED else []
     flags += ["--prepare"] if found.PREPARED else []
     flags += ["--check"] if found.CHECKED else []
     flags += ["--find-limit"] if found.find_limit else []
-    return " ".join(flags)
+    return flags
 
 
 def served_flags(found, cell):
-    flags = [f"--repository {REPOSITORIES}/{cell['repository']}"]
+    flags = ["--repository", f"{REPOSITORIES}/{cell['repository']}"]
     flags += ["--pushes"] if found.PUSHES else []
     if endpoint := getattr(found, "endpoint", None):
-        flags.append(f"--endpoint {shlex.quote(endpoint)}")
+        flags += ["--endpoint", endpoint]
     if cell.get("mode") == "custom":
-        flags += [f"--argument=--module --argument={shlex.quote(found.module)}"]
+        flags += ["--argument=--module", f"--argument={found.module}"]
     return flags
 
 

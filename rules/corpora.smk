@@ -10,7 +10,9 @@ rule corpus:
         lock=lock_of("corpora"),
         environment=environment_of("corpora"),
         program=lambda w: f"scripts/corpora/{CONFIG.corpora[w.corpus].source}.py",
-        helpers=["scripts/corpora/shards.py", "scripts/corpora/columns.py"],
+        code=lambda w: code_beside(
+            f"scripts/corpora/{CONFIG.corpora[w.corpus].source}.py"
+        ),
     output:
         manifest=f"{CORPORA}/{{corpus}}/manifest.json",
         files=directory(f"{CORPORA}/{{corpus}}/files"),
@@ -20,10 +22,12 @@ rule corpus:
         "../envs/corpora.yaml"
     params:
         python=python_of("corpora"),
-        spec=lambda w: json.dumps(CONFIG.corpora[w.corpus].spec()),
+        out=lambda w, output: os.path.dirname(output.manifest),
+        spec=f"{SPECS}/corpora/{{corpus}}.json",
+        told=lambda w: CONFIG.corpora[w.corpus].spec(),
     shell:
-        "{params.python} {input.program} --name {wildcards.corpus} --spec {params.spec:q} "
-        "--out $(dirname {output.manifest}) 2> {log}"
+        "beyond-ram make --out {params.out:q} -- {params.python:q} {input.program:q} "
+        "--name {wildcards.corpus:q} --spec {params.spec:q} 2> {log:q}"
 
 
 rule tokenizer:
@@ -31,7 +35,7 @@ rule tokenizer:
         lock=lock_of("corpora"),
         environment=environment_of("corpora"),
         program="scripts/corpora/tokenizer.py",
-        helpers=[f"scripts/corpora/{name}.py" for name in ("shards", "columns", "hub")],
+        code=code_beside("scripts/corpora/tokenizer.py"),
         manifest=f"{CORPORA}/{{corpus}}/manifest.json",
     output:
         directory=directory(f"{CORPORA}/{{corpus}}/tokenizer"),
@@ -41,7 +45,9 @@ rule tokenizer:
         "../envs/corpora.yaml"
     params:
         python=python_of("corpora"),
-        spec=lambda w: json.dumps(CONFIG.corpora[w.corpus].tokenizer.spec()),
+        corpus=lambda w, input: os.path.dirname(input.manifest),
+        spec=f"{SPECS}/tokenizers/{{corpus}}.json",
+        told=lambda w: CONFIG.corpora[w.corpus].tokenizer.spec(),
     shell:
-        "{params.python} {input.program} --spec {params.spec:q} --corpus $(dirname {input.manifest}) "
-        "--out {output.directory} 2> {log}"
+        "beyond-ram make --out {output.directory:q} -- {params.python:q} {input.program:q} "
+        "--spec {params.spec:q} --corpus {params.corpus:q} 2> {log:q}"

@@ -21,8 +21,8 @@ rule comparison:
     resources:
         slots=ALL_SLOTS,
     shell:
-        "python {input.program} --stack $(dirname {input.environment}) "
-        "--csv {output.csv} --parquet {output.parquet} > {log} 2>&1"
+        "python {input.program:q} --stack .stacks/profilers "
+        "--csv {output.csv:q} --parquet {output.parquet:q} > {log:q} 2>&1"
 
 
 rule comparison_figure:
@@ -38,8 +38,8 @@ rule comparison_figure:
     conda:
         "../envs/driver.yaml"
     shell:
-        "python {input.program} --table {input.table} --svg {output.svg} --png {output.png} --caption {output.caption} "
-        "> {log} 2>&1"
+        "python {input.program:q} --table {input.table:q} --svg {output.svg:q} --png {output.png:q} "
+        "--caption {output.caption:q} > {log:q} 2>&1"
 
 
 rule instrument:

@@ -22,7 +22,7 @@ rule variant:
     conda:
         "../envs/driver.yaml"
     shell:
-        "beyond-ram stack vary {wildcards.variant} {output} 2> {log}"
+        "beyond-ram stack vary {wildcards.variant:q} {output:q} 2> {log:q}"
 
 
 rule releases:
@@ -35,7 +35,7 @@ rule releases:
     params:
         package=lambda w: LADDERS[w.ladder].package,
     shell:
-        "beyond-ram stack releases {params.package} > {output} 2> {log}"
+        "beyond-ram stack releases {params.package:q} > {output:q} 2> {log:q}"
 
 
 checkpoint ladder_round:

@@ -15,7 +15,7 @@ rule tokens:
         lock=lock_of("corpora"),
         environment=environment_of("corpora"),
         program="scripts/workloads/make_tokens.py",
-        helpers=[f"scripts/workloads/{name}.py" for name in ("events", "pieces")],
+        code=code_beside("scripts/workloads/make_tokens.py"),
         corpus=lambda w: corpus_of_tokens(w.tokens),
     output:
         described=f"{TOKENS}/{{tokens}}/tokens.json",
@@ -27,14 +27,17 @@ rule tokens:
         "../envs/corpora.yaml"
     params:
         python=python_of("corpora"),
-        spec=lambda w: CONFIG.tokens[w.tokens].model_dump_json(),
+        out=lambda w, output: os.path.dirname(output.described),
+        spec=f"{SPECS}/tokens/{{tokens}}.json",
+        told=lambda w: CONFIG.tokens[w.tokens].model_dump(mode="json"),
         corpus=lambda w: (
-            f"--corpus {CORPORA}/{CONFIG.tokens[w.tokens].corpus}"
+            ["--corpus", f"{CORPORA}/{CONFIG.tokens[w.tokens].corpus}"]
             if CONFIG.tokens[w.tokens].corpus
-            else ""
+            else []
         ),
     shell:
-        "{params.python} {input.program} --spec {params.spec:q} {params.corpus} --out $(dirname {output.described}) 2> {log}"
+        "beyond-ram make --out {params.out:q} -- {params.python:q} {input.program:q} "
+        "--spec {params.spec:q} {params.corpus:q} 2> {log:q}"
 
 
 rule tokens_in_format:
@@ -42,7 +45,9 @@ rule tokens_in_format:
         lock=lambda w: lock_of(experiment.tokens.writer_stack(w.format)),
         environment=lambda w: environment_of(experiment.tokens.writer_stack(w.format)),
         program="scripts/workloads/write.py",
-        module="scripts/workloads/formats/{format}.py",
+        code=lambda w: code_beside(
+            "scripts/workloads/write.py", f"scripts/workloads/formats/{w.format}.py"
+        ),
         described=f"{TOKENS}/{{tokens}}/tokens.json",
         npy=f"{TOKENS}/{{tokens}}/npy",
     output:
@@ -53,9 +58,10 @@ rule tokens_in_format:
         lambda w: f"../envs/{experiment.tokens.writer_stack(w.format)}.yaml"
     params:
         python=lambda w: python_of(experiment.tokens.writer_stack(w.format)),
+        tokens=lambda w, input: os.path.dirname(input.described),
     shell:
-        "{params.python} {input.program} --tokens-dir $(dirname {input.described}) --format {wildcards.format} "
-        "--work-dir $(dirname {input.described}) > {log} 2>&1"
+        "beyond-ram make --out {output:q} -- {params.python:q} {input.program:q} "
+        "--tokens-dir {params.tokens:q} --format {wildcards.format:q} > {log:q} 2>&1"
 
 
 ruleorder: tokens > tokens_in_format

@@ -126,8 +126,9 @@ rule report:
     conda:
         "../envs/driver.yaml"
     params:
-        config=lambda w: json.dumps(config, sort_keys=True),
+        told=lambda w: json.dumps(config, sort_keys=True),
+        merged=f"{SPECS}/config.json",
         parts=lambda w: parts(),
     shell:
-        "merged=$(mktemp --suffix .json); trap 'rm -f $merged' EXIT; printf %s {params.config:q} > $merged; "
-        "snakemake --nolock --cores 1 --configfile $merged --report {output} pages {params.parts} > {log} 2>&1"
+        "snakemake --nolock --cores 1 --configfile {params.merged:q} --report {output:q} pages {params.parts} "
+        "> {log:q} 2>&1"

@@ -14,5 +14,7 @@ rule stack:
         f"{RESULTS}/logs/stacks/{{stack}}.log",
     conda:
         "../envs/driver.yaml"
+    params:
+        folder=lambda w, output: os.path.dirname(output.marker),
     shell:
-        "beyond-ram stack build {input.lock} $(dirname {output.marker}) 2> {log}"
+        "beyond-ram stack build {input.lock:q} {params.folder:q} 2> {log:q}"

@@ -14,7 +14,9 @@ rule repository:
         lock=lambda w: lock_of(CONFIG.repositories[w.repository].STACK),
         environment=lambda w: environment_of(CONFIG.repositories[w.repository].STACK),
         program=lambda w: f"scripts/repositories/{CONFIG.repositories[w.repository].source}.py",
-        helper="scripts/repositories/repository.py",
+        code=lambda w: code_beside(
+            f"scripts/repositories/{CONFIG.repositories[w.repository].source}.py"
+        ),
     output:
         manifest=f"{REPOSITORIES}/{{repository}}/manifest.json",
     log:
@@ -23,10 +25,12 @@ rule repository:
         lambda w: conda_of(CONFIG.repositories[w.repository].STACK)
     params:
         python=lambda w: python_of(CONFIG.repositories[w.repository].STACK),
-        spec=lambda w: json.dumps(CONFIG.repositories[w.repository].spec()),
+        out=lambda w, output: os.path.dirname(output.manifest),
+        spec=f"{SPECS}/repositories/{{repository}}.json",
+        told=lambda w: CONFIG.repositories[w.repository].spec(),
     shell:
-        "{params.python} {input.program} --name {wildcards.repository} --spec {params.spec:q} "
-        "--out $(dirname {output.manifest}) 2> {log}"
+        "beyond-ram make --out {params.out:q} -- {params.python:q} {input.program:q} "
+        "--name {wildcards.repository:q} --spec {params.spec:q} 2> {log:q}"
 
 
 OUTPUTS.add(
@@ -40,7 +44,7 @@ OUTPUTS.add(
             "worker_memory": Figure("Memory of a process that streams"),
             "prefetch_gain": Figure(
                 "What reading ahead gains",
-                lambda found: set(getattr(found.matrix, "buffering", ())) > {"default"},
+                lambda found: any(name != "default" for name in found.matrix.buffering),
             ),
             "break_even": Figure(
                 "Streaming or a copy on disk", has("mode", "download")

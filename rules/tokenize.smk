@@ -27,8 +27,8 @@ rule weigh_interrupted:
     params:
         **weigh_params(interrupted_cell),
     shell:
-        f"{WEIGH} {{wildcards.interrupted_head}}/cache~interrupted/{{wildcards.interrupted_tail}} "
-        "{wildcards.interrupted_head}/cache~rerun/{wildcards.interrupted_tail} 2> {log}"
+        f"{WEIGH} {{wildcards.interrupted_head:q}}/cache~interrupted/{{wildcards.interrupted_tail:q}} "
+        "{wildcards.interrupted_head:q}/cache~rerun/{wildcards.interrupted_tail:q} 2> {log:q}"
 
 
 OUTPUTS.add(

@@ -24,4 +24,4 @@ rule weigh:
     params:
         **weigh_params(lambda w: experiment.parse(w.run)),
     shell:
-        f"{WEIGH} {{wildcards.run}} 2> {{log}}"
+        f"{WEIGH} {{wildcards.run:q}} 2> {{log:q}}"

@@ -1,5 +1,10 @@
 """Nothing is replaced or removed that was not made here."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -77,3 +82,46 @@ def test_a_folder_beside_it_with_a_like_name_is_left_alone(tmp_path: Path) -> No
     alike = foreign(tmp_path / ".out.making-mine")
     fill(tmp_path / "out", "text")
     assert (alike / "precious.txt").exists()
+
+
+def make(out: Path, code: str) -> list[str]:
+    return [sys.executable, "-m", "beyond_ram", "make", "--out", str(out), "--", sys.executable, "-c", code]
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 15)", 143), ("1 / 0", 1)]
+)
+def test_a_program_that_fails_changes_nothing_and_its_status_is_passed_on(
+    tmp_path: Path, code: str, status: int
+) -> None:
+    fill(tmp_path / "out", "before")
+    done = subprocess.run(make(tmp_path / "out", code), capture_output=True, check=False)
+    assert done.returncode == status
+    assert (tmp_path / "out" / "new.txt").read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_foreign_folder_is_told_in_one_line_and_the_program_not_run(tmp_path: Path) -> None:
+    out = foreign(tmp_path / "my out")
+    ran = tmp_path / "ran"
+    done = subprocess.run(
+        make(out, f"open({str(ran)!r}, 'w')"), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "my out is not empty" in done.stderr
+    assert not ran.exists()
+
+
+def test_a_signal_that_a_job_ignores_stays_ignored(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    code = f"import time; open({str(started)!r}, 'w'); time.sleep(1)"
+    process = subprocess.Popen(
+        make(tmp_path / "out", code), preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    )
+    while not started.exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGHUP)
+    assert process.wait(timeout=30) == 0
+    assert (tmp_path / "out" / MARK).exists()

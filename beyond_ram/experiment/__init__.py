@@ -1,6 +1,6 @@
 """The model of the config: experiments, matrices, cells and the path grammar."""
 
-from . import kept, memory, places, roles, tokens
+from . import kept, memory, places, roles, specs, tokens
 from .grammar import interrupted_pattern, parse, run_pattern
 from .load import ConfigError, load
 from .model import Config
@@ -22,5 +22,6 @@ __all__ = [
     "places",
     "roles",
     "run_pattern",
+    "specs",
     "tokens",
 ]

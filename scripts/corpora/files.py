@@ -92,6 +92,8 @@ def json_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str
                 row = json.loads(decoded(line, where))
             except ValueError as error:
                 raise RefusedError(f"{where} is not JSON ({error})") from None
+            except RecursionError:
+                raise RefusedError(f"{where} is JSON that is nested too deeply") from None
             if not isinstance(row, dict):
                 raise RefusedError(f"{where} holds {type(row).__name__}; it has to be an object")
             columns.check(row, where)
@@ -158,7 +160,7 @@ def documents(inputs: list[tuple[str, str]], columns: Columns, notes: dict[str, 
                 document = columns.document(row, where, Path(path).name)
                 if document is not None:
                     yield document
-        except (OSError, EOFError, ValueError, zlib.error) as error:  # pyarrow's errors are ValueErrors
+        except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:  # pyarrow's errors are ValueErrors
             raise RefusedError(f"{path} cannot be read as {kind} ({error})") from None
     notes["left_out_without_text"] = columns.left_out_without_text
 

@@ -5,22 +5,18 @@ Standard library only. A corpus is a folder:
     files/000000.jsonl …   one object {"text": str, "label": str} a line, UTF-8
     manifest.json          what is in it, written last
 
-It is built under a temporary name beside its place and moved there in one step: it is there whole or not at all.
+A program fills an empty folder. `beyond-ram make` gives it one, and puts it into its place when it is whole.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import json
-import os
 import platform
-import shutil
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -55,30 +51,27 @@ class Plan:
 
 
 def run(source: str, plan: Callable[[dict[str, Any]], Plan]) -> NoReturn:
-    """The whole command line of a corpus program: `--name NAME --spec JSON --out FOLDER`.
+    """The whole command line of a corpus program: `--name NAME --spec FILE --out FOLDER`.
 
     Ends with status 0, or 2 and one line on stderr where the input cannot be used.
     """
     parser = argparse.ArgumentParser(description=f"Prepares a corpus from the source {source!r}.")
     parser.add_argument("--name", required=True, help="name of the corpus in the config")
-    parser.add_argument("--spec", required=True, help=f'the corpus as JSON: {{"source": "{source}", …}}')
-    parser.add_argument("--out", required=True, type=Path, help="folder to make; replaced where it exists")
+    parser.add_argument("--spec", required=True, type=Path, help=f'JSON file: {{"source": "{source}", …}}')
+    parser.add_argument("--out", required=True, type=Path, help="folder to fill; made where it is not there")
     arguments = parser.parse_args()
 
     def work() -> None:
-        spec = parse_spec(arguments.spec)
+        spec = read_spec(arguments.spec)
         if spec.get("source") != source:
             raise RefusedError(f'"source" is {spec.get("source")!r}; this program prepares {source!r}')
-        with replaced_folder(arguments.out) as folder:
-            write_corpus(arguments.name, spec, plan(spec), folder)
+        write_corpus(arguments.name, spec, plan(spec), empty_folder(arguments.out))
 
     exit_with(work, f"corpus {arguments.name}")
 
 
 def exit_with(work: Callable[[], None], subject: str) -> NoReturn:
-    """Runs `work` and ends the process: 0, 2 for a refusal, 1 for trouble of the machine (both a line), 130, 143."""
-    # A plain SIGTERM would leave the temporary folder behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    """Runs `work` and ends the process: 0, 2 for a refusal, 1 for trouble of the machine (both a line), 130."""
     try:
         work()
     except RefusedError as error:
@@ -92,15 +85,25 @@ def exit_with(work: Callable[[], None], subject: str) -> NoReturn:
     sys.exit(0)
 
 
-def parse_spec(text: str) -> dict[str, Any]:
-    """The object in `--spec`."""
+def read_spec(path: Path) -> dict[str, Any]:
+    """The object in the file `--spec`."""
     try:
-        spec = json.loads(text)
-    except ValueError as error:
-        raise RefusedError(f"--spec is not JSON ({error})") from None
+        spec = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RefusedError(f"--spec is no file with JSON ({error})") from None
     if not isinstance(spec, dict):
-        raise RefusedError(f"--spec holds {text[:40]!r}; it has to be an object")
+        raise RefusedError(f"--spec holds {type(spec).__name__}; it has to be an object")
     return spec
+
+
+def empty_folder(path: Path) -> Path:
+    """The folder to fill, made where it is not there; refused where something stands in it."""
+    if path.exists() and not path.is_dir():
+        raise RefusedError(f"{path} is a file; --out has to name a folder")
+    path.mkdir(parents=True, exist_ok=True)
+    if any(path.iterdir()):
+        raise RefusedError(f"{path} is not empty; `beyond-ram make --out DIR -- PROGRAM…` replaces a folder")
+    return path
 
 
 def check_keys(spec: dict[str, Any], required: Iterable[str], optional: Iterable[str]) -> None:
@@ -121,39 +124,6 @@ def count(spec: dict[str, Any], key: str, default: int | None = None, least: int
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise RefusedError(f'"{key}" is {value!r}; it has to be a whole number of at least {least}')
     return value
-
-
-@contextlib.contextmanager
-def replaced_folder(out: Path) -> Iterator[Path]:
-    """A temporary sibling of `out` to write into; it takes the place of `out` when the block ends well."""
-    out = Path(os.path.abspath(out))  # noqa: PTH100 - resolve() would follow a link that the user put there
-    if out.exists() and not out.is_dir():
-        raise RefusedError(f"{out} is a file; --out has to name a folder")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    _clear_leftovers(out)
-    folder = out.with_name(f".{out.name}.partial-{os.getpid()}")
-    aside = out.with_name(f".{out.name}.replaced-{os.getpid()}")
-    folder.mkdir()
-    try:
-        yield folder
-        if out.exists():
-            out.replace(aside)
-        folder.replace(out)
-    finally:
-        for leftover in (folder, aside):
-            shutil.rmtree(leftover, ignore_errors=True)
-
-
-def _clear_leftovers(out: Path) -> None:
-    """Removes what runs that were killed left beside `out`."""
-    for kind in ("partial", "replaced"):
-        prefix = f".{out.name}.{kind}-"
-        for path in out.parent.iterdir():
-            pid = path.name.removeprefix(prefix)
-            # In a container the next run may have the number of the one that was killed.
-            dead = pid.isdigit() and (int(pid) == os.getpid() or not Path(f"/proc/{pid}").exists())
-            if path.name.startswith(prefix) and dead:
-                shutil.rmtree(path, ignore_errors=True)
 
 
 class _Shard:

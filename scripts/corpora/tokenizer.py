@@ -5,7 +5,7 @@
     {"path": "my-tokenizer"}
     {"hub": "org/name", "revision": null}
 
-    tokenizer.py --spec JSON --corpus results/corpora/NAME --out results/corpora/NAME/tokenizer
+    tokenizer.py --spec FILE --corpus results/corpora/NAME --out results/corpora/NAME/tokenizer
 
 makes a folder that `transformers.AutoTokenizer.from_pretrained` opens, with a manifest.json of where it comes from. The
 release of `tokenizers` that trains is the oldest of all stacks: newer ones read its files, not the reverse. The same
@@ -27,7 +27,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from shards import RefusedError, check_keys, count, exit_with, parse_spec, replaced_folder, write_json
+from shards import RefusedError, check_keys, count, empty_folder, exit_with, read_spec, write_json
 
 SPECIAL = {
     "unk_token": "<unk>",
@@ -177,7 +177,7 @@ def copy_files(source: Path, folder: Path, where: str) -> dict[str, Any]:
         json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RefusedError(f"{where} has no tokenizer.json; save it with a fast tokenizer's save_pretrained") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RefusedError(f"tokenizer.json of {where} is not JSON ({error})") from None
     for path in sorted({path for pattern in FILES for path in source.glob(pattern)}):
         # The Hub's cache holds links.
@@ -225,15 +225,13 @@ def make(spec: dict[str, Any], corpus: Path, folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Prepares the tokenizer of a corpus.")
-    parser.add_argument("--spec", required=True, help="the tokenizer as JSON")
+    parser.add_argument("--spec", required=True, type=Path, help="JSON file: where the tokenizer comes from")
     parser.add_argument("--corpus", required=True, type=Path, help="folder of the corpus")
-    parser.add_argument("--out", required=True, type=Path, help="folder to make; replaced where it exists")
+    parser.add_argument("--out", required=True, type=Path, help="folder to fill; made where it is not there")
     arguments = parser.parse_args()
 
     def work() -> None:
-        spec = parse_spec(arguments.spec)
-        with replaced_folder(arguments.out) as folder:
-            make(spec, arguments.corpus, folder)
+        make(read_spec(arguments.spec), arguments.corpus, empty_folder(arguments.out))
 
     exit_with(work, f"tokenizer of {arguments.corpus.name}")
 

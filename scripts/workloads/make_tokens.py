@@ -100,16 +100,16 @@ def header(file, rows, width):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--spec", type=json.loads, required=True)
+    parser.add_argument("--spec", type=Path, required=True, help="JSON file: the dataset as the config has it")
     parser.add_argument("--corpus", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="empty folder to fill; made where it is not there")
     args = parser.parse_args()
-    (args.out / "npy").mkdir(parents=True, exist_ok=True)
-    chunks = from_corpus(args.spec, args.corpus) if args.corpus else generated(args.spec)
-    rows = write(chunks, args.out, args.spec["width"])
-    partial = args.out / ".tokens.json.partial"
-    partial.write_text(json.dumps({**args.spec, "rows": rows, "bytes": rows * (args.spec["width"] * 4 + 8)}, indent=1))
-    partial.replace(args.out / "tokens.json")
+    spec = json.loads(args.spec.read_text(encoding="utf-8"))
+    (args.out / "npy").mkdir(parents=True)
+    chunks = from_corpus(spec, args.corpus) if args.corpus else generated(spec)
+    rows = write(chunks, args.out, spec["width"])
+    described = {**spec, "rows": rows, "bytes": rows * (spec["width"] * 4 + 8)}
+    (args.out / "tokens.json").write_text(json.dumps(described, indent=1))
 
 
 if __name__ == "__main__":

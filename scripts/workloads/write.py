@@ -3,7 +3,6 @@
 import argparse
 import importlib
 import json
-import shutil
 from pathlib import Path
 
 import events
@@ -13,7 +12,8 @@ from load import LIBRARIES, stored_bytes
 
 def arguments(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work-dir", type=Path, required=True)
+    parser.add_argument("--work-dir", type=Path, help="empty folder, in which one named after the format is made")
+    parser.add_argument("--out", type=Path, help="empty folder to write into instead")
     parser.add_argument("--tokens-dir", type=Path, required=True)
     parser.add_argument("--format", required=True, help="module beside this file, in formats/")
     return parser.parse_args(argv)
@@ -28,9 +28,8 @@ def write(args):
     rows = Rows(args.tokens_dir)
     events.emit("provenance", versions=events.versions(LIBRARIES))
     events.mark("imported", **events.own_memory(), **release.allocated())
-    folder = args.work_dir / args.format
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    folder = args.out or args.work_dir / args.format
+    folder.mkdir(exist_ok=folder == args.out)
     events.phase("write")
     module.write(rows, folder)
     written = {"rows": rows.count, "bytes_in": rows.bytes, "stored_bytes": stored_bytes(folder)}

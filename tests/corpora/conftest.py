@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,12 +80,28 @@ class Programs:
         """Temporary names beside `out`."""
         return [path.name for path in out.parent.glob(f".{out.name}.*")]
 
-    def command(self, spec: dict[str, Any], out: Path) -> list[str]:
+    def program(self, spec: dict[str, Any], name: str) -> list[str]:
+        """The program of a source, but for where to."""
         program = str(PROGRAMS / f"{spec['source']}.py")
-        return [str(self.python), "-B", program, "--name", out.name, "--spec", json.dumps(spec), "--out", str(out)]
+        return [str(self.python), "-B", program, "--name", name, "--spec", str(self.told(spec))]
+
+    def told(self, spec: dict[str, Any]) -> Path:
+        """A spec as its rule hands it over, in a file."""
+        text = json.dumps(spec)
+        path = self.work / f"spec-{zlib.crc32(text.encode())}.json"
+        path.write_text(text)
+        return path
+
+    @staticmethod
+    def made(out: Path, program: list[str]) -> list[str]:
+        """A program as its rule runs it: it fills an empty folder, which then takes the place of `out`."""
+        return [sys.executable, "-m", "beyond_ram", "make", "--out", str(out), "--", *program]
+
+    def command(self, spec: dict[str, Any], out: Path) -> list[str]:
+        return self.made(out, self.program(spec, out.name))
 
     def run(self, command: list[str], **env: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "HF_HUB_DISABLE_XET": "1", **env}
+        environment = {**os.environ, "HF_HUB_DISABLE_XET": "1", "PYTHONPATH": str(ROOT), **env}
         environment.pop("HF_HUB_OFFLINE", None)
         return subprocess.run(command, capture_output=True, text=True, cwd=self.work, env=environment, check=False)
 
@@ -97,7 +115,7 @@ class Programs:
 
     def high_water_mark(self, spec: dict[str, Any]) -> int:
         """VmHWM in bytes of preparing a corpus. Not ru_maxrss, which a child inherits."""
-        command = self.command(spec, self.work / "weighed")
+        command = [*self.program(spec, "weighed"), "--out", str(self.work / "weighed")]
         code = (
             "import runpy, sys; sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rpartition('/')[0])\n"
             "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
@@ -116,8 +134,9 @@ class Programs:
 
     def tokenizer_command(self, spec: dict[str, Any], corpus: Path, out: Path) -> list[str]:
         program = str(PROGRAMS / "tokenizer.py")
-        arguments = ["--spec", json.dumps(spec), "--corpus", str(corpus), "--out", str(out)]
-        return [str(self.python), "-B", program, *arguments]
+        return self.made(
+            out, [str(self.python), "-B", program, "--spec", str(self.told(spec)), "--corpus", str(corpus)]
+        )
 
     def one_line(self, done: subprocess.CompletedProcess[str], out: Path) -> str:
         assert done.returncode == 2, f"status {done.returncode}: {done.stderr}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
 import os
 import signal
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +42,13 @@ def test_the_manifest_counts_what_is_in_the_files(programs: Programs) -> None:
     listing = "".join(f"{digest}\n" for digest in corpus.digests())
     assert manifest["sha256"] == hashlib.sha256(listing.encode()).hexdigest()
     names = sorted(path.relative_to(corpus.folder).as_posix() for path in corpus.folder.rglob("*") if path.is_file())
-    assert names == ["files/000000.jsonl", "files/000001.jsonl", "files/000002.jsonl", "manifest.json"]
+    assert names == [
+        ".beyond-ram-made",
+        "files/000000.jsonl",
+        "files/000001.jsonl",
+        "files/000002.jsonl",
+        "manifest.json",
+    ]
 
 
 def test_a_second_run_replaces_the_first(programs: Programs) -> None:
@@ -59,8 +68,23 @@ def test_a_refused_run_leaves_the_old_corpus(programs: Programs) -> None:
 
 def wait_for_output(process: subprocess.Popen[str], work: Path) -> None:
     """Returns once the program has written a file of its corpus."""
-    while not list(work.glob(".corpus.partial-*/files/*.jsonl")):
-        assert process.poll() is None, process.communicate()[1]
+    while not list(work.glob(".corpus.making-*/corpus/files/*.jsonl")):
+        assert process.poll() is None
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -68,25 +92,21 @@ def test_a_killed_run_leaves_nothing_that_looks_finished(programs: Programs, num
     out = programs.work / "corpus"
     # A shell that starts pytest in the background has it ignore SIGINT, and what it starts inherits that.
     heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    process = subprocess.Popen(programs.command(ENDLESS, out), stderr=subprocess.PIPE, text=True, preexec_fn=heed)
+    process = subprocess.Popen(programs.command(ENDLESS, out), preexec_fn=heed, start_new_session=True)
     try:
         wait_for_output(process, programs.work)
         process.send_signal(number)
-        process.communicate(timeout=60)
+        process.wait(timeout=60)
+        assert not out.exists()
+        # Only KILL gives no chance to clean up, and leaves the program running: its folder is not taken from it.
+        assert bool(programs.leftovers(out)) == (number == signal.SIGKILL)
+        assert programs.run(programs.command(SMALL, out)).returncode == 0
+        assert bool(programs.leftovers(out)) == (number == signal.SIGKILL)
     finally:
-        process.kill()
-    assert not out.exists()
-    # Only KILL gives no chance to clean up; the next run does.
-    assert bool(programs.leftovers(out)) == (number == signal.SIGKILL)
-    assert programs.prepare(SMALL).manifest["documents"] == 7
-
-
-def test_the_folder_of_a_run_that_still_lives_is_left_alone(programs: Programs) -> None:
-    alive = programs.work / f".corpus.partial-{os.getpid()}"
-    alive.mkdir()
-    done = programs.run(programs.command(SMALL, programs.work / "corpus"))
-    assert done.returncode == 0
-    assert alive.exists()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    wait_until(lambda: not alive(process.pid))
+    assert programs.prepare(SMALL).manifest["documents"] == 7, "the next run removes what is left"
 
 
 @pytest.mark.parametrize(
@@ -106,12 +126,23 @@ def test_a_wrong_key_gets_one_line(programs: Programs, change: dict[str, object]
 def test_other_mistakes_of_the_command_line_get_one_line(programs: Programs) -> None:
     out = programs.work / "refused"
     command = programs.command(SMALL, out)
-    command[command.index("--spec") + 1] = "{'source': 1}"
-    assert "--spec is not JSON" in programs.one_line(programs.run(command), out)
+    command[command.index("--spec") + 1] = str(programs.work / "none.json")
+    assert "--spec is no file with JSON" in programs.one_line(programs.run(command), out)
     command = programs.command(SMALL, out)
-    command[2] = str(programs.folder / "python.py")
+    command[command.index("--name") - 1] = str(programs.folder / "python.py")
     assert "this program prepares 'python'" in programs.one_line(programs.run(command), out)
     (programs.work / "file").write_text("here")
     done = programs.run(programs.command(SMALL, programs.work / "file"))
     assert done.returncode == 2
-    assert "--out has to name a folder" in done.stderr
+    assert "file is a file, and has to be a folder" in done.stderr
+    assert (programs.work / "file").read_text() == "here"
+
+
+def test_a_program_by_itself_writes_into_an_empty_folder_only(programs: Programs) -> None:
+    folder = programs.work / "mine"
+    folder.mkdir()
+    (folder / "precious.txt").write_text("here")
+    done = programs.run([*programs.program(SMALL, "mine"), "--out", str(folder)])
+    assert done.returncode == 2
+    assert "mine is not empty" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["precious.txt"]

@@ -219,6 +219,8 @@ def test_mistakes_in_files_get_one_line_that_says_where(programs: Programs, tabl
     assert 'say how to read it with "format"' in told(glob="x.weird")
     (bad / "bad.jsonl").write_text('{"text": "fine"}\n{"text": \n')
     assert "bad.jsonl, line 2 is not JSON" in told(glob="bad.jsonl")
+    (bad / "deep.jsonl").write_text('{"text": "fine"}\n{"text": ' + "[" * 100_000 + "]" * 100_000 + "}\n")
+    assert "deep.jsonl, line 2 is JSON that is nested too deeply" in told(glob="deep.jsonl")
     (bad / "bad.txt").write_bytes(b"abc\xff")
     assert "bad.txt is not UTF-8 (byte 3: 0xff)" in told(glob="bad.txt")
     (bad / "bad.parquet").write_text("not a table")

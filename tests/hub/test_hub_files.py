@@ -34,7 +34,10 @@ VIDEO = {
 def repository(spec: dict[str, Any], out: Path, python: str = sys.executable) -> dict[str, Any]:
     """A repository as its rule makes it; its manifest."""
     program = ROOT / "scripts" / "repositories" / f"{spec['source']}.py"
-    words = [python, str(program), "--name", "mine", "--spec", json.dumps(spec), "--out", str(out)]
+    told = out.with_name(f"{out.name}.json")
+    told.parent.mkdir(parents=True, exist_ok=True)
+    told.write_text(json.dumps(spec))
+    words = [python, str(program), "--name", "mine", "--spec", str(told), "--out", str(out)]
     subprocess.run(words, check=True)
     return dict(json.loads((out / "manifest.json").read_text()))
 

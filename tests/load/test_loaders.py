@@ -44,7 +44,8 @@ def stack_of(loader: str) -> str:
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A token dataset in every format."""
     folder = tmp_path_factory.mktemp("tokens")
-    spec = json.dumps({"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1})
+    spec = tmp_path_factory.mktemp("spec") / "tokens.json"
+    spec.write_text(json.dumps({"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1}))
     run(python("loaders"), WORKLOADS / "make_tokens.py", "--spec", spec, "--out", folder)
     for stack in STACKS:
         names = [name for name in tokens.formats(ROOT) if tokens.writer_stack(name, ROOT) == stack]

@@ -1,0 +1,64 @@
+"""`beyond-ram make`: a program fills an empty folder, which then takes its place whole."""
+
+import argparse
+import signal
+import subprocess
+from pathlib import Path
+
+_PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class _FailedError(Exception):
+    """The program did not end well; nothing takes the folder's place."""
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "make",
+        help="let a program fill a folder (what the rules call)",
+        usage="beyond-ram make --out DIR -- PROGRAM…",
+        description="PROGRAM is run with the words `--out FOLDER` behind its own. FOLDER is empty, and takes the place "
+        "of DIR when the program ends with status 0. A DIR that beyond-ram has not made is left as it is.",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to make; replaced where it is")
+    parser.add_argument("command", nargs="+", metavar="PROGRAM", help="the program and its arguments, after --")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from ..folders import replaced
+
+    status = 0
+    try:
+        with replaced(arguments.out) as folder:
+            status = _status([*arguments.command, "--out", str(folder)])
+            if status:
+                raise _FailedError
+    except _FailedError:
+        pass
+    return status
+
+
+def _status(command: list[str]) -> int:
+    """The exit status of a program; signals that reach this process are passed on to it."""
+    waiting: list[int] = []
+    child: subprocess.Popen[bytes] | None = None
+
+    def pass_on(number: int, _: object) -> None:
+        if child is None:
+            waiting.append(number)
+        else:
+            child.send_signal(number)
+
+    heeded = [number for number in _PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, pass_on) for number in heeded}
+    try:
+        # It inherits the lock of the folder, which is in use until the program has ended, whoever is killed.
+        child = subprocess.Popen(command, close_fds=False)
+        for number in waiting:
+            child.send_signal(number)
+        status = child.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status

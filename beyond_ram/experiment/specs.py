@@ -1,0 +1,38 @@
+"""What the programs that make corpora, tokenizers, token datasets and repositories are told, a JSON file each.
+
+A file, because a word of a command has room for 128 KiB, and a list of patterns may need more.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .model import Config
+
+FOLDER = "specs"
+
+
+def of(config: Config) -> dict[str, dict[str, Any]]:
+    """All specs, by kind and name."""
+    return {
+        "corpora": {name: corpus.spec() for name, corpus in config.corpora.items()},
+        "tokenizers": {name: corpus.tokenizer.spec() for name, corpus in config.corpora.items()},
+        "tokens": {name: dataset.model_dump(mode="json") for name, dataset in config.tokens.items()},
+        "repositories": {name: repository.spec() for name, repository in config.repositories.items()},
+    }
+
+
+def write(config: Config, merged: Mapping[str, Any]) -> None:
+    """Write every spec to RESULTS/specs/KIND/NAME.json, and the merged config beside them."""
+    for kind, specs in of(config).items():
+        for name, spec in specs.items():
+            _write(Path(config.results, FOLDER, kind, f"{name}.json"), spec)
+    _write(Path(config.results, FOLDER, "config.json"), merged)
+
+
+def _write(path: Path, value: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    partial.replace(path)

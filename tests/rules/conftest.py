@@ -1,0 +1,50 @@
+"""A copy of the project that rules are really run in."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ..conftest import ROOT, project_files
+
+Snakemake = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="package")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout with a stack that has nothing but an interpreter: the synthetic source needs no more."""
+    folder = tmp_path_factory.mktemp("holder") / "project"
+    for name in project_files():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
+    (folder / ".git").mkdir()
+    (folder / ".git" / "HEAD").write_text("precious")
+    (folder / "my-notes.txt").write_text("precious")
+    stack = folder / ".stacks" / "corpora"
+    (stack / "bin").mkdir(parents=True)
+    (stack / "bin" / "python").symlink_to(sys.executable)
+    shutil.copy(folder / "envs" / "corpora.txt", stack / "beyond-ram.lock")
+    (stack / ".beyond-ram-made").touch()
+    return folder
+
+
+@pytest.fixture(scope="package")
+def snakemake(project: Path) -> Snakemake:
+    """Run the workflow in the copy, as a user does."""
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(project),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+        command = ["snakemake", "--cores", "1", *words]
+        return subprocess.run(
+            command, cwd=project, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        )
+
+    return run

@@ -1,0 +1,187 @@
+"""Nothing outside the results folder is touched, whatever its name: a listing of everything before and after."""
+
+import contextlib
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from beyond_ram.experiment.places import RESULTS_MARK
+
+from .conftest import Snakemake
+
+TINY: dict[str, Any] = {
+    "corpora": {
+        "tiny": {
+            "source": "synthetic",
+            "documents": 1,
+            "document_characters": 100,
+            "tokenizer": {"train": "byte-level", "entries": 600},
+        }
+    },
+    "only": ["growth"],
+}
+
+
+def listing(folder: Path, but: Path) -> dict[str, tuple[Any, ...]]:
+    """Path, kind, size, time and content of everything below a folder, but for one and the engine's own."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for place, names, files in os.walk(folder):
+        names[:] = [name for name in names if name not in (".snakemake", "__pycache__") and Path(place, name) != but]
+        for name in [*names, *files]:
+            path = Path(place, name)
+            if path == but:
+                continue
+            status = path.lstat()
+            known: tuple[Any, ...] = (status.st_mode, path.is_symlink() and path.readlink())
+            if name in files and not path.is_symlink():
+                known += (status.st_size, status.st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+            found[str(path.relative_to(folder))] = known
+    return found
+
+
+@contextlib.contextmanager
+def untouched(project: Path, results: Path) -> Iterator[None]:
+    """Nothing beside the project, and nothing in it but the results, is other than before."""
+    before = listing(project.parent, results)
+    yield
+    assert listing(project.parent, results) == before
+
+
+def written(folder: Path, **change: Any) -> Path:
+    path = folder / "mine.yaml"
+    path.write_text(yaml.safe_dump(TINY | change))
+    return path
+
+
+HOSTILE = "R&D my results;touch PWNED;$(touch PWNED) `touch PWNED` 5$ 'q' \"d\" ~ * \\ | #"
+
+
+@pytest.mark.parametrize("where", ["inside", "absolute", "link"])
+def test_a_corpus_is_made_twice_below_any_name_and_nothing_else_is_touched(
+    project: Path, snakemake: Snakemake, tmp_path: Path, where: str
+) -> None:
+    if where == "inside":
+        results = project / HOSTILE
+        config = written(tmp_path, results=HOSTILE)
+    elif where == "absolute":
+        results = project.parent / "far away; rm -r $HOME" / "results"
+        config = written(tmp_path, results=str(results).replace("$HOME", "$ HOME"))
+        results = Path(str(results).replace("$HOME", "$ HOME"))
+    else:
+        results = project.parent / "behind a link"
+        results.mkdir()
+        (project / "li nk").symlink_to(results)
+        config = written(tmp_path, results="li nk")
+    named = yaml.safe_load(config.read_text())["results"]
+    beside = results.parent if where == "absolute" else results
+    with untouched(project, beside):
+        for words in ([], ["--force"]) if where == "inside" else ([],):
+            done = snakemake("--configfile", str(config), *words, "--", f"{named}/corpora/tiny/manifest.json")
+            assert done.returncode == 0, done.stderr[-3000:]
+            assert (results / "corpora" / "tiny" / "files" / "000000.jsonl").exists()
+            assert sorted(path.name for path in (results / "corpora").iterdir()) == ["tiny"]
+
+
+@pytest.mark.parametrize("where", ["project", "foreign", "link inside", "the corpus's place"])
+def test_what_is_not_a_results_folder_is_left_as_it_is(
+    project: Path, snakemake: Snakemake, tmp_path: Path, where: str
+) -> None:
+    """Snakemake would remove the files of a corpus before it makes them."""
+    mine = project.parent / where
+    (mine / "tiny" / "files").mkdir(parents=True)
+    (mine / "tiny" / "files" / "precious.txt").write_text("precious")
+    (mine / "tiny" / "manifest.json").write_text("precious")
+    results, target = f"results {where}", "corpora/tiny/manifest.json"
+    if where == "project":
+        results = "."
+    elif where == "foreign":
+        (project / results).mkdir()
+        shutil.copytree(mine, project / results / "corpora")
+    else:
+        (project / results).mkdir()
+        (project / results / RESULTS_MARK).touch()
+        if where == "link inside":
+            (project / results / "corpora").symlink_to(mine)
+        else:  # without a manifest Snakemake has nothing to remove, and the folder is the program's to refuse
+            (project / results / "corpora" / "tiny").mkdir(parents=True)
+            (project / results / "corpora" / "tiny" / "precious.txt").write_text("precious")
+    before = listing(project / results, Path())
+    with untouched(project, project / results):
+        config = written(tmp_path, results=results)
+        done = snakemake("--configfile", str(config), "--", f"{results}/{target}".removeprefix("./"))
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr + done.stdout
+    after = listing(project / results, Path())
+    assert {name: after.get(name) for name in before} == before
+    told = done.stderr + done.stdout
+    assert f"{config}, results: " in told or "is not empty and was not made by beyond-ram" in told
+
+
+def test_every_command_of_a_hostile_config_is_one_command_and_its_paths_are_whole(
+    project: Path, snakemake: Snakemake, tmp_path: Path
+) -> None:
+    """The commands of a dry run of every rule with a shell, as bash and a reader of words see them."""
+    (project / "a'b; touch PWNED.py").write_text("")
+    (project / "d&a ta").write_text("")
+    change = {
+        "results": HOSTILE,
+        "loaders": {"own": {"module": "a'b; touch PWNED.py", "data": "d&a ta"}},
+        "experiments": {
+            "own": {"workload": "load", "matrix": {"stack": ["loaders"], "loader": ["own"]}},
+            "staircase": {"matrix": {"corpus": ["tiny"], "num_files": [1]}},
+        },
+        "only": ["own", "staircase", "requests", "write"],
+    }
+    config = written(tmp_path, **change)
+    with untouched(project, project / HOSTILE):
+        done = snakemake("--configfile", str(config), "--dry-run", "--printshellcmds", "all")
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    commands = re.findall(r"^Shell command: (.*)$", done.stdout + done.stderr, re.MULTILINE)
+    programs = set()
+    for command in commands:
+        subprocess.run(["bash", "-n", "-c", command], check=True)
+        words = list(shlex.shlex(command, posix=True, punctuation_chars=True))
+        assert not set(words) & {";", "&", "&&", "|", "||", "(", ")", "<"}, command
+        programs.add(" ".join(words[:2]))
+        assert all(HOSTILE in word for word in words if "R&D" in word or ("PWNED" in word and ".py" not in word)), (
+            command
+        )
+    assert {"beyond-ram make", "beyond-ram weigh", "beyond-ram stack"} <= programs
+    assert any("--argument=d&a ta" in shlex.split(command) for command in commands)
+    assert any("--argument=a'b; touch PWNED.py" in shlex.split(command) for command in commands)
+
+
+def test_a_list_of_patterns_may_be_longer_than_a_command(project: Path, snakemake: Snakemake, tmp_path: Path) -> None:
+    folder = tmp_path / ("a" * 200)
+    folder.mkdir()
+    patterns = [str(folder / f"{number:04}.txt") for number in range(650)]
+    for pattern in patterns:
+        Path(pattern).write_text("text")
+    assert sum(map(len, patterns)) > 158_000
+    corpus = {"source": "files", "glob": patterns, "tokenizer": {"train": "byte-level", "entries": 600}}
+    config = written(tmp_path, results="many", corpora={"tiny": corpus})
+    done = snakemake("--configfile", str(config), "--", "many/corpora/tiny/manifest.json")
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    assert len(list((project / "many/corpora/tiny/files").glob("*.jsonl"))) == 650
+
+
+def test_a_fault_names_the_file_or_the_word_that_was_strongest(snakemake: Snakemake, tmp_path: Path) -> None:
+    """Of files on the command line the last is the strongest, over all of them --config."""
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text("results: first\nmax_runs: 0\nonly: [none]\n")
+    second.write_text("results: '{}'\nmax_runs: 0\n")
+    told = snakemake("--configfile", str(first), str(second), "--config", "results=..", "--dry-run").stdout
+    assert "--config, results: holds '..'" in told
+    assert f"{second}, max_runs: " in told
+    second.write_text("results: second\n")
+    told = snakemake("--configfile", str(first), str(second), "--config", "max_runs=5000", "--dry-run").stdout
+    assert f"{first}, only: no experiment 'none'" in told
