@@ -1,6 +1,7 @@
 """The page of findings: a paragraph, a figure and a command for each, strongest first."""
 
 import base64
+import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,7 @@ from beyond_ram.figures import NOT_DRAWN
 
 def command(finding, configfiles):
     """What makes the figure of a finding alone, from its experiment's runs only, in a results folder of its own."""
-    own = f" --configfile {' '.join(configfiles)}" if configfiles else ""
+    own = f" --configfile {shlex.join(configfiles)}" if configfiles else ""
     only = f"--config results=alone 'only=[{finding.experiment}]'"
     return f"uv run snakemake alone/figures/{finding.figure}.svg --cores 4{own} {only}"
 
