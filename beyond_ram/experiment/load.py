@@ -205,7 +205,9 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
         if added:
             line = where(*key) + f"key {fault['loc'][-1]!r} is missing"
         elif fault["type"] == "extra_forbidden":
-            line = where(*key[:-1]) + f"unknown key {key[-1]!r}" + _instead(str(key[-1]), _known_keys(key[:-1], config))
+            line = (
+                where.above(*key) + f"unknown key {key[-1]!r}" + _instead(str(key[-1]), _known_keys(key[:-1], config))
+            )
         elif fault["type"] == "union_tag_invalid":
             tag = fault["ctx"]["discriminator"].strip("'")
             line = where(*key, tag) + f"{fault['ctx']['tag']!r} is none of {fault['ctx']['expected_tags']}"
@@ -271,12 +273,20 @@ class _Origin:
 
     def __init__(self, files: Sequence[Path | str], given: Mapping[str, Any]) -> None:
         self.contents = [(str(file), yaml.safe_load(Path(file).read_text(encoding="utf-8"))) for file in files]
+        self.last = self.contents[-1][0] if self.contents else ""
         self.contents += [("--config", given)] if given else []
 
     def __call__(self, *key: Any) -> str:
-        dotted = ".".join(str(part) for part in key)
+        return self._told(key, key)
+
+    def above(self, *key: Any) -> str:
+        """Where a key was written, told by what it stands under."""
+        return self._told(key, key[:-1])
+
+    def _told(self, key: Sequence[Any], told: Sequence[Any]) -> str:
+        dotted = ".".join(str(part) for part in told)
         for length in range(len(key), 0, -1):
             for file, content in reversed(self.contents):
                 if len(_as_written(key[:length], content)) == length:
-                    return f"{file}, {dotted}: "
-        return ", ".join(filter(None, [self.contents[-1][0] if self.contents else "", dotted])) + ": "
+                    return ", ".join(filter(None, [file, dotted])) + ": "
+        return ", ".join(filter(None, [self.last, dotted])) + ": "
