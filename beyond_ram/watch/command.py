@@ -12,20 +12,20 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from . import procfs
+from .exit_status import signal_name
 from .groups import LimitError
 from .missing import Missing, told
 
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 _libc = ctypes.CDLL(None, use_errno=True)
-_FIRST_WORD_S = 20.0
+_FIRST_WORD_S = 0.5
 _GUARD_ENDS_S = 5.0
 _ATTEMPTS = 5
 
@@ -146,12 +146,12 @@ class Command:
             with self._missing.step("the command's process id"):
                 while not (self.pid or self.fatal) and self.returncode is None:
                     if not (self._heard or any(select.select([self.hear], [], [], _FIRST_WORD_S))):
-                        break
+                        below = procfs.children(self._guard.pid) if self._guard else []
+                        self.pid = below[0] if below else 0
+                        continue
                     self.listen()
                 break
         self.raise_fatal()
-        with self._missing.step("the command's process id"):
-            self.pid = self.pid or procfs.children(self._guard.pid)[0] if self._guard else 0
 
     def _start_alone(self, error: Exception) -> None:
         """Run the command as a child of ours: nothing of it can be weighed, but it runs."""
@@ -231,10 +231,8 @@ class Command:
         if self.fatal:
             raise self.fatal
 
-    def wait_only(self, signals: Iterable[int], until_s: float | None) -> bool:
-        """The last resort: pass signals on and wait, with nothing but the guard's own end to hear of it. Whether it
-        was killed because that took longer than `until_s`, on the monotonic clock."""
-        late = False
+    def wait_only(self, signals: Iterable[int], keep_limits: Callable[[], None]) -> None:
+        """The last resort: pass signals on and wait, with nothing but the guard's own end to hear of it."""
         process = self._alone or self._guard
         assert process is not None
         if self._guard:
@@ -244,13 +242,11 @@ class Command:
             with contextlib.suppress(Exception):
                 if found := signal.sigtimedwait(signals, 0.05):
                     self.send_signal(found.si_signo)
-                if until_s is not None and not late and time.monotonic() > until_s:
-                    late = True
-                    self.kill()
+            with self._missing.step("limits"):
+                keep_limits()
         if self._guard and status < 0:
             raise GuardError("the guard process was killed; what it guarded was killed with it")
         self.returncode, self.empty = status, True
-        return late
 
     def send_signal(self, number: int) -> None:
         """Pass a signal on. Where that fails, it is tried again with the next one or by `send_again`."""
@@ -266,19 +262,32 @@ class Command:
                 continue
             except Exception as error:
                 if isinstance(error, PermissionError) or failures > _ATTEMPTS:  # another user's: setuid
-                    self._missing.note("signals", f"{signal.Signals(number).name} was not passed on: {told(error)}")
-                else:
+                    self._missing.note("signals", f"{signal_name(number)} was not passed on: {told(error)}")
+                elif not self._sent_otherwise(number):
                     self._signals.append((number, failures + 1))
                     break
 
+    def _sent_otherwise(self, number: int) -> bool:
+        with self._missing.step("signals"):
+            descriptor = os.pidfd_open(self.pid)
+            try:
+                signal.pidfd_send_signal(descriptor, number)
+            finally:
+                os.close(descriptor)
+            return True
+        return False
+
     def kill(self) -> None:
-        """Kill the command and everything below it."""
-        try:
+        """Have the guard kill the command and everything below it."""
+        with self._missing.step("supervision"):
             _write(self._say, b"k")
-        except Exception as error:
-            self._missing.note("supervision", error)
-            top = self.guard_pid or self.pid
-            for pid in [self.pid, *procfs.descendants(top)]:
+
+    def kill_myself(self) -> None:
+        """The same without the guard, which has not done it."""
+        with contextlib.suppress(Exception):
+            os.kill(self.pid, signal.SIGKILL)
+        with self._missing.step("supervision"):
+            for pid in procfs.descendants(self.guard_pid or self.pid):
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
 

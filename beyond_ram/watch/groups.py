@@ -55,7 +55,11 @@ class Group:
                 raise GroupError("the memory controller is not delegated to us")
             if limit_bytes is not None:
                 made.write_memory_limit(limit_bytes)
-            return cls(made)
+            group = cls(made)
+            if limit_bytes is not None and group._oom is None:
+                group.remove()
+                raise GroupError("the kernel does not tell of its kills")
+            return group
         except GroupError:
             _take_away(made)
             raise

@@ -67,6 +67,7 @@ class _Guard:
         self.group = 0
         self.order: dict[str, Any] = {}
         self._failures = 0
+        self._untold: list[dict[str, Any]] = []
         self._empty = self._told_status = self._told_empty = False
         self._alone = self._killing = self._ending = False
 
@@ -84,7 +85,8 @@ class _Guard:
             self._wake_up()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
             with _trouble:
-                signal.signal(number, signal.SIG_IGN)
+                if number not in self.ignored:  # a handler, not SIG_IGN: the command's exec puts it back by itself
+                    signal.signal(number, lambda *_: None)
         with _trouble:
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
         # Out of the terminal's foreground group: what is typed or sent to the group is for the command, not for the
@@ -129,7 +131,9 @@ class _Guard:
             said = os.read(failed_read, 64)  # ends with the exec
             began = time.monotonic()
             os.close(failed_read)
-        why = dict(part.split() for part in said.split(b";") if part)
+        why: dict[bytes, bytes] = {}
+        with _trouble:
+            why = dict(part.split() for part in said.split(b";") if part)
         if b"errno" in why or b"limit" in why:
             with _trouble:
                 os.waitpid(pid, 0)
@@ -236,6 +240,7 @@ class _Guard:
 
     def _reap(self, options: int = os.WNOHANG) -> None:
         """Take every child that has ended, and tell of the command's end, and when nothing is left."""
+        self._speak()
         while not self._empty:
             try:
                 pid, status = os.waitpid(-1, options)
@@ -247,20 +252,30 @@ class _Guard:
             if pid == 0 or options == 0:
                 break
         if self.status is not None and not self._told_status:
-            self.tell(status=self.status, used=_used())
             self._told_status = True
+            self.tell(status=self.status, used=_used())
         if self._empty and not self._told_empty:
-            self.tell(empty=True, used=_used())
             self._told_empty = True
+            self.tell(empty=True, used=_used())
 
     def _kill_all_below(self) -> None:
         """Kill until no child is left: what a dying process started meanwhile becomes a child here, the next to die."""
         while not self._empty:
+            lives = False
             # Where /proc tells of other processes, only the command is known.
             for pid in procfs.descendants(os.getpid()) if procfs.why_not() is None else [self.command]:
-                with contextlib.suppress(OSError):  # gone already, or not ours to kill
+                try:
                     os.kill(pid, signal.SIGKILL)
-            self._reap(options=0)
+                except ProcessLookupError:
+                    continue
+                except PermissionError:  # not ours to kill: it may go on for long
+                    lives = True
+                except Exception:  # its children must not end before it
+                    lives = True
+                    break
+            self._reap(os.WNOHANG if lives else 0)
+            if lives:
+                time.sleep(_AGAIN_MS / 1000)
 
     def _clean_up(self) -> None:
         """Remove what the watcher has made and cannot remove any more."""
@@ -294,9 +309,15 @@ class _Guard:
         return status >> 8 if status & 0x7F == 0 else 128 + (status & 0x7F)
 
     def tell(self, **what: Any) -> None:
-        """Say it to the watcher, if that still listens. Raises OSError where nothing can be written."""
-        with contextlib.suppress(BrokenPipeError):
-            os.write(self.say, json.dumps(what).encode() + b"\n")
+        """Say it to the watcher, if that still listens. What cannot be said now is said in the next turn."""
+        self._untold.append(what)
+        self._speak()
+
+    def _speak(self) -> None:
+        while self._untold:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self.say, json.dumps(self._untold[0]).encode() + b"\n")
+            del self._untold[0]
 
 
 def _used() -> dict[str, float]:

@@ -55,7 +55,7 @@ def make(outcome: Outcome, sampler: Sampler | None, log: events.Log | None, miss
         "outcome": outcome.ended_by or ("completed" if status == 0 else "failed"),
         "completed_work": status == 0,
         "exit_status": status if status >= 0 else None,
-        "signal": None if status >= 0 else f"SIG{-status}",
+        "signal": None if status >= 0 else signal_name(-status),
         "command": outcome.command,
         "pid": outcome.pid,
         "cell": {},
@@ -102,7 +102,6 @@ def _end(outcome: Outcome, log: events.Log | None) -> dict[str, Any]:
     status = outcome.returncode
     work = log.last.get("work", {}) if log else {}
     return {
-        "signal": signal_name(-status) if status < 0 else None,
         "command": list(outcome.command),
         "completed_work": "work" in log.last if log and log.has_phases else status == 0,
         "work": {key: work[key] for key in _OF_WORK if key in work},

@@ -36,6 +36,7 @@ RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
 # What a folder of the user's choice cannot be, whatever the machine does: told before the command is run.
 _WRONG_FOLDER = {errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG}
 _FAILURES = 20
+_KILLED_WITHIN_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,11 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
             stack.enter_context(descriptors.standard_held())
         # Blocked signals wait until the loop looks at them between two samples: none is lost, none interrupts.
         mask: frozenset[int] = frozenset()
-        with run.missing.step("signals"):
+        with run.missing.step("signals") as step:
             mask = frozenset(int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON))
             stack.callback(run.quietly, signal.pthread_sigmask, signal.SIG_SETMASK, mask)
+        if step.failed:
+            run.handle_signals(stack)
         run.look_at_inputs()
         stack.callback(run.clean_up)
         run.make_scratch()
@@ -109,11 +112,21 @@ class _Run:
         self.scratch = (out or Path(tempfile.gettempdir())) / ".watch"
         self.folders: list[str] = []
         self.ended_by: str | None = None
+        self.noted: list[int] = []
+        self.killed_s = 0.0
         self.resident: pagecache.Residency | None = None
 
     def quietly(self, step: Callable[..., object], *arguments: Any) -> None:
         with self.missing.step("tidying up"):
             step(*arguments)
+
+    def handle_signals(self, stack: contextlib.ExitStack) -> None:
+        """Where signals cannot be blocked: have Python take note of them."""
+        for number in _PASSED_ON:
+            with self.missing.step("signals"):
+                if signal.getsignal(number) != signal.SIG_IGN:
+                    before = signal.signal(number, lambda number, _: self.noted.append(number))
+                    stack.callback(self.quietly, signal.signal, number, before)
 
     def look_at_inputs(self) -> None:
         """What the page cache holds of the inputs. Raises OSError for one that is not there or no regular file."""
@@ -280,9 +293,7 @@ class _Run:
                     waiting = Plainly(_PASSED_ON)
                     failures += 1
                     if failures > _FAILURES:
-                        limit = self.options.timeout_s
-                        until_s = None if limit is None else running.began_s + limit
-                        self.ended_by = "timed_out" if running.wait_only(_PASSED_ON, until_s) else self.ended_by
+                        running.wait_only(_PASSED_ON, lambda: self._keep_limits(running, time.monotonic()))
         finally:
             self.quietly(waiting.close)
 
@@ -298,6 +309,8 @@ class _Run:
             number, by_process = found
             if by_process:  # a terminal has told the whole foreground group already
                 running.send_signal(number)
+        while self.noted:
+            running.send_signal(self.noted.pop(0))
         running.send_again()
         if spoke:
             running.listen()
@@ -312,7 +325,10 @@ class _Run:
 
     def _keep_limits(self, running: Command, now: float) -> None:
         if self.ended_by is not None:
+            if now - self.killed_s > _KILLED_WITHIN_S:
+                running.kill_myself()
             return
+        self.killed_s = now
         limit_s = self.options.timeout_s
         if self.options.memory_limit_bytes is not None and self._killed_for_memory(self.group):
             self.ended_by = "killed_at_limit"

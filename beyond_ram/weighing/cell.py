@@ -13,6 +13,7 @@ from ..stacks import has_package, lock_sha256
 from ..stacks import reason as cannot_be
 from ..watch import RUN_FILES, LimitError, machine, pagecache, watch, write_record
 from ..watch.recorder import COLUMNS
+from ..watch.summary import lacking
 from . import processes, remedies, served
 from .private import private_folder
 from .provenance import commit
@@ -136,7 +137,10 @@ def weighed(setting: Setting, cell: Cell, work: Path, out: Path, **how: Any) -> 
     limits = {"timeout_s": setting.timeout_s, "memory_limit_bytes": _limit_bytes(setting, cell)}
     how = limits | how | {"interval_ms": setting.interval_ms, "stdout": sys.stderr.fileno(), "inputs": inputs}
     try:
-        return watch(words, out, environment=environment, **how)
+        record = watch(words, out, environment=environment, **how)
+        for note in lacking(record):
+            print(f"{cell.path}: {note}", file=sys.stderr)
+        return record
     except LimitError as reason:
         if not limits["memory_limit_bytes"]:
             raise

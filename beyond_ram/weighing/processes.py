@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..watch import procfs
-from ..watch.command import Command
+from ..watch.command import Command, Order
+from ..watch.missing import Missing
 
 _LOOK_EVERY_S = 0.5
 # How long what is asked to end may take.
@@ -25,8 +26,11 @@ def beside(words: Sequence[str], stdout: int, environment: Mapping[str, str] | N
 
     Raises OSError where it cannot be started.
     """
-    mask = {int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, [])}
-    with Command(words, os.environ if environment is None else environment, mask=mask, stdout=stdout) as command:
+    mask = frozenset(int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+    order = Order(words, os.environ if environment is None else environment, mask=mask, stdout=stdout)
+    command = Command(order, Missing())
+    try:
+        command.start()
         yield command
         command.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + _PATIENCE_S
@@ -35,6 +39,8 @@ def beside(words: Sequence[str], stdout: int, environment: Mapping[str, str] | N
             and select.select([command.hear], [], [], max(0.0, deadline - time.monotonic()))[0]
         ):
             command.listen()
+    finally:
+        command.close()
 
 
 def run(words: Sequence[str]) -> tuple[int, bytes]:
@@ -45,7 +51,9 @@ def run(words: Sequence[str]) -> tuple[int, bytes]:
     with tempfile.TemporaryFile() as output:
         with beside(words, output.fileno()) as command:
             while command.returncode is None:
+                select.select([command.hear], [], [], _LOOK_EVERY_S)
                 command.listen()
+                command.raise_fatal()
         output.seek(0)
         return command.returncode, output.read()
 

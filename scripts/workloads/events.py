@@ -16,16 +16,22 @@ HOLD_S = 0.1
 
 
 def emit(event, **fields):
-    """Append one event. One write of one line: lines of several processes do not mix."""
+    """Append one event. One write of one line: lines of several processes do not mix.
+
+    A file that cannot be written, as on a full disk, is no reason to end: it is said on standard error.
+    """
     path = os.environ.get(VARIABLE)
     if not path:
         return
     line = json.dumps({"monotonic_s": time.monotonic(), "event": event, "pid": os.getpid(), **fields})
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
-        os.write(descriptor, line.encode() + b"\n")
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(descriptor, line.encode() + b"\n")
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        print(f"the event {event!r} was not recorded: {error}", file=sys.stderr)
 
 
 def mark(event, **fields):

@@ -5,6 +5,7 @@ import csv
 import itertools
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -21,10 +22,11 @@ from beyond_ram.watch import groups, watch
 from beyond_ram.watch.exit_status import as_a_shell, signal_name, signal_number
 
 from .conftest import PYTHON, Watch, needs_group, no_group, read_within
+from .test_any_command import FAMILY
 from .test_events import SAY
 
 WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
-root = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
 
 
 def lacks(record: dict[str, Any]) -> str:
@@ -193,7 +195,7 @@ def test_no_command_at_all_is_one_line(command: list[str]) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-@root
+@needs_root
 def test_a_signal_that_may_not_be_passed_on() -> None:
     """A setuid program is another user's: what the watcher is sent reaches it as little as it would unwatched."""
     folder = Path(tempfile.mkdtemp(prefix="beyond-ram-", dir="/var/tmp"))
@@ -267,6 +269,15 @@ def test_a_folder_that_is_deleted_meanwhile(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
     assert [event["event"] for event in told(tmp_path / "out")] == ["start", "end"]
     assert json.loads((tmp_path / "out" / "run.json").read_text())["sampler"]["samples"] > 1
+
+
+def test_a_program_whose_events_find_no_file_runs_on(tmp_path: Path, root: Path) -> None:
+    program = f"import shutil, events; shutil.rmtree({str(tmp_path / 'out')!r}); events.mark('x'); raise SystemExit(5)"
+    environment = os.environ | {"PYTHONPATH": str(root / "scripts" / "workloads")}
+    command = [*WATCH, "--out", str(tmp_path / "out"), "--", sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 5, done.stderr
+    assert "the event 'x' was not recorded: [Errno 2]" in done.stderr
 
 
 def test_an_input_that_is_removed_meanwhile(tmp_path: Path) -> None:
@@ -439,18 +450,53 @@ def test_a_process_cannot_write_to_the_terminal_by_its_name(watched: Watch) -> N
         os.kill(entry["pid"], signal.SIGKILL)
 
 
+KILLS = int(os.environ.get("KILLS", "8"))
+
+
+def groups_folder() -> Path | None:
+    if no_group() is not None:
+        return None
+    group = groups.Group.make()
+    parent = group.path.parent
+    group.remove()
+    return parent
+
+
 def leftovers(parent: Path | None, folder: Path) -> set[Path]:
     below = set(parent.iterdir()) if parent else set()
-    return {path for path in below if path.is_dir()} | set(folder.glob(".watch-*")) | set(folder.glob("beyond-ram-*"))
+    return {path for path in below if path.is_dir()} | set(folder.rglob(".watch-*")) | set(folder.glob("beyond-ram-*"))
+
+
+def test_killed_at_any_moment_it_leaves_no_orphan_and_no_half_record(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    out = tmp_path / "out"
+    before = leftovers(groups_folder(), out)
+    for n in range(KILLS):
+        read, write = os.pipe()
+        os.set_inheritable(write, True)
+        with subprocess.Popen(
+            [*WATCH, "--out", str(out / str(n)), "--", *PYTHON, FAMILY, str(write)],
+            pass_fds=[write],
+            stderr=subprocess.DEVNULL,
+        ) as watcher:
+            os.close(write)
+            time.sleep(chance.uniform(0.1, 0.6))
+            watcher.kill()
+        while read_within(read, 20):  # to its end: its last holder is dead
+            pass
+        os.close(read)
+        for name in ("run.json", "samples.csv", "events.jsonl"):
+            assert not (out / str(n) / name).exists()
+    deadline = time.monotonic() + 5
+    while leftovers(groups_folder(), out) - before and time.monotonic() < deadline:
+        time.sleep(0.02)
+    # Between the making of a group or a folder and the start of the guard, some milliseconds, nobody knows of it.
+    assert len(leftovers(groups_folder(), out) - before) <= KILLS // 8
 
 
 @pytest.mark.parametrize("keeps", [True, False], ids=["with-out", "without-out"])
 def test_nothing_stays_when_the_watcher_is_killed(keeps: bool, tmp_path: Path, pipe: tuple[int, int]) -> None:
-    parent = None
-    if no_group() is None:
-        group = groups.Group.make()
-        parent = group.path.parent
-        group.remove()
+    parent = groups_folder()
     out = tmp_path / "out"
     out.mkdir()
     before = leftovers(parent, out) | leftovers(None, tmp_path)
