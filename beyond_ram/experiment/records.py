@@ -1,5 +1,6 @@
 """The files of a run, read and held against what they should be: here, and nowhere else. Standard library only."""
 
+import csv
 import itertools
 import json
 import math
@@ -88,7 +89,10 @@ def samples(folder: Path) -> dict[str, list[float | str | None]]:
     expected = record(folder)["sampler"].get("lines", len(lines))
     if len(lines) != expected:
         _refuse(path, f"cut, or not this run's: {len(lines):,} lines, and run.json says {expected:,}")
-    rows = [_row(line.split(","), columns, path, number) for number, line in enumerate(lines, 2)]
+    try:
+        rows = [_row(values, columns, path, number) for number, values in enumerate(csv.reader(lines, strict=True), 2)]
+    except csv.Error:
+        _refuse(path, "no CSV")
     return {column: [row[place] for row in rows] for place, column in enumerate(columns)}
 
 

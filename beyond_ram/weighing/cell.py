@@ -190,7 +190,10 @@ def finish(
     record: dict[str, Any],
     last: Callable[[], None] = lambda: None,
 ) -> None:
-    """Complete the record with the cell, the lock and what the check finds, do what comes `last`, and write it."""
+    """Complete the record with the cell, the lock and what the check finds, do what comes `last`, and write it.
+
+    Raises WeighingError where the run failed, DamagedError where a file of it is not whole.
+    """
     if record["signal"] in _ASKED_TO_END:
         raise WeighingError(f"{cell.path}: ended from outside, by {record['signal']}")
     if record["outcome"] == "not_applicable":
@@ -216,6 +219,8 @@ def finish(
     record["provenance"] |= {"commit": commit(), "lock_sha256": lock_sha256(setting.lock.stem, setting.lock.parent)}
     last()
     write_record(record, out)
+    records.run(out)
+    records.samples(out)
 
 
 def _said(out: Path, name: str) -> str | None:

@@ -79,6 +79,11 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "samples cut at a line": ("samples.csv", cut_at_a_line, "run.json says"),
     "samples empty": ("samples.csv", text(""), "columns of samples"),
     "samples of another": ("samples.csv", more("1,,1,1,1,1,1,1,,,1,1,1,1,1,\n"), "run.json says"),
+    "samples no CSV": (
+        "samples.csv",
+        lambda path: path.write_text(path.read_text().replace(",,", ',"a"b,', 1)),
+        "no CSV",
+    ),
     "foreign samples": ("samples.csv", text("a,b\n1,2\n"), "columns of samples"),
 }
 
@@ -132,6 +137,12 @@ def test_a_line_separator_in_an_event_ends_no_line(folder: Path) -> None:
     events = folder / "events.jsonl"
     events.write_text('{"t_s": 0.0, "event": "note", "text": "a\u2028b\u0085c"}\n' + events.read_text())
     assert records.events(folder)[0]["text"] == "a\u2028b\u0085c"
+
+
+def test_a_phase_may_hold_a_comma_and_quotes(folder: Path) -> None:
+    samples = folder / "samples.csv"
+    samples.write_text(samples.read_text().replace(",,", ',"read, ""all""",', 1))
+    assert records.samples(folder)["phase"][0] == 'read, "all"'
 
 
 def test_an_upgrade_keeps_whole_runs_and_leaves_damaged_ones(

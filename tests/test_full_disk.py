@@ -1,0 +1,134 @@
+"""A disk that is full while the workflow writes, and has room again afterwards: nothing half-written is believed."""
+
+import errno
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from beyond_ram import figures, pages, tables
+from beyond_ram.experiment import records
+from beyond_ram.files import DamagedError
+from beyond_ram.weighing import served
+
+from .weighing import hanging
+
+MB = 1 << 20
+
+
+class Disk:
+    """A small file system of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._ballast = folder / "results", folder / "ballast"
+        self.folder.mkdir()
+
+    def fill(self, but_bytes: int) -> None:
+        with self._ballast.open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"x" * 4096)
+            except OSError as error:
+                assert error.errno == errno.ENOSPC
+            file.truncate(file.tell() - but_bytes)
+
+    def free(self) -> None:
+        self._ballast.unlink()
+
+    def files(self) -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", place], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+    try:
+        yield Disk(place)
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def table(folder: Path) -> None:
+    tables.write(pd.DataFrame({"a": range(9000)}), folder / "t.csv", folder / "t.parquet")
+
+
+def figure(folder: Path) -> None:
+    figures.theme()
+    drawing, axes = plt.subplots()
+    axes.plot(range(2000))
+    svg, png, caption = (str(folder / f"f.{ending}") for ending in ("svg", "png", "rst"))
+    figures.save(drawing, "A line.", svg=svg, png=png, caption_file=caption)
+
+
+def page(folder: Path) -> None:
+    (folder.parent.parent / "template").write_text("{{ text }}")
+    pages.write(str(folder.parent.parent / "template"), str(folder / "page.html"), text="x" * 100_000)
+
+
+def requests(folder: Path) -> None:
+    served.write_csv([{"t_s": 1.5, "path": "/a" * 1000}] * 100, folder / "requests.csv")
+
+
+@pytest.mark.parametrize("left_bytes", [0, 8192])
+@pytest.mark.parametrize("write", [table, figure, page, requests])
+def test_a_file_is_there_as_before_or_whole(disk: Disk, write: Callable[[Path], None], left_bytes: int) -> None:
+    write(disk.folder)
+    whole = disk.files()
+    disk.fill(left_bytes)
+    with pytest.raises(OSError, match="No space left"):
+        write(disk.folder)
+    assert disk.files() == whole
+    disk.free()
+    for path in whole:
+        path.unlink()
+    disk.fill(left_bytes)
+    with pytest.raises(OSError, match="No space left"):
+        write(disk.folder)
+    assert all(whole[path] == content for path, content in disk.files().items())
+    disk.free()
+    write(disk.folder)
+    assert disk.files() == whole
+
+
+def test_tokens_are_not_announced_before_they_are_there(disk: Disk, root: Path) -> None:
+    spec = '{"rows": 9000, "width": 64, "vocabulary": 100, "seed": 1, "corpus": null}'
+    out = disk.folder / "tokens"
+    command = [sys.executable, str(root / "scripts/workloads/make_tokens.py"), "--spec", spec, "--out", str(out)]
+    disk.fill(MB)
+    assert subprocess.run(command, capture_output=True).returncode
+    assert not (out / "tokens.json").exists()
+    disk.free()
+    subprocess.run(command, check=True)
+    once = disk.files()
+    subprocess.run(command, check=True)
+    assert disk.files() == once
+
+
+@pytest.mark.parametrize("left_bytes", [0, 4096, 8192])
+def test_a_run_is_whole_or_none(disk: Disk, tmp_path: Path, left_bytes: int) -> None:
+    hanging.make(tmp_path)
+    command = hanging.weigh("weighed")
+    command[command.index("runs")] = str(disk.folder / "runs")
+    folder = disk.folder / "runs" / hanging.cell("weighed")
+
+    def weigh() -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(command, cwd=tmp_path, env=hanging.environment(tmp_path), capture_output=True, text=True)
+
+    disk.fill(left_bytes)
+    refused = weigh()
+    assert refused.returncode == 2, refused.stderr
+    assert "Traceback" not in refused.stderr
+    with pytest.raises(DamagedError):
+        records.run(folder)
+    disk.free()
+    assert weigh().returncode == 0
+    records.run(folder)
+    records.samples(folder)
