@@ -130,5 +130,5 @@ rule report:
         merged=f"{SPECS}/config.json",
         parts=lambda w: parts(),
     shell:
-        "snakemake --nolock --cores 1 --configfile {params.merged:q} --report {output:q} pages {params.parts} "
+        "snakemake --nolock --cores 1 --configfile {params.merged:q} --report {output:q} pages {params.parts:q} "
         "> {log:q} 2>&1"

@@ -45,7 +45,7 @@ def test_memory_that_cannot_be_reclaimed_is_what_the_limit_needs(tmp_path: Path)
         assert probe["completed_work"] == (probe["limit_bytes"] >= limit["completed_at_bytes"])
         assert probe["cgroup_bytes"] <= probe["limit_bytes"]
     assert {probe["outcome"] for probe in limit["probes"]} == {"killed_at_limit", "completed"}
-    line = limits([record]).iloc[0]
+    line = limits([(record, [])]).iloc[0]
     assert abs(line["error_anon_upper_bound"]) < 0.15
     assert line["time_ratio"] > 0.3
 
@@ -57,7 +57,7 @@ def test_mapped_files_need_no_room(tmp_path: Path) -> None:
     record = weigh(tmp_path, "scan", prepare=True, size_mb="200")
     assert record["peak"]["rss_bytes"] > 200 * MB
     assert record["limit"]["completed_at_bytes"] < 100 * MB
-    assert limits([record]).iloc[0]["error_rss"] > 1
+    assert limits([(record, [])]).iloc[0]["error_rss"] > 1
     assert not (tmp_path / "private").exists(), "private folders are left"
 
 
@@ -68,6 +68,6 @@ def test_without_a_group_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(groups.Group, "make", none)
     record = weigh(tmp_path, "planted", case="flat", size_mb="10", epochs="1")
     assert record["limit"]["not_run"] == "no memory limit can be set here: the memory controller is not delegated to us"
-    line = limits([record]).iloc[0]
+    line = limits([(record, [])]).iloc[0]
     assert line["completed_at_bytes"] is None
     assert line["not_run"]
