@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import LogFormatterMathtext, NullFormatter
+from matplotlib.ticker import LogFormatterMathtext, LogFormatterSciNotation
 
 from . import files
 from .analysis import frame
@@ -43,6 +43,13 @@ def theme() -> None:
     )
 
 
+class _Numbers(LogFormatterSciNotation):
+    """Labels of a logarithmic axis as numbers, where matplotlib would set powers of ten as formulas."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:,.10g}" if super().__call__(x, pos) else ""
+
+
 def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str) -> None:
     """Write a figure as SVG and PNG and its caption, each whole or not at all.
 
@@ -52,9 +59,12 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
         text.set_text("\n".join(plain(line, _MOST_IN_LABEL) for line in text.get_text().split("\n")))
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
-            if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
-                axis.set_major_formatter(lambda value, _: f"{value:,.10g}")
-                axis.set_minor_formatter(NullFormatter())
+            for get, put in (
+                (axis.get_major_formatter, axis.set_major_formatter),
+                (axis.get_minor_formatter, axis.set_minor_formatter),
+            ):
+                if isinstance(formatter := get(), LogFormatterMathtext):
+                    put(_Numbers(labelOnlyBase=formatter.labelOnlyBase))
     for path, metadata in ((svg, {"Date": None}), (png, {})):
         with files.whole(path) as partial:
             figure.savefig(partial, bbox_inches="tight", metadata=metadata)

@@ -83,6 +83,6 @@ Resident memory of the whole process tree over time, split by the kernel into an
 each (n = 1: the largest input of its stack and mode, first repeat), sampled from outside every {interval_ms} ms; dotted
 lines mark phases, the longer ones named.
 Peak of anonymous memory: {peaks}. What the figure says would be wrong if repeats of the same cell
-differed more than the stacks do; the table *runs* holds all of them.
+differed more than the stacks do; the table `runs` holds all of them.
 """
     return figure, caption

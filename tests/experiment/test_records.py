@@ -53,6 +53,10 @@ def more(content: str) -> Callable[[Path], None]:
     return lambda path: path.write_text(path.read_text() + content) and None
 
 
+def misquoted(path: Path) -> None:
+    path.write_text(path.read_text().replace(",,", ',"a"b,', 1))
+
+
 DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "record cut": ("run.json", cut, "no JSON, or cut"),
     "record empty": ("run.json", text(""), "empty"),
