@@ -145,18 +145,25 @@ class Command:
         for _ in range(_ATTEMPTS):
             with self._missing.step("the command's process id"):
                 while not (self.pid or self.fatal) and self.returncode is None:
-                    if not (self._heard or any(select.select([self.hear], [], [], _FIRST_WORD_S))):
-                        below = procfs.children(self._guard.pid) if self._guard else []
-                        self.pid = below[0] if below else 0
-                        continue
-                    self.listen()
+                    if self._heard or any(select.select([self.hear], [], [], _FIRST_WORD_S)):
+                        self.listen()
+                    else:
+                        self._look_for_it()
                 break
         self.raise_fatal()
+        if not self.pid and self.returncode is None:
+            with self._missing.step("the command's process id"):
+                self._look_for_it()
+
+    def _look_for_it(self) -> None:
+        """The guard's only child so early is the command."""
+        below = procfs.children(self._guard.pid) if self._guard else []
+        self.pid = below[0] if below else 0
 
     def _start_alone(self, error: Exception) -> None:
         """Run the command as a child of ours: nothing of it can be weighed, but it runs."""
         self.end_guard()
-        self.fatal = None
+        self._guard = self.fatal = None
         if self._order.limited:
             raise LimitError(f"no memory limit can be set here: the guard could not be started: {error}")
         self._missing.note("everything", f"the guard could not be started: {error}")
@@ -279,17 +286,20 @@ class Command:
 
     def kill(self) -> None:
         """Have the guard kill the command and everything below it."""
+        if self._alone:
+            self.kill_myself()
+            return
         with self._missing.step("supervision"):
             _write(self._say, b"k")
 
     def kill_myself(self) -> None:
         """The same without the guard, which has not done it."""
-        with contextlib.suppress(Exception):
-            os.kill(self.pid, signal.SIGKILL)
+        below: list[int] = []
         with self._missing.step("supervision"):
-            for pid in procfs.descendants(self.guard_pid or self.pid):
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
+            below = procfs.descendants(self.guard_pid or self.pid)
+        for pid in [self.pid, *below]:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
 
     def leave(self) -> None:
         """Let the guard go. Processes that still run go on, with the next subreaper or init as parent."""

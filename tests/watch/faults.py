@@ -43,7 +43,7 @@ ERRORS = {
     "ValueError": lambda: ValueError("injected"),
     "MemoryError": lambda: MemoryError("injected"),
 }
-LIMIT_S = 20
+LIMIT_S = 10
 
 # The same text runs in the watcher and, marshalled, in the guard. It keeps its own os.write.
 FAULT = """
@@ -224,11 +224,12 @@ def one(scenario: str, folder: Path, fault: dict[str, Any] | None) -> dict[str, 
     if pid == 0:
         _child(scenario, out, report, write, folder, fault)
     os.close(write)
-    said, deadline, sent = b"", time.monotonic() + LIMIT_S, False
+    said, deadline, sent, ended = b"", time.monotonic() + LIMIT_S, False, False
     while time.monotonic() < deadline:
         ready, _, _ = select.select([read], [], [], max(0.0, deadline - time.monotonic()))
         data = os.read(read, 65536) if ready else b""
-        if not data:
+        if ready and not data:
+            ended = True
             break
         said += data
         if scenario == "signal" and b"ready\n" in said and not sent:
@@ -243,7 +244,9 @@ def one(scenario: str, folder: Path, fault: dict[str, Any] | None) -> dict[str, 
     os.close(read)
     lines = report.read_text().splitlines() if report.exists() else []
     status = os.waitstatus_to_exitcode(found[1])
-    return {"status": "hung" if hung else status, "output": said.decode(), "report": lines, **_record(folder, out)}
+    # Who has not let go of the output when the watcher has ended is an orphan.
+    status = "hung" if hung else status if ended else f"{status}, and an orphan"
+    return {"status": status, "output": said.decode(), "report": lines, **_record(folder, out)}
 
 
 def _child(scenario: str, out: Path, report: Path, write: int, folder: Path, fault: dict[str, Any] | None) -> None:
