@@ -1,6 +1,7 @@
 """Every process that weighing starts, the watched one apart: below a guard, so that all of it ends with weighing."""
 
 import contextlib
+import math
 import os
 import select
 import signal
@@ -18,6 +19,7 @@ from ..watch.missing import Missing
 _LOOK_EVERY_S = 0.5
 # How long what is asked to end may take.
 _PATIENCE_S = 5.0
+_HEAR_EVERY_S = 0.1
 
 
 @contextlib.contextmanager
@@ -33,12 +35,7 @@ def beside(words: Sequence[str], stdout: int, environment: Mapping[str, str] | N
         command.start()
         yield command
         command.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + _PATIENCE_S
-        while (
-            command.returncode is None
-            and select.select([command.hear], [], [], max(0.0, deadline - time.monotonic()))[0]
-        ):
-            command.listen()
+        _wait(command, time.monotonic() + _PATIENCE_S)
     finally:
         command.close()
 
@@ -46,16 +43,22 @@ def beside(words: Sequence[str], stdout: int, environment: Mapping[str, str] | N
 def run(words: Sequence[str]) -> tuple[int, bytes]:
     """Run a command to its end; its status, negative for a signal, and what it wrote to standard output.
 
-    Raises OSError where it cannot be started.
+    Raises OSError where it cannot be started, GuardError where its guard was killed.
     """
     with tempfile.TemporaryFile() as output:
         with beside(words, output.fileno()) as command:
-            while command.returncode is None:
-                select.select([command.hear], [], [], _LOOK_EVERY_S)
-                command.listen()
-                command.raise_fatal()
+            _wait(command, math.inf)
         output.seek(0)
+        assert command.returncode is not None
         return command.returncode, output.read()
+
+
+def _wait(command: Command, until_s: float) -> None:
+    while command.returncode is None and time.monotonic() < until_s:
+        # Without a guard there is nothing to hear.
+        select.select([command.hear] if command.hear >= 0 else [], [], [], _HEAR_EVERY_S)
+        command.listen()
+        command.raise_fatal()
 
 
 def ending(status: int) -> str:
