@@ -153,8 +153,15 @@ def children(pid: int) -> list[int]:
 
 def descendants(pid: int) -> list[int]:
     """All processes below one, parents before children."""
-    if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):  # noqa: PTH110
-        return _descendants_by_parent(pid)
+    try:
+        if os.path.exists(f"/proc/self/task/{os.getpid()}/children"):  # noqa: PTH110
+            return _descendants_by_children(pid)
+    except Exception:  # whatever it was, who is to be killed must be found
+        pass
+    return _descendants_by_parent(pid)
+
+
+def _descendants_by_children(pid: int) -> list[int]:
     found, pending = [], children(pid)
     while pending:
         child = pending.pop()
@@ -166,10 +173,13 @@ def descendants(pid: int) -> list[int]:
 def _descendants_by_parent(pid: int) -> list[int]:
     """The same where the kernel was built without the children files: one pass over all processes."""
     below: dict[int, list[int]] = {}
-    for entry in os.listdir("/proc"):  # noqa: PTH208
-        stat = read(int(entry), "stat") if entry.isdigit() else None
-        if stat:
-            below.setdefault(int(stat[stat.rindex(b")") + 2 :].split()[1]), []).append(int(entry))
+    for entry in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
+        try:
+            with open(f"/proc/{entry}/stat", "rb") as file:  # noqa: PTH123
+                stat = file.read()
+        except GONE:
+            continue
+        below.setdefault(int(stat[stat.rindex(b")") + 2 :].split()[1]), []).append(int(entry))
     found, pending = [], below.get(pid, [])
     while pending:
         child = pending.pop()

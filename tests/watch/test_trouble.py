@@ -114,15 +114,15 @@ def test_events_out_of_order_with_a_line_separator_in_their_text(watched: Watch,
 def test_a_line_without_an_end_costs_neither_memory_nor_time(tmp_path: Path) -> None:
     program = RAW + "for _ in range(200): raw(b'x' * 1_000_000)\n"
     program += 'raw(b\'\\n{"monotonic_s": \' + now + b\', "event": "after"}\\n\')'
-    # Not ru_maxrss: a process inherits its parent's.
-    start = "import re, resource, sys; from beyond_ram.cli import main; status = main(sys.argv[1:]); "
-    start += "print(re.search('VmHWM:(.*)kB', open('/proc/self/status').read())[1], end=' '); "
-    start += "used = resource.getrusage(resource.RUSAGE_SELF); print(used.ru_utime + used.ru_stime); sys.exit(status)"
+    start = "import os, sys, time; from beyond_ram.cli import main; status = main(sys.argv[1:]); "
+    start += "from beyond_ram.watch import procfs; "
+    start += "print(procfs.memory(os.getpid()).hwm_bytes, time.process_time()); "
+    start += "sys.exit(status)"
     command = [sys.executable, "-c", start, "watch", "--out", str(tmp_path), "--", *PYTHON, program]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    rss_kb, cpu_s = map(float, done.stdout.split())
-    assert rss_kb < 100_000
+    hwm_bytes, cpu_s = map(float, done.stdout.split())
+    assert hwm_bytes < 100e6
     assert cpu_s < 2
     assert "after" in [event["event"] for event in told(tmp_path)]
     assert "missing     events: a line longer than 1048576 bytes was passed over" in done.stderr
