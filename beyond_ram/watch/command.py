@@ -373,7 +373,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 def _close(descriptors: list[int]) -> None:
     for descriptor in descriptors:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(Exception):
             os.close(descriptor)
     descriptors.clear()
 
