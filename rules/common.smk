@@ -93,18 +93,6 @@ def experiment_of(cell):
     return CONFIG.experiments[cell.experiment]
 
 
-def data_of(cell):
-    """What the loader of a cell reads; None where there is no loader."""
-    loader = cell.get("loader")
-    if own := CONFIG.loaders.get(loader):
-        return own.data
-    return (
-        f"{TOKENS}/{cell['tokens']}/{experiment.tokens.format_of(loader)}"
-        if loader
-        else None
-    )
-
-
 def code_beside(program, *modules):
     """A program, the modules that it takes by name, and everything of ours that they import."""
     code = [
@@ -141,74 +129,40 @@ def corpus_of_tokens(name):
 
 
 def weigh_input(cell):
-    """What a run needs: its stack, its program, and its corpus where it has one."""
-    corpus, tokens, made = cell.get("corpus"), cell.get("tokens"), []
-    if tokens and tokens != "none":
-        made = [f"{TOKENS}/{tokens}/{name}" for name in ("tokens.json", "npy")]
-        made += [data_of(cell)] if data_of(cell) else []
-    repository = cell.get("repository")
+    """What a run needs: its stack, its code, and what its job reads."""
+    job = CONFIG.job(cell)
+    reads = [
+        f"{job.corpus}/{name}" for name in ("manifest.json", "tokenizer") if job.corpus
+    ]
+    reads += [f"{job.tokens}/{name}" for name in ("tokens.json", "npy") if job.tokens]
+    reads += [job.reads] if job.reads else []
+    reads += [f"{job.served.repository}/manifest.json"] if job.served else []
     return {
         "lock": lock_of(cell["stack"]),
         "environment": environment_of(cell["stack"]),
-        "program": f"scripts/workloads/{experiment_of(cell).PROGRAM}",
         "code": code_of_cell(cell),
-        "corpus": [f"{CORPORA}/{corpus}/manifest.json"] if corpus else [],
-        "tokenizer": [f"{CORPORA}/{corpus}/tokenizer"] if corpus else [],
-        "tokens": made,
-        "repository": (
-            [f"{REPOSITORIES}/{repository}/manifest.json"] if repository else []
-        ),
+        "reads": reads,
     }
 
 
-# What every measuring rule's command is, but for the paths of its runs; its params are weigh_params of its cell, its
-# input names lock and program.
+# What every measuring rule's command is; its params are weigh_params of its cells, one of its inputs is `lock`.
 WEIGH = (
     "beyond-ram weigh --runs {params.runs:q} --work {params.work:q} --python {params.python:q} --lock {input.lock:q} "
-    "--program {input.program:q} {params.flags:q}"
+    "{params.jobs:q} 2> {log:q}"
 )
 
 
-def weigh_params(cell_of):
-    """The params of a measuring rule, given the function from its wildcards to its cell."""
+def weigh_params(cells_of):
+    """The params of a measuring rule, given the function from its wildcards to its cells."""
     return {
         "runs": lambda w: RUNS,
         "work": lambda w: f"{RESULTS}/private",
-        "python": lambda w: python_of(cell_of(w)["stack"]),
-        "flags": lambda w: weigh_flags(cell_of(w)),
+        "python": lambda w: python_of(cells_of(w)[0]["stack"]),
+        "jobs": lambda w: [
+            CONFIG.job(cell).model_dump_json(exclude_defaults=True)
+            for cell in cells_of(w)
+        ],
     }
-
-
-def weigh_flags(cell):
-    """What is said of a cell on its command, word by word."""
-    found = experiment_of(cell)
-    flags = ["--workload", found.workload, "--interval-ms", str(found.interval_ms)]
-    flags += (
-        ["--corpus", f"{CORPORA}/{cell.get('corpus')}"] if cell.get("corpus") else []
-    )
-    if cell.get("tokens", "none") != "none":
-        flags += ["--tokens", f"{TOKENS}/{cell['tokens']}"]
-    flags += ["--reads", data_of(cell)] if data_of(cell) else []
-    if own := CONFIG.loaders.get(cell.get("loader")):
-        words = ["--module", own.module, "--data", own.data]
-        words += ["--rows", str(own.rows)] if own.rows else []
-        flags += [f"--argument={word}" for word in words]
-    flags += ["--timeout-s", str(found.timeout_s)] if found.timeout_s else []
-    flags += served_flags(found, cell) if found.SERVED else []
-    flags += ["--prepare"] if found.PREPARED else []
-    flags += ["--check"] if found.CHECKED else []
-    flags += ["--find-limit"] if found.find_limit else []
-    return flags
-
-
-def served_flags(found, cell):
-    flags = ["--repository", f"{REPOSITORIES}/{cell['repository']}"]
-    flags += ["--pushes"] if found.PUSHES else []
-    if endpoint := getattr(found, "endpoint", None):
-        flags += ["--endpoint", endpoint]
-    if cell.get("mode") == "custom":
-        flags += ["--argument=--module", f"--argument={found.module}"]
-    return flags
 
 
 def request_mb(cell, attempt):
@@ -218,11 +172,14 @@ def request_mb(cell, attempt):
     )
 
 
-def interrupted_cell(wildcards):
-    """The cell of an interrupted run, which stands for its rerun too."""
-    return experiment.parse(
-        f"{wildcards.interrupted_head}/cache~interrupted/{wildcards.interrupted_tail}"
-    )
+def interrupted_cells(wildcards):
+    """The cell of an interrupted run, and that of its rerun."""
+    return [
+        experiment.parse(
+            f"{wildcards.interrupted_head}/cache~{cache}/{wildcards.interrupted_tail}"
+        )
+        for cache in ("interrupted", "rerun")
+    ]
 
 
 # Stacks that are held against each other: as the config says, and an older lock against the renewed one.

@@ -13,22 +13,21 @@ wildcard_constraints:
 
 rule weigh_interrupted:
     input:
-        unpack(lambda w: weigh_input(interrupted_cell(w))),
+        unpack(lambda w: weigh_input(interrupted_cells(w)[0])),
     output:
         run_files("{interrupted_head}/cache~interrupted/{interrupted_tail}"),
         run_files("{interrupted_head}/cache~rerun/{interrupted_tail}"),
     log:
         f"{RESULTS}/logs/{{interrupted_head}}/cache~interrupted/{{interrupted_tail}}.log",
     conda:
-        lambda w: f"../envs/{interrupted_cell(w)['stack']}.yaml"
+        lambda w: conda_of(interrupted_cells(w)[0]["stack"])
     resources:
         slots=ALL_SLOTS,
-        mem_mb=lambda w, attempt: request_mb(interrupted_cell(w), attempt),
+        mem_mb=lambda w, attempt: request_mb(interrupted_cells(w)[0], attempt),
     params:
-        **weigh_params(interrupted_cell),
+        **weigh_params(interrupted_cells),
     shell:
-        f"{WEIGH} {{wildcards.interrupted_head:q}}/cache~interrupted/{{wildcards.interrupted_tail:q}} "
-        "{wildcards.interrupted_head:q}/cache~rerun/{wildcards.interrupted_tail:q} 2> {log:q}"
+        WEIGH
 
 
 OUTPUTS.add(

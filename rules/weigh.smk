@@ -22,6 +22,6 @@ rule weigh:
         slots=ALL_SLOTS,
         mem_mb=lambda w, attempt: request_mb(experiment.parse(w.run), attempt),
     params:
-        **weigh_params(lambda w: experiment.parse(w.run)),
+        **weigh_params(lambda w: [experiment.parse(w.run)]),
     shell:
-        f"{WEIGH} {{wildcards.run:q}} 2> {{log:q}}"
+        WEIGH

@@ -100,7 +100,7 @@ def test_a_file_is_there_as_before_or_whole(disk: Disk, write: Callable[[Path], 
 
 def test_tokens_are_not_announced_before_they_are_there(disk: Disk, root: Path, tmp_path: Path) -> None:
     spec, out = tmp_path / "spec.json", disk.folder / "tokens"
-    spec.write_text('{"rows": 9000, "width": 64, "vocabulary": 100, "seed": 1, "corpus": null}')
+    spec.write_text('{"rows": 4000, "width": 64, "vocabulary": 100, "seed": 1, "corpus": null}')
     program = [sys.executable, str(root / "scripts/workloads/make_tokens.py"), "--spec", str(spec)]
     command = [sys.executable, "-m", "beyond_ram", "make", "--out", str(out), "--", *program]
     disk.fill(MB)

@@ -2,6 +2,7 @@
 
 from . import kept, memory, places, roles, specs, tokens
 from .grammar import interrupted_pattern, parse, run_pattern
+from .job import Job, Served
 from .load import ConfigError, load
 from .model import Config
 from .paths import NAME, Cell
@@ -14,6 +15,8 @@ __all__ = [
     "Cell",
     "Config",
     "ConfigError",
+    "Job",
+    "Served",
     "interrupted_pattern",
     "kept",
     "load",

@@ -5,8 +5,10 @@ from typing import Annotated
 
 from pydantic import Field, PositiveInt, StringConstraints
 
+from . import tokens
 from .corpora import AnyCorpus, Strict
-from .paths import Cell
+from .job import Job
+from .paths import Cell, Value
 from .places import ResultsPath
 from .repositories import AnyRepository
 from .tokens import OwnLoader, TokenDataset
@@ -107,3 +109,36 @@ class Config(Strict):
     def named(self, *workloads: str) -> list[str]:
         """The experiments of some workloads."""
         return [name for name, experiment in self.run().items() if experiment.workload in workloads]
+
+    def job(self, cell: Cell) -> Job:
+        """The job of a cell of an experiment that is run, or of one that a sweep varies."""
+        return self.experiments_named(cell.experiment).job(cell, _Places(self))
+
+    def experiments_named(self, name: str) -> AnyExperiment:
+        """An experiment. Raises KeyError where there is none."""
+        experiment = self.experiments[name]
+        if experiment is None:
+            raise KeyError(name)
+        return experiment
+
+
+class _Places:
+    """Where what a job reads lies, below the results folder."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def corpus(self, name: Value) -> str:
+        return f"{self._config.results}/corpora/{name}"
+
+    def tokens(self, name: Value) -> str:
+        return f"{self._config.results}/tokens/{name}"
+
+    def repository(self, name: Value) -> str:
+        return f"{self._config.results}/repositories/{name}"
+
+    def loader(self, cell: Cell) -> tuple[str, list[str]]:
+        if own := self._config.loaders.get(str(cell["loader"])):
+            rows = ["--rows", str(own.rows)] if own.rows else []
+            return own.data, ["--module", own.module, "--data", own.data, *rows]
+        return f"{self.tokens(cell['tokens'])}/{tokens.format_of(str(cell['loader']))}", []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..experiment import AXES, Cell, parse, records
+from ..experiment import Job, Served, parse, records
 from ..files import read_json
 from ..stacks import has_package, lock_sha256
 from ..stacks import reason as cannot_be
@@ -28,64 +28,43 @@ class WeighingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Setting:
-    """What a cell needs beside its parameters."""
+    """A job, and where it is done on this machine."""
 
-    workload: str
+    job: Job
     python: str
     """Interpreter of the cell's stack."""
-    program: Path
     lock: Path
     work: Path
     """Folder for private work folders, on the file system that shall be measured."""
-    corpus: Path | None = None
-    tokens: Path | None = None
-    """Token dataset; limits in percent are of its bytes."""
-    reads: Path | None = None
-    """File or folder that the program reads, beside its corpus."""
-    prepare: bool = False
-    """Whether the program is run with --prepare first, unweighed, to make what it will read."""
-    check: bool = False
-    """Whether the program is run with --check afterwards, unweighed, to say what came out."""
-    interval_ms: int = 20
-    repository: Path | None = None
-    """Folder with `manifest.json` and what an endpoint serves to the run."""
-    pushes: bool = False
-    """Whether the run writes to it: then it is served a copy."""
-    endpoint: str | None = None
-    """A Hub of the user's choice instead."""
-    timeout_s: float | None = None
-    arguments: Sequence[str] = ()
-    """Further words of the program's command."""
 
 
-def weigh(setting: Setting, runs: Path, path: str) -> None:
+def weigh(setting: Setting, runs: Path) -> None:
     """Weigh one run into its folder below `runs`.
 
     A warm run comes after a complete one in the same private folder. Raises WeighingError where the run failed.
     """
-    cell = parse(path)
-    with private_folder(setting.work, cell.path) as work:
-        prepare(setting, cell, work)
-        if setting.repository:
-            record = _weighed_served(setting, cell, work, runs / path, setting.repository)
-        else:
-            record = weighed(setting, cell, work, runs / path)
-        finish(setting, cell, work, runs / path, record)
+    job = setting.job
+    with private_folder(setting.work, job.path) as work:
+        prepare(setting, work)
+        out = runs / job.path
+        record = _weighed_served(setting, work, out, job.served) if job.served else weighed(setting, work, out)
+        finish(setting, work, out, record)
 
 
-def _weighed_served(setting: Setting, cell: Cell, work: Path, out: Path, repository: Path) -> dict[str, Any]:
+def _weighed_served(setting: Setting, work: Path, out: Path, asked: Served) -> dict[str, Any]:
     """Weigh a run beside its endpoint, and put what that was asked into the record and into requests.csv."""
     if cannot_be(setting.lock):
-        return weighed(setting, cell, work, out)
-    if cell.get("mode") == "s3" and not has_package(setting.lock, "moto"):
-        return _not_run(command(setting, cell, work), out, "this stack has no S3 server: its lock lacks moto")
-    if setting.pushes:
+        return weighed(setting, work, out)
+    if asked.storage == "s3" and not has_package(setting.lock, "moto"):
+        return _not_run(command(setting, work), out, "this stack has no S3 server: its lock lacks moto")
+    repository = Path(asked.repository)
+    if asked.pushes:
         repository = served.copied(repository, work / "served")
     try:
-        with served.serving(cell, repository, setting.endpoint, work, setting.python) as endpoint:
-            record = weighed(setting, cell, work, out, environment=endpoint.environment)
+        with served.serving(asked, repository, work, setting.python) as endpoint:
+            record = weighed(setting, work, out, environment=endpoint.environment)
     except served.ServingError as reason:
-        raise WeighingError(f"{cell.path}: {reason}") from None
+        raise WeighingError(f"{setting.job.path}: {reason}") from None
     # The last request is noted after its answer: the log is whole when the endpoint has ended.
     (out / served.FILE).unlink(missing_ok=True)
     if endpoint.log and record["outcome"] != "not_applicable":
@@ -95,51 +74,52 @@ def _weighed_served(setting: Setting, cell: Cell, work: Path, out: Path, reposit
     return record
 
 
-def prepare(setting: Setting, cell: Cell, work: Path) -> None:
+def prepare(setting: Setting, work: Path) -> None:
     """Make what the run shall find: its input, and for a warm run the caches of a complete one."""
     if cannot_be(setting.lock):
         return
-    first = [["--prepare"]] if setting.prepare else []
-    first += [[]] if cell.get("cache") == "warm" else []
+    first = [["--prepare"]] if setting.job.prepared else []
+    first += [[]] if setting.job.warmed else []
     for flags in first:
-        status, said = processes.run([*command(setting, cell, work), *flags])
+        status, said = processes.run([*command(setting, work), *flags])
         sys.stderr.write(said.decode(errors="replace"))
         if status:
-            raise WeighingError(f"{cell.path}: the run before it failed with {processes.ending(status)}")
+            raise WeighingError(f"{setting.job.path}: the run before it failed with {processes.ending(status)}")
 
 
-def command(setting: Setting, cell: Cell, work: Path) -> list[str]:
-    flags = {axis: str(value) for axis, value in cell.axes if AXES[axis].role == "program"}
-    options = [word for axis, value in flags.items() for word in (f"--{axis.replace('_', '-')}", value)]
-    corpus = ["--corpus", str(setting.corpus)] if setting.corpus else []
-    corpus += ["--tokens-dir", str(setting.tokens)] if setting.tokens else []
-    if setting.repository:
-        manifest = read_json(setting.repository / "manifest.json")
-        options += ["--manifest", json.dumps(manifest, sort_keys=True)]
-    return [setting.python, str(setting.program), *corpus, "--work-dir", str(work), *options, *setting.arguments]
+def command(setting: Setting, work: Path) -> list[str]:
+    """The words of the program's command."""
+    job = setting.job
+    inputs = ["--corpus", job.corpus] if job.corpus else []
+    inputs += ["--tokens-dir", job.tokens] if job.tokens else []
+    if job.served:
+        manifest = read_json(Path(job.served.repository, "manifest.json"))
+        inputs += ["--manifest", json.dumps(manifest, sort_keys=True)]
+    return [setting.python, job.program, *inputs, "--work-dir", str(work), *job.arguments]
 
 
-def weighed(setting: Setting, cell: Cell, work: Path, out: Path, **how: Any) -> dict[str, Any]:
+def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, Any]:
     """Run the workload under the watcher, its input evicted first where the cell's cache is cold."""
     (out / RUN_FILES[2]).unlink(missing_ok=True)  # no record of before beside what comes now
-    inputs = _inputs(setting, cell, work)
-    if cell.get("page_cache", cell.get("cache", "cold")) in ("cold", "interrupted"):
+    job = setting.job
+    inputs = _inputs(job, work)
+    if job.page_cache == "cold":
         pagecache.evict(inputs)
-    elif cell.get("page_cache"):
+    elif job.page_cache == "warm":
         pagecache.fill(inputs)
-    words = command(setting, cell, work)
+    words = command(setting, work)
     if reason := cannot_be(setting.lock):
         return _not_run(words, out, reason)
     try:
-        environment = remedies.environment(cell.get("remedy", "none")) | how.pop("environment", {})
+        environment = remedies.environment(job.remedy) | how.pop("environment", {})
     except remedies.NotHereError as reason:
         return _not_run(words, out, str(reason))
-    limits = {"timeout_s": setting.timeout_s, "memory_limit_bytes": _limit_bytes(setting, cell)}
-    how = limits | how | {"interval_ms": setting.interval_ms, "stdout": sys.stderr.fileno(), "inputs": inputs}
+    limits = {"timeout_s": job.timeout_s, "memory_limit_bytes": _limit_bytes(job)}
+    how = limits | how | {"interval_ms": job.interval_ms, "stdout": sys.stderr.fileno(), "inputs": inputs}
     try:
         record = watch(words, out, environment=environment, **how)
         for note in lacking(record):
-            print(f"{cell.path}: {note}", file=sys.stderr)
+            print(f"{job.path}: {note}", file=sys.stderr)
         return record
     except LimitError as reason:
         if not limits["memory_limit_bytes"]:
@@ -147,13 +127,12 @@ def weighed(setting: Setting, cell: Cell, work: Path, out: Path, **how: Any) -> 
         return _not_run(words, out, str(reason))
 
 
-def _limit_bytes(setting: Setting, cell: Cell) -> int | None:
+def _limit_bytes(job: Job) -> int | None:
     """The hard limit that a cell is weighed under; None for none."""
-    percent = cell.get("limit_percent", 0)
-    if not percent or not setting.tokens:
+    if not job.limit_percent or not job.tokens:
         return None
-    described = read_json(setting.tokens / "tokens.json")
-    return int(described["bytes"] * percent / 100)
+    described = read_json(Path(job.tokens, "tokens.json"))
+    return int(described["bytes"] * job.limit_percent / 100)
 
 
 def _not_run(words: Sequence[str], out: Path, reason: str) -> dict[str, Any]:
@@ -167,15 +146,14 @@ def _not_run(words: Sequence[str], out: Path, reason: str) -> dict[str, Any]:
     return record | {"command": list(words), "provenance": provenance, "work": {}, "peak": {}, "sampler": {}}
 
 
-def _inputs(setting: Setting, cell: Cell, work: Path) -> list[Path]:
+def _inputs(job: Job, work: Path) -> list[Path]:
     """The files that the run will read: those of the corpus, and what was prepared."""
-    prepared = _files(work) if setting.prepare else []
-    prepared += _files(setting.reads) if setting.reads else []
-    if not setting.corpus:
-        return prepared
-    manifest = read_json(setting.corpus / "manifest.json")
-    number = cell.get("num_files")
-    return prepared + [setting.corpus / entry["path"] for entry in manifest["files"][:number]]
+    found = _files(work) if job.prepared else []
+    found += _files(Path(job.reads)) if job.reads else []
+    if job.corpus:
+        manifest = read_json(Path(job.corpus, "manifest.json"))
+        found += [Path(job.corpus, entry["path"]) for entry in manifest["files"][: job.num_files]]
+    return found
 
 
 def _files(place: Path) -> list[Path]:
@@ -183,30 +161,26 @@ def _files(place: Path) -> list[Path]:
 
 
 def finish(
-    setting: Setting,
-    cell: Cell,
-    work: Path,
-    out: Path,
-    record: dict[str, Any],
-    last: Callable[[], None] = lambda: None,
+    setting: Setting, work: Path, out: Path, record: dict[str, Any], last: Callable[[], None] = lambda: None
 ) -> None:
     """Complete the record with the cell, the lock and what the check finds, do what comes `last`, and write it.
 
     Raises WeighingError where the run failed, DamagedError where a file of it is not whole.
     """
+    job = setting.job
     if record["signal"] in _ASKED_TO_END:
-        raise WeighingError(f"{cell.path}: ended from outside, by {record['signal']}")
+        raise WeighingError(f"{job.path}: ended from outside, by {record['signal']}")
     if record["outcome"] == "not_applicable":
         pass
     elif reason := _said(out, "not_applicable"):
         record |= {"outcome": "not_applicable", "reason": reason}
     elif reason := _said(out, "gave_up"):
         record |= {"outcome": "failed", "reason": reason, "completed_work": False}
-        print(f"{cell.path}: the client gave up: {reason}", file=sys.stderr)
-    elif record["completed_work"] and setting.check:
-        status, said = processes.run([*command(setting, cell, work), "--check"])
+        print(f"{job.path}: the client gave up: {reason}", file=sys.stderr)
+    elif record["completed_work"] and job.checked:
+        status, said = processes.run([*command(setting, work), "--check"])
         if status:
-            raise WeighingError(f"{cell.path}: its ids could not be read back: {processes.ending(status)}")
+            raise WeighingError(f"{job.path}: its ids could not be read back: {processes.ending(status)}")
         record["work"] |= json.loads(said)
     elif reason := _said(out, "gave_up"):
         record["reason"] = reason
@@ -214,8 +188,8 @@ def finish(
         how = f"status {record['exit_status']}, signal {record['signal']}"
         if record.get("killed_for_memory"):
             how = "SIGKILL for want of memory: this job, or the machine, has too little"
-        raise WeighingError(f"{cell.path}: failed with {how}, before its work was done")
-    record["workload"], record["cell"] = setting.workload, cell.parameters()
+        raise WeighingError(f"{job.path}: failed with {how}, before its work was done")
+    record["workload"], record["cell"] = job.workload, parse(job.path).parameters()
     record["provenance"] |= {"commit": commit(), "lock_sha256": lock_sha256(setting.lock.stem, setting.lock.parent)}
     last()
     write_record(record, out)

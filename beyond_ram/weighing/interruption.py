@@ -6,19 +6,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..experiment import parse
 from .cell import Setting, WeighingError, finish, weighed
 from .private import private_folder
 
 
-def weigh_interrupted(setting: Setting, runs: Path, interrupted_path: str, rerun_path: str) -> None:
+def weigh_interrupted(interrupted: Setting, rerun: Setting, runs: Path) -> None:
     """Weigh a cold run that is killed after `stop_after` shards, and the same command again in the same folder.
 
     Raises WeighingError where the run ended before it could be killed, outlived the kill, or the rerun failed.
     """
-    interrupted, rerun = parse(interrupted_path), parse(rerun_path)
-    stop_after = interrupted["stop_after"]
-    with private_folder(setting.work, interrupted.path) as work:
+    path, stop_after = interrupted.job.path, interrupted.job.stop_after
+    with private_folder(interrupted.work, path) as work:
         shards_done = 0
 
         def kill_in_time(event: dict[str, Any], pid: int) -> None:
@@ -27,16 +25,17 @@ def weigh_interrupted(setting: Setting, runs: Path, interrupted_path: str, rerun
             if event["event"] == "shard" and shards_done == stop_after:
                 os.killpg(pid, signal.SIGKILL)
 
-        record = weighed(setting, interrupted, work, runs / interrupted_path, new_session=True, on_event=kill_in_time)
+        record = weighed(interrupted, work, runs / path, new_session=True, on_event=kill_in_time)
         if record["signal"] != "SIGKILL" or shards_done != stop_after:
             raise WeighingError(
-                f"{interrupted_path}: to be killed after {stop_after} shards, it ended after {shards_done} "
+                f"{path}: to be killed after {stop_after} shards, it ended after {shards_done} "
                 f"with status {record['exit_status']}, signal {record['signal']}"
             )
-        _assert_group_is_dead(record["pid"], interrupted_path)
+        _assert_group_is_dead(record["pid"], path)
         record["outcome"] = "interrupted_on_purpose"
-        finish(setting, interrupted, work, runs / interrupted_path, record)
-        finish(setting, rerun, work, runs / rerun_path, weighed(setting, rerun, work, runs / rerun_path))
+        finish(interrupted, work, runs / path, record)
+        out = runs / rerun.job.path
+        finish(rerun, work, out, weighed(rerun, work, out))
 
 
 def _assert_group_is_dead(group: int, path: str) -> None:

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..experiment import Cell, parse
 from ..watch import LimitError
 from ..watch.summary import request_bytes
 from .cell import Setting, finish, prepare, weighed
@@ -21,22 +20,22 @@ _FLOOR_BYTES = 8 << 20
 _PATIENCE, _PATIENCE_S = 10, 60
 
 
-def weigh_limit(setting: Setting, runs: Path, path: str) -> None:
+def weigh_limit(setting: Setting, runs: Path) -> None:
     """Weigh a run without a limit into its folder, then look for the smallest limit, and put both into run.json.
 
     Every probe begins anew: private folder, prepared input, nothing of it in the page cache. Pages that somebody else
     has read would not be charged to it.
     """
-    cell = parse(path)
-    with private_folder(setting.work, cell.path) as work:
-        prepare(setting, cell, work)
-        record = weighed(setting, cell, work, runs / path)
+    out = runs / setting.job.path
+    with private_folder(setting.work, setting.job.path) as work:
+        prepare(setting, work)
+        record = weighed(setting, work, out)
         if record["outcome"] != "not_applicable":
             record["limit"] = {"ask_bytes": request_bytes(record)[0]}
-        finish(setting, cell, work, runs / path, record, last=lambda: _look(setting, cell, record))
+        finish(setting, work, out, record, last=lambda: _look(setting, record))
 
 
-def _look(setting: Setting, cell: Cell, record: dict[str, Any]) -> None:
+def _look(setting: Setting, record: dict[str, Any]) -> None:
     """Bisect between what is enough and what is not, geometrically."""
     if record["outcome"] == "not_applicable":
         return
@@ -50,7 +49,7 @@ def _look(setting: Setting, cell: Cell, record: dict[str, Any]) -> None:
     limit = max(record["peak"]["anon_upper_bound_bytes"] + (record["peak"]["shmem_bytes"] or 0), _FLOOR_BYTES)
     try:
         while limit:
-            probe = _probe(setting, cell, limit, _PATIENCE * record["duration_s"] + _PATIENCE_S)
+            probe = _probe(setting, limit, _PATIENCE * record["duration_s"] + _PATIENCE_S)
             found["probes"].append(probe)
             found["completed_at_bytes" if probe["completed_work"] else "killed_at_bytes"] = limit
             limit = _next(found["killed_at_bytes"], found["completed_at_bytes"])
@@ -67,16 +66,16 @@ def _next(killed: int | None, completed: int | None) -> int | None:
     return round(math.sqrt(killed * completed)) if completed > killed * (1 + TOLERANCE) else None
 
 
-def _probe(setting: Setting, cell: Cell, limit_bytes: int, timeout_s: float) -> dict[str, Any]:
+def _probe(setting: Setting, limit_bytes: int, timeout_s: float) -> dict[str, Any]:
     with (
-        private_folder(setting.work, f"limit/{cell.path}") as work,
-        private_folder(setting.work, f"probe/{cell.path}") as out,
+        private_folder(setting.work, f"limit/{setting.job.path}") as work,
+        private_folder(setting.work, f"probe/{setting.job.path}") as out,
     ):
-        prepare(setting, cell, work)
-        record = weighed(setting, cell, work, out, memory_limit_bytes=limit_bytes, timeout_s=timeout_s)
+        prepare(setting, work)
+        record = weighed(setting, work, out, memory_limit_bytes=limit_bytes, timeout_s=timeout_s)
     done = "done" if record["completed_work"] else "not done"
     said = f"{limit_bytes / 1e6:,.0f} MB: {record['outcome']}, work {done}, {record['duration_s']:.1f} s"
-    print(f"{cell.path}: {said}", file=sys.stderr)
+    print(f"{setting.job.path}: {said}", file=sys.stderr)
     return {
         "limit_bytes": limit_bytes,
         **{key: record[key] for key in ("outcome", "completed_work", "duration_s", "cpu_s")},

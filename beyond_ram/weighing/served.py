@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from ..experiment import Cell
+from ..experiment import Served
 from ..files import whole
 from . import processes
 
@@ -35,7 +35,7 @@ class ServingError(RuntimeError):
 
 
 @dataclass
-class Served:
+class Endpoint:
     """What a run is given, and where what it asked is noted."""
 
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -50,24 +50,24 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(cell: Cell, root: Path, endpoint: str | None, work: Path, python: str) -> Iterator[Served]:
+def serving(asked: Served, root: Path, work: Path, python: str) -> Iterator[Endpoint]:
     """The endpoint for one run. The server has a process of its own: its work is not the watcher's, nor the client's.
 
-    With `endpoint` it hands on to the Hub there, and the run is given a token that only this server takes; in mode
-    `s3` it is moto's, of the stack that `python` belongs to. Raises ServingError.
+    Another Hub's is one that hands on to it, and gives the run a token that only this server takes; for storage `s3` it
+    is moto's, of the stack that `python` belongs to. Raises ServingError.
     """
     environment = {"HF_HUB_DISABLE_XET": "1", "HF_HOME": str((work / "hf").resolve()), "HF_HUB_DISABLE_TELEMETRY": "1"}
     environment["NETRC"] = os.devnull  # a name and password from there would take the token's place
     # The token and the proxies are for the way to another Hub, which is the server's.
-    own = dict(os.environ) if endpoint else None
+    own = dict(os.environ) if asked.endpoint else None
     with _without([*_UNSET, *_TOKENS, *_PROXIES, *map(str.upper, _PROXIES)]):
         log = work / "requests.jsonl"
-        where = ["--upstream", endpoint] if endpoint else ["--root", str(root)]
+        where = ["--upstream", asked.endpoint] if asked.endpoint else ["--root", str(root)]
         where += ["--log", str(log)]
-        if cell.get("mode") == "s3":
+        if asked.storage == "s3":
             command = [python, str(_S3_SERVER), *where]
         else:
-            command = [sys.executable, "-m", "beyond_ram.hub", *where, *_conditions(cell)]
+            command = [sys.executable, "-m", "beyond_ram.hub", *where, *_conditions(asked.conditions)]
         reading, writing = os.pipe()
         with (
             os.fdopen(reading, encoding="utf-8") as said,
@@ -75,7 +75,7 @@ def serving(cell: Cell, root: Path, endpoint: str | None, work: Path, python: st
             processes.beside(command, says.fileno(), own),
         ):
             says.close()
-            yield Served(environment | _said(said), log)
+            yield Endpoint(environment | _said(said), log)
 
 
 def copied(repository: Path, copy: Path) -> Path:
@@ -90,13 +90,13 @@ def _s3(url: str) -> dict[str, str]:
     return {"BEYOND_RAM_S3": json.dumps({"bucket": "repositories", **options}), "AWS_EC2_METADATA_DISABLED": "true"}
 
 
-def _conditions(cell: Cell) -> list[str]:
-    """The flags of the endpoint for a cell."""
-    flags = ["--page-size", str(cell.get("page_size", 1000)), "--latency-ms", str(cell.get("latency_ms", 0))]
-    if bandwidth := cell.get("bandwidth_mb_per_s"):
+def _conditions(given: Mapping[str, Any]) -> list[str]:
+    """The flags of the endpoint for some conditions."""
+    flags = ["--page-size", str(given.get("page_size", 1000)), "--latency-ms", str(given.get("latency_ms", 0))]
+    if bandwidth := given.get("bandwidth_mb_per_s"):
         flags += ["--bandwidth-mb-s", str(bandwidth)]
-    flags += ["--redirect"] if cell.get("redirect") == "yes" else []
-    if (fault := cell.get("fault", "none")) != "none":
+    flags += ["--redirect"] if given.get("redirect") == "yes" else []
+    if (fault := given.get("fault", "none")) != "none":
         flags += ["--fault", fault.replace("-every-", ":")]
     return flags
 

@@ -3,10 +3,12 @@
 import csv
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from beyond_ram.experiment import WORKLOADS
 from beyond_ram.hub import Conditions, Hub
 from beyond_ram.stacks import build
 from beyond_ram.weighing import Setting, weigh
@@ -15,11 +17,7 @@ from .test_repository import make
 
 pytestmark = pytest.mark.slow
 
-AXES = {
-    "stack": "stream-current", "repository": "n", "mode": "stream", "workers": "2", "start": "fork",
-    "page_size": "1000", "latency_ms": "0", "bandwidth_mb_per_s": "0", "redirect": "no", "fault": "none",
-    "buffering": "default", "shuffle_buffer": "0", "prefetch_factor": "2", "epochs": "1",
-}  # fmt: skip
+AXES = {"stack": ["stream-current"], "repository": ["n"], "workers": [2]}
 
 
 @pytest.fixture(scope="module")
@@ -36,21 +34,17 @@ def made(root: Path, tmp_path: Path) -> Path:
 
 
 def weighed(
-    root: Path, python: Path, tmp_path: Path, endpoint: str | None = None, **axes: str
+    root: Path, python: Path, tmp_path: Path, endpoint: str | None = None, **axes: Any
 ) -> tuple[dict[str, Any], Path]:
-    setting = Setting(
-        workload="stream",
-        python=str(python),
-        program=root / "scripts" / "workloads" / "stream.py",
-        lock=root / "envs" / "stream-current.txt",
-        work=tmp_path / "private",
-        repository=tmp_path / "n" if endpoint else made(root, tmp_path),
-        endpoint=endpoint,
-        timeout_s=120,
-    )
-    path = "/".join(["x", *(f"{axis}~{value}" for axis, value in (AXES | axes).items()), "rep~1"])
-    weigh(setting, tmp_path / "runs", path)
-    out = tmp_path / "runs" / path
+    matrix = AXES | {axis: [value] for axis, value in axes.items()}
+    kind = WORKLOADS["stream"]
+    experiment = kind.model_validate({"workload": "stream", "timeout_s": 120, "endpoint": endpoint, "matrix": matrix})
+    (cell,) = experiment.cells("x")
+    repository = tmp_path / "n" if endpoint else made(root, tmp_path)
+    job = experiment.job(cell, SimpleNamespace(repository=lambda _: str(repository)))  # type: ignore[arg-type]
+    job = job.but(program=str(root / job.program))
+    weigh(Setting(job, str(python), root / "envs" / "stream-current.txt", tmp_path / "private"), tmp_path / "runs")
+    out = tmp_path / "runs" / cell.path
     return json.loads((out / "run.json").read_text()), out
 
 
@@ -79,7 +73,7 @@ def test_two_workers_under_faults_and_redirects(root: Path, python: Path, tmp_pa
 
 
 def test_a_killed_process_is_resumed_without_loss(root: Path, python: Path, tmp_path: Path) -> None:
-    record, _ = weighed(root, python, tmp_path, mode="resume", workers="0", start="none", prefetch_factor="0")
+    record, _ = weighed(root, python, tmp_path, mode="resume", workers=0)
     work = record["work"]
     assert record["outcome"] == "completed"
     assert (work["rows_expected"], work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 300, 0, 0)

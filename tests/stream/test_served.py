@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
-from beyond_ram.experiment import Cell, ConfigError, load
+from beyond_ram.experiment import ConfigError, Served, load
 from beyond_ram.hub import Hub
 from beyond_ram.weighing import served
 
-
-def cell(**axes: str) -> Cell:
-    return Cell("x", (("stack", "s"), *axes.items()), 1)
+LOCAL = Served(repository="n")
 
 
 def asked(t_s: float, pid: int | None, endpoint: str = "resolve", method: str = "GET", **more: Any) -> dict[str, Any]:
@@ -67,7 +65,7 @@ def test_requests_that_touch_are_not_at_once() -> None:
 
 def test_conditions_are_the_endpoints_flags_and_not_the_programs() -> None:
     flags = served._conditions(
-        cell(page_size=7, latency_ms=20, bandwidth_mb_per_s=5, redirect="yes", fault="error-500-every-3")
+        {"page_size": 7, "latency_ms": 20, "bandwidth_mb_per_s": 5, "redirect": "yes", "fault": "error-500-every-3"}
     )
     assert flags == [
         "--page-size",
@@ -80,7 +78,7 @@ def test_conditions_are_the_endpoints_flags_and_not_the_programs() -> None:
         "--fault",
         "error-500:3",
     ]
-    plain = cell(page_size=1000, latency_ms=0, bandwidth_mb_per_s=0, redirect="no", fault="none")
+    plain = {"page_size": 1000, "latency_ms": 0, "bandwidth_mb_per_s": 0, "redirect": "no", "fault": "none"}
     assert served._conditions(plain) == ["--page-size", "1000", "--latency-ms", "0"]
 
 
@@ -90,7 +88,7 @@ def test_an_endpoint_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (repository / "README.md").write_text("hello")
     for name in ("HF_HUB_OFFLINE", "https_proxy", "HTTP_PROXY"):
         monkeypatch.setenv(name, "1")
-    with served.serving(cell(), tmp_path / "root", None, tmp_path, sys.executable) as endpoint:
+    with served.serving(LOCAL, tmp_path / "root", tmp_path, sys.executable) as endpoint:
         assert not {"HF_HUB_OFFLINE", "https_proxy", "HTTP_PROXY"} & set(os.environ)
         assert endpoint.environment["HF_HOME"].startswith(str(tmp_path))
         url = f"{endpoint.environment['HF_ENDPOINT']}/datasets/local/n/resolve/main/README.md"
@@ -121,7 +119,7 @@ def test_a_hub_of_ones_own_choice_is_asked_through_an_endpoint_that_counts(
     (tmp_path / "datasets/l/n").mkdir(parents=True)
     with (
         Hub(tmp_path) as other,
-        served.serving(cell(), tmp_path, other.url, work, sys.executable) as endpoint,
+        served.serving(LOCAL.model_copy(update={"endpoint": other.url}), tmp_path, work, sys.executable) as endpoint,
     ):
         given = {**os.environ, **endpoint.environment}
         assert "hf_secret" not in given.values()
@@ -144,7 +142,7 @@ def test_a_hub_of_ones_own_choice_is_asked_through_an_endpoint_that_counts(
 def test_an_endpoint_that_does_not_start_says_so(tmp_path: Path) -> None:
     with (
         pytest.raises(served.ServingError, match="the endpoint did not start"),
-        served.serving(cell(), tmp_path / "missing", None, tmp_path, sys.executable),
+        served.serving(LOCAL, tmp_path / "missing", tmp_path, sys.executable),
     ):
         pass
 

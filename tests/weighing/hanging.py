@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+from beyond_ram.experiment import Job
 from beyond_ram.watch import procfs
 
 ROOT = Path(__file__).parents[2]
@@ -63,9 +64,10 @@ def cell(phase: str) -> str:
 
 def weigh(phase: str) -> list[str]:
     """The command, to be run in the folder."""
-    command = ["beyond-ram", "weigh", "--runs", "runs", "--work", "private", "--workload", "planted"]
-    command += ["--program", "program.py", "--python", sys.executable, "--lock", str(LOCK), "--prepare", "--check"]
-    return [*command, cell(phase)]
+    job = Job(path=cell(phase), workload="planted", program="program.py", arguments=("--case", phase))
+    job = job.but(prepared=True, warmed=True, page_cache="kept", checked=True)
+    command = ["beyond-ram", "weigh", "--runs", "runs", "--work", "private", "--python", sys.executable]
+    return [*command, "--lock", str(LOCK), job.model_dump_json(exclude_defaults=True)]
 
 
 def logs(folder: Path) -> str:

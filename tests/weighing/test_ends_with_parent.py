@@ -23,15 +23,15 @@ rule all:
 rule weigh:
     output: "runs/guarded/stack~current/case~{{phase}}/cache~warm/rep~1/run.json"
     log: "{{phase}}.log"
-    shell: "{command} 2> {{log}}"
+    shell: {command!r}
 """
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     make(tmp_path)
-    command = shlex.join(weigh("PHASE")).replace("PHASE", "{wildcards.phase}")
-    (tmp_path / "Snakefile").write_text(SNAKEFILE.format(phases=list(PHASES), command=command))
+    command = shlex.join(weigh("PHASE")).replace("{", "{{").replace("}", "}}").replace("PHASE", "{wildcards.phase}")
+    (tmp_path / "Snakefile").write_text(SNAKEFILE.format(phases=list(PHASES), command=f"{command} 2> {{log}}"))
     return tmp_path
 
 
@@ -118,10 +118,10 @@ def test_an_endpoint_is_gone_with_the_weighing_beside_which_it_ran(tmp_path: Pat
     (tmp_path / "repository").mkdir()
     code = """
 import pathlib, sys, time
-from beyond_ram.experiment import Cell
+from beyond_ram.experiment import Served
 from beyond_ram.weighing.served import serving
 here = pathlib.Path.cwd()
-with serving(Cell("streams", (), 1), here / "repository", None, here, sys.executable) as served:
+with serving(Served(repository="repository"), here / "repository", here, sys.executable) as served:
     print(served.environment["HF_ENDPOINT"], flush=True)
     time.sleep(100)
 """

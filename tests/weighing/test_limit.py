@@ -3,12 +3,13 @@
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from beyond_ram.analysis.limits import limits
-from beyond_ram.experiment import Cell
+from beyond_ram.experiment import WORKLOADS
 from beyond_ram.watch import groups
 from beyond_ram.weighing import Setting, weigh_limit
 
@@ -18,17 +19,13 @@ ROOT = Path(__file__).parents[2]
 MB = 1_000_000
 
 
-def weigh(folder: Path, program: str, prepare: bool = False, **axes: str) -> dict[str, Any]:
-    setting = Setting(
-        workload=program,
-        python=sys.executable,
-        program=ROOT / "scripts" / "workloads" / f"{program}.py",
-        lock=ROOT / "envs" / "current.txt",
-        work=folder / "private",
-        prepare=prepare,
-    )
-    cell = Cell("limits", (("stack", "current"), *axes.items()), 1)
-    weigh_limit(setting, folder / "runs", cell.path)
+def weigh(folder: Path, workload: str, **axes: Any) -> dict[str, Any]:
+    matrix = {"stack": ["current"]} | {axis: [value] for axis, value in axes.items()}
+    experiment = WORKLOADS[workload].model_validate({"workload": workload, "find_limit": True, "matrix": matrix})
+    (cell,) = experiment.cells("limits")
+    job = experiment.job(cell, SimpleNamespace())  # type: ignore[arg-type]
+    job = job.but(program=str(ROOT / job.program))
+    weigh_limit(Setting(job, sys.executable, ROOT / "envs" / "current.txt", folder / "private"), folder / "runs")
     record: dict[str, Any] = json.loads((folder / "runs" / cell.path / "run.json").read_text())
     return record
 
@@ -37,7 +34,7 @@ def weigh(folder: Path, program: str, prepare: bool = False, **axes: str) -> dic
 @pytest.mark.cgroup
 @needs_group
 def test_memory_that_cannot_be_reclaimed_is_what_the_limit_needs(tmp_path: Path) -> None:
-    record = weigh(tmp_path, "planted", case="list", size_mb="80", epochs="1")
+    record = weigh(tmp_path, "planted", case="list", size_mb=80, epochs=1)
     limit = record["limit"]
     assert limit["killed_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * limit["killed_at_bytes"]
     assert limit["completed_at_bytes"] == pytest.approx(record["peak"]["anon_upper_bound_bytes"], rel=0.15)
@@ -54,7 +51,7 @@ def test_memory_that_cannot_be_reclaimed_is_what_the_limit_needs(tmp_path: Path)
 @pytest.mark.cgroup
 @needs_group
 def test_mapped_files_need_no_room(tmp_path: Path) -> None:
-    record = weigh(tmp_path, "scan", prepare=True, size_mb="200")
+    record = weigh(tmp_path, "scan", size_mb=200)
     assert record["peak"]["rss_bytes"] > 200 * MB
     assert record["limit"]["completed_at_bytes"] < 100 * MB
     assert limits([(record, [])]).iloc[0]["error_rss"] > 1
@@ -66,7 +63,7 @@ def test_without_a_group_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.
         raise groups.GroupError("the memory controller is not delegated to us")
 
     monkeypatch.setattr(groups.Group, "make", none)
-    record = weigh(tmp_path, "planted", case="flat", size_mb="10", epochs="1")
+    record = weigh(tmp_path, "planted", case="flat", size_mb=10, epochs=1)
     assert record["limit"]["not_run"] == "no memory limit can be set here: the memory controller is not delegated to us"
     line = limits([(record, [])]).iloc[0]
     assert line["completed_at_bytes"] is None

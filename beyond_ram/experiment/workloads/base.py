@@ -7,11 +7,12 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar, get_args
 
 from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
 
 from ..corpora import Strict
+from ..job import Job, Served
 from ..paths import NAME, Cell, Point, Value
 
 Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
@@ -21,6 +22,25 @@ Values = Annotated[list[T], Field(min_length=1)]
 Names = Values[Name]
 Sizes = Values[PositiveInt]
 Counts = Values[NonNegativeInt]
+
+
+PROGRAMS = "scripts/workloads"
+
+
+class Places(Protocol):
+    """Where what a job reads lies, by name."""
+
+    def corpus(self, name: Value) -> str:
+        """The folder of a corpus."""
+
+    def tokens(self, name: Value) -> str:
+        """The folder of a token dataset."""
+
+    def repository(self, name: Value) -> str:
+        """The folder of a repository."""
+
+    def loader(self, cell: Cell) -> tuple[str, list[str]]:
+        """What the loader of a cell reads, and further words of its program where it is the user's own."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +128,6 @@ class Experiment(Strict):
     PROGRAM: ClassVar[str]
     CHECKED: ClassVar[bool] = False
     PREPARED: ClassVar[bool] = False
-    SERVED: ClassVar[bool] = False
     SOURCES: ClassVar[tuple[str, ...]] = ()
     """Of the repositories that the program can read."""
     PUSHES: ClassVar[bool] = False
@@ -138,6 +157,24 @@ class Experiment(Strict):
         """Every cell of the matrix, and every repeat of it."""
         return self.matrix.cells(name, self.repeats)
 
+    def job(self, cell: Cell, places: Places) -> Job:
+        """The job of a cell. A workload changes what is its own."""
+        flags = {axis: str(value) for axis, value in cell.axes if self.axes()[axis].role == "program"}
+        return Job(
+            path=cell.path,
+            workload=self.workload,
+            program=f"{PROGRAMS}/{self.PROGRAM}",
+            arguments=tuple(word for axis, value in flags.items() for word in (f"--{axis.replace('_', '-')}", value)),
+            corpus=places.corpus(cell["corpus"]) if "corpus" in self.axes() else None,
+            num_files=cell.get("num_files"),
+            tokens=places.tokens(cell["tokens"]) if cell.get("tokens", "none") != "none" else None,
+            prepared=self.PREPARED,
+            checked=self.CHECKED,
+            timeout_s=self.timeout_s,
+            interval_ms=self.interval_ms,
+            find_limit=self.find_limit,
+        )
+
     @classmethod
     def name(cls) -> str:
         """The name of the workload, as `workload:` gives it."""
@@ -154,11 +191,15 @@ class Experiment(Strict):
 class ServedExperiment(Experiment):
     """What experiments have whose repository is served by an endpoint, started and stopped with each run."""
 
-    SERVED = True
-
     timeout_s: PositiveInt | None = Field(
         600, description="Seconds after which a run is ended and recorded as timed out."
     )
+
+    def job(self, cell: Cell, places: Places) -> Job:
+        conditions = {axis: value for axis, value in cell.axes if self.axes()[axis].role == "endpoint"}
+        repository = places.repository(cell["repository"])
+        served = Served(repository=repository, conditions=conditions, pushes=self.PUSHES)
+        return super().job(cell, places).but(served=served)
 
     @model_validator(mode="after")
     def _no_limit(self) -> "ServedExperiment":

@@ -4,8 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from ..paths import Point
-from .base import Axis, Counts, Experiment, Matrix, Names, Order, Sizes, TokenDatasets, Values
+from ..job import Job
+from ..paths import Cell, Point
+from .base import Axis, Counts, Experiment, Matrix, Names, Order, Places, Sizes, TokenDatasets, Values
 
 
 class LoadMatrix(Matrix):
@@ -48,3 +49,12 @@ class LoadExperiment(Experiment):
 
     workload: Literal["load"]
     matrix: LoadMatrix = Field(description="The axes; every combination is a cell.")
+
+    def job(self, cell: Cell, places: Places) -> Job:
+        job, (reads, words) = super().job(cell, places), places.loader(cell)
+        return job.but(
+            arguments=[*job.arguments, *words],
+            reads=reads,
+            page_cache=cell["page_cache"],
+            limit_percent=cell["limit_percent"],
+        )

@@ -4,7 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Axis, Counts, Experiment, Matrix, Names, Order, Sizes, TokenDatasets
+from ..job import Job
+from ..paths import Cell
+from .base import Axis, Counts, Experiment, Matrix, Names, Order, Places, Sizes, TokenDatasets
 
 
 class RanksMatrix(Matrix):
@@ -27,3 +29,6 @@ class RanksExperiment(Experiment):
 
     workload: Literal["ranks"]
     matrix: RanksMatrix = Field(description="The axes; every combination is a cell.")
+
+    def job(self, cell: Cell, places: Places) -> Job:
+        return super().job(cell, places).but(reads=places.loader(cell)[0])

@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from ..paths import Point
+from ..job import Job
+from ..paths import Cell, Point
 from ..places import HubAddress, TrackedPath
 from .base import (
     Axis,
@@ -12,6 +13,7 @@ from .base import (
     Counts,
     LatencyMs,
     Matrix,
+    Places,
     Redirect,
     Repositories,
     ServedExperiment,
@@ -98,6 +100,12 @@ class StreamExperiment(ServedExperiment):
         "counts the requests and hands them on; default: a local endpoint per run, over a generated repository.",
     )
     matrix: StreamMatrix = Field(description="The axes; every combination is a cell.")
+
+    def job(self, cell: Cell, places: Places) -> Job:
+        job, storage = super().job(cell, places), "s3" if cell["mode"] == "s3" else "hub"
+        module = ["--module", str(self.module)] if cell["mode"] == "custom" else []
+        served = dict(job.served or ()) | {"endpoint": self.endpoint, "storage": storage}
+        return job.but(arguments=[*job.arguments, *module], served=served)
 
     @model_validator(mode="after")
     def _another_hub_has_its_own_conditions(self) -> "StreamExperiment":

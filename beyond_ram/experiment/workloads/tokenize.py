@@ -4,8 +4,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from ..paths import Point
-from .base import Axis, Corpora, Counts, Experiment, Matrix, Names, Sizes, Values
+from ..job import Job
+from ..paths import Cell, Point
+from .base import Axis, Corpora, Counts, Experiment, Matrix, Names, Places, Sizes, Values
 
 
 class TokenizeMatrix(Matrix):
@@ -74,3 +75,15 @@ class TokenizeExperiment(Experiment):
 
     workload: Literal["tokenize"]
     matrix: TokenizeMatrix = Field(description="The axes; every combination is a cell.")
+
+    def job(self, cell: Cell, places: Places) -> Job:
+        return (
+            super()
+            .job(cell, places)
+            .but(
+                remedy=cell["remedy"],
+                warmed=cell["cache"] == "warm",
+                page_cache="cold" if cell["cache"] in ("cold", "interrupted") else "kept",
+                stop_after=cell["stop_after"] if cell["cache"] == "interrupted" else None,
+            )
+        )

@@ -1,0 +1,62 @@
+"""The job of a cell: what `beyond-ram weigh` is told of it, but for the machine's own places. It travels as JSON."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from .corpora import Strict
+from .paths import Value
+
+
+class Served(Strict):
+    """A repository that an endpoint serves to the run."""
+
+    repository: str
+    """Folder with `manifest.json` and what is served."""
+    conditions: dict[str, Value] = Field(default_factory=dict)
+    """Under which it is served, by axis."""
+    storage: Literal["hub", "s3"] = "hub"
+    """Whether the endpoint is a Hub, or S3-compatible storage of the stack's own."""
+    endpoint: str | None = None
+    """A Hub of the user's choice instead."""
+    pushes: bool = False
+    """Whether the run writes to the repository: then it is served a copy."""
+
+
+class Job(Strict):
+    """One run: its program, arguments, inputs, conditions and checks. Paths are relative to the working directory."""
+
+    path: str
+    """Folder of the run, relative to the folder of all runs."""
+    workload: str
+    program: str
+    arguments: tuple[str, ...] = ()
+    """Of the program, but for those that name its inputs and its work folder."""
+    corpus: str | None = None
+    num_files: int | None = None
+    """The first so many files of the corpus are read; None: all."""
+    tokens: str | None = None
+    reads: str | None = None
+    """File or folder that the program reads beside."""
+    served: Served | None = None
+    prepared: bool = False
+    """Run the program with --prepare before, unweighed, to make its input."""
+    warmed: bool = False
+    """Run the program whole before, unweighed, in the same folder."""
+    page_cache: Literal["cold", "warm", "kept"] = "cold"
+    """Whether none or all of the input is in the page cache at the start, or what there is."""
+    stop_after: int | None = None
+    """Kill the run after so many shards."""
+    remedy: str = "none"
+    limit_percent: int = 0
+    """Hard memory limit in percent of the token dataset's bytes; 0: none."""
+    timeout_s: float | None = None
+    interval_ms: int = 20
+    checked: bool = False
+    """Run the program with --check afterwards, unweighed, to say what came out."""
+    find_limit: bool = False
+    """Look for the smallest memory limit as well."""
+
+    def but(self, **changes: Any) -> "Job":
+        """The job with some of its values changed."""
+        return Job.model_validate(dict(self) | changes)
