@@ -1,0 +1,45 @@
+"""What is planned: the cells of a part and no others, and after an edit what the edited file makes and no more."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ..conftest import Run
+
+# A dry run of the default config costs some seconds; one file of each kind is edited.
+pytestmark = pytest.mark.slow
+RULE = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
+
+
+def planned(run_in: Run, clone: Path, *words: str) -> dict[str, int]:
+    """How many jobs of each rule a dry run plans."""
+    done = run_in("snakemake", "-n", "--cores", "2", *words, "--config", f"results={clone}/never-made")
+    assert done.returncode == 0, done.stderr[-3000:]
+    return {rule: int(count) for rule, count in RULE.findall(done.stdout + done.stderr) if rule != "total"}
+
+
+@pytest.mark.parametrize(
+    ("part", "tables", "others"),
+    [
+        (
+            "tokenize",
+            {"table_runs", "table_growth", "table_shards"},
+            {"table_streaming", "table_loaders", "repository"},
+        ),
+        ("stream", {"table_streaming", "table_claims", "table_dedup"}, {"corpus", "tokens", "table_growth"}),
+    ],
+)
+def test_a_part_plans_its_own(run_in: Run, clone: Path, part: str, tables: set[str], others: set[str]) -> None:
+    found = planned(run_in, clone, part)
+    assert tables <= set(found)
+    assert not others & set(found)
+    assert found["weigh"] > 1
+    assert "report" not in found
+
+
+def test_a_report_is_made_of_the_part_that_is_named_beside_it(run_in: Run, clone: Path) -> None:
+    found = planned(run_in, clone, "limit", "report")
+    assert {"report", "overview", "findings", "table_runs", "table_limits"} <= set(found)
+    assert not {"claims_page", "choices_page", "figure_memory_over_time", "tokens", "repository"} & set(found)
+    assert found["weigh"] == 2
