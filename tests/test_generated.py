@@ -18,9 +18,10 @@ def test_schema_is_up_to_date() -> None:
     assert (ROOT / document.SCHEMA).read_text() == document.schema(), RENEW
 
 
-def test_docs_are_up_to_date() -> None:
-    text = (ROOT / document.PAGE).read_text()
-    assert text == document.page(text), RENEW
+@pytest.mark.parametrize("path", document.PAGES, ids=str)
+def test_docs_are_up_to_date(path: Path) -> None:
+    text = (ROOT / path).read_text()
+    assert text == document.page(path, text), RENEW
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)

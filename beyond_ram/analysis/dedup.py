@@ -1,20 +1,21 @@
 """Table `dedup`: how much of an edited table is new to Xet storage, and what the writer paid."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
+from ..metrics import Records, derive
 from .frame import axes_of, same_but_for
 
 MEASURED = ["rows", "file_bytes", "table_bytes", "new_bytes", "uploaded_bytes", "new_chunks", "total_chunks"]
-PAID = ["write_cpu_s", "write_s", "push_cpu_s"]
-COLUMNS = ["experiment", *axes_of("dedup"), "rep", "edit", *MEASURED, "new_share", *PAID]
+MEASURED += ["new_share", "write_cpu_s", "write_s", "push_cpu_s"]
+COLUMNS = ["experiment", *axes_of("dedup"), "rep", "edit", *MEASURED]
 FIRST = "none"
 """The table before any edit, pushed to empty storage."""
 
 
-def dedup(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]) -> pd.DataFrame:
+def dedup(records: Records) -> pd.DataFrame:
     """A line an edit of a run. `new_share` is of the file, before Xet compresses what it sends; `rows` after the edit.
 
     `edit` is `none` for the table as it was first pushed: all of it is new, unless it repeats itself.
@@ -23,9 +24,7 @@ def dedup(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]
         {
             **record["cell"],
             "edit": event["edit"],
-            **{name: event[name] for name in MEASURED},
-            "new_share": event["new_bytes"] / event["file_bytes"],
-            **{name: event[name] for name in PAID},
+            **derive(record, [event], "dedup"),
         }
         for record, events in records
         for event in events

@@ -5,14 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-# Readings of the run without a limit, each a guess at the smallest limit; in the order of the figure.
-PREDICTORS = {
-    "rss_bytes": "peak RSS",
-    "pss_bytes": "largest PSS reading",
-    "anon_bytes": "peak anonymous, sampled",
-    "anon_upper_bound_bytes": "peak anonymous, upper bound",
-    "cgroup_bytes": "cgroup peak",
-}
+from ..metrics.limits import PREDICTORS
+
 COLUMNS = ["experiment", "stack", "killed_at_bytes", "completed_at_bytes", "nearest_predictor", "ask_bytes", "not_run"]
 
 

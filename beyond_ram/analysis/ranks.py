@@ -2,7 +2,10 @@
 
 import pandas as pd
 
-from .loaders import ACCOUNT, MEMORIES, Records, account, last, phase, tree
+from ..metrics import Records, derive
+from ..metrics.base import last
+from ..metrics.loading import ACCOUNT
+from .loaders import account
 
 
 def ranks(records: Records) -> pd.DataFrame:
@@ -13,8 +16,9 @@ def ranks(records: Records) -> pd.DataFrame:
             continue
         work = last(events, "work")
         line = {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason", "")}
-        line |= {key: work.get(key) for key in (*ACCOUNT, "rows_per_rank", "rows_per_worker_of_rank")}
-        line |= {key: str(line[key]) for key in ("rows_per_rank", "rows_per_worker_of_rank") if line[key] is not None}
-        line |= {f"end_{kind}": tree(phase(events, "delivered"), work).get(kind) for kind in MEMORIES}
+        measured = derive(record, events, "ranks")
+        line |= {key: measured[key] for key in ACCOUNT}
+        line |= {key: str(work[key]) if key in work else None for key in ("rows_per_rank", "rows_per_worker_of_rank")}
+        line |= measured
         lines.append(line | {"account": account(line)})
     return pd.DataFrame(lines, columns=None if lines else ["experiment", "stack", "loader", *ACCOUNT])

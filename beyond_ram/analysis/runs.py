@@ -1,18 +1,17 @@
 """Table `runs`: a line a run."""
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from ..experiment import AXES
-from ..metrics import derive
+from ..metrics import Events, Record, Records, derive
 from .frame import axes, describe
 
-SCALARS = ("outcome", "completed_work", "exit_status", "signal", "duration_s", "cpu_s")
+SCALARS = ("outcome", "completed_work", "exit_status", "signal")
 
 
-def runs(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]) -> pd.DataFrame:
+def runs(records: Records) -> pd.DataFrame:
     """Records and events of runs as a tidy table: the cell, the scalars of run.json, and every metric.
 
     `ids_agree` is False on every line of a corpus and file count whose completed runs do not all have the same hash of
@@ -29,19 +28,21 @@ def runs(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
     return table
 
 
-def _line(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _line(record: Record, events: Events) -> dict[str, Any]:
     provenance = record["provenance"]
     versions = {f"version_{name.replace('-', '_')}": version for name, version in provenance["versions"].items()}
     settings = " ".join(f"{name}={value}" for name, value in provenance["allocator_settings"].items())
     machine = {k: v for k, v in provenance.items() if k not in ("versions", "allocator_settings")}
+    measured = derive(record, events)
     return {
         **record["cell"],
         "workload": record.get("workload", "tokenize"),  # all there was, in runs kept from before
         **{key: record[key] for key in SCALARS},
+        **{key: measured[key] for key in ("duration_s", "cpu_s")},
         "reason": record.get("reason", ""),
-        **{key: record["work"].get(key) for key in ("rows", "bytes_in", "ids_sha256")},
-        "token_count": record["work"].get("tokens"),  # `tokens` is an axis: the dataset
-        **derive(record, events),
+        **{key: measured[key] for key in ("rows", "bytes_in")},
+        "ids_sha256": record["work"].get("ids_sha256"),
+        **measured,
         **{f"sampler_{key}": value for key, value in record["sampler"].items()},
         **machine,
         "allocator_settings": settings,

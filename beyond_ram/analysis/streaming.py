@@ -1,16 +1,16 @@
 """Table `streaming`: what a client asked of an endpoint, what came, and what it took."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from ..metrics import derive
+from ..metrics import Events, Record, Records, derive
+from ..metrics.loading import ACCOUNT
+from ..metrics.streaming import KINDS, ROLES, requests_column
 from .frame import axes_of, cells, same_but_for
 
-ROLES = ("main", "worker", "other", "unknown")
-KINDS = ("info", "tree", "paths-info", "commits", "head", "small-file", "redirect", "data", "unknown")
 # Of these a line has the median, the lowest and the highest over the repeats.
 SPREAD = (
     "resolution_s",
@@ -34,9 +34,7 @@ COUNTS = (
     "in_flight_max",
     "data_in_flight_max",
 )
-ROWS = ("rows_expected", "rows_delivered", "rows_twice", "rows_missing", "rows_wrong")
-COLUMNS = ["experiment", *axes_of("stream"), "n", "outcome", "reason", *SPREAD, *COUNTS, *ROWS, "rows_per_worker"]
-Records = Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]
+COLUMNS = ["experiment", *axes_of("stream"), "n", "outcome", "reason", *SPREAD, *COUNTS, *ACCOUNT, "rows_per_worker"]
 
 
 def streaming(records: Records) -> pd.DataFrame:
@@ -52,27 +50,30 @@ def streaming(records: Records) -> pd.DataFrame:
     return pd.DataFrame([_cell(cell, group) for cell, group in cells(runs)])
 
 
-def _run(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _run(record: Record, events: Events) -> dict[str, Any]:
     asked = record["work"].get("requests")
-    by = {} if asked is None else {(kind, role): n for kind, roles in asked.items() for role, n in roles.items()}
     # Of a client that gave up there are no sums, but what it had until then.
-    until: Mapping[str, Any] = next((e for e in reversed(events) if e["event"] == "epoch"), {})
-    epochs = [event["seconds"] for event in events if event["event"] == "epoch" and event.get("finished")]
+    until = next((e for e in reversed(events) if e["event"] == "epoch"), {})
+    epochs = [event["duration_s"] for event in events if event["event"] == "epoch" and event.get("finished")]
+    measured = derive(record, events, "streaming")
     return {
         **record["cell"],
-        **{key: value for key, value in derive(record, events).items() if key in (*SPREAD, *COUNTS)},
-        **{key: record["work"].get(key, until.get(key)) for key in (*ROWS, "rows_per_worker")},
+        **{key: measured[key] for key in (*SPREAD, *COUNTS, *ACCOUNT)},
+        "rows_per_worker": record["work"].get("rows_per_worker", until.get("rows_per_worker")),
         "outcome": record["outcome"],
         "reason": record.get("reason", ""),
         "asked": json.dumps(asked, sort_keys=True),
         "epoch_s": epochs,
-        **{column(kind, role): None if asked is None else by.get((kind, role), 0) for kind in KINDS for role in ROLES},
+        **_by_kind_and_role(asked),
     }
 
 
-def column(kind: str, role: str) -> str:
-    """The column that counts the requests of one kind by processes of one role."""
-    return f"requests_{kind.replace('-', '_')}_{role}"
+def _by_kind_and_role(asked: Mapping[str, Mapping[str, int]] | None) -> dict[str, int | None]:
+    return {
+        requests_column(kind, role): None if asked is None else asked.get(kind, {}).get(role, 0)
+        for kind in KINDS
+        for role in ROLES
+    }
 
 
 def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
@@ -83,9 +84,10 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
         line |= {name: values.median(), f"{name}_low": values.min(), f"{name}_high": values.max()}
     for name in COUNTS:
         line[name] = pd.to_numeric(runs[name]).median()
-    line |= {"requests_low": runs["requests"].min(), "requests_high": runs["requests"].max()}
+    requests = pd.to_numeric(runs["requests"]).astype(float)
+    line |= {"requests_low": requests.min(), "requests_high": requests.max()}
     line["counts_identical"] = runs["asked"].nunique() == 1 if len(runs) > 1 and line["requests"] >= 0 else None
-    for name in ROWS:
+    for name in ACCOUNT:
         values = pd.to_numeric(runs[name]).dropna()
         # What went wrong in one repeat went wrong.
         line[name] = values.max() if name not in ("rows_expected", "rows_delivered") else values.median()
@@ -100,9 +102,7 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
         line["later_epoch_s"] = later.explode().astype(float).median()
     else:
         line["first_epoch_s"] = line["later_epoch_s"] = float("nan")
-    return line | {
-        name: pd.to_numeric(runs[name]).median() for name in (column(kind, role) for kind in KINDS for role in ROLES)
-    }
+    return line | {name: pd.to_numeric(runs[name]).median() for name in _by_kind_and_role(None)}
 
 
 _PARTS = (slice(0, 1), slice(1, None))

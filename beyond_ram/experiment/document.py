@@ -1,18 +1,20 @@
-"""Generates what is said about the config from its model: the JSON schema and the tables of docs/configuration.md.
+"""Generates what is said about the config, events and columns from what knows them: the JSON schema, tables of docs.
 
     python -m beyond_ram.experiment.document
 
-A test fails when either differs from what this writes.
+A test fails when any differs from what this writes.
 """
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..metrics import registry
+from . import events
 from .model import Config
 
 SCHEMA = Path("schemas/config.schema.json")
-PAGE = Path("docs/configuration.md")
 BEGIN, END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
 
 
@@ -78,18 +80,27 @@ def _kind(field: dict[str, Any]) -> str:
     return str(field.get("type")) + bounds + (f" to {highest:,}" if highest is not None else "")
 
 
-def page(text: str) -> str:
-    """The docs page with its generated part renewed. Raises ValueError where the marks are missing."""
+PAGES: Mapping[Path, Callable[[], str]] = {
+    Path("docs/configuration.md"): keys,
+    Path("docs/events.md"): events.table,
+    Path("docs/columns.md"): registry.table,
+}
+"""Pages with a generated part, and what generates it."""
+
+
+def page(path: Path, text: str) -> str:
+    """A docs page with its generated part renewed. Raises ValueError where the marks are missing."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ValueError(f"{PAGE}: the marks of the generated part are missing")
-    return f"{before}{BEGIN}\n{keys()}\n{END}{after}"
+        raise ValueError(f"{path}: the marks of the generated part are missing")
+    return f"{before}{BEGIN}\n{PAGES[path]()}\n{END}{after}"
 
 
 def main() -> None:
     SCHEMA.write_text(schema(), encoding="utf-8")
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in PAGES:
+        path.write_text(page(path, path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

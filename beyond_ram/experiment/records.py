@@ -12,6 +12,7 @@ from ..files import DamagedError
 from ..text import plain
 from ..watch import RUN_FILES
 from ..watch.recorder import COLUMNS
+from .events import renamed
 from .grammar import parse
 
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
@@ -63,7 +64,7 @@ def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
             _refuse(path, f"line {number} is no event")
         if isinstance(event.get("t_s"), bool) or not isinstance(event.get("t_s"), (int, float)):
             _refuse(path, f"line {number} has no time")
-        found.append(event)
+        found.append(renamed(event))
     # A cell that could not be run has no event at all.
     if whole and found and not any(event["event"] == "end" for event in found):
         _refuse(path, "cut: the event 'end' is missing")

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
-from beyond_ram.analysis.loaders import LIMIT_OF
+from beyond_ram.metrics.loading import LIMIT_OF
 
 
 def draw(loaders):

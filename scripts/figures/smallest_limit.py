@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 
 from beyond_ram import figures
-from beyond_ram.analysis.limits import PREDICTORS
+from beyond_ram.metrics.limits import PREDICTORS
 
 MARKERS = "osD^v"
 

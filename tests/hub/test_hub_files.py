@@ -160,7 +160,7 @@ def record(block: int, requests: dict[str, dict[str, int]] | None, size: int | N
 
 
 SAMPLES = {
-    "event": "samples", "samples": 10, "samples_twice": 0, "samples_wrong": 0, "payload_bytes": 5, "seconds": 2.0,
+    "event": "samples", "samples": 10, "samples_twice": 0, "samples_wrong": 0, "payload_bytes": 5, "duration_s": 2.0,
     "median_sample_s": 0.1,
 }  # fmt: skip
 
@@ -185,8 +185,8 @@ def test_table_and_finding_of_spark() -> None:
     cell = {"experiment": "spark", "stack": "spark", "repository": "r", "rep": 1}
     known = {"cell": cell, "provenance": versions, "peak": {}, "outcome": "completed"}
     steps = [
-        {"event": "step", "step": "read", "works": True, "rows": 5, "reason": "", "seconds": 1.0},
-        {"event": "step", "step": "write", "works": False, "rows": None, "reason": "TypeError: x", "seconds": 1.0},
+        {"event": "step", "step": "read", "works": True, "rows": 5, "reason": "", "duration_s": 1.0},
+        {"event": "step", "step": "write", "works": False, "rows": None, "reason": "TypeError: x", "duration_s": 1.0},
     ]
     without = {**known, "provenance": {"versions": {}}, "outcome": "not_applicable", "reason": "no Java"}
     table = spark([(known, steps), (without, [])])

@@ -43,13 +43,13 @@ def run(
     events: list[dict[str, Any]] = [
         {"event": "worker", "worker": 0, "anon_bytes": 100},
         {"event": "worker", "worker": 1, "anon_bytes": 100},
-        {"event": "resolved", "seconds": resolved_s},
-        {"event": "first_batch", "seconds": resolved_s + 0.2},
+        {"event": "resolved", "duration_s": resolved_s},
+        {"event": "first_batch", "duration_s": resolved_s + 0.2},
     ]
     for number, seconds in enumerate(epoch_s):
         events.append(
             {
-                "event": "epoch", "epoch": number, "seconds": seconds, "first_batch_s": 1.0,
+                "event": "epoch", "epoch": number, "duration_s": seconds, "first_batch_s": 1.0,
                 "rows_delivered": 64, "bytes": 640, "finished": True,
                 "worker_anon_bytes": {"0": 150, "1": 400},
             }

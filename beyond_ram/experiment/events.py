@@ -1,0 +1,212 @@
+"""The one schema of events: what each event is, and which fields it has, in which unit. Standard library only.
+
+A program may emit others; these are what the workloads here emit, and what tables are made from.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Types = tuple[type, ...]
+_COUNT, _NUMBER, _TEXT, _FLAG, _MAP, _LIST = (int,), (int, float), (str,), (bool,), (dict,), (list,)
+_MAYBE = (type(None),)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field. Its name means the same in every event."""
+
+    types: Types
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event: the fields that it always has, and those that only some workloads give."""
+
+    meaning: str
+    fields: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+
+# What `events.own_memory` reads; empty where there is no /proc.
+_MEMORY = ("hwm_bytes", "rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
+_ALLOCATED = ("heap", "arrow_bytes", "python_blocks")
+_ACCOUNT = ("rows_delivered", "rows_per_worker")
+# Known where rows have numbers, or how many there must be.
+_CHECKED = ("rows_expected", "rows_twice", "rows_missing", "rows_wrong")
+
+FIELDS: Mapping[str, Field] = {
+    "t_s": Field(_NUMBER, "s", "since the start of the command"),
+    "event": Field(_TEXT, "", "the name of the event"),
+    "pid": Field(_COUNT, "", "the process that has emitted it"),
+    "tree": Field(_MAP, "bytes, s", "the whole tree, read from outside right after the event"),
+    "exit_status": Field((*_COUNT, *_MAYBE), "", "of the command"),
+    "hwm_bytes": Field(_COUNT, "bytes", "high-water mark of the process"),
+    "rss_bytes": Field(_COUNT, "bytes", "resident memory of the process"),
+    "anon_bytes": Field(_COUNT, "bytes", "anonymous memory of the process"),
+    "file_bytes": Field(_COUNT, "bytes", "file memory of the process"),
+    "shmem_bytes": Field(_COUNT, "bytes", "shared memory of the process"),
+    "heap": Field(_MAP, "bytes", "what malloc has handed out, and keeps unused"),
+    "arrow_bytes": Field((*_COUNT, *_MAYBE), "bytes", "what Arrow's pool has handed out"),
+    "python_blocks": Field(_COUNT, "blocks", "blocks that Python's allocator has handed out"),
+    "phase": Field(_TEXT, "", "name of the phase that begins"),
+    "versions": Field(_MAP, "", "versions of packages, by name"),
+    "clock_s": Field(_NUMBER, "s", "monotonic clock, which ties the endpoint's log to the run's times"),
+    "reason": Field(_TEXT, "", "why, in one line"),
+    "rows": Field((*_COUNT, *_MAYBE), "rows", "rows of what the event is about"),
+    "bytes_in": Field(_COUNT, "bytes", "input: text, or payload of rows"),
+    "tokens": Field(_COUNT, "tokens", "tokens made"),
+    "stored_bytes": Field(_COUNT, "bytes", "files of the format"),
+    "loader_kind": Field(_TEXT, "", "kind of the loader"),
+    "shuffle": Field(_TEXT, "", "what the loader shuffles"),
+    "shard": Field(_COUNT, "", "number of the shard, from 0"),
+    "from_cache": Field(_FLAG, "", "whether the shard came from the cache"),
+    "tokenizer_calls": Field(_COUNT, "calls", "calls of the tokenizer for the shard"),
+    "cache_bytes_written": Field(_COUNT, "bytes", "what the cache grew by"),
+    "epoch": Field(_COUNT, "", "number of the epoch, from 0"),
+    "duration_s": Field(_NUMBER, "s", "how long it took"),
+    "cpu_s": Field(_NUMBER, "s", "CPU time of all processes"),
+    "time_to_first_batch_s": Field((*_NUMBER, *_MAYBE), "s", "from the beginning of the epoch to its first batch"),
+    "first_batch_s": Field(_NUMBER, "s", "from the beginning of the epoch to its first batch"),
+    "finished": Field(_FLAG, "", "whether the epoch came to its end"),
+    "bytes": Field((*_COUNT, *_MAYBE), "bytes", "payload delivered; null where it has no known size"),
+    "worker_anon_bytes": Field(_MAP, "bytes", "largest anonymous memory of each worker"),
+    "rows_expected": Field((*_COUNT, *_MAYBE), "rows", "rows that must be delivered"),
+    "rows_delivered": Field(_COUNT, "rows", "rows delivered, as often as they came"),
+    "rows_twice": Field(_COUNT, "rows", "rows that came more than once"),
+    "rows_missing": Field(_COUNT, "rows", "rows that never came"),
+    "rows_wrong": Field(_COUNT, "rows", "rows delivered that are none of the data's, or not whole"),
+    "rows_per_worker": Field((*_MAP, *_LIST), "rows", "rows delivered by each worker; in older runs a list"),
+    "rows_per_rank": Field(_LIST, "rows", "rows delivered to each rank"),
+    "rows_per_worker_of_rank": Field(_LIST, "rows", "rows of each worker of each rank"),
+    "opened_s": Field(_NUMBER, "s", "time to open the data"),
+    "pickled_bytes": Field((*_COUNT, *_MAYBE), "bytes", "the dataset as it is sent to a worker"),
+    "kind": Field(_TEXT, "", "how rows are read without a loader"),
+    "worker": Field(_COUNT, "", "number of the worker"),
+    "after_row": Field(_COUNT, "rows", "rows that the killed process had"),
+    "rung": Field(_COUNT, "", "step of the release order, from 0"),
+    "owner": Field(_TEXT, "", "what was let go"),
+    "samples": Field(_COUNT, "samples", "samples that came"),
+    "samples_twice": Field(_COUNT, "samples", "samples that came less different ones"),
+    "samples_wrong": Field(_COUNT, "samples", "samples that are not whole"),
+    "payload_bytes": Field(_COUNT, "bytes", "bytes of all samples"),
+    "median_sample_s": Field((*_NUMBER, *_MAYBE), "s", "median time between one sample and the next"),
+    "edit": Field(_TEXT, "", "what was done to the table"),
+    "write_s": Field(_NUMBER, "s", "time to write the file"),
+    "write_cpu_s": Field(_NUMBER, "s", "CPU time to write the file"),
+    "table_bytes": Field(_COUNT, "bytes", "the table in memory"),
+    "new_bytes": Field(_COUNT, "bytes", "bytes of chunks that storage had not"),
+    "new_chunks": Field(_COUNT, "chunks", "chunks that storage had not"),
+    "total_chunks": Field(_COUNT, "chunks", "chunks of the file"),
+    "uploaded_bytes": Field(_COUNT, "bytes", "bytes sent"),
+    "push_cpu_s": Field(_NUMBER, "s", "CPU time to push the file"),
+    "step": Field(_TEXT, "", "what Spark was asked to do"),
+    "works": Field(_FLAG, "", "whether it did, with the right rows"),
+}
+
+EVENTS: Mapping[str, Event] = {
+    "start": Event("the command starts; from the watcher"),
+    "end": Event("the command has ended; from the watcher", ("exit_status",)),
+    "phase": Event("a phase begins, and the one before it ends", ("phase",)),
+    "provenance": Event("what runs", ("versions",), ("clock_s",)),
+    "imported": Event("the imports are done", (), (*_MEMORY, *_ALLOCATED)),
+    "baseline": Event("all is ready for the work", (), (*_MEMORY, "opened_s", "pickled_bytes")),
+    "loaded": Event("tokenisation: the input is loaded", ("rows", "bytes_in"), _MEMORY),
+    "shard": Event(
+        "tokenisation: a shard is done",
+        ("shard", "from_cache", "rows", "tokenizer_calls", "cache_bytes_written"),
+        _MEMORY,
+    ),
+    "sharded": Event("tokenisation: all shards are done", (), _MEMORY),
+    "resolved": Event("streaming: the data is opened", ("duration_s",), _MEMORY),
+    "worker": Event("streaming: a worker starts", ("worker",), _MEMORY),
+    "epoch_begins": Event("loading: an epoch begins", ("epoch",)),
+    "first_batch": Event(
+        "the first batch, or sample, is there: of the run (`duration_s`, from the call that opens the data) or, while "
+        "loading, of the epoch",
+        (),
+        ("duration_s", "time_to_first_batch_s", *_MEMORY),
+    ),
+    "epoch": Event(
+        "an epoch is over",
+        ("epoch",),
+        (
+            *("duration_s", "cpu_s", "time_to_first_batch_s", "first_batch_s", "finished", "bytes"),
+            *("worker_anon_bytes", *_ACCOUNT, *_CHECKED, *_MEMORY),
+        ),
+    ),
+    "resumed": Event(
+        "streaming: what a killed process had left is read", ("duration_s", "after_row", *_ACCOUNT), _CHECKED
+    ),
+    "limit": Event("loading: rows are read without a loader, a ceiling", ("kind", "rows", "cpu_s")),
+    "samples": Event(
+        "files of a Hub: the samples are read",
+        ("samples", "samples_twice", "samples_wrong", "payload_bytes", "duration_s", "median_sample_s"),
+    ),
+    "edit": Event(
+        "a table is written and pushed",
+        (
+            *("edit", "rows", "file_bytes", "table_bytes", "write_s", "write_cpu_s"),
+            *("new_bytes", "new_chunks", "total_chunks", "uploaded_bytes", "push_cpu_s"),
+        ),
+    ),
+    "step": Event("a step of Spark is done", ("step", "works", "rows", "reason", "duration_s")),
+    "work": Event(
+        "the work is done, and all of it still held",
+        ("rows",),
+        (
+            *("bytes_in", "tokens", "stored_bytes", "loader_kind", "shuffle", "epoch", "duration_s", "cpu_s"),
+            *("time_to_first_batch_s", *_ACCOUNT, *_CHECKED, "rows_per_rank", "rows_per_worker_of_rank", *_MEMORY),
+        ),
+    ),
+    "released": Event("a step of the release order is done", ("rung", "owner"), _ALLOCATED),
+    "not_applicable": Event("the cell cannot be here", ("reason",)),
+    "gave_up": Event("the program does not go on", ("reason",)),
+}
+# What every event may have: the time and the reading are the watcher's, the clock the program's.
+_ALWAYS = ("t_s", "event", "pid", "tree", "monotonic_s")
+
+
+def faults(event: Mapping[str, Any]) -> Iterator[str]:
+    """What in an event is not as the schema says. An event that the schema does not know has no faults."""
+    name = event["event"]
+    known = EVENTS.get(name)
+    if known is None:
+        return
+    for field in known.fields:
+        if field not in event:
+            yield f"event {name!r}: {field!r} is missing"
+    for field, value in event.items():
+        if field in _ALWAYS:
+            continue
+        if field not in (*known.fields, *known.optional):
+            yield f"event {name!r}: {field!r} is no field of it"
+        elif type(value) not in FIELDS[field].types:
+            yield f"event {name!r}: {field!r} is {value!r}, not {' or '.join(t.__name__ for t in FIELDS[field].types)}"
+
+
+def renamed(event: dict[str, Any]) -> dict[str, Any]:
+    """An event with the names of today: runs kept from before say `seconds` for `duration_s`."""
+    if event["event"] in EVENTS and "seconds" in event:
+        event["duration_s"] = event.pop("seconds")
+    return event
+
+
+def table() -> str:
+    """Markdown tables of all events, and of their fields."""
+    lines = ["| event | it says that | fields | fields of some workloads |", "|---|---|---|---|"]
+    lines += [
+        f"| `{name}` | {event.meaning} | {_listed(event.fields)} | {_listed(event.optional)} |"
+        for name, event in EVENTS.items()
+    ]
+    lines += ["", "| field | unit | meaning |", "|---|---|---|"]
+    lines += [f"| `{name}` | {field.unit} | {field.meaning} |" for name, field in FIELDS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    memory = set(_MEMORY) <= set(names)
+    shown = [f"`{name}`" for name in names if not (memory and name in _MEMORY)]
+    return ", ".join([*shown, *(["memory of the process"] if memory else [])])

@@ -1,0 +1,120 @@
+"""What analysis makes of runs: slopes, shards, owners, regrowth, remedies, steps between versions, claims."""
+
+from .base import EXACT, MARK, Column
+
+_FIT = "scipy.stats.linregress"
+_WELCH = "Welch's 95 % interval on the difference of logarithms (scipy.stats.ttest_ind)"
+_OWNERS = "read from outside at each step of the release order; what comes free with a step was held by its owner alone"
+_SHARD = "tree at the mark `shard`"
+
+COLUMNS: list[Column] = [
+    *(
+        column
+        for kind, word in (("anon", "anonymous"), ("file", "file"))
+        for column in (
+            Column(
+                key=f"{kind}_slope_mb_per_gb", label=f"Growth of {word} memory with the input", unit="MB/GB",
+                direction="lower" if kind == "anon" else "neither", tables=("growth",),
+                derivation=f"least-squares slope of end_{kind}_bytes over bytes_in ({_FIT})",
+                trust="with its 95 % interval, Student's t; none under three runs",
+            ),
+            Column(
+                key=f"{kind}_intercept_mb", label=f"{word.capitalize()} memory without input", unit="MB",
+                tables=("growth",), derivation=f"intercept of the fit of end_{kind}_bytes ({_FIT})",
+                trust="an extrapolation: no run has no input",
+            ),
+        )
+    ),
+    Column(
+        key="bytes_in_max", label="Largest input", unit="bytes", tables=("growth",), derivation="largest bytes_in",
+        trust=EXACT,
+    ),
+    Column(
+        key="rows", label="Rows of the shard", unit="rows", tables=("shards",), derivation="what the shard says",
+        trust=EXACT,
+    ),
+    Column(
+        key="tokenizer_calls", label="Calls of the tokenizer", unit="calls", tables=("shards",),
+        derivation="counted by the workload, over all processes; 0 for a shard from cache", trust=EXACT,
+    ),
+    Column(
+        key="cache_bytes_written", label="Written into map's cache", unit="bytes", tables=("shards",),
+        derivation="sizes of the files below the cache, before and after the shard", trust=EXACT,
+    ),
+    Column(
+        key="rss_bytes", label="RSS after the shard", unit="bytes", direction="lower", tables=("shards",),
+        derivation=_SHARD, trust=MARK,
+    ),
+    Column(
+        key="anon_bytes", label="Anonymous memory after the shard", unit="bytes", direction="lower",
+        tables=("shards",), derivation=_SHARD, trust=MARK,
+    ),
+    Column(
+        key="file_bytes", label="File memory after the shard", unit="bytes", tables=("shards",),
+        derivation=_SHARD, trust=MARK,
+    ),
+    Column(
+        key="anon_released_bytes", label="Anonymous memory that came free", unit="bytes", tables=("owners",),
+        derivation="tree before the step less tree after it; of the residue, what remained above the imports",
+        trust=_OWNERS,
+    ),
+    Column(
+        key="file_released_bytes", label="File memory that came free", unit="bytes", tables=("owners",),
+        derivation="tree before the step less tree after it; of the residue, what remained above the imports",
+        trust=_OWNERS,
+    ),
+    Column(
+        key="share", label="Share of the growth", unit="share", tables=("owners",),
+        derivation="anon_released_bytes / anon_grown_bytes; those of a run add up to 1", trust=_OWNERS,
+    ),
+    Column(
+        key="anon_grown_bytes", label="Growth of anonymous memory", unit="bytes", direction="lower",
+        tables=("owners", "verdicts"),
+        derivation="from the mark `imported` to the first reading of the release order; of a cell the median",
+        trust=MARK,
+    ),
+    Column(
+        key="epoch_input_bytes", label="Input of an epoch", unit="bytes", tables=("regrowth",),
+        derivation="bytes_in / epochs", trust=EXACT,
+    ),
+    Column(
+        key="first_epoch_bytes", label="Growth in the first epoch", unit="bytes", direction="lower",
+        tables=("regrowth",), derivation="anonymous memory after it less that at the mark `imported`", trust=MARK,
+    ),
+    Column(
+        key="slope_bytes", label="Growth an epoch", unit="bytes", direction="lower", tables=("regrowth",),
+        derivation=f"least-squares slope of anonymous memory over the later half of the epochs ({_FIT})",
+        trust="with its 95 % interval, Student's t; readings of one run, which depend on each other",
+    ),
+    Column(
+        key="without", label="Without the remedy", unit="the metric's", tables=("remedies",),
+        derivation="median of the cell's runs without it", trust="that of the metric",
+    ),
+    Column(
+        key="with", label="With the remedy", unit="the metric's", tables=("remedies",),
+        derivation="median of the cell's runs with it", trust="that of the metric",
+    ),
+    Column(
+        key="from_value", label="Before the step", unit="the metric's", tables=("ladders",),
+        derivation="median of the runs of from_version", trust="that of the metric",
+    ),
+    Column(
+        key="to_value", label="After the step", unit="the metric's", tables=("ladders",),
+        derivation="median of the runs of to_version", trust="that of the metric",
+    ),
+    Column(
+        key="ratio", label="Ratio", unit="ratio", tables=("remedies", "ladders"), names=("ratio", "low", "high"),
+        derivation="geometric mean of the second over that of the first; `low` and `high` its interval", trust=_WELCH,
+    ),
+    Column(
+        key="claimed", label="What is claimed", unit="ratio, or as the claim says", tables=("claims",),
+        derivation="the published number", trust="as published",
+    ),
+    Column(
+        key="measured", label="What was measured", unit="ratio, or as the claim says", tables=("claims",),
+        names=("measured", "low", "high"),
+        derivation="after over before, the way round in which larger is better, unless the claim is a number of its "
+        "own; `low` and `high` its interval",
+        trust=f"{_WELCH}; counts that are the same in every repeat are exact",
+    ),
+]  # fmt: skip

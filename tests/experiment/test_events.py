@@ -1,0 +1,31 @@
+"""The schema of events."""
+
+import json
+from pathlib import Path
+
+from beyond_ram.experiment import events, records
+
+
+def test_every_field_of_an_event_is_described() -> None:
+    named = {field for event in events.EVENTS.values() for field in (*event.fields, *event.optional)}
+    assert named <= set(events.FIELDS)
+    assert set(events.FIELDS) <= {*named, "t_s", "event", "pid", "tree"}
+
+
+def test_faults_are_named() -> None:
+    sound = {"event": "loaded", "t_s": 1.0, "rows": 4, "bytes_in": 9}
+    assert not list(events.faults(sound))
+    assert not list(events.faults({"event": "of your own", "colour": 1}))
+    assert list(events.faults({"event": "loaded", "rows": True, "colour": 1})) == [
+        "event 'loaded': 'bytes_in' is missing",
+        "event 'loaded': 'rows' is True, not int or NoneType",
+        "event 'loaded': 'colour' is no field of it",
+    ]
+
+
+def test_a_run_from_before_is_read_by_todays_names(tmp_path: Path) -> None:
+    lines = [{"event": "epoch", "t_s": 1, "epoch": 0, "seconds": 2.5}, {"event": "mine", "t_s": 1, "seconds": 1}]
+    (tmp_path / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    epoch, mine = records.events(tmp_path, whole=False)
+    assert epoch == {"event": "epoch", "t_s": 1, "epoch": 0, "duration_s": 2.5}
+    assert mine["seconds"] == 1
