@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+from snakemake.common.configfile import load_configfile
 from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
@@ -21,12 +22,14 @@ GIVEN_FILES = workflow.overwrite_configfiles
 DEFAULT_FILES = [file for file in workflow.configfiles if file not in GIVEN_FILES]
 
 try:
-    CONFIG = experiment.load(
-        config,
-        [*DEFAULT_FILES, *GIVEN_FILES],
-        workflow.basedir,
-        workflow.config_settings.config,
+    given = workflow.config_settings.config
+    merged, files = experiment.merge.read(
+        DEFAULT_FILES, GIVEN_FILES, given, load_configfile
     )
+    # In place of Snakemake's own merging, which leaves parts of a default experiment in one of the same name.
+    config.clear()
+    config.update(merged)
+    CONFIG = experiment.load(config, files, workflow.basedir, given)
     KEPT = experiment.kept.read(CONFIG.results)
 except experiment.ConfigError as error:
     raise WorkflowError(str(error)) from None

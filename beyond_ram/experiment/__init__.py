@@ -1,6 +1,6 @@
 """The model of the config: experiments, matrices, cells and the path grammar."""
 
-from . import kept, memory, places, roles, specs, tokens
+from . import kept, memory, merge, places, roles, specs, tokens
 from .grammar import interrupted_pattern, parse, run_pattern
 from .job import Job, Served
 from .load import ConfigError, load
@@ -21,6 +21,7 @@ __all__ = [
     "kept",
     "load",
     "memory",
+    "merge",
     "parse",
     "places",
     "roles",

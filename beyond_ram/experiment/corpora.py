@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
-from .places import PathText
+from .places import PathText, PatternText
 
 
 class Strict(BaseModel):
@@ -87,7 +87,7 @@ class FilesCorpus(Corpus):
     """Your own files."""
 
     source: Literal["files"]
-    glob: PathText | list[PathText] = Field(description="Pattern, or patterns, of the files.")
+    glob: PatternText | list[PatternText] = Field(description="Pattern, or patterns, of the files.")
     format: Literal["txt", "jsonl", "csv", "parquet", "arrow"] | None = Field(
         None, description="Default: by the ending of each file."
     )

@@ -2,6 +2,7 @@
 
 import difflib
 import functools
+import os
 import re
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +48,7 @@ def load(
     if fault := _size_fault(config, where):
         raise ConfigError(fault)
     try:
-        checked = Config.model_validate(dict(config))
+        checked = Config.model_validate(dict(config), context={"folder": _folder(config)})
     except ValidationError as error:
         raise ConfigError(*_lines(error, config, where)) from None
     if fault := results_fault(checked.results, root):
@@ -65,6 +66,12 @@ def load(
     if faults:
         raise ConfigError(*faults)
     return checked
+
+
+def _folder(config: Mapping[str, Any]) -> str | None:
+    """Where the config's paths begin, as far as it can be told from one that is not checked yet."""
+    folder = config.get("folder")
+    return os.path.normpath(folder) if isinstance(folder, str) and folder and os.path.normpath(folder) != "." else None
 
 
 def _one_line(fault: str) -> str:

@@ -1,7 +1,7 @@
 """The model of the config. The JSON schema and the tables of docs/configuration.md are generated from it."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt, StringConstraints
 
@@ -9,7 +9,7 @@ from . import tokens
 from .corpora import AnyCorpus, Strict
 from .job import Job
 from .paths import Cell, Value
-from .places import ResultsPath
+from .places import FolderPath, ResultsPath
 from .repositories import AnyRepository
 from .tokens import OwnLoader, TokenDataset
 from .workloads import AnyExperiment, Name, Names
@@ -51,12 +51,22 @@ class Comparison(Strict):
 class Config(Strict):
     """The config of beyond-ram."""
 
+    defaults: Literal["all", "none"] = Field(
+        "all",
+        description="`none`: nothing of `config.yaml` is taken, and without `results` the results of `NAME.yaml` go to "
+        "`results-NAME`.",
+    )
+    folder: FolderPath | None = Field(
+        None,
+        description="Folder in which relative paths of the config begin, that of the results included; default: the "
+        "one where snakemake runs. `beyond-ram run` sets it to the one where it is called.",
+    )
     results: ResultsPath = Field(
         "results",
         description="Folder of everything that is made, but for environments: one that is not there yet, is empty, or "
         "holds earlier results.",
     )
-    corpora: dict[Name, AnyCorpus] = Field(description="Corpora, by name.")
+    corpora: dict[Name, AnyCorpus] = Field({}, description="Corpora, by name.")
     tokens: dict[Name, TokenDataset] = Field({}, description="Token datasets, by name.")
     loaders: dict[Name, OwnLoader] = Field({}, description="Loaders of your own, by name.")
     repositories: dict[Name, AnyRepository] = Field({}, description="Repositories of served runs, by name.")
@@ -94,7 +104,13 @@ class Config(Strict):
     def cells(self, name: str) -> list[Cell]:
         """The cells of an experiment; none where it is not run."""
         experiment = self.run().get(name)
-        return experiment.cells(name) if experiment else []
+        found = experiment.cells(name) if experiment else []
+        return list(dict.fromkeys(self._read_by(cell) for cell in found))
+
+    def _read_by(self, cell: Cell) -> Cell:
+        """The cell, without its token dataset where a loader of one's own reads other data."""
+        own = self.loaders.get(str(cell.get("loader")))
+        return cell.replace(tokens="none") if own and own.data and cell.get("tokens") else cell
 
     def climbed(self) -> dict[str, Ladder]:
         """The ladders that are climbed, by name."""

@@ -3,13 +3,14 @@
 Any character that a file name may hold is welcome, but for those that Snakemake reads as wildcards.
 """
 
+import glob
 import os
 import re
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from ..folders import kept_places, mark
@@ -89,11 +90,26 @@ def _hub(value: str) -> str:
     return value
 
 
-PathText = Annotated[str, AfterValidator(_readable)]
-"""What a program looks for by itself: a pattern, or a folder that may begin with `~`."""
-TrackedPath = Annotated[str, AfterValidator(_tracked)]
+def _below(value: str, info: ValidationInfo) -> str:
+    """A path from the folder in which the config's paths begin, where there is one."""
+    folder = (info.context or {}).get("folder")
+    return str(Path(folder, value)) if folder and value[0] != "~" else value
+
+
+def _pattern_below(value: str, info: ValidationInfo) -> str:
+    folder = (info.context or {}).get("folder")
+    return str(Path(glob.escape(folder), value)) if folder and value[0] != "~" else value
+
+
+PathText = Annotated[str, AfterValidator(_readable), AfterValidator(_below)]
+"""A folder that a program looks for by itself; it may begin with `~`."""
+PatternText = Annotated[str, AfterValidator(_readable), AfterValidator(_pattern_below)]
+"""A pattern of files that a program looks for by itself; it may begin with `~`."""
+TrackedPath = Annotated[str, AfterValidator(_tracked), AfterValidator(_below)]
 """A file or folder that rules have as an input."""
-ResultsPath = Annotated[str, AfterValidator(_results)]
+FolderPath = Annotated[str, AfterValidator(_tracked)]
+"""Where the other paths begin."""
+ResultsPath = Annotated[str, AfterValidator(_results), AfterValidator(_below)]
 HubAddress = Annotated[str, AfterValidator(_hub)]
 
 

@@ -33,10 +33,10 @@ def test_the_last_file_is_the_strongest_and_config_is_over_it(config: dict[str, 
     assert f"{second}, results: " in told
     assert f"{first}, only: " in told
     assert "--config, results: " in faults(config, [first, second], {"results": 3})
-    del config["corpora"]
+    del config["experiments"]
     told = faults(config | {"unknown": 1}, [first, second], {"unknown": 1})
     assert "--config: unknown key 'unknown'" in told
-    assert f"{second}: key 'corpora' is missing" in told
+    assert f"{second}: key 'experiments' is missing" in told
 
 
 def test_more_runs_than_can_be_meant_are_refused_before_they_are_made(config: dict[str, Any]) -> None:

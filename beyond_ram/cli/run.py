@@ -1,0 +1,67 @@
+"""`beyond-ram run`: the workflow, from any folder."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+# Where one of these is given, snakemake knows by itself how many jobs may run.
+_CORES = ("-c", "--cores", "-j", "--jobs", "-e", "--executor", "--profile", "--workflow-profile")
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run the workflow, from any folder",
+        usage="beyond-ram run [TARGET…] [--configfile FILE…] [--config KEY=VALUE…] [SNAKEMAKE OPTION…]",
+        description="Runs snakemake in the project, by default with all cores. Config files and the relative paths in "
+        "them, that of the results included, begin in the folder where you are. All other words are snakemake's.",
+        prefix_chars="\0",  # every word is taken as it is
+        add_help=False,
+    )
+    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.set_defaults(run=run, show_help=parser.print_help)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Does not return where snakemake can be started."""
+    if not {"-h", "--help"} & {*arguments.words}:
+        command = snakemake(arguments.words, Path.cwd())
+        os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"
+        os.chdir(PROJECT)
+        os.execvp(command[0], command)
+    arguments.show_help()
+    return 0
+
+
+def snakemake(words: Sequence[str], folder: Path, project: Path = PROJECT) -> list[str]:
+    """The command of snakemake for words that are given in a folder.
+
+    Raises ValueError where the project is no checkout, or a config file is not there.
+    """
+    if not (project / "Snakefile").is_file():
+        raise ValueError(f"{project} has no Snakefile: install beyond-ram from its checkout, with `uv sync`")
+    parser = argparse.ArgumentParser("beyond-ram run", allow_abbrev=False, add_help=False)
+    parser.add_argument("--configfile", "--configfiles", nargs="+", action="extend", default=[])
+    parser.add_argument("--config", "-C", nargs="+", action="extend", default=[])
+    known, others = parser.parse_known_args(list(words))
+    files = [folder / file for file in known.configfile]
+    for file in files:
+        if not file.is_file():
+            raise ValueError(f"there is no config file {file}")
+    # Behind a word that takes one value only, targets cannot be taken for config files.
+    begins = ["--snakefile", str(project / "Snakefile"), "--directory", str(project)]
+    cores = [] if any(word.partition("=")[0] in _CORES or word[:2] in ("-c", "-j") for word in others) else ["all"]
+    # Snakemake reads a value as YAML, and takes quotes at its ends away.
+    given = [] if folder == project else [f"folder=!!str {json.dumps(str(folder), ensure_ascii=False)} #"]
+    return [
+        "snakemake",
+        *(["--configfile", *map(str, files)] if files else []),
+        *(["--config", *given, *known.config] if given or known.config else []),
+        *(["--cores", *cores] if cores else []),
+        *begins,
+        *others,
+    ]

@@ -1,0 +1,63 @@
+"""`beyond-ram run`: which snakemake is called, and that it can be called from elsewhere."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from snakemake.cli import parse_config
+
+from beyond_ram.cli import main
+from beyond_ram.cli.run import snakemake
+
+from ..conftest import ROOT
+
+IN_PROJECT = ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(ROOT)]
+
+
+def test_words_go_to_snakemake_and_config_files_are_the_callers(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").touch()
+    words = ["tokenize", "-n", "--configfile", "mine.yaml", "--cores", "2", "--config", "max_runs=3"]
+    folder = f'folder=!!str "{tmp_path}" #'
+    assert snakemake(words, tmp_path, ROOT) == [
+        "snakemake", "--configfile", str(tmp_path / "mine.yaml"), "--config", folder, "max_runs=3",
+        *IN_PROJECT, "tokenize", "-n", "--cores", "2",
+    ]  # fmt: skip
+    assert snakemake(["-j3", "--", "all"], ROOT, ROOT) == ["snakemake", *IN_PROJECT, "-j3", "--", "all"]
+    assert snakemake([], ROOT, ROOT) == ["snakemake", "--cores", "all", *IN_PROJECT]
+
+
+@pytest.mark.parametrize("name", ["a b", "a: 'b' # \"c\"", "1", "é\\n"])
+def test_any_folder_arrives_as_it_is(tmp_path: Path, name: str) -> None:
+    (word,) = [word for word in snakemake([], tmp_path / name, ROOT) if word.startswith("folder=")]
+    assert parse_config([word]) == {"folder": str(tmp_path / name)}
+
+
+def test_a_file_that_is_not_there_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--configfile", "mine.yaml"]) == 2
+    assert capsys.readouterr().err == f"beyond-ram: there is no config file {tmp_path / 'mine.yaml'}\n"
+    assert main(["run", "--help"]) == 0
+    assert "--configfile" in capsys.readouterr().out
+
+
+def test_a_plan_is_made_from_another_folder(tmp_path: Path) -> None:
+    """Paths in the config are the caller's; nothing of the default config is planned."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.jsonl").write_text('{"body": "a"}\n' * 4)
+    corpus = {"source": "files", "glob": "data/*.jsonl", "text_column": "body", "tokenizer": {"train": "byte-level"}}
+    matrix = {"stack": ["current"], "corpus": ["mine"], "num_files": [2, 4]}
+    config = {
+        "defaults": "none",
+        "corpora": {"mine": corpus},
+        "experiments": {"growth": {"workload": "tokenize", "matrix": matrix}},
+    }
+    (tmp_path / "mine.yaml").write_text(json.dumps(config))
+    command = [Path(sys.executable).parent / "beyond-ram", "run", "tokenize", "--configfile", "mine.yaml", "--dry-run"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    assert f"{tmp_path}/results-mine/runs/growth/" in done.stdout + done.stderr
+    assert {tuple(line.split()) for line in done.stdout.splitlines() if line.startswith("weigh")} == {("weigh", "2")}

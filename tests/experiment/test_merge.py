@@ -1,0 +1,98 @@
+"""A config of one's own over the default one: what it says of an experiment is all that is true of it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from snakemake.utils import update_config
+
+from beyond_ram.experiment import load, merge
+
+from ..conftest import ROOT
+
+DEFAULT = ROOT / "config.yaml"
+
+
+def content(file: Path) -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load(Path(file).read_text())
+    return read
+
+
+def read(tmp_path: Path, text: str, put: dict[str, Any] | None = None) -> tuple[dict[str, Any], list[Any]]:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(text)
+    return merge.read([DEFAULT], [mine], put or {}, content)
+
+
+MINE = """
+experiments:
+  growth: {workload: tokenize, matrix: {stack: [current], corpus: [binaries], num_files: [1, 2]}}
+  again: {repeats: 3, matrix: {num_files: [1]}}
+"""
+
+
+def test_an_experiment_with_its_workload_inherits_nothing(tmp_path: Path) -> None:
+    config, files = read(tmp_path, MINE)
+    assert config["experiments"]["growth"] == yaml.safe_load(MINE)["experiments"]["growth"]
+    assert {cell["writer_batch_size"] for cell in load(config, files, ROOT).cells("growth")} == {1000}
+
+
+def test_an_experiment_without_changes_the_default_one(tmp_path: Path) -> None:
+    default = content(DEFAULT)["experiments"]["again"]
+    config, _ = read(tmp_path, MINE)
+    assert config["experiments"]["again"] == default | {"repeats": 3, "matrix": default["matrix"] | {"num_files": [1]}}
+
+
+def test_a_token_dataset_with_its_origin_inherits_nothing(tmp_path: Path) -> None:
+    config, _ = read(tmp_path, "tokens: {few: {path: train.npy}, small: {seed: 2}}")
+    assert config["tokens"]["few"] == {"path": "train.npy"}
+    assert config["tokens"]["small"] == {"rows": 24001, "seed": 2}
+
+
+def test_without_defaults_nothing_of_the_default_config_is_there(tmp_path: Path) -> None:
+    text = f"defaults: none\ncorpora: {{binaries: {content(DEFAULT)['corpora']['binaries']}}}\n{MINE}"
+    config, files = read(tmp_path, text.replace("  again: {repeats: 3, matrix: {num_files: [1]}}\n", ""))
+    assert files == [tmp_path / "mine.yaml"]
+    assert set(config) == {"defaults", "corpora", "experiments", "results"}
+    assert config["results"] == "results-mine"
+    assert list(load(config, files, ROOT).run()) == ["growth"]
+
+
+def test_of_several_files_the_default_one_alone_is_left_out(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text("results: mine\ntokens: {one: {rows: 1}}")
+    second.write_text("defaults: none\ntokens: {two: {rows: 2}}")
+    config, _ = merge.read([DEFAULT], [first, second], {"max_runs": 3}, content)
+    assert config == {
+        "results": "mine", "defaults": "none", "max_runs": 3, "tokens": {"one": {"rows": 1}, "two": {"rows": 2}},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "config").glob("*.yaml")), ids=lambda file: file.name)
+def test_shipped_configs_change_or_replace_whole_experiments_and_never_half(file: Path) -> None:
+    """What they say is what they get, however files are merged."""
+    by_snakemake = content(DEFAULT)
+    update_config(by_snakemake, content(file))
+    assert merge.merged([content(DEFAULT), content(file)]) == by_snakemake
+
+
+def test_relative_paths_begin_in_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "a[b] c").mkdir()
+    folder = tmp_path / "a[b] c"
+    (folder / "one.jsonl").write_text('{"text": "a"}\n')
+    (folder / "tokenizer").mkdir()
+    (folder / "tokenizer" / "tokenizer.json").write_text("{}")
+    config: dict[str, Any] = {
+        "folder": str(folder),
+        "results": "results-mine",
+        "corpora": {"mine": {"source": "files", "glob": "*.jsonl", "tokenizer": {"path": "tokenizer"}}},
+        "experiments": {
+            "x": {"workload": "tokenize", "matrix": {"stack": ["current"], "corpus": ["mine"], "num_files": [1]}}
+        },
+    }
+    checked = load(config, [], ROOT)
+    assert checked.results == str(folder / "results-mine")
+    assert checked.corpora["mine"].tokenizer.path == str(folder / "tokenizer")
+    del config["folder"]
+    assert load(config | {"experiments": {}}, [], ROOT).results == "results-mine"
