@@ -53,6 +53,20 @@ def test_a_dear_reading_does_not_make_the_watcher_deaf(watched: Watch) -> None:
     assert lags[5] < 0.03, lags
 
 
+def test_the_helper_of_the_workloads_is_heard_with_a_reading_from_outside(
+    watched: Watch, tmp_path: Path, root: Path
+) -> None:
+    program = f"import sys, time; sys.path.insert(0, {str(root / 'scripts/workloads')!r}); import events\n"
+    program += "events.phase('fill'); held = bytearray(b'x') * 50_000_000; events.mark('full', rows=3); time.sleep(0.1)"
+    watched(program)
+    assert [event["event"] for event in told(tmp_path)] == ["start", "phase", "full", "end"]
+    full = told(tmp_path)[2]
+    assert full["rows"] == 3
+    assert full["tree"]["anon_bytes"] > 50e6
+    assert full["tree"]["pss_bytes"] > 50e6
+    assert ",fill," in (tmp_path / "out" / "samples.csv").read_text()
+
+
 def test_lines_that_are_no_events_are_passed_over(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.write_bytes(b'nonsense\n[1]\n{"event": "x"}\n{"monotonic_s": 2, "event": "y"}\n{"monotonic_s": 3, "ev')

@@ -189,11 +189,12 @@ def test_a_real_time_signal_and_arguments_that_are_not_utf8(tmp_path: Path) -> N
     assert record["missing"] == []
 
 
-@pytest.mark.parametrize("command", [[], [""], ["/"], ["/etc/passwd"]])
+@pytest.mark.parametrize("command", [[], [""], ["/"], ["/etc/passwd"], ["no-such-command"]])
 def test_no_command_at_all_is_one_line(command: list[str]) -> None:
     done = subprocess.run([*WATCH, "--", *command], capture_output=True, text=True)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
+    assert "".join(command) in done.stderr
 
 
 @needs_root
