@@ -31,31 +31,12 @@ CONDITIONS = {
     "narrow": Conditions(latency_ms=10, bandwidth_mb_per_s=5),
     **{kind: Conditions(faults=(Fault(kind, 3),)) for kind in ("error-500", "too-many-429", "drop", "slow")},
 }
+FAILING = ("error-500", "too-many-429", "drop")
 READING = ("stream", "filesystem", "snapshot")
 ROWS_IN_A_FILE, FILES = 300, 3
 
-# What does not work, and is the client's doing: one failing answer to a read is more than it retries. Each is checked
-# to be so still, for an entry that no longer holds is a change worth knowing.
-GIVES_UP = {
-    ("june-2023", "stream", "error-500"): "NotImplementedError",  # takes a file that cannot be had for a folder
-    ("june-2023", "stream", "too-many-429"): "NotImplementedError",
-    ("june-2023", "filesystem", "error-500"): "HfHubHTTPError",
-    ("june-2023", "filesystem", "too-many-429"): "HfHubHTTPError",
-    ("june-2023", "snapshot", "error-500"): "HfHubHTTPError",
-    ("june-2023", "snapshot", "too-many-429"): "HfHubHTTPError",
-    ("june-2023", "filesystem", "drop"): "ChunkedEncodingError",
-    ("june-2023", "snapshot", "drop"): "ChunkedEncodingError",
-    # huggingface_hub 0.36 retries 500 to 504, and not 429.
-    ("middle", "stream", "too-many-429"): "HfHubHTTPError",
-    ("middle", "filesystem", "too-many-429"): "HfHubHTTPError",
-    ("middle", "snapshot", "too-many-429"): "HfHubHTTPError",
-    ("middle", "snapshot", "drop"): "ChunkedEncodingError",
-    # huggingface_hub 2.4 retries 429 where it downloads a file, and no longer 500.
-    ("datasets-3.6", "snapshot", "error-500"): "HfHubHTTPError",
-    ("current", "snapshot", "error-500"): "HfHubHTTPError",
-}
-# Endpoints of the Hub that a client asks for and that are not here, with the reason; none so far.
-NOT_SERVED: dict[str, str] = {}
+# The oldest and the newest clients meet every condition; those in between meet half of those that are not plain.
+SPARED = {"middle": {"narrow", "too-many-429", "slow"}, "datasets-3.6": {"redirect", "error-500", "drop"}}
 
 
 @dataclass
@@ -85,8 +66,10 @@ def fill(repository: Path) -> None:
 
 @pytest.fixture(scope="module")
 def everyone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Spoken]:
-    """What the clients of all stacks did, two at a time: most of it is waiting before they try again."""
-    with ThreadPoolExecutor(2) as pool:
+    """What the clients of all stacks did, all at a time: most of it is waiting before they try again."""
+    for stack in STACKS:
+        interpreter(stack)
+    with ThreadPoolExecutor(len(STACKS)) as pool:
         works = [tmp_path_factory.mktemp(stack) for stack in STACKS]
         return dict(zip(STACKS, pool.map(speak, STACKS, works), strict=True))
 
@@ -96,12 +79,17 @@ def spoken(request: pytest.FixtureRequest, everyone: dict[str, Spoken]) -> Spoke
     return everyone[request.param]
 
 
+def met_by(stack: str) -> list[str]:
+    """The conditions that a stack's clients meet."""
+    return [name for name in CONDITIONS if name not in SPARED.get(stack, ())]
+
+
 def speak(stack: str, work: Path) -> Spoken:
     """Every step of one stack's clients, in one process."""
-    for name in CONDITIONS:
+    for name in met_by(stack):
         fill(work / "root" / "datasets" / "org" / name)
     python = interpreter(stack)
-    steps = [f"{step}:org/{name}" for name in CONDITIONS for step in READING]
+    steps = [f"{step}:org/{name}" for name in met_by(stack) for step in READING]
     steps += ["push:org/pushed", "xet:org/by-xet"]
     with Hub(work / "root", page_size=2) as hub:
         environment = environment_of(hub.url, work / "home")
@@ -173,24 +161,29 @@ def expected(step: str, condition: str, root: Path) -> Any:
     }
 
 
-def test_every_client_reads_what_is_there(spoken: Spoken) -> None:
-    """Under every condition, rows and files are right, or the client gives up in the way that is known."""
+def test_every_client_reads_what_is_there_or_says_that_it_cannot(spoken: Spoken) -> None:
+    """Rows and files are right under every condition. How many failing answers a client puts up with is its own choice:
+    where it gives up it raises, and takes nothing less for the whole."""
     wrong = []
-    for condition in CONDITIONS:
+    for condition in met_by(spoken.stack):
         for step in READING:
             found = spoken.results[f"{step}:org/{condition}"]
-            gives_up = GIVES_UP.get((spoken.stack, step, condition))
-            if gives_up:
-                if not found.get("error", "").startswith(gives_up):
-                    wrong.append(f"{step} under {condition}: {gives_up} expected, not {str(found)[:200]}")
-            elif found.get("result") != expected(step, condition, spoken.root):
+            gives_up = condition in FAILING and "error" in found and "result" not in found
+            if not gives_up and found.get("result") != expected(step, condition, spoken.root):
                 wrong.append(f"{step} under {condition}: {str(found)[:200]}")
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("condition", FAILING)
+def test_who_asks_again_after_a_failing_answer_is_served(everyone: dict[str, Spoken], condition: str) -> None:
+    """One failing answer is all that the endpoint gives: some client gets through."""
+    results = [spoken.results.get(f"{step}:org/{condition}", {}) for spoken in everyone.values() for step in READING]
+    assert any("result" in found for found in results), results
+
+
 def test_every_fault_was_met(spoken: Spoken) -> None:
     """A fault that hits nothing shows nothing."""
-    for condition in [name for name, conditions in CONDITIONS.items() if conditions.faults]:
+    for condition in [name for name in met_by(spoken.stack) if CONDITIONS[name].faults]:
         met = {r.fault for step in READING for r in spoken.requests[f"{step}:org/{condition}"]}
         assert condition in met, condition
 
@@ -210,8 +203,8 @@ def test_every_client_pushes(spoken: Spoken) -> None:
 def test_every_client_that_knows_xet_pushes_through_it(spoken: Spoken) -> None:
     """Storage is written by the client itself; what is committed is in the folder all the same."""
     found = spoken.results["xet:org/by-xet"]
-    if spoken.stack == "june-2023":
-        assert "AttributeError" in found["error"] or "ImportError" in found["error"], "there was no Xet then"
+    if found.get("result") == "no xet":
+        assert spoken.stack == "june-2023", "the releases of the others can"
         return
     assert found.get("result") == [[number, f"pushed {number}"] for number in range(50)], found
     endpoints = [request.endpoint for request in spoken.requests["xet:org/by-xet"]]
@@ -222,10 +215,8 @@ def test_every_client_that_knows_xet_pushes_through_it(spoken: Spoken) -> None:
 
 def test_every_request_is_served(spoken: Spoken) -> None:
     """No client of any version asks for something that is not there on purpose."""
-    asked = {
-        f"{r.method} {r.path}" for requests in spoken.requests.values() for r in requests if r.endpoint == "unknown"
-    }
-    assert not {path for path in asked if not any(known in path for known in NOT_SERVED)}
+    asked = [r for requests in spoken.requests.values() for r in requests if r.endpoint == "unknown"]
+    assert not {f"{request.method} {request.path}" for request in asked}
 
 
 def test_every_request_has_a_process(spoken: Spoken) -> None:
