@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from beyond_ram import stacks
+
 ROOT = Path(__file__).resolve().parents[1]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -22,6 +24,15 @@ def project_files() -> list[str]:
         check=True,
     )
     return [name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+def interpreter(stack: str) -> Path:
+    """The interpreter of a stack, of the environment that the workflow uses too; built where it is missing or old."""
+    folder, lock = ROOT / ".stacks" / stack, ROOT / "envs" / f"{stack}.txt"
+    marker = folder / stacks.venv.MARKER
+    if not marker.exists() or marker.read_bytes() != lock.read_bytes():
+        stacks.build(lock, folder)
+    return folder / "bin" / "python"
 
 
 @pytest.fixture(scope="session")

@@ -15,33 +15,15 @@ from typing import Any
 
 import pytest
 
-from beyond_ram import stacks
+from ..conftest import ROOT, interpreter
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "scripts" / "corpora"
-
-
-def stack_python(name: str) -> Path:
-    """The interpreter of a stack; built where it is missing or its lock changed, a visible skip where that fails."""
-    folder, lock = ROOT / ".stacks" / name, ROOT / "envs" / f"{name}.txt"
-    python, marker = folder / "bin" / "python", folder / stacks.venv.MARKER
-    if not python.exists() or (marker.exists() and marker.read_bytes() != lock.read_bytes()):
-        try:
-            stacks.build(lock, folder)
-        except (stacks.StackError, OSError) as error:
-            pytest.skip(f"stack {name} cannot be built here: {' '.join(str(error).split())[:300]}")
-    return python
-
-
-@pytest.fixture(scope="session")
-def stack() -> Callable[[str], Path]:
-    return stack_python
 
 
 @pytest.fixture(scope="session")
 def python() -> Path:
     """The interpreter that prepares corpora."""
-    return stack_python("corpora")
+    return interpreter("corpora")
 
 
 @dataclass

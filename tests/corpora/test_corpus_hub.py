@@ -13,7 +13,7 @@ import pytest
 from beyond_ram.hub import Hub
 
 if TYPE_CHECKING:
-    from conftest import Programs
+    from .conftest import Programs
 
 README = """---
 configs:

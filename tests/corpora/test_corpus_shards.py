@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Programs
+    from .conftest import Programs
 
 SMALL = {"source": "synthetic", "documents": 7, "document_characters": [50, 500], "documents_per_file": 3, "seed": 1}
 # Hours of work: whoever starts it has to end it.

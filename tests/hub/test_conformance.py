@@ -1,7 +1,4 @@
-"""The endpoint against the clients that people have: of each stack, reading and pushing, under each condition.
-
-Needs the stacks in .stacks/, as the rules build them; one that is not built is built here.
-"""
+"""The endpoint against the clients that people have: of each stack, reading and pushing, under each condition."""
 
 from __future__ import annotations
 
@@ -19,11 +16,11 @@ import pyarrow.parquet
 import pytest
 
 from beyond_ram.hub import Conditions, Fault, Hub, Request
-from beyond_ram.stacks.venv import build
+
+from ..conftest import interpreter
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 STACKS = ("june-2023", "middle", "datasets-3.6", "current")
 CONDITIONS = {
     "plain": Conditions(),
@@ -93,7 +90,7 @@ def speak(stack: str, work: Path) -> Spoken:
     steps += ["push:org/pushed", "xet:org/by-xet"]
     with Hub(work / "root", page_size=2) as hub:
         environment = environment_of(hub.url, work / "home")
-        command = [python, str(Path(__file__).with_name("client.py")), str(work), *steps]
+        command = [str(python), str(Path(__file__).with_name("client.py")), str(work), *steps]
         with (work / "errors").open("w") as errors:
             client = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=environment, text=True
@@ -130,14 +127,6 @@ def environment_of(url: str, home: Path, token: str = "local") -> dict[str, str]
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
     }
-
-
-def interpreter(stack: str) -> str:
-    """The stack's own interpreter; built where it is not there."""
-    folder = ROOT / ".stacks" / stack
-    if not (folder / "beyond-ram.lock").exists():
-        build(ROOT / "envs" / f"{stack}.txt", folder)
-    return str(folder / "bin" / "python")
 
 
 def repository(name: str, under: Path) -> dict[str, str]:

@@ -20,7 +20,8 @@ import pytest
 
 from beyond_ram.hub import Conditions, Hub
 
-from .test_conformance import STACKS, environment_of, expected, fill, interpreter
+from ..conftest import interpreter
+from .test_conformance import STACKS, environment_of, expected, fill
 
 STEPS = ("stream:org/redirect", "filesystem:org/redirect", "snapshot:org/redirect")
 TREE, FILE = "/api/datasets/org/name/tree/main", "/datasets/org/name/resolve/main/a.parquet"
@@ -29,7 +30,7 @@ TREE, FILE = "/api/datasets/org/name/tree/main", "/datasets/org/name/resolve/mai
 def spoken(stack: str, hub: Hub, work: Path) -> dict[str, Any]:
     """What the clients of a stack get, by step."""
     work.mkdir()
-    client = [interpreter(stack), str(Path(__file__).with_name("client.py")), str(work), *STEPS]
+    client = [str(interpreter(stack)), str(Path(__file__).with_name("client.py")), str(work), *STEPS]
     environment = environment_of(hub.url, work / "home", hub.token or "local")
     done = subprocess.run(
         client, input="\n" * len(STEPS), capture_output=True, env=environment, text=True, check=False, timeout=120

@@ -10,9 +10,9 @@ import pytest
 
 from beyond_ram.experiment import WORKLOADS
 from beyond_ram.hub import Conditions, Hub
-from beyond_ram.stacks import build
 from beyond_ram.weighing import Setting, weigh
 
+from ..conftest import interpreter
 from .test_repository import make
 
 pytestmark = pytest.mark.slow
@@ -21,11 +21,8 @@ AXES = {"stack": ["stream-current"], "repository": ["n"], "workers": [2]}
 
 
 @pytest.fixture(scope="module")
-def python(root: Path) -> Path:
-    folder = root / ".stacks" / "stream-current"
-    if not (folder / "beyond-ram.lock").exists():
-        build(root / "envs" / "stream-current.txt", folder)
-    return folder / "bin" / "python"
+def python() -> Path:
+    return interpreter("stream-current")
 
 
 def made(root: Path, tmp_path: Path) -> Path:
