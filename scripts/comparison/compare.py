@@ -56,10 +56,8 @@ QUESTIONS = (
     Question("threads", "8 threads", HIGHEST, ["200"], ["1"], 199, "high water"),
 )
 # For the overhead: work that allocates small objects, as Python does.
-WORK = (
-    "held = []\nfor n in range(4_000_000):\n    held.append((n, str(n)))\n    if n % 1000 == 0:\n        held.clear()\n"
-)
-REPEATS = 5
+WORK = "held = []\nfor n in range({}):\n    held.append((n, str(n)))\n    if n % 1000 == 0:\n        held.clear()\n"
+REPEATS, ROUNDS = 5, 4_000_000
 # Said beside a row where another tool is nearer to the truth than the tolerance.
 REASONS: dict[str, str] = {}
 
@@ -71,9 +69,10 @@ def main() -> None:
     parser.add_argument("--parquet", type=Path, required=True)
     parser.add_argument("--programs", nargs="*", help="only these programs")
     parser.add_argument("--repeats", type=int, default=REPEATS, help="runs for the overhead")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of the computation whose overhead is asked for")
     arguments = parser.parse_args()
     stack = arguments.stack.absolute()
-    costs = overheads(stack, arguments.repeats)
+    costs = overheads(stack, arguments.repeats, arguments.rounds)
     asked = [q for q in QUESTIONS if not arguments.programs or q.program in arguments.programs]
     rows = [row(question, tool, stack) | costs[tool] for question in asked for tool in TOOLS]
     tables.write(judged(pd.DataFrame(rows)), arguments.csv, arguments.parquet)
@@ -101,12 +100,12 @@ def readings(program: str, words: Sequence[str], tool: str, stack: Path) -> Read
         return TOOLS[tool](line, Path(folder), stack)
 
 
-def overheads(stack: Path, repeats: int) -> dict[str, dict[str, float | None]]:
+def overheads(stack: Path, repeats: int, rounds: int) -> dict[str, dict[str, float | None]]:
     """CPU time of a computation under each tool over that of the computation alone, runs interleaved."""
     taken: dict[str, list[float]] = {tool: [] for tool in ("alone", *TOOLS)}
     with tempfile.TemporaryDirectory(prefix="comparison-") as folder:
         work = Path(folder, "work.py")
-        work.write_text(WORK)
+        work.write_text(WORK.format(rounds))
         line = [str(stack / "bin" / "python"), str(work)]
         for _ in range(repeats):
             for tool in random.sample(list(taken), len(taken)):
