@@ -15,6 +15,15 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CLUSTER = Path(__file__).with_name("cluster")
+# The plugin asks Slurm for its jobs ten seconds later each time that none had ended. Here it asks every second.
+SNAKEMAKE = """
+import asyncio
+import sys
+from snakemake.cli import main
+from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
+RemoteExecutor.sleep = lambda self: asyncio.sleep(1)
+main(sys.argv[1:])
+"""
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,7 @@ class Slurm:
 
     def snakemake(self, *arguments: str | Path, cwd: Path, timeout: float = 120) -> Run:
         """Runs to success in `cwd`, or fails the test with the whole output and the logs of the jobs."""
-        command = [sys.executable, "-m", "snakemake", *arguments, *self.arguments]
+        command = [sys.executable, "-c", SNAKEMAKE, *arguments, *self.arguments]
         with tempfile.TemporaryFile("w+") as stream:
             environment = {**self.env, "PYTHONPATH": str(cwd)}  # the project in `cwd`, should it be a copy
             child = subprocess.Popen(command, cwd=cwd, env=environment, stdout=stream, stderr=subprocess.STDOUT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import textwrap
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,56 +11,73 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.slurm.conftest import Slurm
+    from tests.slurm.conftest import Run, Slurm
 
-pytestmark = pytest.mark.slurm
+pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
 # What Slurm reports for a process that the kernel ended at its memory limit, in place of a signal.
 OUT_OF_MEMORY = "0:125"
 
 
-def write_workflow(folder: Path, text: str) -> None:
-    (folder / "Snakefile").write_text(textwrap.dedent(text))
+# The rules that measure have the names to which the profile gives a node of their own. What `weigh` eats is more than
+# its first attempt may take.
+WORKFLOW = f"""
+localrules: all, ordinary_jobs_are_running
+
+rule all:
+    input: "ordinary.0", "ordinary.1", "weighed", "interrupted"
+
+rule ordinary:
+    output: "ordinary.{{number}}"
+    shell: "echo $SLURM_JOB_ID > {{output}}; sleep 6"
+
+rule ordinary_jobs_are_running:
+    output: "running"
+    shell: "for i in $(seq 100); do [ $(squeue -h -t R | wc -l) = 2 ] && break; sleep 0.2; done; touch {{output}}"
+
+rule weigh:
+    input: "running"
+    output: "weighed"
+    resources: mem_mb=lambda wildcards, attempt: 500 * 2 ** (attempt - 1), slots=100
+    shell: "echo {{resources.mem_mb}} $SLURM_JOB_ID >> attempts; {sys.executable} eat.py && touch {{output}}"
+
+rule weigh_interrupted:
+    input: "running"
+    output: "interrupted"
+    resources: mem_mb=400, slots=100
+    shell: "sleep 1; touch {{output}}"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("workflow")
+
+
+@pytest.fixture(scope="module")
+def run(slurm: Slurm, folder: Path) -> Run:
+    """All of it in one call of Snakemake."""
+    (folder / "eat.py").write_text("import sys; eaten = b'x' * (500 << 20); sys.exit(len(eaten) != 500 << 20)\n")
+    (folder / "Snakefile").write_text(WORKFLOW)
+    return slurm.snakemake(cwd=folder)
 
 
 def overlap(one: dict[str, str], other: dict[str, str]) -> bool:
     return one["StartTime"] < other["EndTime"] and other["StartTime"] < one["EndTime"]
 
 
-def test_a_job_runs_through_slurm(slurm: Slurm, tmp_path: Path) -> None:
-    write_workflow(
-        tmp_path,
-        """
-        rule ordinary:
-            output: "job.txt"
-            shell: "echo $SLURM_JOB_ID > {output}"
-        """,
-    )
-    run = slurm.snakemake(cwd=tmp_path)
-    [job] = run.jobs_of("ordinary")
-    assert job["JobState"] == "COMPLETED"
-    assert (tmp_path / "job.txt").read_text().strip() == job["JobId"]
-    assert "mem=1000M" in job["TRES"], "the profile's default request"
-    # Nothing is left to be done, and no retry was needed.
-    assert len(run.jobs) == 1
+def test_jobs_run_through_slurm(run: Run, folder: Path) -> None:
+    jobs = {job["JobId"]: job for job in run.jobs_of("ordinary")}
+    assert set(jobs) == {(folder / f"ordinary.{number}").read_text().strip() for number in (0, 1)}
+    assert {job["JobState"] for job in jobs.values()} == {"COMPLETED"}, "and no retry was needed"
+    assert all("mem=1000M" in job["TRES"] for job in jobs.values()), "the profile's default request"
 
 
-def test_a_job_killed_for_memory_comes_back_with_more(slurm: Slurm, tmp_path: Path) -> None:
-    (tmp_path / "eat.py").write_text("import sys; eaten = b'x' * (500 << 20); sys.exit(len(eaten) != 500 << 20)\n")
-    write_workflow(
-        tmp_path,
-        f"""
-        rule weigh:
-            output: "done.txt"
-            resources: mem_mb=lambda wildcards, attempt: 500 * 2 ** (attempt - 1)
-            shell: "echo {{resources.mem_mb}} $SLURM_JOB_ID >> attempts; {sys.executable} eat.py && touch {{output}}"
-        """,
-    )
-    run = slurm.snakemake(cwd=tmp_path)
+def test_a_job_killed_for_memory_comes_back_with_more(run: Run, folder: Path) -> None:
     killed, finished = run.jobs_of("weigh")
-    assert (tmp_path / "done.txt").exists()
+    assert (folder / "weighed").exists()
     # A job of its own for each attempt: the limit of the first would hold for a retry inside it.
-    attempts = [line.split() for line in (tmp_path / "attempts").read_text().splitlines()]
+    attempts = [line.split() for line in (folder / "attempts").read_text().splitlines()]
     assert attempts == [["500", killed["JobId"]], ["1000", finished["JobId"]]]
     # The kill is in a step below the batch script, so the job itself may say only that it failed.
     assert killed["JobState"] in {"FAILED", "OUT_OF_MEMORY"}
@@ -72,49 +88,18 @@ def test_a_job_killed_for_memory_comes_back_with_more(slurm: Slurm, tmp_path: Pa
     assert "mem=1000M" in finished["TRES"]
 
 
-def test_measuring_jobs_have_the_machine_to_themselves(slurm: Slurm, tmp_path: Path) -> None:
-    write_workflow(
-        tmp_path,
-        """
-        localrules: all, ordinary_jobs_are_running
-
-        rule all:
-            input: expand("{rule}.{number}", rule=["ordinary", "weighed", "interrupted"], number=[0, 1])
-
-        rule ordinary:
-            output: "ordinary.{number}"
-            resources: mem_mb=400
-            shell: "sleep 6; touch {output}"
-
-        rule ordinary_jobs_are_running:
-            output: "running"
-            shell: "for i in $(seq 100); do [ $(squeue -h -t R | wc -l) = 2 ] && break; sleep 0.2; done; touch {output}"
-
-        rule weigh:
-            input: "running"
-            output: "weighed.{number}"
-            resources: mem_mb=400, slots=100
-            shell: "sleep 1; touch {output}"
-
-        rule weigh_interrupted:
-            input: "running"
-            output: "interrupted.{number}"
-            resources: mem_mb=400, slots=100
-            shell: "sleep 1; touch {output}"
-        """,
-    )
-    run = slurm.snakemake(cwd=tmp_path)
+def test_measuring_jobs_have_the_machine_to_themselves(run: Run) -> None:
     ordinary = run.jobs_of("ordinary")
     measuring = run.jobs_of("weigh") + run.jobs_of("weigh_interrupted")
-    assert (len(ordinary), len(measuring)) == (2, 4)
+    assert (len(ordinary), len(measuring)) == (2, 3)
     assert overlap(*ordinary)
     for job, other in itertools.product(measuring, run.jobs):
         assert job is other or not overlap(job, other), (job["Comment"], other["Comment"])
     for job in measuring:
         assert job["OverSubscribe"] == "NO"
         # All of the machine's cores, and still no more memory than asked for.
-        assert "mem=400M" in job["TRES"]
         assert int(job["NumCPUs"]) > int(ordinary[0]["NumCPUs"])
+    assert all("mem=400M" in job["TRES"] for job in run.jobs_of("weigh_interrupted"))
 
 
 def test_nothing_listens_beyond_loopback(slurm: Slurm, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from ..conftest import Run
 from .conftest import Slurm
 
-pytestmark = [pytest.mark.slurm, pytest.mark.end_to_end]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end]
 
 TINY = ("--configfile", "config/tiny.yaml")
 CELL = ["experiment", "stack", "corpus", "mode", "shards", "num_files", "batch_size", "writer_batch_size"]

@@ -51,9 +51,9 @@ def test_memory_that_cannot_be_reclaimed_is_what_the_limit_needs(tmp_path: Path)
 @pytest.mark.cgroup
 @needs_group
 def test_mapped_files_need_no_room(tmp_path: Path) -> None:
-    record = weigh(tmp_path, "scan", size_mb=200)
-    assert record["peak"]["rss_bytes"] > 200 * MB
-    assert record["limit"]["completed_at_bytes"] < 100 * MB
+    record = weigh(tmp_path, "scan", size_mb=60)
+    assert record["peak"]["rss_bytes"] > 60 * MB
+    assert record["limit"]["completed_at_bytes"] < 50 * MB
     assert limits([(record, [])]).iloc[0]["error_rss"] > 1
     assert not (tmp_path / "private").exists(), "private folders are left"
 
