@@ -43,7 +43,10 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
     if not work:
         return found
     measured = derive(record, events, "loaders")
-    said = {key: work.get(key) for key in ("rows_per_worker", "loader_kind", "shuffle")}
+    # A list in runs kept from before.
+    per_worker = work.get("rows_per_worker")
+    per_worker = list(per_worker.values()) if isinstance(per_worker, Mapping) else per_worker
+    said = {"rows_per_worker": per_worker, **{key: work.get(key) for key in ("loader_kind", "shuffle")}}
     return found | {key: measured[key] for key in ACCOUNT} | said | measured
 
 

@@ -106,12 +106,12 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="rows_twice", label="Rows that came more than once", unit="rows", direction="lower", tables=_ACCOUNTED,
-        derivation=f"rows that came more than once in an epoch, each counted once however often it came, {_SCOPE}",
+        derivation=f"rows that came whole more than once in an epoch, each counted once however often, {_SCOPE}",
         trust=_COUNTED_ROWS, derive=account("rows_twice"),
     ),
     Metric(
         key="rows_missing", label="Rows that never came", unit="rows", direction="lower", tables=_ACCOUNTED,
-        derivation=f"rows that did not come in an epoch, {_SCOPE}", trust=_COUNTED_ROWS,
+        derivation=f"rows that did not come, or never whole, in an epoch, {_SCOPE}", trust=_COUNTED_ROWS,
         derive=account("rows_missing"),
     ),
     Metric(

@@ -109,7 +109,7 @@ def work(args):
         waits.append(now - last)
         last = now
         if not came:
-            events.emit("first_batch", seconds=round(now - began, 6))
+            events.emit("first_batch", duration_s=round(now - began, 6))
         came.append(number)
         wrong += not whole
         size += length
@@ -122,7 +122,7 @@ def work(args):
         samples_twice=len(came) - len(set(came)),
         samples_wrong=wrong,
         payload_bytes=size,
-        seconds=round(time.monotonic() - began, 6),
+        duration_s=round(time.monotonic() - began, 6),
         median_sample_s=round(statistics.median(waits), 6) if waits else None,
     )
     if len(set(came)) != args.samples or wrong:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import events
 import release
+from account import Account
 
 STILL_S, LIMIT_CPU_S = 0.3, 0.1
 LIBRARIES = ["torch", "numpy", "h5py", "hdf5plugin", "dask", "pandas", "pyarrow", "datasets", "webdataset", "litdata"]
@@ -72,72 +73,39 @@ def cpu_s():
     return total
 
 
-class Account:
-    """Who was delivered what: every row of an epoch, each once, whole and with its own label."""
+class TokenRows(Account):
+    """The account of a token dataset of ours: every row whole, and with its own label."""
 
     def __init__(self, rows):
-        import numpy
         from rows import numbers_of, sums_of
 
-        self.numpy, self.numbers_of, self.sums_of = numpy, numbers_of, sums_of
-        self.count, self.sums = rows.count, rows.sums()
-        self.begin()
-
-    def begin(self):
-        self.seen = self.numpy.zeros(self.count, self.numpy.uint16)
-        self.delivered = self.wrong = 0
-        self.workers = {}
+        self.numbers_of, self.sums_of, self.sums = numbers_of, sums_of, rows.sums()
+        super().__init__(rows.count)
 
     def take(self, ids, labels, worker):
-        numpy = self.numpy
+        import numpy
+
         ids, labels = numpy.asarray(ids), numpy.asarray(labels)
         ids = ids if ids.dtype == numpy.int32 else ids.astype(numpy.int32)
-        self.delivered += len(ids)
-        self.workers[worker] = self.workers.get(worker, 0) + len(ids)
-        numbers = self.numbers_of(ids)
-        if len(ids) != len(labels) or not ((numbers >= 0) & (numbers < self.count)).all():
-            self.wrong += len(ids)
+        if len(ids) != len(labels):
+            self.add(len(ids), worker, wrong=len(ids))
             return
-        good = (self.sums_of(ids) == self.sums[numbers]) & (labels == numbers % 1000)
-        self.wrong += len(ids) - int(good.sum())
-        numpy.add.at(self.seen, numbers[good], 1)
-
-    def said(self):
-        """What is wrong with an epoch, in rows."""
-        return {
-            "rows_expected": self.count,
-            "rows_delivered": self.delivered,
-            "rows_twice": int((self.seen > 1).sum()),
-            "rows_missing": int((self.seen == 0).sum()),
-            "rows_wrong": self.wrong,
-            "rows_per_worker": [self.workers[number] for number in sorted(self.workers)],
-        }
+        numbers = self.numbers_of(ids)
+        # A number that is none of ours is held against any row here, and found out by the account.
+        whole = (self.sums_of(ids) == self.sums.take(numbers, mode="clip")) & (labels == numbers % 1000)
+        self.add(len(ids), worker, numbers[whole], wrong=len(ids) - int(whole.sum()))
 
 
-class Count:
-    """The account of data that is not ours: what was delivered, and twice or never where batches tell their numbers."""
+class OwnRows(Account):
+    """The account of data that is not ours, which has numbers where the loader's module tells them."""
 
     def __init__(self, expected, module):
-        self.expected, self.numbers = expected, getattr(module, "numbers", None)
-        self.begin()
-
-    def begin(self):
-        self.delivered, self.workers, self.seen = 0, {}, {}
+        self.numbers_of = getattr(module, "numbers", None)
+        super().__init__(expected, numbered=self.numbers_of is not None, checked=False)
 
     def take(self, *batch):
-        rows, worker = len(batch[0]), batch[2] if len(batch) > 2 else 0
-        self.delivered += rows
-        self.workers[worker] = self.workers.get(worker, 0) + rows
-        for number in self.numbers(batch) if self.numbers else ():
-            self.seen[int(number)] = self.seen.get(int(number), 0) + 1
-
-    def said(self):
-        known = {"rows_expected": self.expected, "rows_delivered": self.delivered}
-        if self.numbers:
-            known["rows_twice"] = sum(times > 1 for times in self.seen.values())
-            if self.expected is not None:
-                known["rows_missing"] = sum(number not in self.seen for number in range(self.expected))
-        return known | {"rows_per_worker": [self.workers[number] for number in sorted(self.workers)]}
+        worker = batch[2] if len(batch) > 2 else 0
+        self.add(len(batch[0]), worker, self.numbers_of(batch) if self.numbers_of else ())
 
 
 def epoch(loader, account, number, cpu=cpu_s):
@@ -252,7 +220,7 @@ def load(args):
     if args.advice != "none" and not getattr(module, "ADVISED", False):
         events.not_applicable("this loader maps no file that could be advised")
     how = how_module.How(args.order, args.workers, args.start, args.batch_size, pinning, args.advice)
-    account = Account(rows) if rows else Count(args.rows, module)
+    account = TokenRows(rows) if rows else OwnRows(args.rows, module)
     events.phase("open")
     begun = time.perf_counter()
     try:

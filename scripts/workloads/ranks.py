@@ -12,7 +12,8 @@ from pathlib import Path
 
 import events
 import release
-from load import LIBRARIES, Account, epoch, still
+from account import Account
+from load import LIBRARIES, TokenRows, epoch, still
 
 
 def arguments(argv=None):
@@ -46,7 +47,7 @@ def deliver(rank, args, port):
     torch.distributed.init_process_group("gloo", rank=rank, world_size=args.ranks)
     rows, module = Rows(args.tokens_dir), importlib.import_module(f"loaders.{args.loader}")
     how = how_module.How(args.order, args.workers, "fork", args.batch_size, rank=rank, ranks=args.ranks)
-    account, reason = Account(rows), None
+    account, reason = TokenRows(rows), None
     try:
         loader = module.make(args.tokens_dir / module.FORMAT, how)
     except how_module.NotApplicableError as cannot:
@@ -55,7 +56,7 @@ def deliver(rank, args, port):
         mine = epoch(loader, account, 0)
     everybody = [None] * args.ranks
     if reason is None:
-        torch.distributed.all_gather_object(everybody, (rank, account.seen, mine))
+        torch.distributed.all_gather_object(everybody, (rank, account.times, mine))
     torch.distributed.barrier()
     if rank == 0:
         still("delivered")
@@ -69,20 +70,18 @@ def say(rows, everybody, reason):
     if reason is not None:
         events.emit("not_applicable", reason=reason)
         return
-    seen = sum(account.astype("int64") for _, account, _ in everybody)
-    delivered = [mine["rows_delivered"] for _, _, mine in sorted(everybody, key=lambda one: one[0])]
-    per_worker = [mine["rows_per_worker"] for _, _, mine in sorted(everybody, key=lambda one: one[0])]
+    together, ranks = Account(rows.count), sorted(everybody, key=lambda one: one[0])
+    for rank, times, mine in ranks:
+        together.times = together.times + times
+        together.add(mine["rows_delivered"], rank, wrong=mine["rows_wrong"])
+    said = together.said()
     events.mark(
         "work",
         rows=rows.count,
         bytes_in=rows.bytes,
-        rows_expected=rows.count,
-        rows_delivered=sum(delivered),
-        rows_twice=int((seen > 1).sum()),
-        rows_missing=int((seen == 0).sum()),
-        rows_wrong=sum(mine["rows_wrong"] for _, _, mine in everybody),
-        rows_per_rank=delivered,
-        rows_per_worker_of_rank=per_worker,
+        rows_per_rank=list(said.pop("rows_per_worker").values()),
+        rows_per_worker_of_rank=[list(mine["rows_per_worker"].values()) for _, _, mine in ranks],
+        **said,
         cpu_s=sum(mine["cpu_s"] for _, _, mine in everybody),
         **events.own_memory(),
     )

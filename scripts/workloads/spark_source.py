@@ -123,7 +123,7 @@ def work(args):
             came += found
         except Exception as error:
             said = {"works": False, "rows": None, "reason": reason(error)}
-        events.emit("step", step=name, seconds=round(time.monotonic() - began, 6), **said)
+        events.emit("step", step=name, duration_s=round(time.monotonic() - began, 6), **said)
     events.mark("work", rows=came, bytes_in=args.manifest["bytes"], **events.own_memory())
     return spark
 

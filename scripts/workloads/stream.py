@@ -22,6 +22,7 @@ import zlib
 
 import events
 import release
+from account import Account
 
 PACKAGES = (
     "datasets",
@@ -57,7 +58,8 @@ def arguments(argv=None):
 
 
 class Collate:
-    """Makes a batch in the process that read its rows: who, which rows, how many are wrong, and its memory then."""
+    """Makes a batch in the process that read its rows: who, how many, the numbers of those that are whole, how many are
+    not, bytes, and its memory then."""
 
     def __init__(self, checked):
         self.checked = checked
@@ -66,11 +68,11 @@ class Collate:
         import torch.utils.data
 
         worker = torch.utils.data.get_worker_info()
-        numbers = [int(row["row"]) for row in rows] if self.checked else [None] * len(rows)
-        wrong = sum(zlib.crc32(row["payload"]) != int(row["crc"]) for row in rows) if self.checked else 0
+        whole = [row for row in rows if zlib.crc32(row["payload"]) == int(row["crc"])] if self.checked else rows
+        numbers = [int(row["row"]) for row in whole] if self.checked else []
         size = sum(len(row["payload"]) for row in rows) if self.checked else None
         memory = events.own_memory().get("anon_bytes")
-        return (worker.id if worker else -1), numbers, wrong, size, memory
+        return (worker.id if worker else -1), len(rows), numbers, len(rows) - len(whole), size, memory
 
 
 def in_worker(number):
@@ -135,41 +137,24 @@ def loader_of(args, data):
     )
 
 
-class Account:
-    """Which rows came, how often, through whom."""
+class StreamedRows(Account):
+    """The account of rows that a process has checked where they were read, with their bytes and its memory.
+
+    Only generated rows have numbers and sums: of others `expected` is None.
+    """
 
     def __init__(self, expected):
-        self.expected = expected
-        self.times = bytearray(expected or 0)
-        self.delivered = self.wrong = self.strange = 0
-        self.bytes = 0 if expected is not None else None  # of payloads, which only generated rows have
-        self.per_worker, self.memory = {}, {}
+        generated = expected is not None
+        super().__init__(expected, numbered=generated, checked=generated)
+        self.bytes = 0 if generated else None
+        self.memory = {}
 
-    def add(self, batch):
-        worker, numbers, wrong, size, memory = batch
-        for number in numbers:
-            if number is None:
-                continue
-            if not 0 <= number < self.expected:
-                self.strange += 1
-            elif self.times[number] < 255:
-                self.times[number] += 1
-        self.delivered += len(numbers)
-        self.wrong += wrong
+    def take(self, batch):
+        worker, rows, numbers, wrong, size, memory = batch
+        self.add(rows, worker, numbers, wrong)
         self.bytes = None if self.bytes is None else self.bytes + size
-        self.per_worker[worker] = self.per_worker.get(worker, 0) + len(numbers)
         if memory is not None:
             self.memory[worker] = max(memory, self.memory.get(worker, 0))
-
-    def said(self):
-        """The sums, for an event; what cannot be known is left out."""
-        found = {"rows_delivered": self.delivered, "rows_per_worker": self.per_worker}
-        if self.expected is not None:
-            found["rows_expected"] = self.expected
-            found["rows_twice"] = sum(number - 1 for number in self.times if number > 1)
-            found["rows_missing"] = self.times.count(0)
-            found["rows_wrong"] = self.wrong + self.strange
-        return found
 
 
 def epochs(args, loader, began):
@@ -177,23 +162,23 @@ def epochs(args, loader, began):
     accounts = []
     for epoch in range(args.epochs):
         events.phase(f"epoch {epoch}")
-        account, started, first = Account(args.manifest["rows"]), time.monotonic(), None
+        account, started, first = StreamedRows(args.manifest["rows"]), time.monotonic(), None
         accounts.append(account)
         try:
             for batch in loader:
                 if first is None:
                     first = time.monotonic()
                     if not epoch:
-                        events.emit("first_batch", seconds=round(first - began, 6))
-                account.add(batch)
+                        events.emit("first_batch", duration_s=round(first - began, 6))
+                account.take(batch)
         except Exception as error:
             said = account.said()
-            events.emit("epoch", epoch=epoch, seconds=round(time.monotonic() - started, 6), finished=False, **said)
+            events.emit("epoch", epoch=epoch, duration_s=round(time.monotonic() - started, 6), finished=False, **said)
             gave_up(error)
         events.emit(
             "epoch",
             epoch=epoch,
-            seconds=round(time.monotonic() - started, 6),
+            duration_s=round(time.monotonic() - started, 6),
             first_batch_s=round((first or started) - started, 6),
             finished=True,
             bytes=account.bytes,
@@ -234,9 +219,9 @@ def resumed(args, data):
     done = subprocess.run([sys.executable, *sys.argv, "--until-row", str(half)], check=False)
     if done.returncode != -signal.SIGKILL or not (args.work_dir / ROWS_FILE).exists():
         sys.exit(f"the process that was to be killed ended with status {done.returncode}")
-    account, collate = Account(args.manifest["rows"]), Collate(checked=True)
+    account, collate = StreamedRows(args.manifest["rows"]), Collate(checked=True)
     for batch in json.loads((args.work_dir / ROWS_FILE).read_text()):
-        account.add(batch)
+        account.take(batch)
     events.phase("resume")
     started = time.monotonic()
     data.load_state_dict(json.loads((args.work_dir / STATE_FILE).read_text()))
@@ -245,11 +230,11 @@ def resumed(args, data):
         for row in data:
             if first is None:
                 first = time.monotonic()
-                events.emit("first_batch", seconds=round(first - started, 6))
-            account.add(collate([row]))
+                events.emit("first_batch", duration_s=round(first - started, 6))
+            account.take(collate([row]))
     except Exception as error:
         gave_up(error)
-    events.emit("resumed", seconds=round(time.monotonic() - started, 6), after_row=half, **account.said())
+    events.emit("resumed", duration_s=round(time.monotonic() - started, 6), after_row=half, **account.said())
     return [account]
 
 
@@ -272,7 +257,7 @@ def work(args):
         data = opened(args)
     except Exception as error:
         gave_up(error)
-    events.mark("resolved", seconds=round(time.monotonic() - began, 6), **events.own_memory())
+    events.mark("resolved", duration_s=round(time.monotonic() - began, 6), **events.own_memory())
     # The mark holds still for a while, which is no part of the time to the first batch.
     began += events.HOLD_S if os.environ.get(events.VARIABLE) else 0
     loader = None
@@ -283,9 +268,7 @@ def work(args):
         accounts = epochs(args, loader, began)
     events.phase("end")
     said = accounts[-1].said() | {
-        key: sum(account.said().get(key, 0) for account in accounts)
-        for key in ("rows_delivered", "rows_expected", "rows_twice", "rows_missing", "rows_wrong")
-        if key in accounts[-1].said()
+        key: sum(account.said()[key] for account in accounts) for key in accounts[-1].said() if key != "rows_per_worker"
     }
     if accounts[-1].bytes is not None:
         said["bytes_in"] = sum(account.bytes for account in accounts)

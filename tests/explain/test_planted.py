@@ -9,6 +9,7 @@ import pytest
 
 from beyond_ram.analysis.owners import owners
 from beyond_ram.analysis.verdicts import judge
+from beyond_ram.experiment.events import faults
 from beyond_ram.watch import watch
 
 PROGRAM = Path(__file__).parents[2] / "scripts" / "workloads" / "planted.py"
@@ -38,7 +39,9 @@ def planted(case: str, epochs: int, folder: Path) -> Run:
     assert record["exit_status"] == 0
     record["cell"] = {"experiment": "planted", "stack": "driver", "case": case, "epochs": epochs, "rep": 1}
     lines = (folder / "out" / "events.jsonl").read_text().splitlines()
-    return record, [json.loads(line) for line in lines]
+    events = [json.loads(line) for line in lines]
+    assert not [fault for event in events for fault in faults(event)]
+    return record, events
 
 
 @pytest.mark.slow

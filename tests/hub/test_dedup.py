@@ -15,6 +15,7 @@ import pytest
 from beyond_ram.analysis.dedup import dedup
 from beyond_ram.analysis.findings.hub import _dedup
 from beyond_ram.experiment import load
+from beyond_ram.experiment.events import faults
 
 PROGRAM = Path(__file__).parents[2] / "scripts" / "workloads" / "dedup.py"
 EDITS = ["none", "append", "delete", "insert", "add-column", "update"]
@@ -28,7 +29,9 @@ def pushed(folder: Path, cdc: str, row_group_rows: int = 1_000_000) -> list[dict
     command += ["--compression", "snappy", "--cdc", cdc, "--row-group-rows", str(row_group_rows)]
     environment = {**os.environ, "BEYOND_RAM_EVENTS": str(folder / "events")}
     subprocess.run(command, env=environment, check=True)
-    return [json.loads(line) for line in (folder / "events").read_text().splitlines()]
+    events = [json.loads(line) for line in (folder / "events").read_text().splitlines()]
+    assert not [fault for event in events for fault in faults(event)]
+    return events
 
 
 def table_of(**runs: list[dict[str, Any]]) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from beyond_ram.analysis.findings.hub import _hub_files, _spark
 from beyond_ram.analysis.hub_files import hub_files
 from beyond_ram.analysis.spark import spark
 from beyond_ram.experiment import ConfigError, load
+from beyond_ram.experiment.events import faults
 from beyond_ram.hub import Hub
 from beyond_ram.weighing import served
 
@@ -61,6 +62,7 @@ def run(root: Path, work: Path, manifest: dict[str, Any], stack: str, *options: 
         done = subprocess.run(words, env=environment, check=False)
     requests = list(hub.requests)
     events = [json.loads(line) for line in (work / "events").read_text().splitlines()]
+    assert not [fault for event in events for fault in faults(event)]
     assert done.returncode == 0 or "samples" in {event["event"] for event in events}
     return events, requests
 

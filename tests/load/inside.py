@@ -26,7 +26,7 @@ def deliver(folder, workers, name, order):
     from rows import Rows
 
     module = importlib.import_module(f"loaders.{name}")
-    how, account = How(order, workers, "fork", 64), load.Account(Rows(folder))
+    how, account = How(order, workers, "fork", 64), load.TokenRows(Rows(folder))
     try:
         loader = module.make(folder / module.FORMAT, how)
     except NotApplicableError as reason:

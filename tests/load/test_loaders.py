@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from beyond_ram.experiment import tokens
+from beyond_ram.experiment.events import faults
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = ROOT / "scripts/workloads"
@@ -78,7 +79,7 @@ def test_every_row_is_delivered_once(delivered: dict[int, dict[str, Any]], name:
         faults = {key: account[key] for key in ("rows_twice", "rows_missing", "rows_wrong")}
         assert faults == dict.fromkeys(faults, 0), (order, account)
         assert account["rows_delivered"] == account["rows_expected"] == ROWS
-        assert sum(account["rows_per_worker"]) == ROWS
+        assert sum(account["rows_per_worker"].values()) == ROWS
         assert account["cpu_s"] > 0
 
 
@@ -95,7 +96,14 @@ def load(dataset: Path, *words: str) -> tuple[int, list[dict[str, Any]]]:
     command = ["env", f"BEYOND_RAM_EVENTS={events}", python("loaders"), str(WORKLOADS / "load.py")]
     command += ["--work-dir", str(dataset), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    return done.returncode, [json.loads(line) for line in events.read_text().splitlines()]
+    return done.returncode, read(events)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Events that follow the schema."""
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    assert not [fault for event in found for fault in faults(event)]
+    return found
 
 
 def test_the_dask_of_the_article_delivers_rows_twice(dataset: Path) -> None:
@@ -202,7 +210,7 @@ def test_two_ranks_have_every_row_once(dataset: Path, workers: int) -> None:
     events.unlink(missing_ok=True)
     words = ["--work-dir", dataset, "--tokens-dir", dataset, "--loader", "memmap_batched", "--workers", workers]
     run("env", f"BEYOND_RAM_EVENTS={events}", python("loaders"), WORKLOADS / "ranks.py", *words)
-    work = next(json.loads(line) for line in events.read_text().splitlines() if '"work"' in line)
+    work = next(event for event in read(events) if event["event"] == "work")
     assert (work["rows_missing"], work["rows_twice"], work["rows_wrong"]) == (0, 0, 0)
     assert sum(work["rows_per_rank"]) == ROWS
     assert max(work["rows_per_rank"]) - min(work["rows_per_rank"]) <= 1
@@ -212,12 +220,12 @@ def test_the_account_tells_twice_missing_and_wrong(dataset: Path) -> None:
     sys.path.insert(0, str(WORKLOADS))
     try:
         import numpy
-        from load import Account  # type: ignore[import-not-found]
+        from load import TokenRows  # type: ignore[import-not-found]
         from rows import Rows  # type: ignore[import-not-found]
     finally:
         sys.path.remove(str(WORKLOADS))
     ids, labels = numpy.load(dataset / "npy/ids.npy"), numpy.load(dataset / "npy/labels.npy")
-    account = Account(Rows(dataset))
+    account = TokenRows(Rows(dataset))
     account.take(ids[:500], labels[:500], 0)
     account.take(ids[499:1000], labels[499:1000], 1)  # row 499 again, the last three never
     assert account.said() | {"rows_per_worker": 0} == {

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from beyond_ram.experiment import WORKLOADS
+from beyond_ram.experiment.events import faults
 from beyond_ram.hub import Conditions, Hub
 from beyond_ram.weighing import Setting, weigh
 
@@ -42,6 +43,8 @@ def weighed(
     job = job.but(program=str(root / job.program))
     weigh(Setting(job, str(python), root / "envs" / "stream-current.txt", tmp_path / "private"), tmp_path / "runs")
     out = tmp_path / "runs" / cell.path
+    events = [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
+    assert not [fault for event in events for fault in faults(event)]
     return json.loads((out / "run.json").read_text()), out
 
 

@@ -1,0 +1,57 @@
+"""The one account of rows: which came in an epoch, how often, and through whom."""
+
+
+class Account:
+    """The rows of an epoch by their numbers, from 0 to `expected` less one.
+
+    `rows_twice` are rows that came more than once, each counted once however often it came; `rows_missing` those that
+    never came; `rows_wrong` what was delivered and is no row, or not whole. What cannot be known is left out: rows may
+    have no numbers, nothing to check them by, or nobody may know how many there must be (`expected` None).
+    """
+
+    def __init__(self, expected, numbered=True, checked=True):
+        self.expected, self.numbered, self.checked = expected, numbered, checked
+        self.begin()
+
+    def begin(self):
+        """A new epoch."""
+        import numpy
+
+        # A row is not delivered 65,536 times.
+        self.times = {} if self.expected is None else numpy.zeros(self.expected, numpy.uint16)
+        self.delivered = self.wrong = 0
+        self.workers = {}
+
+    def add(self, rows, worker, numbers=(), wrong=0):
+        """So many rows from a worker: the numbers of those that are whole, and how many are `wrong`."""
+        self.delivered += rows
+        self.wrong += wrong
+        self.workers[worker] = self.workers.get(worker, 0) + rows
+        if not len(numbers):
+            return
+        if self.expected is None:
+            for number in numbers:
+                self.times[int(number)] = self.times.get(int(number), 0) + 1
+            return
+        import numpy
+
+        numbers = numpy.asarray(numbers, numpy.int64)
+        if numbers.min() < 0 or numbers.max() >= self.expected:
+            known = (numbers >= 0) & (numbers < self.expected)
+            self.wrong += int((~known).sum())
+            numbers = numbers[known]
+        numpy.add.at(self.times, numbers, 1)
+
+    def said(self):
+        """The account, for an event, in rows."""
+        found = {"rows_delivered": self.delivered, "rows_per_worker": dict(sorted(self.workers.items()))}
+        if self.expected is not None:
+            found["rows_expected"] = self.expected
+        if self.numbered:
+            known = self.expected is not None
+            found["rows_twice"] = int((self.times > 1).sum()) if known else sum(n > 1 for n in self.times.values())
+            if known:
+                found["rows_missing"] = int((self.times == 0).sum())
+        if self.checked:
+            found["rows_wrong"] = self.wrong
+        return found

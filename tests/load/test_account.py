@@ -1,0 +1,72 @@
+"""The one account of rows."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+WORKLOADS = Path(__file__).resolve().parents[2] / "scripts/workloads"
+
+
+@pytest.fixture(autouse=True)
+def _beside_the_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(WORKLOADS), *sys.path])
+
+
+def account(*words: Any, **what: Any) -> Any:
+    from account import Account  # type: ignore[import-not-found]
+
+    return Account(*words, **what)
+
+
+def test_a_row_that_comes_three_times_is_one_row() -> None:
+    found = account(5)
+    found.add(2, 1, [0, 1])
+    found.add(2, 0, [1, 1])
+    assert found.said() == {
+        "rows_delivered": 4, "rows_per_worker": {0: 2, 1: 2}, "rows_expected": 5, "rows_twice": 1, "rows_missing": 3,
+        "rows_wrong": 0,
+    }  # fmt: skip
+
+
+def test_a_row_that_is_none_of_them_is_wrong_and_no_other_of_its_batch() -> None:
+    found = account(3)
+    found.add(5, 0, [0, 1, 2, 3, -1], wrong=0)
+    assert (found.said()["rows_wrong"], found.said()["rows_missing"]) == (2, 0)
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    uncounted, unnumbered = account(None, checked=False), account(4, numbered=False, checked=False)
+    uncounted.add(3, 0, [7, 10**12, 7])
+    unnumbered.add(3, 0)
+    assert uncounted.said() == {"rows_delivered": 3, "rows_per_worker": {0: 3}, "rows_twice": 1}
+    assert unnumbered.said() == {"rows_delivered": 3, "rows_per_worker": {0: 3}, "rows_expected": 4}
+
+
+def test_an_epoch_begins_with_nothing() -> None:
+    found = account(2)
+    found.add(2, 0, [0, 0], wrong=1)
+    found.begin()
+    assert found.said()["rows_missing"] == 2
+    assert not found.said()["rows_delivered"] + found.said()["rows_wrong"] + found.said()["rows_twice"]
+
+
+def test_token_rows_are_whole_and_have_their_own_labels() -> None:
+    from load import TokenRows  # type: ignore[import-not-found]
+    from rows import sums_of  # type: ignore[import-not-found]
+
+    ids = np.arange(4 * 8, dtype=np.int32).reshape(4, 8)
+    ids[:, 0], ids[:, 1] = 0, range(4)  # a row's first two ids are its number
+    found = TokenRows(SimpleNamespace(count=4, sums=lambda: sums_of(ids)))
+    torn, strange = ids[2:3].copy(), ids[3:].copy()
+    torn[0, 7] += 1
+    strange[0, 1] = 99
+    found.take(ids[:2], np.array([0, 1]), 0)
+    found.take(np.concatenate([torn, strange, ids[3:]]), np.array([2, 99, 0]), 1)
+    assert found.said() | {"rows_per_worker": 0} == {
+        "rows_delivered": 5, "rows_per_worker": 0, "rows_expected": 4, "rows_twice": 0, "rows_missing": 2,
+        "rows_wrong": 3,
+    }  # fmt: skip
