@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.growth import growth
+from beyond_ram.analysis.growth import fitted, growth
 from beyond_ram.analysis.runs import runs
-from beyond_ram.analysis.shards import shards
+from beyond_ram.analysis.shards import shards, steps
 from beyond_ram.metrics import METRICS, derive
 
 MACHINE = {
@@ -125,6 +125,24 @@ def test_growth_of_two_runs_has_no_interval_and_of_one_size_no_line() -> None:
     one = growth(runs([(record(bytes_in=1e8, rep=i), events(1e9)) for i in (1, 2)]))
     assert one.empty
     assert {"experiment", "stack", "anon_slope_mb_per_gb"} <= set(one.columns)
+
+
+def test_the_band_of_a_fit_is_narrowest_at_the_mean_of_its_runs() -> None:
+    table = runs([(record(bytes_in=s), events(200e6 + 24 * s + off)) for s, off in ((1e8, 0), (2e8, 1e6), (3e8, 0))])
+    fit = fitted(table, growth(table).iloc[0], "anon")
+    assert len(fit.runs) == 3
+    assert fit.half_mb is not None
+    assert fit.input_gb[fit.half_mb.argmin()] == pytest.approx(0.2, abs=0.005)
+    assert fit.fitted_mb.mean() == pytest.approx(fit.runs["end_anon_bytes"].mean() / 1e6)
+    two = table[table["bytes_in"] < 3e8]
+    assert fitted(two, growth(two).iloc[0], "anon").half_mb is None
+
+
+def test_steps_are_between_neighbouring_shards_of_one_run() -> None:
+    table = shards([(record(rep=rep), events(5, shards=4)) for rep in (1, 2)])
+    assert steps(table).tolist() == [10.0] * 6
+    assert steps(table[table["shard"] != 1]).tolist() == [10.0] * 2
+    assert steps(table.head(0)).empty
 
 
 def test_a_failed_run_is_no_point_of_a_slope() -> None:

@@ -1,12 +1,13 @@
 """Table `growth`: how memory at the end of the work grows with the input."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from .frame import same_but_for, where
+from .frame import axes, same_but_for, where
 
 GB, MB = 1e9, 1e6
 SIZE = "num_files"
@@ -39,3 +40,30 @@ def _slope(x: "pd.Series[float]", y: "pd.Series[float]") -> tuple[float, float, 
         return fit.slope, np.nan, np.nan, fit.intercept
     half = stats.t.ppf(0.975, len(x) - 2) * fit.stderr
     return fit.slope, fit.slope - half, fit.slope + half, fit.intercept
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A line of `growth` over the range of its runs: input in GB, memory in MB.
+
+    `half_mb` is half the height of the 95 % band of the fitted line; None under three runs.
+    """
+
+    runs: pd.DataFrame
+    input_gb: "np.ndarray[Any, Any]"
+    fitted_mb: "np.ndarray[Any, Any]"
+    half_mb: "np.ndarray[Any, Any] | None"
+
+
+def fitted(runs: pd.DataFrame, line: "pd.Series[Any]", kind: str) -> Fit:
+    """The fit of a line of table `growth` for `anon` or `file` memory, with the runs of table `runs` it was made of."""
+    mine = where(runs[runs["completed_work"].astype(bool)], **line[axes(line.to_frame().T)].dropna())
+    x, y = mine["bytes_in"].to_numpy() / GB, mine[f"end_{kind}_bytes"].to_numpy() / MB
+    slope, intercept = line[f"{kind}_slope_mb_per_gb"], line[f"{kind}_intercept_mb"]
+    grid = np.linspace(x.min(), x.max(), 50)
+    if len(x) < 3:
+        return Fit(mine, grid, intercept + slope * grid, None)
+    spread = np.sqrt(((y - intercept - slope * x) ** 2).sum() / (len(x) - 2))
+    away = (grid - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum()
+    half = stats.t.ppf(0.975, len(x) - 2) * spread * np.sqrt(1 / len(x) + away)
+    return Fit(mine, grid, intercept + slope * grid, half)

@@ -1,15 +1,15 @@
 """Table `shards`: a line a shard of a run."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
 import pandas as pd
+
+from ..metrics import Records
+from .frame import cells
 
 KINDS = ("rss_bytes", "anon_bytes", "file_bytes")
 COLUMNS = ["experiment", "stack", "mode", "cache", "num_files", "shard", "from_cache", *KINDS]
 
 
-def shards(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]) -> pd.DataFrame:
+def shards(records: Records) -> pd.DataFrame:
     """Memory of the whole tree after each shard, whether it came from cache, and the proof of it.
 
     A shard from cache has no `tokenizer_calls` and no `cache_bytes_written`. Memory in bytes.
@@ -26,3 +26,16 @@ def shards(records: Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]
         if event["event"] == "shard"
     ]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+
+
+def steps(shards: pd.DataFrame) -> "pd.Series[float]":
+    """What anonymous memory grew by from each shard to the next that follows it in the same run, in bytes.
+
+    A step from one shard to a later one, with others between, is none.
+    """
+    found = [pd.Series(dtype=float)]
+    for _, cell in cells(shards):
+        for _, run in cell.sort_values("shard").groupby("rep"):
+            found.append(run["anon_bytes"].diff()[run["shard"].diff() == 1])
+    steps: pd.Series[float] = pd.concat(found)
+    return steps

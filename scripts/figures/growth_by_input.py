@@ -1,33 +1,15 @@
 """Memory at the end of the work against the number of files, with the fitted slope and its interval."""
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 import seaborn as sns
-from scipy import stats
 
 from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.frame import describe, same_but_for, varied, where
-from beyond_ram.analysis.growth import GB
+from beyond_ram.analysis.growth import fitted as fit_of
 
 KINDS = {"anon": "anonymous memory", "file": "file memory"}
-
-
-def band(runs, kind, slope, intercept):
-    """The fitted line and its 95 % band over the range of the runs, in MB; no band under three runs."""
-    x, y = runs["bytes_in"].to_numpy() / GB, runs[f"end_{kind}_bytes"].to_numpy() / figures.MB
-    grid = np.linspace(x.min(), x.max(), 50)
-    line = intercept + slope * grid
-    if len(x) < 3:
-        return grid, line, None
-    spread = np.sqrt(((y - intercept - slope * x) ** 2).sum() / (len(x) - 2))
-    half = (
-        stats.t.ppf(0.975, len(x) - 2)
-        * spread
-        * np.sqrt(1 / len(x) + (grid - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum())
-    )
-    return grid, line, half
 
 
 def plot(runs, growth):
@@ -77,11 +59,11 @@ def draw(runs, growth):
     sentences = []
     for cell in growth.itertuples(index=False):
         values = pd.Series(cell._asdict())
-        mine = where(runs[runs["completed_work"].astype(bool)], **values[axes_of(growth)].dropna())
         for row, kind in enumerate(KINDS):
             axes = grid[row][modes.index(cell.mode)]
             slope, low, high = (values[f"{kind}_slope_mb_per_gb{end}"] for end in ("", "_low", "_high"))
-            x, line, half = band(mine, kind, slope, values[f"{kind}_intercept_mb"])
+            fit = fit_of(runs, values, kind)
+            x, line, half = fit.input_gb, fit.fitted_mb, fit.half_mb
             colour = colours[cell.named]
             fitted = "no interval" if half is None else f"{slope:,.0f} MB per GB"
             if half is not None and low <= 0 <= high:
@@ -89,7 +71,9 @@ def draw(runs, growth):
             axes.plot(x * 1000, line, color=colour, label=f"{cell.named}: {fitted} (n = {cell.n})")
             if half is not None:
                 axes.fill_between(x * 1000, line - half, line + half, color=colour, alpha=0.15, linewidth=0)
-            axes.scatter(mine["bytes_in"] / figures.MB, mine[f"end_{kind}_bytes"] / figures.MB, color=colour, s=22)
+            axes.scatter(
+                fit.runs["bytes_in"] / figures.MB, fit.runs[f"end_{kind}_bytes"] / figures.MB, color=colour, s=22
+            )
             if kind == "anon":
                 sentences.append(f"{cell.named} {cell.mode} {figures.interval(slope, low, high)} over {cell.n} runs")
     for row, (kind, label) in enumerate(KINDS.items()):

@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 
 from beyond_ram import figures
+from beyond_ram.analysis.shards import steps as steps_of
 
 STATES = ["cold", "interrupted", "rerun", "warm"]
 MARKERS = {"cold": "o", "interrupted": "X", "rerun": "s", "warm": "D"}
@@ -83,11 +84,7 @@ to largest, n): {steps}. Cached shards that add as much as computed ones would p
 
 def added(shards, subject):
     """Median, range and number of the steps in anonymous memory between neighbouring shards of one kind, in MB."""
-    mine = shards[shards["subject"] == subject].sort_values("shard")
-    steps = (
-        mine.groupby(["cache", "rep"])["anon_bytes"].diff()[mine.groupby(["cache", "rep"])["shard"].diff() == 1]
-        / figures.MB
-    )
+    steps = steps_of(shards[shards["subject"] == subject]) / figures.MB
     return (
         f"{steps.median():,.1f} ({steps.min():,.1f} to {steps.max():,.1f}, {len(steps)})" if len(steps) else "no step"
     )
