@@ -17,8 +17,8 @@ from matplotlib.ticker import LogFormatterMathtext, LogFormatterSciNotation
 from . import files
 from .analysis import frame
 from .text import plain, rst
+from .units import MB as MB
 
-MB = 1e6
 _MOST_IN_LABEL, _MOST_IN_CAPTION = 200, 5000
 # Colour-blind safe, and the same in every figure.
 KINDS = {

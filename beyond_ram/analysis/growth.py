@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from ..units import GB, MB
 from .frame import axes, same_but_for, where
 
-GB, MB = 1e9, 1e6
 SIZE = "num_files"
 """The axis that a slope is taken over."""
 

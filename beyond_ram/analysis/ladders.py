@@ -1,7 +1,7 @@
 """Table `ladders`: one package over versions, the steps in a metric, and where to look next."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -9,16 +9,12 @@ import pandas as pd
 from ..metrics import METRICS
 from .compare import ratio
 from .frame import axes
+from .matters import LEAST, STEP_SHARE
 
-# A step must be as large as both of these to matter, in the metric's unit and as a share of the larger side; with a
-# single run on a side, which says nothing about noise, twice as large.
-MATTERS, MATTERS_SHARE = {"bytes": 8e6, "requests": 1.0, "s": 0.1}, 0.10
 # Growth of a megabyte and less, or below 0, is that of nothing: ratios are taken from there.
-_LEAST = {"bytes": 1e6, "requests": 1.0, "s": 1e-3}
+_FLOOR = {"bytes": 1e6, "requests": 1.0, "s": 1e-3}
 COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]
 COLUMNS += ["ratio", "low", "high", "n", "significant", "neighbours", "infeasible"]
-
-Records = Iterable[tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]
 
 
 def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: Sequence[str]) -> pd.DataFrame:
@@ -78,13 +74,13 @@ def next_versions(table: pd.DataFrame, releases: Sequence[str], impossible: Iter
 
 def _step(before: Sequence[float], after: Sequence[float], unit: str) -> dict[str, Any]:
     first, second = (float(pd.Series(values).median()) for values in (before, after))
-    least = _LEAST.get(unit, 0.0)
+    least = _FLOOR.get(unit, 0.0)
     found = ratio(*([max(value, least) for value in values] for values in (before, after)))
     repeats = min(len(before), len(after))
     margin = 1 if repeats > 1 else 2
     change = abs(second - first)
-    matters = change > margin * MATTERS.get(unit, 0.0)
-    matters &= change > margin * MATTERS_SHARE * max(abs(first), abs(second))
+    matters = change > margin * LEAST.get(unit, 0.0)
+    matters &= change > margin * STEP_SHARE * max(abs(first), abs(second))
     return {
         "from_value": first,
         "to_value": second,

@@ -1,16 +1,16 @@
 """Table `limits`: the smallest limit of a cell, and which reading without a limit had predicted it."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
+from ..metrics import Record, Records
 from ..metrics.limits import PREDICTORS
 
 COLUMNS = ["experiment", "stack", "killed_at_bytes", "completed_at_bytes", "nearest_predictor", "ask_bytes", "not_run"]
 
 
-def limits(records: Iterable[tuple[Mapping[str, Any], Any]]) -> pd.DataFrame:
+def limits(records: Records) -> pd.DataFrame:
     """A line a run whose smallest limit was looked for. Sizes in bytes; errors as shares of `completed_at_bytes`.
 
     `time_ratio` is the time of the completing run nearest to the limit over that without a limit. Where no limit can
@@ -20,7 +20,7 @@ def limits(records: Iterable[tuple[Mapping[str, Any], Any]]) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def _line(record: Mapping[str, Any]) -> dict[str, Any]:
+def _line(record: Record) -> dict[str, Any]:
     limit, peak = record["limit"], record["peak"]
     completed = limit.get("completed_at_bytes")
     line: dict[str, Any] = {

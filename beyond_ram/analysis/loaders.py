@@ -9,6 +9,7 @@ import pandas as pd
 from ..metrics import Events, Record, Records, derive
 from ..metrics.base import last
 from ..metrics.loading import ACCOUNT
+from ..units import MB
 from .compare import Mean, mean
 
 AVERAGED = ["rows_per_cpu_s", "share_of_limit", "rows_per_s"]
@@ -52,7 +53,7 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
 
 def _why(record: Record) -> str:
     if record["outcome"] == "killed_at_limit":
-        return f"killed at its limit of {record['memory_limit_bytes'] / 1e6:,.0f} MB"
+        return f"killed at its limit of {record['memory_limit_bytes'] / MB:,.0f} MB"
     return "not done in time" if record["outcome"] == "timed_out" else ""
 
 

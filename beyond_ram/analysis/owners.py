@@ -1,18 +1,18 @@
 """Table `owners`: what came free at each rung of the release ladder."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from ..metrics import Events, Record, Records
+from ..metrics.base import Event
+
 RESIDUE = "residue"
 COLUMNS = ["experiment", "stack", "rung", "owner", "anon_released_bytes", "file_released_bytes", "share"]
 
-Event = Mapping[str, Any]
 
-
-def owners(records: Iterable[tuple[Mapping[str, Any], Sequence[Event]]]) -> pd.DataFrame:
+def owners(records: Records) -> pd.DataFrame:
     """A line a rung of each run that climbed down the ladder to its end, and one for what remains.
 
     `share` is of the growth of anonymous memory from the mark `imported` to the ladder's first reading; the shares of a
@@ -22,7 +22,7 @@ def owners(records: Iterable[tuple[Mapping[str, Any], Sequence[Event]]]) -> pd.D
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def _lines(record: Mapping[str, Any], events: Sequence[Event]) -> list[dict[str, Any]]:
+def _lines(record: Record, events: Events) -> list[dict[str, Any]]:
     imported = readings(events, "imported")[-1:]
     rungs = readings(events, "released")
     if not imported or len(rungs) < 2:
@@ -49,6 +49,6 @@ def _lines(record: Mapping[str, Any], events: Sequence[Event]) -> list[dict[str,
     ]
 
 
-def readings(events: Sequence[Event], name: str) -> list[Event]:
+def readings(events: Events, name: str) -> list[Event]:
     """The events of a name that have a reading of the tree beside them."""
     return [event for event in events if event["event"] == name and "anon_bytes" in event.get("tree", {})]

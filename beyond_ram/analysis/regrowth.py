@@ -1,19 +1,18 @@
 """Table `regrowth`: memory against epochs, which separates a warm-up from a leak."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 from scipy import stats
 
-from .owners import Event, readings
+from ..metrics import Events, Record, Records
+from .matters import EPOCH_BYTES, EPOCH_SHARE
+from .owners import readings
 
 # Fewer later epochs than this cannot tell a slope from noise.
 LATER = 3
-# A slope must be at least this share of an epoch's input, or this much, to matter.
-MATTERS_SHARE, MATTERS_BYTES = 0.01, 500_000
 COLUMNS = ["experiment", "stack", "epochs", "slope_bytes", "slope_bytes_low", "slope_bytes_high", "regrowth"]
 
 
@@ -29,7 +28,7 @@ class Regrowth:
     high_bytes: float | None = None
 
 
-def fit(events: Sequence[Event], epoch_input_bytes: float) -> Regrowth:
+def fit(events: Events, epoch_input_bytes: float) -> Regrowth:
     """Fit anonymous memory against epochs, the first half left out as warm-up (scipy.stats.linregress).
 
     `grows` where the interval lies above what matters, `levels off` where it lies below, `unclear` between.
@@ -42,7 +41,7 @@ def fit(events: Sequence[Event], epoch_input_bytes: float) -> Regrowth:
     # No residual at all gives no standard error: the interval is the slope.
     half = stats.t.ppf(0.975, len(later) - 2) * (0.0 if math.isnan(line.stderr) else line.stderr)
     low, high = line.slope - half, line.slope + half
-    matters = max(MATTERS_BYTES, MATTERS_SHARE * epoch_input_bytes)
+    matters = max(EPOCH_BYTES, EPOCH_SHARE * epoch_input_bytes)
     verdict: Literal["levels off", "grows", "unclear"]
     verdict = "grows" if low > matters else "levels off" if high < matters else "unclear"
     imported = readings(events, "imported")
@@ -50,7 +49,7 @@ def fit(events: Sequence[Event], epoch_input_bytes: float) -> Regrowth:
     return Regrowth(verdict, len(sizes), first, line.slope, low, high)
 
 
-def regrowth(records: Iterable[tuple[Mapping[str, Any], Sequence[Event]]]) -> pd.DataFrame:
+def regrowth(records: Records) -> pd.DataFrame:
     """A line a run that has epochs. Slopes in bytes an epoch."""
     lines = []
     for record, events in records:
@@ -72,5 +71,5 @@ def regrowth(records: Iterable[tuple[Mapping[str, Any], Sequence[Event]]]) -> pd
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def epoch_input_bytes(record: Mapping[str, Any]) -> float:
+def epoch_input_bytes(record: Record) -> float:
     return float(record["work"].get("bytes_in", 0)) / max(int(record["cell"].get("epochs", 1)), 1)

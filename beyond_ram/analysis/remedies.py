@@ -8,11 +8,10 @@ import pandas as pd
 from ..metrics import METRICS
 from .compare import ratio
 from .frame import same_but_for
+from .matters import SHARE
 
 SHOWN = ("grown_anon_bytes", "peak_anon_upper_bound_bytes", "tokens_per_cpu_s")
 """The metrics in which a remedy is held against none."""
-# A significant effect smaller than this does nothing that anybody would notice.
-MATTERS = 0.05
 COLUMNS = ["experiment", "stack", "remedy", "metric", "without", "with", "ratio", "low", "high", "n", "effect"]
 
 
@@ -44,7 +43,7 @@ def remedies(runs: pd.DataFrame) -> pd.DataFrame:
 def _effect(middle: float, low: float, high: float, metric: str) -> str:
     if math.isnan(low):
         return "not enough data"
-    if low > 1 - MATTERS and high < 1 + MATTERS:
+    if low > 1 - SHARE and high < 1 + SHARE:
         return "nothing"
     if low <= 1 <= high:
         return "not shown"

@@ -4,19 +4,19 @@ The rules are held against programs with a planted owner (tests/explain). Where 
 it is `undecided`, with what would decide it: a wrong confident one is worse.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import pandas as pd
 
 from ..experiment import Cell
-from .owners import RESIDUE, Event, owners, readings
+from ..metrics import Events, Record, Records
+from ..units import MB
+from .matters import GROWN_BYTES, GROWN_SHARE
+from .owners import RESIDUE, owners, readings
 from .regrowth import Regrowth, epoch_input_bytes, fit
 
-MB = 1e6
-# Growth below both of these is none: interpreters and libraries move by as much.
-SMALL_BYTES, SMALL_SHARE = 16e6, 0.05
 # What carries a verdict; below it the sentence tells the shares, and the verdict is undecided.
 CARRIES = 2 / 3
 # Owners that are named beside the largest.
@@ -27,7 +27,7 @@ _BLOCK_BYTES = 16
 COLUMNS = ["experiment", "stack", "verdict", "owner", "sentence", "evidence", "anon_grown_bytes", "run", "n"]
 
 Verdict = Literal["flat", "page-cache", "retained", "held", "leak", "undecided"]
-Run = tuple[Mapping[str, Any], Sequence[Event]]
+Run = tuple[Record, Events]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Finding:
     evidence: str
 
 
-def verdicts(records: Iterable[Run]) -> pd.DataFrame:
+def verdicts(records: Records) -> pd.DataFrame:
     """A line a cell, over its repeats that finished their work: repeats that disagree leave it undecided."""
     cells: dict[tuple[Any, ...], list[Run]] = {}
     for record, events in records:
@@ -74,14 +74,14 @@ def judge_all(runs: Sequence[Run]) -> Finding:
     return Finding("undecided", "", f"Repeats disagree ({', '.join(sorted(kinds))}): more of them would decide.", said)
 
 
-def judge(record: Mapping[str, Any], events: Sequence[Event]) -> Finding:
+def judge(record: Record, events: Events) -> Finding:
     """The verdict of one run that climbed down the release ladder."""
     table = owners([(record, events)])
     imported, full = readings(events, "imported")[-1], readings(events, "released")[0]
     anon = full["tree"]["anon_bytes"] - imported["tree"]["anon_bytes"]
     file = full["tree"]["file_bytes"] - imported["tree"]["file_bytes"]
     bytes_in = float(record["work"].get("bytes_in", 0))
-    small = max(SMALL_BYTES, SMALL_SHARE * bytes_in)
+    small = max(GROWN_BYTES, GROWN_SHARE * bytes_in)
     again = fit(events, epoch_input_bytes(record))
     given = f"over {bytes_in / MB:,.0f} MB of input" if bytes_in else "over the work"
     evidence = f"anonymous {anon / MB:+,.0f} MB, file {file / MB:+,.0f} MB {given}"
@@ -110,7 +110,7 @@ def judge(record: Mapping[str, Any], events: Sequence[Event]) -> Finding:
     return _of_growth(shares, anon, given, evidence, events, again)
 
 
-def _of_several(events: Sequence[Event], anon: float, given: str, evidence: str, small: float) -> Finding:
+def _of_several(events: Events, anon: float, given: str, evidence: str, small: float) -> Finding:
     """More processes than after the imports: summed anonymous memory counts what they share once for each."""
     imported = readings(events, "imported")[-1]["tree"]
     at_end = [event["tree"] for event in readings(events, "phase") if event["phase"] == "release"]
@@ -130,7 +130,7 @@ def _of_several(events: Sequence[Event], anon: float, given: str, evidence: str,
 
 
 def _of_growth(
-    shares: "pd.Series[float]", anon: float, given: str, evidence: str, events: Sequence[Event], again: Regrowth
+    shares: "pd.Series[float]", anon: float, given: str, evidence: str, events: Events, again: Regrowth
 ) -> Finding:
     grew = f"Anonymous memory grew by {anon / MB:,.0f} MB {given}"
     unused = shares[[owner for owner in shares.index if owner in UNUSED]]
@@ -162,9 +162,7 @@ def _of_growth(
     )
 
 
-def _of_residue(
-    residue: float, anon: float, grew: str, evidence: str, events: Sequence[Event], again: Regrowth
-) -> Finding:
+def _of_residue(residue: float, anon: float, grew: str, evidence: str, events: Events, again: Regrowth) -> Finding:
     """What came free with nobody: fragments, a leak, or objects that no declared owner holds."""
     before, last = readings(events, "imported")[-1], readings(events, "released")[-1]
     blocks = (last.get("python_blocks") or 0) - (before.get("python_blocks") or 0)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-MB = 1e6
 Tables = Mapping[str, pd.DataFrame]
 Line = dict[str, Any]
 

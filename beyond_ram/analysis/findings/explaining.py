@@ -6,10 +6,11 @@ from collections.abc import Iterator
 import pandas as pd
 
 from ...metrics import METRICS
+from ...units import MB
 from ..compare import ratio
 from ..frame import describe, same_but_for
-from ..remedies import MATTERS
-from .base import MB, Finding, Line, Source, Tables, as_factor, lines_of, reads
+from ..matters import SHARE
+from .base import Finding, Line, Source, Tables, as_factor, lines_of, reads
 
 
 @reads("growth")
@@ -76,7 +77,7 @@ def _remedies(tables: Tables) -> Iterator[Finding]:
             names = ", ".join(f"{row['remedy']} ({row['low']:.2f} to {row['high']:.2f})" for row in lines_of(idle))
             yield Finding(
                 f"Does nothing for the growth ({stack}): {', '.join(idle['remedy'])}",
-                f"Growth with it over growth without it lies within {MATTERS:.0%} of 1, with 95 % intervals: {names}.",
+                f"Growth with it over growth without it lies within {SHARE:.0%} of 1, with 95 % intervals: {names}.",
                 "what_helps",
                 str(idle["experiment"].iloc[0]),
                 1.0,

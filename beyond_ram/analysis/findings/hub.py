@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..dedup import against
 from ..frame import same_but_for
-from ..remedies import MATTERS
+from ..matters import SHARE
 from .base import Finding, Source, Tables, as_factor, reads
 
 
@@ -21,7 +21,7 @@ def _dedup(tables: Tables) -> Iterator[Finding]:
         off, on = shares.loc[best, "off"], shares.loc[best, "on"]
         yield Finding(
             f"After {best}, content-defined chunking sends {on:.1%} of the file again instead of {off:.1%} ({groups})"
-            if saved[best] < 1 - MATTERS
+            if saved[best] < 1 - SHARE
             else f"Content-defined chunking saves nothing with {groups}",
             f"Stack {setting['stack']}, new bytes by hf_xet, over all of the file's. From the edit that gains most to "
             f"the one that gains least: {', '.join(_share(shares, edit) for edit in saved.index)}."
@@ -41,7 +41,7 @@ def _hub_files(tables: Tables) -> Iterator[Finding]:
         blocks = {int(str(block)): lines.median(numeric_only=True) for block, lines in group.groupby("block_kb")}
         sizes = {block: float(line["bytes_per_sample"]) for block, line in blocks.items()}
         least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
-        if sizes[most] < (1 + MATTERS) * sizes[least]:
+        if sizes[most] < (1 + SHARE) * sizes[least]:
             continue
         said = [
             f"{block:,} KiB: {line['bytes_per_sample'] / 1e3:,.0f} kB in {line['requests_per_sample']:.2f} requests "

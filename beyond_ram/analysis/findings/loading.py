@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from ...units import MB
 from ..frame import same_but_for
 from ..loaders import OF_A_LOADER
-from ..remedies import MATTERS
-from .base import MB, Finding, Line, Source, Tables, lines_of, reads
+from ..matters import SHARE
+from .base import Finding, Line, Source, Tables, lines_of, reads
 
 
 @reads("loaders")
@@ -45,7 +46,7 @@ def _sent(tables: Tables) -> Iterator[Finding]:
         factor = alone["rows_per_cpu_s"] / most["rows_per_cpu_s"]
         if worst is None or factor > worst[0]:
             worst = (factor, alone, most)
-    if worst and worst[0] > 1 + MATTERS:
+    if worst and worst[0] > 1 + SHARE:
         factor, alone, most = worst
         yield Finding(
             f"{most['loader']}: with {most['workers']:.0f} workers a row costs {factor:,.1f} times the CPU",
@@ -94,7 +95,7 @@ def _readahead(tables: Tables) -> Iterator[Finding]:
         if not advised or not plain or advised["outcome"] != "completed":
             continue
         rates = [float(side["rows_per_s_first_epoch"]) for side in (advised, plain)]
-        if plain["outcome"] == "completed" and rates[0] < (1 + MATTERS) * rates[1]:
+        if plain["outcome"] == "completed" and rates[0] < (1 + SHARE) * rates[1]:
             continue
         without = f"{rates[1]:,.0f} rows per second" if plain["outcome"] == "completed" else str(plain["account"])
         yield Finding(

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from ...metrics import METRICS
+from ...units import MB
 from ..frame import against, same_but_for
-from ..remedies import MATTERS
-from .base import MB, Finding, Line, Source, Tables, as_factor, lines_of, pairs_of, reads
+from ..matters import LEAST, SHARE
+from .base import Finding, Line, Source, Tables, as_factor, lines_of, pairs_of, reads
 
 
 @reads("streaming")
@@ -91,10 +92,10 @@ def _asked_by_workers(tables: Tables) -> Iterator[Finding]:
 
 # What is compared between a baseline and its candidate, with what is too small to matter.
 _WATCHED = {
-    "requests_metadata": 1.0,
-    "requests_data": 1.0,
-    "resolution_s": 0.1,
-    "time_to_first_batch_s": 0.1,
+    "requests_metadata": LEAST["requests"],
+    "requests_data": LEAST["requests"],
+    "resolution_s": LEAST["s"],
+    "time_to_first_batch_s": LEAST["s"],
     "worker_grown_anon_bytes": 4e6,
 }
 
@@ -110,7 +111,7 @@ def _worse(tables: Tables) -> Iterator[Finding]:
             exact = METRICS[metric].unit == "requests"
             low, high = newest.get(f"{metric}_low", newest[metric]), before.get(f"{metric}_high", before[metric])
             enough = exact or min(newest["n"], before["n"]) >= 2
-            if not enough or not low > max(high, before[metric] + least, before[metric] * (1 + MATTERS)):
+            if not enough or not low > max(high, before[metric] + least, before[metric] * (1 + SHARE)):
                 continue
             unit, scale = ("MB", MB) if METRICS[metric].unit == "bytes" else (METRICS[metric].unit, 1)
             yield Finding(
