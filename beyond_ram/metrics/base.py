@@ -103,12 +103,14 @@ def work(key: str) -> Derive:
     return lambda record, _: record["work"].get(key)
 
 
-def account(key: str) -> Derive:
-    """The account of rows; of a client that gave up while streaming, what it had until then."""
+def account(key: str, *, worst: bool = False) -> Derive:
+    """The account of rows: of the last epoch or the one with most; of several processes, what the mark `work` says."""
 
     def rows(record: Record, events: Events) -> float | None:
-        epochs = [event for event in events if event["event"] == "epoch" and "finished" in event]
-        found: float | None = record["work"].get(key, epochs[-1].get(key) if epochs else None)
-        return found
+        epochs = [event for event in events if event["event"] == "epoch" and key in event]
+        if not epochs or len({event.get("pid") for event in epochs}) > 1:
+            return work(key)(record, events)
+        found: list[float | None] = [event[key] for event in epochs]
+        return max((rows for rows in found if rows is not None), default=None) if worst else found[-1]
 
     return rows

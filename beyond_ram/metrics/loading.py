@@ -39,7 +39,7 @@ _IN_PHASE = "read from outside within one interval, while nothing moves for 0.3 
 _RATES = "geometric mean over repeats, with Student's 95 % interval on the logarithms"
 _PROGRAM_CLOCK = "monotonic clock of the program; a busy machine shows in it"
 _ACCOUNTED = ("loaders", "ranks", "streaming")
-_SCOPE = "of the last epoch of loaders and ranks, of all epochs together while streaming"
+_LAST, _WORST = "in the last epoch", "in the epoch with most of them"
 _COUNTED_ROWS = "exact: by the number that each row carries; of repeats the worst"
 
 
@@ -98,26 +98,26 @@ def _write_cpu_s(_: Record, events: Events) -> float | None:
 COLUMNS: list[Column] = [
     Metric(
         key="rows_expected", label="Rows that must be delivered", unit="rows", tables=_ACCOUNTED,
-        derivation=f"rows of the data, {_SCOPE}", trust=EXACT, derive=account("rows_expected"),
+        derivation=f"rows that are to come {_LAST}", trust=EXACT, derive=account("rows_expected"),
     ),
     Metric(
         key="rows_delivered", label="Rows delivered", unit="rows", tables=_ACCOUNTED,
-        derivation=f"rows that came, as often as they came, {_SCOPE}", trust=EXACT, derive=account("rows_delivered"),
+        derivation=f"rows that came, as often as they came, {_LAST}", trust=EXACT, derive=account("rows_delivered"),
     ),
     Metric(
         key="rows_twice", label="Rows that came more than once", unit="rows", direction="lower", tables=_ACCOUNTED,
-        derivation=f"rows that came whole more than once in an epoch, each counted once however often, {_SCOPE}",
-        trust=_COUNTED_ROWS, derive=account("rows_twice"),
+        derivation=f"rows that came whole more than once, each counted once however often it came, {_WORST}",
+        trust=_COUNTED_ROWS, derive=account("rows_twice", worst=True),
     ),
     Metric(
         key="rows_missing", label="Rows that never came", unit="rows", direction="lower", tables=_ACCOUNTED,
-        derivation=f"rows that did not come, or never whole, in an epoch, {_SCOPE}", trust=_COUNTED_ROWS,
-        derive=account("rows_missing"),
+        derivation=f"rows that did not come, or never whole, {_WORST}", trust=_COUNTED_ROWS,
+        derive=account("rows_missing", worst=True),
     ),
     Metric(
         key="rows_wrong", label="Rows that came wrong", unit="rows", direction="lower", tables=_ACCOUNTED,
-        derivation=f"rows delivered that are none of the data's, not whole, or with another's label, {_SCOPE}",
-        trust="exact: by a sum of the row's bytes; of repeats the worst", derive=account("rows_wrong"),
+        derivation=f"rows delivered that are none of the data's, not whole, or with another's label, {_WORST}",
+        trust="exact: by a sum of the row's bytes; of repeats the worst", derive=account("rows_wrong", worst=True),
     ),
     Metric(
         key="stored_bytes", label="Stored", unit="bytes", direction="lower", tables=("loaders", "writers"),

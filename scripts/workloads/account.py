@@ -1,5 +1,12 @@
 """The one account of rows: which came in an epoch, how often, and through whom."""
 
+FAULTS = ("rows_twice", "rows_missing", "rows_wrong")
+
+
+def of_run(epochs):
+    """The account of a run from those of its epochs: the last one, with the most that went wrong in any."""
+    return epochs[-1] | {key: max(epoch[key] for epoch in epochs) for key in FAULTS if key in epochs[-1]}
+
 
 class Account:
     """The rows of an epoch by their numbers, from 0 to `expected` less one.

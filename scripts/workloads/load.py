@@ -16,7 +16,7 @@ from pathlib import Path
 
 import events
 import release
-from account import Account
+from account import Account, of_run
 
 STILL_S, LIMIT_CPU_S = 0.3, 0.1
 LIBRARIES = ["torch", "numpy", "h5py", "hdf5plugin", "dask", "pandas", "pyarrow", "datasets", "webdataset", "litdata"]
@@ -233,7 +233,7 @@ def load(args):
     work = {"stored_bytes": stored_bytes(folder), "loader_kind": module.KIND, "shuffle": module.SHUFFLE}
     work |= {"rows": rows.count, "bytes_in": rows.bytes} if rows else {"rows": found[-1]["rows_delivered"]}
     still("delivered")
-    events.mark("work", **work, **found[-1], **events.own_memory())
+    events.mark("work", **work, **of_run(found), **events.own_memory())
     if rows and not args.limit_percent:
         events.phase("limits")
         limits(rows, args, account)

@@ -22,7 +22,7 @@ import zlib
 
 import events
 import release
-from account import Account
+from account import Account, of_run
 
 PACKAGES = (
     "datasets",
@@ -267,12 +267,10 @@ def work(args):
         loader = loader_of(args, data)
         accounts = epochs(args, loader, began)
     events.phase("end")
-    said = accounts[-1].said() | {
-        key: sum(account.said()[key] for account in accounts) for key in accounts[-1].said() if key != "rows_per_worker"
-    }
+    said = of_run([account.said() for account in accounts])
     if accounts[-1].bytes is not None:
         said["bytes_in"] = sum(account.bytes for account in accounts)
-    events.mark("work", rows=said["rows_delivered"], **said)
+    events.mark("work", rows=sum(account.delivered for account in accounts), **said)
     return {"loader": [loader], "dataset": [data]}
 
 

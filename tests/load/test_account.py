@@ -38,6 +38,20 @@ def test_a_row_that_is_none_of_them_is_wrong_and_no_other_of_its_batch() -> None
     assert (found.said()["rows_wrong"], found.said()["rows_missing"]) == (2, 0)
 
 
+def test_a_fault_of_one_epoch_is_one_of_the_run() -> None:
+    from account import of_run
+
+    epochs = []
+    for numbers in ([0, 0], [0, 1]):
+        found = account(2)
+        found.add(2, 0, numbers)
+        epochs.append(found.said())
+    assert of_run(epochs) == {
+        "rows_delivered": 2, "rows_per_worker": {0: 2}, "rows_expected": 2, "rows_twice": 1, "rows_missing": 1,
+        "rows_wrong": 0,
+    }  # fmt: skip
+
+
 def test_what_is_not_known_is_left_out() -> None:
     uncounted, unnumbered = account(None, checked=False), account(4, numbered=False, checked=False)
     uncounted.add(3, 0, [7, 10**12, 7])

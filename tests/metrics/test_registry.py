@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.experiment import AXES
-from beyond_ram.metrics import COLUMNS, IDENTIFYING, METRICS, Metric, column, identifies
+from beyond_ram.metrics import COLUMNS, IDENTIFYING, METRICS, Metric, column, derive, identifies
 from beyond_ram.outputs import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,3 +56,12 @@ def test_metrics_are_read_off_a_run_that_has_nothing() -> None:
     assert {found.key: found.derive(nothing, []) for found in COLUMNS if isinstance(found, Metric)} == dict.fromkeys(
         found.key for found in COLUMNS if isinstance(found, Metric)
     )
+
+
+def test_the_account_of_rows_is_an_epochs_with_the_most_that_went_wrong_in_any() -> None:
+    record = {"work": {"rows_delivered": 9, "rows_missing": 5}, "peak": {}}
+    epochs = [{"event": "epoch", "pid": 1, "rows_delivered": 3, "rows_missing": gone} for gone in (2, 1)]
+    found = derive(record, epochs, "streaming")
+    assert (found["rows_delivered"], found["rows_missing"]) == (3, 2)
+    ranks = derive(record, [epochs[0], epochs[1] | {"pid": 2}], "ranks")
+    assert (ranks["rows_delivered"], ranks["rows_missing"]) == (9, 5), "each rank has a part"

@@ -49,9 +49,10 @@ def weighed(
 
 
 def test_two_workers_under_faults_and_redirects(root: Path, python: Path, tmp_path: Path) -> None:
-    record, out = weighed(root, python, tmp_path, redirect="yes", fault="drop-every-4")
+    record, out = weighed(root, python, tmp_path, redirect="yes", fault="drop-every-4", epochs="2")
     work = record["work"]
     assert record["outcome"] == "completed"
+    assert work["rows"] == 600
     assert [work[f"rows_{what}"] for what in ("expected", "delivered", "twice", "missing", "wrong")] == [
         300,
         300,
