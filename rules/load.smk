@@ -17,6 +17,7 @@ rule tokens:
         program="scripts/workloads/make_tokens.py",
         code=code_beside("scripts/workloads/make_tokens.py"),
         corpus=lambda w: corpus_of_tokens(w.tokens),
+        file=lambda w: CONFIG.tokens[w.tokens].path or [],
     output:
         described=f"{TOKENS}/{{tokens}}/tokens.json",
         sums=f"{TOKENS}/{{tokens}}/sums.npy",
@@ -29,7 +30,7 @@ rule tokens:
         python=python_of("corpora"),
         out=lambda w, output: os.path.dirname(output.described),
         spec=f"{SPECS}/tokens/{{tokens}}.json",
-        told=lambda w: CONFIG.tokens[w.tokens].model_dump(mode="json"),
+        told=lambda w: CONFIG.tokens[w.tokens].spec(),
         corpus=lambda w: (
             ["--corpus", f"{CORPORA}/{CONFIG.tokens[w.tokens].corpus}"]
             if CONFIG.tokens[w.tokens].corpus

@@ -35,7 +35,7 @@ _MEMORY = ("hwm_bytes", "rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
 _ALLOCATED = ("heap", "arrow_bytes", "python_blocks")
 _ACCOUNT = ("rows_delivered", "rows_per_worker")
 # Known where rows have numbers, or how many there must be.
-_CHECKED = ("rows_expected", "rows_twice", "rows_missing", "rows_wrong")
+_CHECKED = ("rows_expected", "rows_twice", "rows_missing", "rows_wrong", "rows_told_by", "labels_checked")
 
 FIELDS: Mapping[str, Field] = {
     "t_s": Field(_NUMBER, "s", "since the start of the command"),
@@ -77,6 +77,8 @@ FIELDS: Mapping[str, Field] = {
     "rows_delivered": Field(_COUNT, "rows", "rows delivered, as often as they came"),
     "rows_twice": Field(_COUNT, "rows", "rows that came more than once"),
     "rows_missing": Field(_COUNT, "rows", "rows that never came"),
+    "rows_told_by": Field(_TEXT, "", "by what delivered rows are known: `ids`, `labels` or `contents`"),
+    "labels_checked": Field(_FLAG, "", "whether every row came with its label"),
     "rows_wrong": Field(_COUNT, "rows", "rows delivered that are none of the data's, or not whole"),
     "rows_per_worker": Field((*_MAP, *_LIST), "rows", "rows delivered by each worker; in older runs a list"),
     "rows_per_rank": Field(_LIST, "rows", "rows delivered to each rank"),

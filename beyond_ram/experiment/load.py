@@ -13,7 +13,8 @@ import yaml
 from pydantic import ValidationError
 
 from ..metrics import METRICS
-from . import tokens
+from . import inputs, tokens
+from .corpora import AnyCorpus, FilesCorpus
 from .model import Config
 from .places import UNTOLD, results_fault
 
@@ -115,8 +116,14 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
                 + f"no corpus {dataset.corpus!r}"
                 + _instead(dataset.corpus, config.corpora)
             )
-        if not dataset.corpus and not dataset.rows:
-            yield where("tokens", name) + "key 'rows' is missing: without a corpus nothing else says how many"
+        if not dataset.corpus and not dataset.path and not dataset.rows:
+            yield where("tokens", name) + "key 'rows' is missing: without a corpus or a file nothing else says how many"
+    for name, comparison in config.comparisons.items():
+        for role in ("baselines", "candidates"):
+            for stack in getattr(comparison, role):
+                if stack not in stacks:
+                    yield where("comparisons", name, role) + f"no stack {stack!r} in envs/" + _instead(stack, stacks)
+    yield from _file_faults(config, root, where)
     for name, experiment in config.run().items():
         key = ("experiments", name, "matrix")
         matrix = experiment.matrix
@@ -131,6 +138,8 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             asked = max(getattr(matrix, "num_files", (0,)))
             if count and asked > count:
                 yield where(*key, "num_files") + f"{asked} files asked for, and corpus {corpus!r} has {count}"
+            if (fault := _too_few_files(config.corpora[corpus], asked)) is not None:
+                yield where(*key, "num_files") + f"{asked} files asked for, and corpus {corpus!r} has {fault}"
         yield from _reading_faults(config, name, root, where)
         for repository in getattr(matrix, "repository", ()):
             found = config.repositories.get(repository)
@@ -169,13 +178,53 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
             if value not in known and (axis, value) != ("tokens", "none"):
                 yield where(*key, axis) + f"no {NOUNS[axis]} {value!r}" + _instead(value, known)
     for loader in getattr(matrix, "loader", ()):
-        if loader not in own and "none" in getattr(matrix, "tokens", ()):
-            yield where(*key, "tokens") + f"loader {loader!r} reads a token dataset, and none is named"
-        elif loader in own and not Path(own[loader].module).is_file():
-            yield where("loaders", loader, "module") + f"there is no file {own[loader].module}"
+        if not (loader in own and own[loader].data) and "none" in getattr(matrix, "tokens", ()):
+            hint = "; name one here, or its own `data` there" if loader in own else ""
+            yield where(*key, "tokens") + f"loader {loader!r} reads a token dataset, and none is named{hint}"
     module = getattr(config.run()[name], "module", None)
-    if module and not Path(module).is_file():
-        yield where("experiments", name, "module") + f"there is no file {module}"
+    if module and (fault := inputs.module(module, ["stream"])):
+        yield where("experiments", name, "module") + fault
+
+
+def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
+    """Files of the user's that what is run would read, and that it cannot."""
+    matrices = [experiment.matrix for experiment in config.run().values()]
+    used = {
+        axis: {value for matrix in matrices for value in getattr(matrix, axis, ())}
+        for axis in ("corpus", "tokens", "loader")
+    }
+    for name, dataset in config.tokens.items():
+        if name in used["tokens"]:
+            used["corpus"].add(dataset.corpus)
+            if dataset.path and (fault := inputs.dataset(dataset)):
+                yield where("tokens", name, "path") + fault
+    for name, corpus in config.corpora.items():
+        if name not in used["corpus"]:
+            continue
+        if isinstance(corpus, FilesCorpus) and (fault := inputs.corpus(corpus)):
+            yield where("corpora", name, "glob") + fault
+        if corpus.tokenizer.path and (fault := inputs.tokenizer(corpus.tokenizer.path)):
+            yield where("corpora", name, "tokenizer", "path") + fault
+    for name, own in config.loaders.items():
+        if name not in used["loader"]:
+            continue
+        if fault := inputs.module(own.module, ["make", "KIND", "SHUFFLE"]):
+            yield where("loaders", name, "module") + fault
+        if own.data and (fault := inputs.loader_data(own)):
+            yield where("loaders", name, "data") + fault
+        known = tokens.formats(root)
+        if not own.data and own.format not in known:
+            yield where("loaders", name, "format") + f"no format {own.format!r}" + _instead(own.format, known)
+
+
+def _too_few_files(corpus: AnyCorpus, asked: int) -> str | None:
+    """How many files a corpus of the user's own files has, where that is fewer than are asked for."""
+    if not isinstance(corpus, FilesCorpus) or inputs.corpus(corpus):
+        return None
+    count = inputs.files_at_most(corpus, asked)
+    if count is None or count >= asked:
+        return None
+    return f"{count}, of {corpus.documents_per_file:,} document{'s' * (corpus.documents_per_file > 1)} each"
 
 
 def _ladder_faults(config: Config, where: "_Origin") -> Iterable[str]:

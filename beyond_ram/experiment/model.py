@@ -154,7 +154,9 @@ class _Places:
         return f"{self._config.results}/repositories/{name}"
 
     def loader(self, cell: Cell) -> tuple[str, list[str]]:
-        if own := self._config.loaders.get(str(cell["loader"])):
-            rows = ["--rows", str(own.rows)] if own.rows else []
-            return own.data, ["--module", own.module, "--data", own.data, *rows]
-        return f"{self.tokens(cell['tokens'])}/{tokens.format_of(str(cell['loader']))}", []
+        own = self._config.loaders.get(str(cell["loader"]))
+        if not own:
+            return f"{self.tokens(cell['tokens'])}/{tokens.format_of(str(cell['loader']))}", []
+        data = own.data or f"{self.tokens(cell['tokens'])}/{own.format}"
+        rows = ["--rows", str(own.rows)] if own.rows else []
+        return data, ["--module", own.module, "--data", data, *rows]

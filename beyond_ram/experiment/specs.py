@@ -18,7 +18,7 @@ def of(config: Config) -> dict[str, dict[str, Any]]:
     return {
         "corpora": {name: corpus.spec() for name, corpus in config.corpora.items()},
         "tokenizers": {name: corpus.tokenizer.spec() for name, corpus in config.corpora.items()},
-        "tokens": {name: dataset.model_dump(mode="json") for name, dataset in config.tokens.items()},
+        "tokens": {name: dataset.spec() for name, dataset in config.tokens.items()},
         "repositories": {name: repository.spec() for name, repository in config.repositories.items()},
     }
 

@@ -7,9 +7,9 @@ stack.
 
 import ast
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints
+from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
 
 from .corpora import Strict
 from .paths import NAME
@@ -22,23 +22,67 @@ SOURCE_FORMAT = "npy"
 
 
 class TokenDataset(Strict):
-    """Rows of ids and a label, generated in a stream or cut from a tokenised corpus."""
+    """Rows of ids and a label, generated in a stream, cut from a tokenised corpus, or those of a file of your own."""
 
-    rows: PositiveInt | None = Field(None, description="Rows; default, with `corpus`: as many as it gives.")
-    width: Annotated[int, Field(ge=4, multiple_of=2)] = Field(1024, description="Ids of a row.")
+    rows: PositiveInt | None = Field(
+        None, description="Rows; default, with `corpus` or `path`: as many as there are; with `path`, the first ones."
+    )
+    width: Annotated[int, Field(ge=2)] = Field(
+        1024, description="Ids of a row, an even number; with `path` only where the file has no rows, and any number."
+    )
     vocabulary: Annotated[int, Field(ge=2, le=1 << 31)] = Field(32_000, description="Ids are below it.")
     seed: NonNegativeInt = Field(1, description="Seed of the ids.")
     corpus: Annotated[str, StringConstraints(pattern=f"^{NAME}$")] | None = Field(
         None, description="Corpus to tokenise instead; its own ids, documents one after the other."
     )
+    path: TrackedPath | None = Field(
+        None,
+        description="File of your own instead: whole numbers in a `.npy` of rows or of ids one after the other, or in "
+        "a file without a header, whose `dtype` is given.",
+    )
+    dtype: Literal["uint16", "uint32", "int32", "int64"] | None = Field(
+        None, description="Type of the ids in a `path` without a header, in this machine's byte order."
+    )
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "TokenDataset":
+        other = sorted({"corpus", "vocabulary", "seed"} & self.model_fields_set)
+        if self.path and other:
+            raise ValueError(f"{other[0]} goes with generated rows, and `path` names a file of your own")
+        if self.dtype and not self.path:
+            raise ValueError("dtype goes with `path`, a file of your own")
+        if not self.path and (self.width < 4 or self.width % 2):
+            raise ValueError(f"a width of {self.width}; generated rows have an even number of ids, 4 at least")
+        if self.dtype and "width" not in self.model_fields_set:
+            raise ValueError("a file without a header needs `width`, the ids of a row")
+        return self
+
+    def spec(self) -> dict[str, Any]:
+        """What the dataset's program is told."""
+        if not self.path:
+            return self.model_dump(mode="json", exclude={"path", "dtype"})
+        width = self.width if "width" in self.model_fields_set else None
+        return {"path": self.path, "dtype": self.dtype, "rows": self.rows, "width": width}
 
 
 class OwnLoader(Strict):
     """A loader of your own, by the path of its module ([docs/loading.md](loading.md))."""
 
-    module: TrackedPath = Field(description="Python file with `make(folder, how)`.")
-    data: TrackedPath = Field(description="File or folder that it reads.")
-    rows: PositiveInt | None = Field(None, description="Rows that an epoch must deliver, where that is known.")
+    module: TrackedPath = Field(description="Python file with `make(folder, how)`, `KIND` and `SHUFFLE`.")
+    data: TrackedPath | None = Field(
+        None,
+        description="File or folder that it reads, whatever the token dataset; default: the token dataset of the cell.",
+    )
+    format: str = Field(SOURCE_FORMAT, description="Without `data`: the format that it reads the token dataset in.")
+    rows: PositiveInt | None = Field(
+        None, description="With `data`: rows that an epoch must deliver, where that is known."
+    )
+
+    @model_validator(mode="after")
+    def _rows_of_data(self) -> "OwnLoader":
+        if self.rows and not self.data:
+            raise ValueError("rows goes with `data`; a token dataset knows how many it has")
+        return self
 
 
 def formats(root: Path | str = ".") -> list[str]:

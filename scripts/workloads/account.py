@@ -18,14 +18,22 @@ class Account:
 
     def __init__(self, expected, numbered=True, checked=True):
         self.expected, self.numbered, self.checked = expected, numbered, checked
+        self.must = None
         self.begin()
+
+    def expect(self, times):
+        """Rows cannot be told apart where they are equal: `times` [expected] says how often each must come."""
+        import numpy
+
+        self.must, self.times = times, self.times.astype(numpy.uint32)
 
     def begin(self):
         """A new epoch."""
         import numpy
 
-        # A row is not delivered 65,536 times.
-        self.times = {} if self.expected is None else numpy.zeros(self.expected, numpy.uint16)
+        # A row is not delivered 65,536 times, but rows that are equal may be.
+        kind = numpy.uint16 if self.must is None else numpy.uint32
+        self.times = {} if self.expected is None else numpy.zeros(self.expected, kind)
         self.delivered = self.wrong = 0
         self.workers = {}
 
@@ -55,10 +63,10 @@ class Account:
         if self.expected is not None:
             found["rows_expected"] = self.expected
         if self.numbered:
-            known = self.expected is not None
-            found["rows_twice"] = int((self.times > 1).sum()) if known else sum(n > 1 for n in self.times.values())
+            known, must = self.expected is not None, 1 if self.must is None else self.must
+            found["rows_twice"] = int((self.times > must).sum()) if known else sum(n > 1 for n in self.times.values())
             if known:
-                found["rows_missing"] = int((self.times == 0).sum())
+                found["rows_missing"] = int((must - self.times.clip(max=must)).sum())
         if self.checked:
             found["rows_wrong"] = self.wrong
         return found

@@ -74,26 +74,55 @@ def cpu_s():
 
 
 class TokenRows(Account):
-    """The account of a token dataset of ours: every row whole, and with its own label."""
+    """The account of a token dataset: every row whole, and with its own label.
+
+    A loader of one's own may give no labels: then they are not checked, and rows without numbers in them are told by
+    what they hold.
+    """
 
     def __init__(self, rows):
-        from rows import numbers_of, sums_of
+        from rows import sums_of
 
-        self.numbers_of, self.sums_of, self.sums = numbers_of, sums_of, rows.sums()
+        self.rows, self.sums_of, self.sums = rows, sums_of, rows.sums()
+        self.contents, self.labelled = None, True
         super().__init__(rows.count)
 
-    def take(self, ids, labels, worker):
+    def take(self, ids, labels=None, worker=0):
         import numpy
 
-        ids, labels = numpy.asarray(ids), numpy.asarray(labels)
+        ids = numpy.asarray(ids)
+        labels = None if labels is None else numpy.asarray(labels)
+        if labels is not None and (labels.ndim != 1 or labels.dtype.kind not in "iu"):
+            labels = None  # something else that belongs to a row, such as its ids shifted by one
+        self.labelled = self.labelled and labels is not None
         ids = ids if ids.dtype == numpy.int32 else ids.astype(numpy.int32)
-        if len(ids) != len(labels):
+        if ids.shape[1:] != (self.rows.width,) or (labels is not None and len(ids) != len(labels)):
             self.add(len(ids), worker, wrong=len(ids))
             return
-        numbers = self.numbers_of(ids)
-        # A number that is none of ours is held against any row here, and found out by the account.
-        whole = (self.sums_of(ids) == self.sums.take(numbers, mode="clip")) & (labels == numbers % 1000)
+        sums = self.sums_of(ids)
+        numbers = self._numbers(ids, labels, sums)
+        # A number that is none of the data's is held against any row here, and found out by the account.
+        whole = sums == self.sums.take(numbers, mode="clip")
+        if labels is not None:
+            whole &= labels == self.rows.labels_of(numbers)
         self.add(len(ids), worker, numbers[whole], wrong=len(ids) - int(whole.sum()))
+
+    def _numbers(self, ids, labels, sums):
+        """The numbers of delivered rows."""
+        from rows import Contents, numbers_of
+
+        if not self.rows.own:
+            return numbers_of(ids)
+        if labels is not None:
+            return labels
+        if not self.contents:
+            self.contents = Contents(self.sums)
+            self.expect(self.contents.times)
+        return self.contents.numbers_of(sums)
+
+    def said(self):
+        told_by = "contents" if self.contents else "labels" if self.rows.own else "ids"
+        return super().said() | {"rows_told_by": told_by, "labels_checked": self.labelled}
 
 
 class OwnRows(Account):

@@ -1,20 +1,23 @@
-"""A token dataset: N rows of ids and a label, as two .npy files, generated in a stream or cut from a tokenised corpus.
+"""A token dataset: N rows of ids and a label, as two .npy files, generated in a stream, cut from a tokenised corpus, or
+the rows of a file of one's own.
 
 The first two ids of a row spell its number (number = first * 32768 + second), the label is the number modulo 1,000, and
 `sums.npy` holds the sum of each row's bytes read as 64-bit integers, modulo 2**64: whoever is delivered a row can tell
-which one it is and whether it is whole.
+which one it is and whether it is whole. The ids of one's own file stay as they are; there the label is the number.
 """
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
 import numpy
+from rows import HALF, LABELS, sums_of
 
 CHUNK_ROWS = 4096
-HALF = 1 << 15
-LABELS = 1000
+# What numpy.save writes before an array of two dimensions.
+HEADER_BYTES = 128
 
 
 def generated(spec):
@@ -66,27 +69,62 @@ def encoder(path):
     return ids
 
 
+def own(spec):
+    """The rows of a file of one's own, mapped."""
+    path = Path(spec["path"])
+    found = numpy.memmap(path, spec["dtype"], "r") if spec["dtype"] else numpy.load(path, mmap_mode="r")
+    if found.ndim == 1:
+        count = len(found) // spec["width"]
+        found = found[: count * spec["width"]].reshape(count, spec["width"])
+    return found[: spec["rows"]]
+
+
+def from_own(found, path):
+    """Chunks of one's own rows as 32-bit ids."""
+    least, most = numpy.iinfo(numpy.int32).min, numpy.iinfo(numpy.int32).max
+    for start in range(0, len(found), CHUNK_ROWS):
+        chunk = found[start : start + CHUNK_ROWS]
+        if chunk.min() < least or chunk.max() > most:
+            sys.exit(f"{path}: rows {start:,} to {start + len(chunk) - 1:,} hold ids that do not fit into 32 bits")
+        yield chunk.astype(numpy.int32)
+
+
+def as_they_are(found, path):
+    """Whether a file's rows are what ids.npy would hold, all of them and byte for byte."""
+    size = HEADER_BYTES + found.nbytes
+    return found.dtype == "<i4" and getattr(found, "offset", None) == HEADER_BYTES and path.stat().st_size == size
+
+
+def own_number(ids, first):
+    """The labels of one's own rows: their numbers."""
+    return numpy.arange(first, first + len(ids), dtype=numpy.int64)
+
+
 def number(ids, first):
-    """Write each row's number into its first two ids; the rows' labels and sums."""
+    """Write each row's number into its first two ids; the rows' labels."""
     numbers = numpy.arange(first, first + len(ids), dtype=numpy.int64)
     ids[:, 0], ids[:, 1] = numbers // HALF, numbers % HALF
-    return numbers % LABELS, ids.view(numpy.int64).sum(axis=1)
+    return numbers % LABELS
 
 
-def write(chunks, out, width):
-    """Write ids, labels and sums, a chunk at a time; how many rows there were."""
+def write(chunks, out, width, numbered=number, link_to=None):
+    """Write ids, labels and sums, a chunk at a time, or the ids as a link; how many rows there were."""
     rows, labels, sums = 0, [], []
-    with open(out / "npy" / "ids.npy", "wb") as file:
+    ids_path = out / "npy" / "ids.npy"
+    with open(os.devnull if link_to else ids_path, "wb") as file:
         header(file, 0, width)
         for ids in chunks:
             ids = numpy.ascontiguousarray(ids)
-            label, total = number(ids, rows)
-            labels.append(label)
-            sums.append(total)
-            file.write(ids.data)
+            labels.append(numbered(ids, rows))
+            sums.append(sums_of(ids))
+            if not link_to:
+                file.write(ids.data)
             rows += len(ids)
-        file.seek(0)
-        header(file, rows, width)
+        if not link_to:
+            file.seek(0)
+            header(file, rows, width)
+    if link_to:
+        ids_path.symlink_to(link_to.resolve())
     numpy.save(out / "npy" / "labels.npy", numpy.concatenate(labels))
     numpy.save(out / "sums.npy", numpy.concatenate(sums))
     return rows
@@ -106,8 +144,14 @@ def main():
     args = parser.parse_args()
     spec = json.loads(args.spec.read_text(encoding="utf-8"))
     (args.out / "npy").mkdir(parents=True)
-    chunks = from_corpus(spec, args.corpus) if args.corpus else generated(spec)
-    rows = write(chunks, args.out, spec["width"])
+    if spec.get("path"):
+        path, found = Path(spec["path"]), own(spec)
+        spec["width"] = found.shape[1]
+        link = path if as_they_are(found, path) else None
+        rows = write(from_own(found, path), args.out, spec["width"], own_number, link)
+    else:
+        chunks = from_corpus(spec, args.corpus) if args.corpus else generated(spec)
+        rows = write(chunks, args.out, spec["width"])
     described = {**spec, "rows": rows, "bytes": rows * (spec["width"] * 4 + 8)}
     (args.out / "tokens.json").write_text(json.dumps(described, indent=1))
 

@@ -5,6 +5,7 @@ import json
 import numpy
 
 HALF = 1 << 15
+LABELS = 1000
 
 
 class Rows:
@@ -14,6 +15,8 @@ class Rows:
         described = json.loads((folder / "tokens.json").read_text(encoding="utf-8"))
         self.folder, self.count, self.width = folder, described["rows"], described["width"]
         self.bytes = described["bytes"]
+        # Where the ids are not ours to change, a row's label is its number.
+        self.own = bool(described.get("path"))
 
     def chunks(self, size):
         """Copies of `size` rows and their labels, one after the other."""
@@ -25,6 +28,26 @@ class Rows:
     def sums(self):
         return numpy.load(self.folder / "sums.npy")
 
+    def labels_of(self, numbers):
+        """The labels of rows, given their numbers."""
+        return numbers if self.own else numbers % LABELS
+
+
+class Contents:
+    """Rows told by what they hold, for data without numbers that comes without labels.
+
+    Of rows that are equal the first stands for all: `times` [rows] says how often each must come.
+    """
+
+    def __init__(self, sums):
+        self.known, self.first, counts = numpy.unique(sums, return_index=True, return_counts=True)
+        self.times = numpy.zeros(len(sums), numpy.uint32)
+        self.times[self.first] = counts
+
+    def numbers_of(self, sums):
+        """The numbers of rows with these sums; of a row that is not known, that of some other."""
+        return self.first[numpy.searchsorted(self.known, sums).clip(max=len(self.known) - 1)]
+
 
 def numbers_of(ids):
     """The numbers of delivered rows: ids [n, width] -> [n] int64."""
@@ -32,5 +55,10 @@ def numbers_of(ids):
 
 
 def sums_of(ids):
-    """The sum of each row's bytes as 64-bit integers, modulo 2**64: ids [n, width] int32 -> [n] int64."""
+    """The sum of each row's bytes as 64-bit integers, modulo 2**64: ids [n, width] int32 -> [n] int64.
+
+    Where the width is odd, the last id counts as one of them.
+    """
+    if ids.shape[1] % 2:
+        return ids[:, :-1].copy().view(numpy.int64).sum(axis=1) + ids[:, -1]
     return ids.view(numpy.int64).sum(axis=1)

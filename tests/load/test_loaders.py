@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 from beyond_ram.experiment import tokens
@@ -17,6 +19,18 @@ INSIDE = ROOT / "tests/load/inside.py"
 STACKS = ("loaders", "loaders-mds")
 ROWS = 1_003
 AS_WRITTEN = ["memmap_article", "hdf5_article", "dask_article"]
+# Of every way to store a row one.
+FAMILIES = [
+    "memmap_article",
+    "threads",
+    "ring",
+    "hdf5_blocks",
+    "parquet_blocks",
+    "csv_pandas",
+    "webdataset",
+    "lmdb",
+    "arrayrecord",
+]
 DELIVERING = [name for name in tokens.loaders(ROOT) if name not in AS_WRITTEN]
 
 pytestmark = pytest.mark.slow
@@ -41,38 +55,60 @@ def stack_of(loader: str) -> str:
     return tokens.writer_stack(tokens.format_of(loader, ROOT), ROOT)
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A token dataset in every format."""
-    folder = tmp_path_factory.mktemp("tokens")
-    spec = tmp_path_factory.mktemp("spec") / "tokens.json"
-    spec.write_text(json.dumps({"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1}))
-    run(python("loaders"), WORKLOADS / "make_tokens.py", "--spec", spec, "--out", folder)
+def made(folder: Path, spec: dict[str, Any], loaders: Iterable[str]) -> Path:
+    """A token dataset in the formats of some loaders."""
+    formats = {tokens.format_of(loader, ROOT) for loader in loaders} - {tokens.SOURCE_FORMAT}
+    written = folder / "spec.json"
+    written.write_text(json.dumps(spec))
+    run(python("loaders"), WORKLOADS / "make_tokens.py", "--spec", written, "--out", folder)
     for stack in STACKS:
-        names = [name for name in tokens.formats(ROOT) if tokens.writer_stack(name, ROOT) == stack]
-        names = [name for name in names if name != tokens.SOURCE_FORMAT]
+        names = [name for name in sorted(formats) if tokens.writer_stack(name, ROOT) == stack]
         run(python(stack), INSIDE, "write", WORKLOADS, folder, *names)
     return folder
+
+
+def deliveries(dataset: Path, workers: int, loaders: Iterable[str]) -> dict[str, Any]:
+    """What some loaders deliver."""
+    found: dict[str, Any] = {}
+    for stack in STACKS:
+        names = [name for name in loaders if stack_of(name) == stack]
+        found |= json.loads(run(python(stack), INSIDE, "deliver", WORKLOADS, dataset, workers, *names).splitlines()[-1])
+    return found
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tokens")
+    return made(folder, {"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1}, tokens.loaders(ROOT))
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of one's own file: an odd number of ids, rows that are equal, and no numbers in them."""
+    folder = tmp_path_factory.mktemp("own")
+    ids = numpy.random.default_rng(1).integers(0, 50_000, (ROWS, 33), dtype=numpy.int32)
+    ids[[3, 700]] = ids[200]
+    numpy.save(folder / "train.npy", ids)
+    return made(folder, {"path": str(folder / "train.npy"), "dtype": None, "rows": None, "width": None}, FAMILIES)
 
 
 @pytest.fixture(scope="module")
 def delivered(dataset: Path) -> dict[int, dict[str, Any]]:
     """What every loader delivered, by number of workers."""
-    found: dict[int, dict[str, Any]] = {}
-    for workers in (0, 2):
-        found[workers] = {}
-        for stack in STACKS:
-            names = [name for name in tokens.loaders(ROOT) if stack_of(name) == stack and name != "dask_article"]
-            said = run(python(stack), INSIDE, "deliver", WORKLOADS, dataset, workers, *names)
-            found[workers] |= json.loads(said.splitlines()[-1])
-    return found
+    names = [name for name in tokens.loaders(ROOT) if name != "dask_article"]
+    return {workers: deliveries(dataset, workers, names) for workers in (0, 2)}
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("name", DELIVERING)
 def test_every_row_is_delivered_once(delivered: dict[int, dict[str, Any]], name: str, workers: int) -> None:
-    assert "error" not in delivered[workers][name], delivered[workers][name]
-    for order, account in delivered[workers][name].items():
+    whole(delivered[workers][name])
+
+
+def whole(delivered: dict[str, Any]) -> None:
+    """Every row once, in both orders, or a reason why an order cannot be."""
+    assert "error" not in delivered, delivered
+    for order, account in delivered.items():
         if "not_applicable" in account:
             assert len(account["not_applicable"]) > 20, (order, account)
             continue
@@ -81,6 +117,16 @@ def test_every_row_is_delivered_once(delivered: dict[int, dict[str, Any]], name:
         assert account["rows_delivered"] == account["rows_expected"] == ROWS
         assert sum(account["rows_per_worker"].values()) == ROWS
         assert account["cpu_s"] > 0
+
+
+def test_every_row_of_ones_own_file_is_delivered(own: Path) -> None:
+    assert (own / "npy" / "ids.npy").is_symlink(), "32-bit rows are not copied"
+    found = deliveries(own, 0, FAMILIES)
+    for name in FAMILIES[1:]:
+        whole(found[name])
+        assert found[name]["sequential"]["rows_told_by"] == "labels"
+    assert found["memmap_article"]["sequential"]["rows_missing"] == ROWS % 100
+    assert found["memmap_article"]["sequential"]["rows_wrong"] == 0
 
 
 def test_the_memmap_of_the_article_drops_the_last_rows(delivered: dict[int, dict[str, Any]]) -> None:
@@ -197,6 +243,40 @@ def test_a_loader_of_ones_own_is_counted(dataset: Path) -> None:
     assert (work["rows_delivered"], work["rows_twice"], work["rows_missing"]) == (ROWS, 0, 0)
 
 
+NO_LABELS = """
+import numpy
+KIND, SHUFFLE = "own", "rows"
+def make(folder, how):
+    ids = numpy.load(folder / "ids.npy", mmap_mode="r")
+    return [[ids[at : at + 100]] for at in [*range(0, 1000, 100), 0]]
+"""
+
+
+@pytest.mark.parametrize("of_whom", ["generated", "own"])
+def test_a_loader_of_ones_own_is_held_against_the_rows_of_its_token_dataset(
+    dataset: Path, own: Path, tmp_path: Path, of_whom: str
+) -> None:
+    folder = dataset if of_whom == "generated" else own
+    words = ["--tokens-dir", str(folder), "--data", str(folder / "npy"), "--loader", "mine", "--epochs", "1"]
+    told_by = "labels" if of_whom == "own" else "ids"
+    status, events = load(folder, *words, "--module", str(ROOT / "examples/own_loader.py"), "--workers", "2")
+    assert status == 0
+    said = next(event for event in events if event["event"] == "work")
+    assert (said["rows_delivered"], said["rows_told_by"], said["labels_checked"]) == (ROWS, told_by, True)
+    assert (said["rows_twice"], said["rows_missing"], said["rows_wrong"]) == (0, 0, 0)
+
+    # Without labels, the last rows never and the first hundred twice.
+    module = tmp_path / "no_labels.py"
+    module.write_text(NO_LABELS)
+    status, events = load(folder, *words, "--module", str(module))
+    assert status == 0
+    said = next(event for event in events if event["event"] == "work")
+    told_by = "contents" if of_whom == "own" else "ids"
+    assert (said["rows_delivered"], said["rows_told_by"], said["labels_checked"]) == (1100, told_by, False)
+    # Of three equal rows the first hundred hold one: it stands for all.
+    assert (said["rows_twice"], said["rows_missing"], said["rows_wrong"]) == (100, 3, 0)
+
+
 def test_the_limits_are_measured_in_the_same_run(dataset: Path) -> None:
     _, events = load(dataset, "--tokens-dir", str(dataset), "--loader", "threads", "--epochs", "1")
     kinds = {event["kind"]: event["cpu_s"] for event in events if event["event"] == "limit"}
@@ -229,6 +309,7 @@ def test_the_account_tells_twice_missing_and_wrong(dataset: Path) -> None:
     account.take(ids[:500], labels[:500], 0)
     account.take(ids[499:1000], labels[499:1000], 1)  # row 499 again, the last three never
     assert account.said() | {"rows_per_worker": 0} == {
+        "rows_told_by": "ids", "labels_checked": True,
         "rows_expected": ROWS, "rows_delivered": 1001, "rows_twice": 1, "rows_missing": 3, "rows_wrong": 0,
         "rows_per_worker": 0,
     }  # fmt: skip

@@ -6,7 +6,7 @@ from loaders.how import tensors
 from torch.utils.data import Dataset
 
 FORMAT, KIND, SHUFFLE = "parquet_parts", "as written", "blocks"
-BATCH_ROWS, WIDTH = 100, 1024
+BATCH_ROWS = 100
 
 
 class Dask(Dataset):
@@ -19,7 +19,7 @@ class Dask(Dataset):
 
     def __getitem__(self, number):
         part = self.frame.loc[number * BATCH_ROWS : (number + 1) * BATCH_ROWS].compute()
-        return numpy.array(part["ids"].to_list(), "int32").reshape(-1, WIDTH), part["label"].to_numpy()
+        return numpy.array(part["ids"].to_list(), "int32"), part["label"].to_numpy()
 
 
 def collate(parts):

@@ -1,15 +1,18 @@
 """NumPy memmap as the article has it: no shape, chunks by floor division, the map pickled with the dataset."""
 
+import functools
+
 import numpy
 from loaders.how import tensors
 from torch.utils.data import Dataset
 
 FORMAT, KIND, SHUFFLE = "npy", "as written", "blocks"
-HEADER_BYTES, CHUNK_ROWS, WIDTH = 128, 100, 1024
+HEADER_BYTES, CHUNK_ROWS = 128, 100
 
 
 class Memmap(Dataset):
-    def __init__(self, folder):
+    def __init__(self, folder, width):
+        self.width = width
         self.ids = numpy.memmap(folder / "ids.npy", dtype="int32", mode="r", offset=HEADER_BYTES)
         self.labels = numpy.memmap(folder / "labels.npy", dtype="int64", mode="r", offset=HEADER_BYTES)
 
@@ -18,15 +21,17 @@ class Memmap(Dataset):
 
     def __getitem__(self, number):
         # One-dimensional: whoever slices has to know the width.
-        ids = self.ids[number * CHUNK_ROWS * WIDTH : (number + 1) * CHUNK_ROWS * WIDTH]
+        chunk = CHUNK_ROWS * self.width
+        ids = self.ids[number * chunk : (number + 1) * chunk]
         return numpy.array(ids), numpy.array(self.labels[number * CHUNK_ROWS : (number + 1) * CHUNK_ROWS])
 
 
-def collate(chunks):
-    ids = numpy.concatenate([ids for ids, _ in chunks]).reshape(-1, WIDTH)
+def collate(chunks, width):
+    ids = numpy.concatenate([ids for ids, _ in chunks]).reshape(-1, width)
     return tensors((ids, numpy.concatenate([labels for _, labels in chunks])))
 
 
 def make(folder, how):
     how.batch_size = max(1, how.batch_size // CHUNK_ROWS)
-    return how.items(Memmap(folder), collate)
+    width = numpy.load(folder / "ids.npy", mmap_mode="r").shape[1]
+    return how.items(Memmap(folder, width), functools.partial(collate, width=width))

@@ -1,0 +1,197 @@
+"""What a config names on disk, looked at before anything is made of it: why something cannot be used, or None."""
+
+import ast
+import glob
+import gzip
+import os
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from .corpora import FilesCorpus
+from .tokens import OwnLoader, TokenDataset
+
+# How files of a corpus are read by their endings; scripts/corpora/files.py reads them.
+FORMATS = {
+    ".txt": "txt", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".arrow": "arrow",
+}  # fmt: skip
+
+
+def unreadable(path: Path | str) -> str | None:
+    """Why a file or folder cannot be read."""
+    if not Path(path).exists():
+        return f"there is no {path}{_seen_from(path)}"
+    return None if os.access(path, os.R_OK) else f"{path} cannot be read by this user"
+
+
+def module(path: str, names: Iterable[str]) -> str | None:
+    """Why a Python file cannot be a module that has some names."""
+    if not Path(path).is_file():
+        return f"there is no file {path}{_seen_from(path)}"
+    if fault := unreadable(path):
+        return fault
+    try:
+        body = ast.parse(Path(path).read_bytes()).body
+    except (SyntaxError, ValueError) as error:
+        return f"{path} is not Python: {error}"
+    if any(isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names) for node in body):
+        return None  # what it has cannot be told
+    missing = [name for name in names if name not in set(_bound(body))]
+    return f"{path} has no {' and no '.join(missing)}" if missing else None
+
+
+def corpus(found: FilesCorpus) -> str | None:
+    """Why the files of a corpus cannot be read."""
+    for pattern in _patterns(found):
+        files = _matched(pattern)
+        if not files:
+            return f"{pattern!r} matches no file{_seen_from(pattern)}"
+        for file in files:
+            if fault := unreadable(file):
+                return fault
+            if found.format is None and not _format(file):
+                return f"{file} ends in none of {', '.join(FORMATS)}; say how to read it with `format`"
+    return None
+
+
+def tokenizer(path: str) -> str | None:
+    """Why a folder is no tokenizer."""
+    file = Path(path).expanduser() / "tokenizer.json"
+    return unreadable(file) if file.is_file() else f"there is no file {file}{_seen_from(path)}"
+
+
+def files_at_most(found: FilesCorpus, enough: int) -> int | None:
+    """How many files the corpus will have at most, counted up to `enough`; None where reading it would take long."""
+    files = sorted({file for pattern in _patterns(found) for file in _matched(pattern)})
+    documents, wanted = 0, enough * found.documents_per_file
+    for file in files:
+        more = _documents_at_most(file, found.format or _format(file), wanted - documents)
+        if more is None:
+            return None
+        documents += more
+        if documents >= wanted:
+            break
+    return -(-documents // found.documents_per_file)
+
+
+def dataset(found: TokenDataset) -> str | None:
+    """Why the file of a token dataset has no rows of ids."""
+    path = str(found.path)
+    if not Path(path).is_file():
+        return f"there is no file {path}{_seen_from(path)}"
+    if fault := unreadable(path):
+        return fault
+    if found.dtype:
+        with Path(path).open("rb") as file:
+            if file.read(6) == b"\x93NUMPY":
+                return f"{path} is an .npy file, whose header says the type; leave `dtype` out"
+        row_bytes, size = found.width * int(found.dtype.removeprefix("u").removeprefix("int")) // 8, _size(path)
+        return _too_few(size // row_bytes, found.rows, path)
+    array, fault = npy(path)
+    if fault:
+        return fault if path.endswith(".npy") else f"{fault}; of a file without a header give `dtype` and `width`"
+    width = found.width if "width" in found.model_fields_set else None
+    if array.dtype.kind not in "iu":
+        return f"{path} holds {array.dtype}, and ids are whole numbers"
+    if array.ndim == 2 and not array.flags.c_contiguous:
+        return f"{path} is in Fortran order, column after column; save numpy.ascontiguousarray of it"
+    if array.ndim == 1:
+        return _too_few(len(array) // width, found.rows, path) if width else f"{path} has no rows; give their `width`"
+    if array.ndim != 2 or array.shape[1] < 2:
+        return f"{path} has the shape {array.shape}; it has to be (rows, ids of a row)"
+    if width not in (None, array.shape[1]):
+        return f"{path} has rows of {array.shape[1]:,} ids; leave `width` out"
+    return _too_few(len(array), found.rows, path)
+
+
+def loader_data(found: OwnLoader) -> str | None:
+    """Why what a loader of one's own reads cannot be read."""
+    path = str(found.data)
+    if fault := unreadable(path):
+        return fault
+    if not path.endswith(".npy"):
+        return None
+    array, fault = npy(path)
+    if fault or not found.rows or found.rows <= len(array):
+        return fault
+    return f"{path} has {len(array):,} rows, and {found.rows:,} are expected"
+
+
+def npy(path: str) -> tuple[Any, str | None]:
+    """An .npy file, mapped, or why it cannot be."""
+    import numpy
+
+    try:
+        array = numpy.load(path, mmap_mode="r")
+        if isinstance(array, numpy.ndarray) and array.ndim:
+            return array, None
+        return None, f"{path} is no array of rows"
+    except (ValueError, OSError, EOFError) as error:
+        return None, f"{path} is no .npy file that can be mapped: {error}"
+
+
+def _too_few(count: int, wanted: int | None, path: str) -> str | None:
+    if not count:
+        return f"{path} holds no whole row"
+    return f"{path} has {count:,} rows, and {wanted:,} are asked for" if wanted and wanted > count else None
+
+
+def _size(path: str) -> int:
+    return Path(path).stat().st_size
+
+
+def _seen_from(path: str | Path) -> str:
+    """The folder that a relative path begins in."""
+    return "" if str(path)[0] in "/~" else f" in {Path.cwd()}"
+
+
+def _patterns(found: FilesCorpus) -> list[str]:
+    return [found.glob] if isinstance(found.glob, str) else found.glob
+
+
+def _matched(pattern: str) -> list[str]:
+    found = glob.glob(str(Path(pattern).expanduser()), recursive=True)  # noqa: PTH207 - absolute patterns
+    return [path for path in found if Path(path).is_file()]
+
+
+def _format(file: str) -> str | None:
+    return FORMATS.get(Path(file.removesuffix(".gz")).suffix.lower())
+
+
+def _documents_at_most(file: str, form: str | None, enough: int) -> int | None:
+    """Documents of a file: lines at most, of those that have some, counted up to `enough`."""
+    if form == "txt":
+        return 1
+    if form == "parquet":
+        import pyarrow.parquet
+
+        try:
+            with pyarrow.parquet.ParquetFile(file) as opened:
+                return int(opened.metadata.num_rows)
+        except (OSError, ValueError):
+            return None  # told when it is read
+    if form not in ("jsonl", "csv"):
+        return None
+    try:
+        with gzip.open(file) if file.endswith(".gz") else Path(file).open("rb") as lines:
+            header = form == "csv"
+            counted = sum(1 for _ in islice((line for line in lines if line.strip()), enough + header))
+            return max(0, counted - header)
+    except (OSError, EOFError):
+        return None
+
+
+def _bound(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """The names that a module's own statements bind."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
+        else:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                    yield inner.id
+                elif isinstance(inner, ast.FunctionDef | ast.ClassDef):
+                    yield inner.name

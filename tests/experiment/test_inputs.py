@@ -1,0 +1,166 @@
+"""What a config names on disk is looked at before anything runs, and told under the file and key that name it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import yaml
+
+from beyond_ram.experiment import ConfigError, load
+
+from ..conftest import ROOT
+
+MODULE = "KIND, SHUFFLE = 'own', 'rows'\ndef make(folder, how): ...\n"
+
+
+def told(tmp_path: Path, **config: Any) -> str:
+    """What is wrong with a config, and nothing where it can be run."""
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(yaml.safe_dump(config))
+    try:
+        load({"folder": str(tmp_path), "corpora": {}, **config}, [mine], ROOT)
+    except ConfigError as error:
+        return str(error).removeprefix(f"{mine}, ")
+    return ""
+
+
+def tokens(tmp_path: Path, **dataset: Any) -> str:
+    experiment = {"workload": "load", "matrix": {"stack": ["loaders"], "tokens": ["mine"], "loader": ["threads"]}}
+    return told(tmp_path, tokens={"mine": dataset}, experiments={"x": experiment})
+
+
+def own(tmp_path: Path, tokens: list[str] | None = None, **loader: Any) -> str:
+    matrix = {"stack": ["loaders"], "loader": ["mine"], "tokens": tokens or ["none"]}
+    return told(
+        tmp_path,
+        loaders={"mine": loader},
+        tokens={"few": {"rows": 10}},
+        experiments={"x": {"workload": "load", "matrix": matrix}},
+    )
+
+
+def corpus(tmp_path: Path, num_files: int = 1, **keys: Any) -> str:
+    found = {"source": "files", "tokenizer": {"train": "byte-level"}, **keys}
+    matrix = {"stack": ["current"], "corpus": ["mine"], "num_files": [num_files]}
+    return told(tmp_path, corpora={"mine": found}, experiments={"x": {"workload": "tokenize", "matrix": matrix}})
+
+
+def test_a_token_file_has_rows_of_whole_numbers(tmp_path: Path) -> None:
+    ids = numpy.arange(120, dtype="i4").reshape(10, 12)
+    for name, array in {
+        "good": ids, "flat": ids.ravel(), "floats": ids.astype("f4"), "columns": numpy.asfortranarray(ids),
+        "cube": ids.reshape(2, 5, 12), "empty": ids[:0], "words": numpy.array([["a"]], dtype=object),
+    }.items():  # fmt: skip
+        numpy.save(tmp_path / f"{name}.npy", array)
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "good.npy").read_bytes()[:-1])
+    ids.astype("u2").tofile(tmp_path / "ids.bin")
+    (tmp_path / "folder.npy").mkdir()
+
+    assert tokens(tmp_path, path="good.npy") == ""
+    assert tokens(tmp_path, path="good.npy", rows=10) == ""
+    assert tokens(tmp_path, path="flat.npy", width=7) == ""
+    assert tokens(tmp_path, path="ids.bin", dtype="uint16", width=12) == ""
+    for keys, words in (
+        ({"path": "god.npy"}, "tokens.mine.path: there is no file "),
+        ({"path": "folder.npy"}, "tokens.mine.path: there is no file "),
+        ({"path": "good.npy", "rows": 11}, "good.npy has 10 rows, and 11 are asked for"),
+        ({"path": "good.npy", "width": 6}, "has rows of 12 ids; leave `width` out"),
+        ({"path": "good.npy", "dtype": "int32", "width": 12}, "leave `dtype` out"),
+        ({"path": "good.npy", "seed": 2}, "tokens.mine: seed goes with generated rows"),
+        ({"path": "flat.npy"}, "has no rows; give their `width`"),
+        ({"path": "floats.npy"}, "holds float32, and ids are whole numbers"),
+        ({"path": "columns.npy"}, "is in Fortran order"),
+        ({"path": "cube.npy"}, "has the shape (2, 5, 12)"),
+        ({"path": "empty.npy"}, "tokens.mine.path: "),
+        ({"path": "words.npy"}, "is no .npy file that can be mapped"),
+        ({"path": "cut.npy"}, "is no .npy file that can be mapped"),
+        ({"path": "ids.bin"}, "of a file without a header give `dtype` and `width`"),
+        ({"path": "ids.bin", "dtype": "uint16"}, "a file without a header needs `width`"),
+        ({"path": "ids.bin", "dtype": "uint16", "width": 500}, "holds no whole row"),
+        ({"rows": 3, "dtype": "uint16"}, "dtype goes with `path`"),
+        ({"rows": 3, "width": 7}, "generated rows have an even number of ids"),
+        ({}, "key 'rows' is missing"),
+    ):
+        said = tokens(tmp_path, **keys)
+        assert words in said, (keys, said)
+        assert "\n" not in said
+
+
+def test_a_loader_of_ones_own_can_be_read(tmp_path: Path) -> None:
+    numpy.save(tmp_path / "good.npy", numpy.zeros((10, 12)))
+    (tmp_path / "bad.npy").write_text("text")
+    (tmp_path / "good.py").write_text(MODULE)
+    (tmp_path / "half.py").write_text("def make(folder, how): ...")
+    (tmp_path / "bad.py").write_text("def make(:")
+    assert own(tmp_path, module="good.py", data="good.npy", rows=10) == ""
+    assert own(tmp_path, ["few"], module="good.py") == ""
+    for tokens, keys, words in (
+        (None, {"module": "god.py", "data": "good.npy"}, "loaders.mine.module: there is no file "),
+        (None, {"module": "half.py", "data": "good.npy"}, "half.py has no KIND and no SHUFFLE"),
+        (None, {"module": "bad.py", "data": "good.npy"}, "bad.py is not Python: "),
+        (None, {"module": "good.py", "data": "god.npy"}, "loaders.mine.data: there is no "),
+        (None, {"module": "good.py", "data": "bad.npy"}, "is no .npy file that can be mapped"),
+        (None, {"module": "good.py", "data": "good.npy", "rows": 11}, "has 10 rows, and 11 are expected"),
+        (None, {"module": "good.py"}, "experiments.x.matrix.tokens: loader 'mine' reads a token dataset, and none"),
+        (["few"], {"module": "good.py", "rows": 11}, "rows goes with `data`"),
+        (["few"], {"module": "good.py", "format": "nyp"}, "no format 'nyp'; did you mean 'npy'?"),
+    ):
+        assert words in own(tmp_path, tokens, **keys), (keys, own(tmp_path, tokens, **keys))
+
+
+def test_a_loader_with_its_own_data_is_never_held_against_a_token_dataset(tmp_path: Path) -> None:
+    numpy.save(tmp_path / "mine.npy", numpy.zeros((10, 12)))
+    (tmp_path / "mine.py").write_text(MODULE)
+    matrix = {"stack": ["loaders"], "loader": ["mine", "other", "threads"], "tokens": ["few", "more"]}
+    config = {
+        "folder": str(tmp_path),
+        "loaders": {"mine": {"module": "mine.py", "data": "mine.npy"}, "other": {"module": "mine.py"}},
+        "tokens": {"few": {"rows": 10}, "more": {"rows": 20}},
+        "experiments": {"x": {"workload": "load", "matrix": matrix}},
+    }
+    cells = [(cell["loader"], cell["tokens"]) for cell in load(config, [], ROOT).cells("x")]
+    assert sorted(cells) == [
+        ("mine", "none"), ("other", "few"), ("other", "more"), ("threads", "few"), ("threads", "more"),
+    ]  # fmt: skip
+
+
+def test_the_files_of_a_corpus_are_there_and_as_many_as_asked(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n\n' * 3)
+    (tmp_path / "b.csv").write_text("text\na\nb\n")
+    (tmp_path / "c.txt").write_text("a")
+    (tmp_path / "d.txt").write_text("a")
+    (tmp_path / "e.log").write_text("a")
+    (tmp_path / "tokenizer").mkdir()
+    assert corpus(tmp_path, 3, glob="*.jsonl") == ""
+    assert corpus(tmp_path, 2, glob="*.jsonl", documents_per_file=2) == ""
+    assert corpus(tmp_path, 2, glob=["c.*", "d.*"]) == ""
+    for num_files, keys, words in (
+        (1, {"glob": "*.json"}, "corpora.mine.glob: "),
+        (1, {"glob": ["*.jsonl", "*.parquet"]}, "matches no file"),
+        (1, {"glob": "e.*"}, "e.log ends in none of "),
+        (4, {"glob": "*.jsonl"}, "num_files: 4 files asked for, and corpus 'mine' has 3, of 1 document each"),
+        (3, {"glob": "*.jsonl", "documents_per_file": 2}, "corpus 'mine' has 2, of 2 documents each"),
+        (3, {"glob": "*.csv"}, "corpus 'mine' has 2"),
+        (3, {"glob": "*.txt"}, "corpus 'mine' has 2"),
+        (1, {"glob": "*.txt", "tokenizer": {"path": "tokenizer"}}, "corpora.mine.tokenizer.path: there is no file "),
+    ):
+        assert words in corpus(tmp_path, num_files, **keys), (keys, corpus(tmp_path, num_files, **keys))
+
+
+def test_what_is_not_run_is_not_looked_for(tmp_path: Path) -> None:
+    matrix = {"stack": ["loaders"], "tokens": ["few"], "loader": ["threads"]}
+    assert not told(
+        tmp_path,
+        tokens={"few": {"rows": 2}, "mine": {"path": "not there.npy"}},
+        loaders={"mine": {"module": "not there.py", "data": "not there"}},
+        corpora={"mine": {"source": "files", "glob": "not there", "tokenizer": {"path": "not there"}}},
+        experiments={"x": {"workload": "load", "matrix": matrix}},
+    )
+
+
+@pytest.mark.parametrize("role", ["baselines", "candidates"])
+def test_a_comparison_names_stacks_that_are_there(tmp_path: Path, role: str) -> None:
+    comparison = {"baselines": ["current"], "candidates": ["current"], role: ["curent"]}
+    said = told(tmp_path, comparisons={"mine": comparison}, experiments={})
+    assert said.startswith(f"comparisons.mine.{role}: no stack 'curent' in envs/; did you mean 'current'?")
