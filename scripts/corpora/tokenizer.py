@@ -182,6 +182,9 @@ def copy_files(source: Path, folder: Path, where: str) -> dict[str, Any]:
     for path in sorted({path for pattern in FILES for path in source.glob(pattern)}):
         # The Hub's cache holds links.
         shutil.copyfile(path.resolve(), folder / path.name)
+    if not any((folder / name).exists() for name in ("tokenizer_config.json", "config.json")):
+        # transformers 4 takes no tokenizer.json without the class that reads it.
+        write_json(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast"})
     return {"opens_in_tokenizers": {metadata.version("tokenizers"): opens_here(folder, where)}}
 
 

@@ -106,6 +106,17 @@ def test_a_local_tokenizer_is_copied(programs: Programs, made: dict[str, Path]) 
     assert json.loads((out / "manifest.json").read_text())["notes"] == {"opens_in_tokenizers": {"0.13.3": True}}
 
 
+def test_a_tokenizer_json_alone_is_made_one_that_every_transformers_opens(
+    programs: Programs, made: dict[str, Path]
+) -> None:
+    alone, out = programs.work / "alone", programs.work / "from alone"
+    alone.mkdir()
+    (alone / "tokenizer.json").write_bytes((made["binaries"] / "tokenizer.json").read_bytes())
+    done = programs.run(programs.tokenizer_command({"path": str(alone)}, programs.work, out))
+    assert done.returncode == 0, done.stderr
+    assert json.loads((out / "tokenizer_config.json").read_text()) == {"tokenizer_class": "PreTrainedTokenizerFast"}
+
+
 def test_a_file_of_a_newer_release_is_taken_but_said_to_be_newer(programs: Programs, made: dict[str, Path]) -> None:
     newer = programs.work / "newer"
     newer.mkdir()

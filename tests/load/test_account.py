@@ -74,13 +74,14 @@ def test_token_rows_are_whole_and_have_their_own_labels() -> None:
 
     ids = np.arange(4 * 8, dtype=np.int32).reshape(4, 8)
     ids[:, 0], ids[:, 1] = 0, range(4)  # a row's first two ids are its number
-    found = TokenRows(SimpleNamespace(count=4, sums=lambda: sums_of(ids)))
+    rows = SimpleNamespace(count=4, width=8, own=False, sums=lambda: sums_of(ids), labels_of=lambda numbers: numbers)
+    found = TokenRows(rows)
     torn, strange = ids[2:3].copy(), ids[3:].copy()
     torn[0, 7] += 1
     strange[0, 1] = 99
     found.take(ids[:2], np.array([0, 1]), 0)
     found.take(np.concatenate([torn, strange, ids[3:]]), np.array([2, 99, 0]), 1)
     assert found.said() | {"rows_per_worker": 0} == {
-        "rows_delivered": 5, "rows_per_worker": 0, "rows_expected": 4, "rows_twice": 0, "rows_missing": 2,
+        "rows_told_by": "ids", "labels_checked": True, "rows_delivered": 5, "rows_per_worker": 0, "rows_expected": 4, "rows_twice": 0, "rows_missing": 2,
         "rows_wrong": 3,
     }  # fmt: skip
