@@ -98,6 +98,7 @@ def test_a_file_is_there_as_before_or_whole(disk: Disk, write: Callable[[Path], 
     assert disk.files() == whole
 
 
+@pytest.mark.slow
 def test_tokens_are_not_announced_before_they_are_there(disk: Disk, root: Path, tmp_path: Path) -> None:
     spec, out = tmp_path / "spec.json", disk.folder / "tokens"
     spec.write_text('{"rows": 4000, "width": 64, "vocabulary": 100, "seed": 1, "corpus": null}')
@@ -113,6 +114,7 @@ def test_tokens_are_not_announced_before_they_are_there(disk: Disk, root: Path, 
     assert disk.files() == once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left_bytes", [0, 4096, 8192])
 def test_a_run_is_whole_or_none(disk: Disk, tmp_path: Path, left_bytes: int) -> None:
     hanging.make(tmp_path)

@@ -15,6 +15,8 @@ from beyond_ram.hub import Hub
 if TYPE_CHECKING:
     from .conftest import Programs
 
+pytestmark = pytest.mark.slow
+
 README = """---
 configs:
 - config_name: en

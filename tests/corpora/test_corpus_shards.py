@@ -87,6 +87,7 @@ def alive(group: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_killed_run_leaves_nothing_that_looks_finished(programs: Programs, number: signal.Signals) -> None:
     out = programs.work / "corpus"

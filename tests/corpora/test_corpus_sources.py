@@ -44,6 +44,7 @@ def test_a_document_is_the_bytes_of_the_library_that_its_label_names(programs: P
     assert content[:30_000] in (site_packages / row["label"]).read_bytes()
 
 
+@pytest.mark.slow
 def test_binaries_depend_on_the_seed_and_asking_for_more_adds_to_the_end(programs: Programs) -> None:
     few = programs.prepare({**BINARIES, "documents": 3}, "few").digests()
     more = programs.prepare({**BINARIES, "documents": 5}, "more").digests()
@@ -96,6 +97,7 @@ def test_binaries_take_only_what_the_wheels_list(programs: Programs) -> None:
     assert "RefusedError: wheel/z.so of wheel is missing" in programs.run(command).stderr
 
 
+@pytest.mark.slow
 def test_python_sources(programs: Programs) -> None:
     corpus = programs.prepare({"source": "python", "documents": 45})
     assert [file["documents"] for file in corpus.manifest["files"]] == [20, 20, 5]
@@ -111,6 +113,7 @@ def test_python_sources(programs: Programs) -> None:
     assert "has " + str(len(labels)) in programs.refused({"source": "python", "documents": 10**6})
 
 
+@pytest.mark.slow
 def test_synthetic_text_is_seeded_and_has_zipf_frequencies(programs: Programs) -> None:
     spec = {"source": "synthetic", "documents": 100, "document_characters": 20_000, "vocabulary": 5000, "seed": 3}
     corpus = programs.prepare(spec)
@@ -131,12 +134,14 @@ def test_synthetic_text_without_white_space(programs: Programs) -> None:
     assert all(100 <= len(text) <= 2000 and text.isalpha() for text in texts)
 
 
+@pytest.mark.slow
 def test_ten_times_the_text_takes_no_more_memory(programs: Programs) -> None:
     spec = {"source": "synthetic", "document_characters": 100_000, "documents_per_file": 100}
     small, large = (programs.high_water_mark({**spec, "documents": documents}) for documents in (200, 2000))
     assert large == pytest.approx(small, rel=0.03)
 
 
+@pytest.mark.slow
 def test_a_parquet_file_of_one_row_group_is_read_by_page(programs: Programs) -> None:
     code = (
         "import os, sys, pyarrow as pa, pyarrow.parquet as pq\n"
@@ -179,6 +184,7 @@ def tables(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["t.jsonl", "t.jsonl.gz", "t.csv", "t.parquet", "file.arrow", "stream.arrow", "saved/*.arrow"]
 )
@@ -203,6 +209,7 @@ def test_text_files_are_a_document_each_in_the_order_of_their_paths(programs: Pr
     assert other.rows() == [{"text": "# other\n", "label": "notes.md"}]
 
 
+@pytest.mark.slow
 def test_mistakes_in_files_get_one_line_that_says_where(programs: Programs, tables: Path) -> None:
     def told(**spec: object) -> str:
         return programs.refused({"source": "files", **spec})

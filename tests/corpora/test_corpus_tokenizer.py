@@ -17,6 +17,8 @@ from ..conftest import interpreter
 if TYPE_CHECKING:
     from .conftest import Programs
 
+pytestmark = pytest.mark.slow
+
 CHARACTERS = {"train": "characters", "entries": 4102}
 STACKS = ["june-2023", "datasets-3.6", "current"]
 

@@ -274,6 +274,7 @@ def asked_at_random(given: dict[str, str], seed: int) -> Counter[int]:
     return found
 
 
+@pytest.mark.slow
 def test_requests_at_random(root: Path, tmp_path: Path) -> None:
     outside = everything(tmp_path / "outside")
     with running(tmp_path / "said", "--root", str(root)) as given:
@@ -285,6 +286,7 @@ def test_requests_at_random(root: Path, tmp_path: Path) -> None:
     assert min(found[status] for status in (200, 400, 403, 404, 421, 422)) > 2, "some were nearly right"
 
 
+@pytest.mark.slow
 def test_requests_at_random_through_the_relay(root: Path, tmp_path: Path) -> None:
     """Nothing at all is changed through it."""
     before = everything(tmp_path / "root")

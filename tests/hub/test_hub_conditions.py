@@ -112,6 +112,7 @@ def test_a_dropped_connection_leaves_half_the_body(root: Path) -> None:
     assert [(r.fault, r.bytes_sent) for r in hub.requests] == [("drop", len(CONTENT) // 2), ("", len(CONTENT))]
 
 
+@pytest.mark.slow
 def test_a_slow_body_is_whole(root: Path) -> None:
     with Hub(root, conditions=Conditions(faults=(Fault("slow", 1),))) as hub:
         started = time.monotonic()

@@ -222,6 +222,7 @@ def test_it_listens_on_the_loopback_only_and_stops(root: Path) -> None:
         socket.create_connection(("127.0.0.1", port), timeout=5)
 
 
+@pytest.mark.slow
 def test_as_a_command(root: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "beyond_ram.hub", "--root", str(root)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -214,6 +214,7 @@ def test_without_java_spark_is_not_applicable(tmp_path: Path) -> None:
     assert said(events, "not_applicable")["reason"] == "there is no Java here, which Spark needs"
 
 
+@pytest.mark.slow
 def test_a_run_that_pushes_has_a_copy(tmp_path: Path) -> None:
     repository(TARS, tmp_path / "root")
     before = {path: path.read_bytes() for path in (tmp_path / "root").rglob("*") if path.is_file()}

@@ -8,6 +8,7 @@ import http.server
 import json
 import subprocess
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -227,6 +228,9 @@ def test_small_files_are_read_where_the_hub_keeps_them(other: Server, relay: Hub
     location = ask(relay, "/datasets/org/name/resolve/main/README.md").headers["Location"]
     assert location == f"{relay.url}{there}?etag=%22x%22"
     assert ask(relay, str(location), "HEAD").status == 200
+    deadline = time.monotonic() + 10  # a request is noted when its answer has gone
+    while len(relay.requests) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert [request.endpoint for request in relay.requests] == ["resolve", "resolve"]
 
 

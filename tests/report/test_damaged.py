@@ -34,6 +34,7 @@ def test_no_figure_is_drawn_from_half_of_the_samples(
     assert (folder / "log").read_text().count("\n") == 1
 
 
+@pytest.mark.slow
 def test_snakemake_shows_the_line_and_fails(tokenised: list[Path], root: Path, tmp_path: Path) -> None:
     cut(tokenised[0])
     (tmp_path / "Snakefile").write_text(

@@ -34,6 +34,7 @@ PLANTED = {
     "control": "a\x00\x07\x1b[31mb\x85\u2028\u202ec\ud800d",
     "long": "0123456789" * 1_000_000,
 }
+KINDS = [pytest.param(kind, marks=pytest.mark.slow) if kind == "long" else kind for kind in PLANTED]
 AXES = {"experiment": "e", "tokens": "t", "order": "shuffled", "page_cache": "warm", "workers": 2, "limit_percent": 50}
 
 
@@ -76,7 +77,7 @@ def written(folder: Path, name: str, line: dict[str, Any]) -> str:
     return str(folder / f"{name}.parquet")
 
 
-@pytest.mark.parametrize("kind", PLANTED)
+@pytest.mark.parametrize("kind", KINDS)
 def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> None:
     def choices(planted: str) -> str:
         told = dict.fromkeys(("tokens", "order", "page_cache", "loader", "loader_kind", "shuffle", "why"), planted)
@@ -98,7 +99,7 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> Non
     same_but_for_text(claims, planted, seen(planted)[1:])
 
 
-@pytest.mark.parametrize("kind", PLANTED)
+@pytest.mark.parametrize("kind", KINDS)
 def test_in_captions_figures_records_and_findings(
     kind: str, tmp_path: Path, root: Path, script: Script, tokenised: list[Path]
 ) -> None:
@@ -136,7 +137,7 @@ def test_in_captions_figures_records_and_findings(
         same_but_for_text(findings, planted, seen(planted))
 
 
-@pytest.mark.parametrize("kind", PLANTED)
+@pytest.mark.parametrize("kind", KINDS)
 def test_in_labels(kind: str, tmp_path: Path) -> None:
     figures.theme()
     planted, made = PLANTED[kind], figure(tmp_path, "one")
@@ -179,6 +180,7 @@ def test_a_caption_that_was_written_over_is_refused(kind: str, tmp_path: Path) -
         pages.caption(tmp_path / "one.rst")
 
 
+@pytest.mark.slow
 def test_in_the_report_that_snakemake_makes(tmp_path: Path) -> None:
     made = figure(tmp_path, "one")
     planted = " and ".join(planted for kind, planted in PLANTED.items() if kind not in ("long", "control"))

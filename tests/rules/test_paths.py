@@ -19,6 +19,8 @@ from beyond_ram.experiment.places import RESULTS_MARK
 
 from .conftest import Snakemake
 
+pytestmark = pytest.mark.slow
+
 TINY: dict[str, Any] = {
     "corpora": {
         "tiny": {

@@ -44,6 +44,7 @@ def test_rows_are_numbered_and_whole(root: Path, tmp_path: Path) -> None:
     assert pyarrow.parquet.ParquetFile(files[0]).num_row_groups == 2
 
 
+@pytest.mark.slow
 def test_the_same_config_makes_the_same_bytes(root: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         make(root, tmp_path / name)
@@ -53,6 +54,7 @@ def test_the_same_config_makes_the_same_bytes(root: Path, tmp_path: Path) -> Non
     assert a != c
 
 
+@pytest.mark.slow
 def test_folders_and_configurations(root: Path, tmp_path: Path) -> None:
     manifest = make(root, tmp_path / "r", files=12, folders=2, configs=3)
     assert (manifest["config"], manifest["rows"], manifest["files"]) == ("config-000", 24, 4)

@@ -8,6 +8,7 @@ from beyond_ram.watch import calibration
 from beyond_ram.watch.calibration import CASES, Check, Result, cases
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_reading_is_within_tolerance(case: cases.Case) -> None:
     result = calibration.weigh(case)

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from beyond_ram.watch import events
 
 from .conftest import Watch
@@ -43,6 +45,7 @@ def test_a_flood_of_events_does_not_make_the_watcher_busy(watched: Watch) -> Non
     assert record["sampler"]["samples"] < 210 * record["duration_s"] + 10
 
 
+@pytest.mark.slow
 def test_a_dear_reading_does_not_make_the_watcher_deaf(watched: Watch) -> None:
     program = SAY + "children = [os.fork() for _ in range(6)]\nif 0 in children: time.sleep(4); os._exit(0)\n"
     program += "time.sleep(2)\nfor n in range(10):\n say('phase', phase=str(n)); time.sleep(0.15)"

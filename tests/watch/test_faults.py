@@ -43,6 +43,7 @@ def check(scenario: str, found: list[dict[str, Any]]) -> None:
     assert not silent, silent[:3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scenario", "stride"), [("plain", 12), ("signal", 40), ("timed", 40), ("limited", 40)])
 def test_the_command_ends_as_it_does_unwatched(scenario: str, stride: int, tmp_path: Path) -> None:
     """A sample of all points."""

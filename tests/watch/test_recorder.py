@@ -74,6 +74,7 @@ def test_twelve_hours_at_20_ms_take_bounded_disk_and_memory(tmp_path: Path) -> N
     assert recorder.samples == samples
 
 
+@pytest.mark.slow
 def test_a_real_run_at_1_ms_is_bounded_too(watched: Watch, tmp_path: Path) -> None:
     record = watched(
         "import time\nheld = []\nfor n in range(40):\n held.append(bytearray(1_000_000)); time.sleep(0.05)",

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from beyond_ram.watch.summary import lines, request_bytes
 
 from .conftest import PYTHON, Watch
@@ -40,6 +42,7 @@ def test_shared_pages_that_many_processes_count_are_asked_for_once() -> None:
     assert asked < 1.3 * GIB
 
 
+@pytest.mark.slow
 def test_a_live_line_on_a_terminal_and_none_elsewhere() -> None:
     command = [sys.executable, "-m", "beyond_ram", "watch", "--", *PYTHON, "import time; time.sleep(1.3)"]
     main, terminal = pty.openpty()

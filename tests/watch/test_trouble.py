@@ -197,6 +197,7 @@ def test_no_command_at_all_is_one_line(command: list[str]) -> None:
     assert "".join(command) in done.stderr
 
 
+@pytest.mark.slow
 @needs_root
 def test_a_signal_that_may_not_be_passed_on() -> None:
     """A setuid program is another user's: what the watcher is sent reaches it as little as it would unwatched."""
@@ -380,6 +381,7 @@ def test_a_full_disk_that_stays_full(small: Path, tmp_path: Path) -> None:
     assert "No space left on device" in lacks(json.loads((kept / "run.json").read_text()))
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_for_a_while(small: Path, tmp_path: Path) -> None:
     """Samples that find no room wait, and are written when there is."""
     program = (
@@ -469,6 +471,7 @@ def leftovers(parent: Path | None, folder: Path) -> set[Path]:
     return {path for path in below if path.is_dir()} | set(folder.rglob(".watch-*")) | set(folder.glob("beyond-ram-*"))
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_leaves_no_orphan_and_no_half_record(tmp_path: Path) -> None:
     chance = random.Random(11)
     out = tmp_path / "out"

@@ -16,6 +16,8 @@ from beyond_ram.experiment import records
 
 from .hanging import PHASES, began_at, below, cell, environment, living, logs, make, weigh
 
+pytestmark = pytest.mark.slow
+
 SNAKEFILE = """
 rule all:
     input: expand("runs/guarded/stack~current/case~{{phase}}/cache~warm/rep~1/run.json", phase={phases})
