@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[2]
+from .project import project
+
 # Where one of these is given, snakemake knows by itself how many jobs may run.
 _CORES = ("-c", "--cores", "-j", "--jobs", "-e", "--executor", "--profile", "--workflow-profile")
 
@@ -29,21 +30,19 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Does not return where snakemake can be started."""
     if not {"-h", "--help"} & {*arguments.words}:
-        command = snakemake(arguments.words, Path.cwd())
+        command = snakemake(arguments.words, Path.cwd(), project())
         os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"
-        os.chdir(PROJECT)
+        os.chdir(project())
         os.execvp(command[0], command)
     arguments.show_help()
     return 0
 
 
-def snakemake(words: Sequence[str], folder: Path, project: Path = PROJECT) -> list[str]:
+def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
     """The command of snakemake for words that are given in a folder.
 
-    Raises ValueError where the project is no checkout, or a config file is not there.
+    Raises ValueError where a config file is not there.
     """
-    if not (project / "Snakefile").is_file():
-        raise ValueError(f"{project} has no Snakefile: install beyond-ram from its checkout, with `uv sync`")
     parser = argparse.ArgumentParser("beyond-ram run", allow_abbrev=False, add_help=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", action="extend", default=[])
     parser.add_argument("--config", "-C", nargs="+", action="extend", default=[])

@@ -1,8 +1,11 @@
 """`beyond-ram stack`: make, renew and build the locked environments that workloads run in."""
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
+
+from .project import project
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -38,7 +41,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def _add(arguments: argparse.Namespace) -> int:
     from ..stacks import add
 
-    add(arguments.name, arguments.requirements)
+    with contextlib.chdir(project()):
+        add(arguments.name, arguments.requirements)
     print(f"envs/{arguments.name}.txt is locked; name {arguments.name!r} under `stack` in a matrix to weigh it")
     return 0
 
@@ -48,8 +52,10 @@ def _upgrade(arguments: argparse.Namespace) -> int:
     from ..stacks import lock_sha256, upgrade
 
     kept.read(arguments.results)  # a kept.json that is no map is refused before the lock changes
-    before = lock_sha256(arguments.name)
-    if not upgrade(arguments.name, arguments.packages):
+    with contextlib.chdir(project()):
+        before = lock_sha256(arguments.name)
+        renewed = upgrade(arguments.name, arguments.packages)
+    if not renewed:
         print(f"envs/{arguments.name}.txt is as new as it can be; nothing changed", file=sys.stderr)
         return 0
     moved = kept.keep(arguments.results, arguments.name, before)

@@ -61,3 +61,15 @@ def test_a_plan_is_made_from_another_folder(tmp_path: Path) -> None:
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     assert f"{tmp_path}/results-mine/runs/growth/" in done.stdout + done.stderr
     assert {tuple(line.split()) for line in done.stdout.splitlines() if line.startswith("weigh")} == {("weigh", "2")}
+
+
+def test_stacks_are_the_projects_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["stack", "upgrade", "curent"]) == 2
+    assert "envs/curent.txt: no such stack (there are: corpora, current, " in capsys.readouterr().err
+    assert main(["stack", "add", "current", "packaging"]) == 2
+    assert "current" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    assert Path.cwd() == tmp_path

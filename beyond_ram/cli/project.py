@@ -1,0 +1,12 @@
+"""The project that the commands belong to, wherever they are called."""
+
+from pathlib import Path
+
+_PROJECT = Path(__file__).resolve().parents[2]
+
+
+def project() -> Path:
+    """The folder of the project. Raises ValueError where beyond-ram is no checkout."""
+    if not (_PROJECT / "Snakefile").is_file():
+        raise ValueError(f"{_PROJECT} has no Snakefile: install beyond-ram from its checkout, with `uv sync`")
+    return _PROJECT
