@@ -1,6 +1,6 @@
 """Table `verdicts`: why memory grew, in plain words, from rules that are written down in docs/explain.md.
 
-The rules are held against programs with a planted owner (tests/explain). Where the evidence does not carry a verdict,
+The rules are held against programs with a planted owner (tests/analysis). Where the evidence does not carry a verdict,
 it is `undecided`, with what would decide it: a wrong confident one is worse.
 """
 

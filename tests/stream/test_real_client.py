@@ -14,7 +14,7 @@ from beyond_ram.hub import Conditions, Hub
 from beyond_ram.weighing import Setting, weigh
 
 from ..conftest import interpreter
-from .test_repository import make
+from ..repositories.test_parquet import make
 
 pytestmark = pytest.mark.slow
 

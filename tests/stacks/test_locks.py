@@ -9,7 +9,7 @@ import pytest
 
 from beyond_ram.stacks import torch
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LOCKS = sorted((ROOT / "envs").glob("*.txt"))
 PIN = re.compile(r"^([a-z0-9._-]+)(?:\[[a-z0-9,_-]+\])?==(\S+)", re.MULTILINE)
 
