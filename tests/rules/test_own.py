@@ -1,0 +1,46 @@
+"""A user's own rows and loaders, as they are planned."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy
+import yaml
+
+from .conftest import Snakemake
+
+
+def test_own_rows_and_loaders_are_inputs_and_each_is_held_against_what_it_reads(
+    project: Path, snakemake: Snakemake, tmp_path: Path
+) -> None:
+    rows, other = tmp_path / "train.npy", tmp_path / "other.npy"
+    for file in (rows, other):
+        numpy.save(file, numpy.zeros((10, 12), numpy.uint16))
+    module = str(project / "examples/own_loader.py")
+    matrix = {"stack": ["loaders"], "tokens": ["mine"], "loader": ["mine", "apart", "threads"]}
+    config = {
+        "defaults": "none",
+        "tokens": {"mine": {"path": str(rows)}},
+        "loaders": {"mine": {"module": module}, "apart": {"module": module, "data": str(other)}},
+        "experiments": {"training": {"workload": "load", "matrix": matrix}},
+    }
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(config))
+    done = snakemake("load", "--dry-run", "--printshellcmds", "--configfile", str(tmp_path / "mine.yaml"))
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    told = done.stdout + done.stderr
+    inputs = dict(re.findall(r"^rule (\w+):\n +input: (.*)$", told, re.MULTILINE))
+    assert str(rows) in inputs["tokens"].split(", ")
+    commands = re.findall(r"^Shell command: (beyond-ram weigh .*)$", told, re.MULTILINE)
+    words = {re.search(r"loader~(\w+)", command)[1]: shlex.split(command) for command in commands}  # type: ignore[index]
+    dataset = "results-mine/tokens/mine"
+    for loader, tokens, reads in (
+        ("mine", dataset, f"{dataset}/npy"),
+        ("threads", dataset, f"{dataset}/npy"),
+        ("apart", None, str(other)),
+    ):
+        found = words[loader]
+        assert (found[found.index("--tokens") + 1] if "--tokens" in found else None) == tokens
+        assert found[found.index("--reads") + 1] == reads
+    planned = re.findall(r"^rule weigh:\n +input: (.*)$", told, re.MULTILINE)
+    assert sum(str(other) in line.split(", ") for line in planned) == 1
+    assert sum("examples/own_loader.py" in line for line in planned) == 2
