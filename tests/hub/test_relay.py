@@ -42,7 +42,7 @@ def spoken(stack: str, hub: Hub, work: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("stack", [STACKS[0], STACKS[-1]])
 def test_clients_get_and_ask_the_same(stack: str, tmp_path: Path) -> None:
     """Pages of a listing, redirects to storage on another address, and ranges."""
 
