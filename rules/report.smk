@@ -99,6 +99,7 @@ rule findings:
         "../envs/driver.yaml"
     params:
         pairs=PAIRS,
+        folder=CONFIG.folder,
         # Those that were given by hand: config.yaml comes by itself.
         configfiles=lambda w: [
             os.path.relpath(file)

@@ -11,10 +11,12 @@ from beyond_ram.analysis.findings import PAIRS, findings
 from beyond_ram.figures import NOT_DRAWN
 
 
-def command(finding, configfiles):
+def command(finding, configfiles, folder):
     """What makes the figure of a finding alone, from its experiment's runs only, in a results folder of its own."""
     own = f" --configfile {shlex.join(configfiles)}" if configfiles else ""
-    only = f"--config results=alone 'only=[{finding.experiment}]'"
+    only = f"--config results=alone 'only=[{finding.experiment}]'" + (
+        f" folder={shlex.quote(folder)}" if folder else ""
+    )
     return f"uv run snakemake alone/figures/{finding.figure}.svg --cores 4{own} {only}"
 
 
@@ -31,7 +33,9 @@ def main(snakemake):
     pages.write(
         snakemake.input.template,
         snakemake.output[0],
-        findings=[(finding, command(finding, snakemake.params.configfiles)) for finding in found],
+        findings=[
+            (finding, command(finding, snakemake.params.configfiles, snakemake.params.folder)) for finding in found
+        ],
         figures=figures,
     )
 

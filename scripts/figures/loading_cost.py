@@ -90,16 +90,17 @@ def caption(loaders):
     faults = "; ".join(f"{line.loader} ({line.account})" for line in wrong.drop_duplicates("loader").itertuples())
     counts = sorted(loaders["n"].unique())
     runs = " or ".join(str(count) for count in counts)
-    best = loaders.sort_values("share_of_limit").groupby("order").last()
+    # A whole line of each order: of a loader without a share no other's share is told.
+    best = loaders.dropna(subset="share_of_limit").sort_values("share_of_limit").groupby("order").tail(1)
     said = "; ".join(
-        f"{order}: {line.loader} with {line.workers:.0f} workers, {line.share_of_limit:.0%} of the limit"
-        for order, line in best.iterrows()
+        f"{line.order}: {line.loader} with {line.workers:.0f} workers, {line.share_of_limit:.0%} of the limit"
+        for line in best.sort_values("order").itertuples()
     )
     return f"""
 Rows per CPU-second over all processes, in the last epoch, against the PSS of all processes at its end (shared pages
 counted once). The dashed line is what reading the same rows from one .npy file costs without a loader, measured in the
 same runs, by a system call a row where shuffled: a file that is mapped and in memory needs none, and may lie above it.
-Highest share of it: {said}. Bars: 95 % intervals; n = {runs}. {
+Highest share of it: {said or "not known"}. Bars: 95 % intervals; n = {runs}. {
         "Crosses did not deliver every row once: " + faults + "." if faults else "Every row was delivered once by all."
     }
 """
