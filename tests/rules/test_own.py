@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy
 import yaml
 
+from beyond_ram.experiment import Job
+
 from .conftest import Snakemake
 
 
@@ -31,16 +33,15 @@ def test_own_rows_and_loaders_are_inputs_and_each_is_held_against_what_it_reads(
     inputs = dict(re.findall(r"^rule (\w+):\n +input: (.*)$", told, re.MULTILINE))
     assert str(rows) in inputs["tokens"].split(", ")
     commands = re.findall(r"^Shell command: (beyond-ram weigh .*)$", told, re.MULTILINE)
-    words = {re.search(r"loader~(\w+)", command)[1]: shlex.split(command) for command in commands}  # type: ignore[index]
+    jobs = [Job.model_validate_json(next(word for word in shlex.split(c) if word.startswith("{"))) for c in commands]
+    told_to = {re.search(r"loader~(\w+)", job.path)[1]: job for job in jobs}  # type: ignore[index]
     dataset = "results-mine/tokens/mine"
     for loader, tokens, reads in (
         ("mine", dataset, f"{dataset}/npy"),
         ("threads", dataset, f"{dataset}/npy"),
         ("apart", None, str(other)),
     ):
-        found = words[loader]
-        assert (found[found.index("--tokens") + 1] if "--tokens" in found else None) == tokens
-        assert found[found.index("--reads") + 1] == reads
+        assert (told_to[loader].tokens, told_to[loader].reads) == (tokens, reads)
     planned = re.findall(r"^rule weigh:\n +input: (.*)$", told, re.MULTILINE)
     assert sum(str(other) in line.split(", ") for line in planned) == 1
     assert sum("examples/own_loader.py" in line for line in planned) == 2
