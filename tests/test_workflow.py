@@ -74,14 +74,21 @@ def test_cold_runs_start_without_their_input_in_the_page_cache(results: Path) ->
 
 def test_the_sampled_peak_agrees_with_the_kernel(results: Path) -> None:
     """Two independent readings: the largest sample, and the high-water mark that the kernel keeps by itself."""
-    runs = table(results, "runs")
-    gaps = runs["hwm_gap"].dropna()
+    gaps = table(results, "runs")["hwm_gap"].dropna()
     assert len(gaps) == len(records(results))
-    # The kernel counts resident pages in batches of 64 for each processor, and the mark is taken of these counts.
-    batches_bytes = 64 * mmap.PAGESIZE * (os.cpu_count() or 1)
-    assert (gaps * runs["peak_rss_bytes"]).max() <= batches_bytes, "a sample is never above the mark"
     assert gaps.median() > -0.01
     assert gaps.min() > -0.03
+    # The kernel counts resident pages in batches of 64 for each processor, and the mark is taken of these counts.
+    batches_bytes = 64 * mmap.PAGESIZE * (os.cpu_count() or 1)
+    above = []
+    for folder, record in records(results):
+        samples = pd.read_csv(folder / "samples.csv")
+        largest = samples.loc[samples["rss_bytes"].idxmax()]
+        (process,) = record["peak"]["hwm_bytes"]["processes"]
+        if largest["processes"] == 1:  # a child that is just there is in the tree's sum, and in no mark of its parent's
+            above.append(largest["rss_bytes"] - process["hwm_bytes"])
+    assert len(above) > len(gaps) / 2
+    assert max(above) <= batches_bytes, "a sample is never above the mark"
 
 
 def test_all_ids_are_the_same_whatever_the_mode_the_cache_and_the_stack(results: Path) -> None:
