@@ -3,6 +3,7 @@
 Needs: a config. Makes: nothing. Always holds: no path of a run is built but by the path grammar.
 """
 
+import functools
 import json
 import os
 import re
@@ -96,6 +97,10 @@ def experiment_of(cell):
     return CONFIG.experiments[cell.experiment]
 
 
+# Inputs and params of a run both ask for its job.
+job_of = functools.cache(CONFIG.job)
+
+
 def code_beside(program, *modules):
     """A program, the modules that it takes by name, and everything of ours that they import."""
     code = [
@@ -133,7 +138,7 @@ def corpus_of_tokens(name):
 
 def weigh_input(cell):
     """What a run needs: its stack, its code, and what its job reads."""
-    job = CONFIG.job(cell)
+    job = job_of(cell)
     reads = [
         f"{job.corpus}/{name}" for name in ("manifest.json", "tokenizer") if job.corpus
     ]
@@ -162,8 +167,7 @@ def weigh_params(cells_of):
         "work": lambda w: f"{RESULTS}/private",
         "python": lambda w: python_of(cells_of(w)[0]["stack"]),
         "jobs": lambda w: [
-            CONFIG.job(cell).model_dump_json(exclude_defaults=True)
-            for cell in cells_of(w)
+            job_of(cell).model_dump_json(exclude_defaults=True) for cell in cells_of(w)
         ],
     }
 
@@ -220,64 +224,8 @@ def climbed(name):
 
 # The tables and figures of all chapters; each chapter adds its own.
 OUTPUTS = outputs.Outputs(Path(workflow.basedir), CONFIG.run())
-# Tells a job which parts the call that it belongs to was asked for.
-PARTS = "BEYOND_RAM_PARTS"
-
-
-def parts():
-    """The parts that were asked for as targets; none where everything is. Known when jobs are planned, not before."""
-    if workflow.workflow_settings.exec_mode == ExecMode.DEFAULT:
-        targets = workflow.dag_settings.targets
-        asked = [] if "all" in targets else sorted({*targets} & {*OUTPUTS.parts()})
-        os.environ[PARTS] = ",".join(asked)
-    return [part for part in os.environ.get(PARTS, "").split(",") if part]
 
 
 def table(name):
     """A table and its Parquet twin, as outputs."""
     return f"{TABLES}/{name}.csv", f"{TABLES}/{name}.parquet"
-
-
-def made_from(kind, name):
-    """The inputs of a table or figure: the runs of its chapter's experiments, tables, and all code that makes it."""
-    needs, chapter = OUTPUTS.needs(kind, name), OUTPUTS.of(kind, name)
-    found = {
-        need: f"{TABLES}/{need}.parquet"
-        for need in OUTPUTS.tables_for(kind, name, parts())
-    }
-    if {*needs} & {*outputs.RUNS}:
-        found["run_jsons"] = run_jsons(*OUTPUTS.experiments_of(chapter, parts()))
-    return found
-
-
-def code_of(kind, name):
-    """The code that makes a table or figure."""
-    return closure(outputs.source(kind, name), workflow.basedir)
-
-
-def figure(name):
-    """A figure's outputs: in the report as SVG, beside it as PNG, and the caption that goes with it."""
-    chapter = OUTPUTS.of("figure", name)
-    caption = f"{FIGURES}/{name}.rst"
-    return {
-        "svg": report(
-            f"{FIGURES}/{name}.svg",
-            caption=os.path.abspath(caption),
-            category=chapter.title,
-            labels={"figure": chapter.figures[name].title},
-        ),
-        "png": f"{FIGURES}/{name}.png",
-        "caption": caption,
-    }
-
-
-def targets(parts):
-    """Every table, figure and page of some parts; of all where none is named."""
-    names = OUTPUTS.tables(parts, general=not parts)
-    made = [path for name in names for path in table(name)]
-    made += [
-        f"{FIGURES}/{name}.{ending}"
-        for name in OUTPUTS.figures(parts)
-        for ending in ("svg", "png")
-    ]
-    return made + [f"{RESULTS}/{page}.html" for page in OUTPUTS.pages(parts)]

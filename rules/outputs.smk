@@ -7,6 +7,65 @@ from is what its function asks for, and all code that makes it is its input.
 # The table of the sweeps over versions is made from runs that are known only on the way.
 WITH_OWN_RULE = ["ladders"]
 
+
+# Tells a job which parts the call that it belongs to was asked for.
+PARTS = "BEYOND_RAM_PARTS"
+
+
+def parts():
+    """The parts that were asked for as targets; none where everything is. Known when jobs are planned, not before."""
+    if workflow.workflow_settings.exec_mode == ExecMode.DEFAULT:
+        targets = workflow.dag_settings.targets
+        asked = [] if "all" in targets else sorted({*targets} & {*OUTPUTS.parts()})
+        os.environ[PARTS] = ",".join(asked)
+    return [part for part in os.environ.get(PARTS, "").split(",") if part]
+
+
+def targets(parts):
+    """Every table, figure and page of some parts; of all where none is named."""
+    names = OUTPUTS.tables(parts, general=not parts)
+    made = [path for name in names for path in table(name)]
+    made += [
+        f"{FIGURES}/{name}.{ending}"
+        for name in OUTPUTS.figures(parts)
+        for ending in ("svg", "png")
+    ]
+    return made + [f"{RESULTS}/{page}.html" for page in OUTPUTS.pages(parts)]
+
+
+def made_from(kind, name):
+    """The inputs of a table or figure: the runs of its chapter's experiments, tables, and all code that makes it."""
+    needs, chapter = OUTPUTS.needs(kind, name), OUTPUTS.of(kind, name)
+    found = {
+        need: f"{TABLES}/{need}.parquet"
+        for need in OUTPUTS.tables_for(kind, name, parts())
+    }
+    if {*needs} & {*outputs.RUNS}:
+        found["run_jsons"] = run_jsons(*OUTPUTS.experiments_of(chapter, parts()))
+    return found
+
+
+def code_of(kind, name):
+    """The code that makes a table or figure."""
+    return closure(outputs.source(kind, name), workflow.basedir)
+
+
+def figure(name):
+    """A figure's outputs: in the report as SVG, beside it as PNG, and the caption that goes with it."""
+    chapter = OUTPUTS.of("figure", name)
+    caption = f"{FIGURES}/{name}.rst"
+    return {
+        "svg": report(
+            f"{FIGURES}/{name}.svg",
+            caption=os.path.abspath(caption),
+            category=chapter.title,
+            labels={"figure": chapter.figures[name].title},
+        ),
+        "png": f"{FIGURES}/{name}.png",
+        "caption": caption,
+    }
+
+
 for chapter in OUTPUTS.chapters:
     for name in chapter.tables:
         if name in WITH_OWN_RULE:

@@ -3,6 +3,7 @@
 A workload is one module beside this one: its axes, what means nothing, and the program that is weighed.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -110,6 +111,7 @@ class Matrix(Strict):
         return tuple(point.items())
 
     @classmethod
+    @functools.cache
     def axes(cls) -> dict[str, Axis]:
         """What each axis is, by name, in the order of the path grammar."""
         return {name: _axis(name, field.metadata, field.annotation) for name, field in cls.model_fields.items()}
@@ -159,7 +161,8 @@ class Experiment(Strict):
 
     def job(self, cell: Cell, places: Places) -> Job:
         """The job of a cell. A workload changes what is its own."""
-        flags = {axis: str(value) for axis, value in cell.axes if self.axes()[axis].role == "program"}
+        axes = self.axes()
+        flags = {axis: str(value) for axis, value in cell.axes if axes[axis].role == "program"}
         return Job(
             path=cell.path,
             workload=self.workload,
