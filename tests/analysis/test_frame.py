@@ -56,6 +56,7 @@ def test_lines_with_a_value_on_an_axis_that_a_table_lacks_are_none() -> None:
 def test_an_axis_in_words() -> None:
     said = frame.describe({"workers": 4, "latency_ms": 50, "redirect": "yes", "mode": "shard"}, AXES)
     assert sorted(said) == ["4 workers", "latency 50 ms", "redirect yes", "shard"]
+    assert frame.describe({"workers": 0, "start": "none"}, AXES) == ["no workers"]
 
 
 def test_no_metric_has_the_name_of_an_axis() -> None:

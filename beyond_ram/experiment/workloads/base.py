@@ -7,7 +7,7 @@ import functools
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar, get_args
 
 from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
@@ -57,11 +57,15 @@ class Axis:
     label: str = ""
     unit: str = ""
     alone: bool = False
+    nothing: str | None = None
+    """What 0 or `none` is called; empty: not spoken of."""
     number: bool = False
     """Whether its values are whole numbers."""
 
     def describe(self, value: Value | float) -> str:
         """A value, as figures and sentences name it: `8 workers`, `latency 50 ms`, `redirect yes`."""
+        if self.nothing is not None and value in (0, "none"):
+            return self.nothing
         if isinstance(value, str):
             return value if self.alone else f"{self.label} {value}"
         said = f"{value:,.10g} {self.unit}".rstrip()
@@ -80,7 +84,7 @@ LatencyMs = Annotated[
 ]
 BandwidthMbPerS = Annotated[
     Counts,
-    Axis("endpoint", "bandwidth", "MB/s"),
+    Axis("endpoint", "bandwidth", "MB/s", nothing="no bound on bandwidth"),
     Field(description="What all connections share, in megabytes a second; 0 sets no bound."),
 ]
 Redirect = Annotated[
@@ -121,7 +125,7 @@ def _axis(name: str, metadata: Sequence[Any], annotation: Any) -> Axis:
     given = next((item for item in metadata if isinstance(item, Axis)), Axis())
     (element,) = get_args(annotation)
     number = (get_args(element) or (element,))[0] is int
-    return Axis(given.role, given.label or name.replace("_", " "), given.unit, given.alone, number)
+    return replace(given, label=given.label or name.replace("_", " "), number=number)
 
 
 class Experiment(Strict):

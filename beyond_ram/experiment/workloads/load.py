@@ -17,8 +17,10 @@ class LoadMatrix(Matrix):
         description="Loaders: modules of `scripts/workloads/loaders`, or your own by name."
     )
     order: Order = Field(["sequential"])
-    workers: Annotated[Counts, Axis(unit="workers")] = Field([0], description="Worker processes of the DataLoader.")
-    start: Annotated[Values[Literal["fork", "forkserver", "spawn"]], Axis(alone=True)] = Field(
+    workers: Annotated[Counts, Axis(unit="workers", nothing="no workers")] = Field(
+        [0], description="Worker processes of the DataLoader."
+    )
+    start: Annotated[Values[Literal["fork", "forkserver", "spawn"]], Axis(alone=True, nothing="")] = Field(
         ["fork"], description="How workers are started."
     )
     page_cache: Annotated[Values[Literal["cold", "warm"]], Axis("cache")] = Field(

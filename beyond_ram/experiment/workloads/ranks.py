@@ -18,7 +18,9 @@ class RanksMatrix(Matrix):
     ranks: Annotated[Sizes, Axis(unit="ranks")] = Field(
         [2], description="Processes of torch.distributed, by gloo, on this machine."
     )
-    workers: Annotated[Counts, Axis(unit="workers")] = Field([0], description="Workers of each rank.")
+    workers: Annotated[Counts, Axis(unit="workers", nothing="no workers")] = Field(
+        [0], description="Workers of each rank."
+    )
     batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows of a batch.")
 
 

@@ -38,10 +38,10 @@ class StreamMatrix(Matrix):
         "streamed from S3-compatible storage; `custom`: the experiment's `module`; `resume`: killed half way, and "
         "resumed from its `state_dict`.",
     )
-    workers: Annotated[Counts, Axis(unit="workers")] = Field(
+    workers: Annotated[Counts, Axis(unit="workers", nothing="no workers")] = Field(
         [0], description="Workers of the DataLoader; 0 reads in the main process."
     )
-    start: Annotated[Values[Literal["fork", "spawn"]], Axis(alone=True)] = Field(
+    start: Annotated[Values[Literal["fork", "spawn"]], Axis(alone=True, nothing="")] = Field(
         ["fork"], description="How workers are started."
     )
     page_size: Annotated[Sizes, Axis("endpoint", "page", "entries")] = Field(
@@ -60,10 +60,10 @@ class StreamMatrix(Matrix):
         description="Parquet's reading ahead: `default`, `pre-buffer`, `no-pre-buffer`, or `prefetch-N-range-M`: N "
         "ranges of up to M MiB.",
     )
-    shuffle_buffer: Annotated[Counts, Axis(unit="rows")] = Field(
+    shuffle_buffer: Annotated[Counts, Axis(unit="rows", nothing="no shuffle")] = Field(
         [0], description="Rows in the buffer of `shuffle`; 0 does not shuffle."
     )
-    prefetch_factor: Annotated[Sizes, Axis(unit="batches")] = Field(
+    prefetch_factor: Annotated[Sizes, Axis(unit="batches", nothing="")] = Field(
         [2], description="Batches that each worker has ready."
     )
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([1], description="How often everything is read.")

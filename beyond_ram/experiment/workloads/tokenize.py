@@ -32,10 +32,10 @@ class TokenizeMatrix(Matrix):
     cache: Annotated[Values[Literal["cold", "interrupted", "rerun", "warm"]], Axis("cache", alone=True)] = Field(
         ["cold"], description="Cache states."
     )
-    stop_after: Annotated[Sizes, Axis("cache", unit="shards")] = Field(
+    stop_after: Annotated[Sizes, Axis("cache", unit="shards", nothing="")] = Field(
         [1], description="Shards after which an interrupted run is killed."
     )
-    remedy: Annotated[Names, Axis(alone=True)] = Field(
+    remedy: Annotated[Names, Axis(alone=True, nothing="no remedy")] = Field(
         ["none"], description="Remedies, by name ([docs/explain.md](explain.md))."
     )
 
