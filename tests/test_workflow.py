@@ -163,6 +163,28 @@ def test_editing_one_lock_reruns_its_stack_only(results: Path, clone: Path, run_
     assert len(again) == 4  # 2 of growth, the warm one, and the pair of interrupted and rerun as one job
 
 
+@pytest.mark.parametrize(
+    ("edited", "again", "left"),
+    [
+        ("beyond_ram/analysis/growth.py", {"table_growth", "figure_growth_by_input"}, {"weigh", "table_shards"}),
+        ("scripts/figures/staircase.py", {"figure_staircase"}, {"weigh", "table_shards", "figure_memory_over_time"}),
+        ("scripts/workloads/pieces.py", {"weigh", "weigh_interrupted", "table_runs"}, {"corpus"}),
+    ],
+)
+def test_an_edited_file_makes_again_what_it_makes(
+    results: Path, clone: Path, run_in: Run, edited: str, again: set[str], left: set[str]
+) -> None:
+    before = (clone / edited).read_bytes()
+    (clone / edited).write_bytes(before + b"\n# edited\n")
+    try:
+        done = snakemake(run_in, "-n", *MICRO)
+    finally:
+        (clone / edited).write_bytes(before)
+    rules = set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE))
+    assert again <= rules
+    assert not left & rules
+
+
 def test_a_bad_config_is_one_clear_line_and_nothing_is_made(run_in: Run, clone: Path) -> None:
     done = run_in("snakemake", "--cores", "1", "--config", "experiments={growth: {matrix: {stack: [curent]}}}")
     assert done.returncode != 0
