@@ -23,11 +23,6 @@ def signal_name(number: int) -> str:
     return _NAMES[number]
 
 
-def signal_number(name: str) -> int:
-    """What `signal_name` has named."""
-    return _NUMBERS[name]
-
-
 def as_a_shell(record: dict[str, Any]) -> int:
     """The exit status of a shell that ran the command: 128 and the signal's number where one ended it."""
     status: int | None = record["exit_status"]

@@ -58,12 +58,6 @@ def residency(paths: Iterable[Path]) -> Residency | None:
     return Residency(resident * mmap.PAGESIZE, pages * mmap.PAGESIZE) if pages else None
 
 
-def resident_share(paths: Iterable[Path]) -> float | None:
-    """The share of the files' pages that the page cache holds, from 0 to 1; None for no pages at all."""
-    found = residency(paths)
-    return None if found is None else found.share
-
-
 def evict(paths: Iterable[Path]) -> None:
     """Ask the kernel to drop the files' clean pages (POSIX_FADV_DONTNEED); dirty ones are written first."""
     for path in paths:

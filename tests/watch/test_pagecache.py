@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.watch import pagecache
 from beyond_ram.watch.pagecache import Residency, drift, evict, residency
 
 from .conftest import PYTHON, Watch
@@ -34,7 +33,7 @@ def test_residency_follows_what_is_read(file: Path) -> None:
 def test_empty_files_have_none(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     assert residency([tmp_path / "empty"]) is None
-    assert pagecache.resident_share([]) is None
+    assert residency([]) is None
 
 
 def test_what_the_command_reads_itself_is_no_drift(watched: Watch, file: Path) -> None:
