@@ -1,6 +1,6 @@
 """Why memory grew: who let it go, what repeating adds, what remedies do, and the verdict of every cell.
 
-Needs: runs, each of which ends with a release ladder. Makes: tables `owners`, `verdicts`, `regrowth`, `remedies`, four
+Needs: runs, each of which ends with a teardown. Makes: tables `owners`, `verdicts`, `regrowth`, `remedies`, four
 figures. Always holds: a verdict comes from the rules in docs/explain.md, and from nothing else.
 """
 

@@ -1,4 +1,4 @@
-"""Table `owners`: what came free at each rung of the release ladder."""
+"""Table `owners`: what came free at each step of the teardown."""
 
 import itertools
 from typing import Any
@@ -13,10 +13,11 @@ COLUMNS = ["experiment", "stack", "rung", "owner", "anon_released_bytes", "file_
 
 
 def owners(records: Records) -> pd.DataFrame:
-    """A line a rung of each run that climbed down the ladder to its end, and one for what remains.
+    """A line a step of each run whose teardown came to its end, and one for what remains.
 
-    `share` is of the growth of anonymous memory from the mark `imported` to the ladder's first reading; the shares of a
-    run add up to 1, with `residue`, what remained above the imports at the end. No share where nothing had grown.
+    `share` is of the growth of anonymous memory from the mark `imported` to the first reading of the teardown. The
+    shares of a run add up to 1, with `residue`, what remained above the imports at the end. No share where nothing had
+    grown.
     """
     lines = [line for record, events in records for line in _lines(record, events)]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
@@ -24,17 +25,19 @@ def owners(records: Records) -> pd.DataFrame:
 
 def _lines(record: Record, events: Events) -> list[dict[str, Any]]:
     imported = readings(events, "imported")[-1:]
-    rungs = readings(events, "released")
-    if not imported or len(rungs) < 2:
+    steps = readings(events, "released")
+    if not imported or len(steps) < 2:
         return []
     before = imported[0]["tree"]
-    growth = rungs[0]["tree"]["anon_bytes"] - before["anon_bytes"]
+    growth = steps[0]["tree"]["anon_bytes"] - before["anon_bytes"]
     found = []
-    for above, rung in itertools.pairwise(rungs):
-        released = {kind: above["tree"][f"{kind}_bytes"] - rung["tree"][f"{kind}_bytes"] for kind in ("anon", "file")}
-        found.append((rung["rung"], rung["owner"], released))
-    remains = {kind: rungs[-1]["tree"][f"{kind}_bytes"] - before[f"{kind}_bytes"] for kind in ("anon", "file")}
-    found.append((rungs[-1]["rung"] + 1, RESIDUE, remains))
+    for before_step, step in itertools.pairwise(steps):
+        released = {
+            kind: before_step["tree"][f"{kind}_bytes"] - step["tree"][f"{kind}_bytes"] for kind in ("anon", "file")
+        }
+        found.append((step["rung"], step["owner"], released))
+    remains = {kind: steps[-1]["tree"][f"{kind}_bytes"] - before[f"{kind}_bytes"] for kind in ("anon", "file")}
+    found.append((steps[-1]["rung"] + 1, RESIDUE, remains))
     return [
         {
             **record["cell"],

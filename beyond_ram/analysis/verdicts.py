@@ -75,7 +75,7 @@ def judge_all(runs: Sequence[Run]) -> Finding:
 
 
 def judge(record: Record, events: Events) -> Finding:
-    """The verdict of one run that climbed down the release ladder."""
+    """The verdict of one run, from its teardown."""
     table = owners([(record, events)])
     imported, full = readings(events, "imported")[-1], readings(events, "released")[0]
     anon = full["tree"]["anon_bytes"] - imported["tree"]["anon_bytes"]

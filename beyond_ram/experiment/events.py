@@ -88,7 +88,7 @@ FIELDS: Mapping[str, Field] = {
     "kind": Field(_TEXT, "", "how rows are read without a loader"),
     "worker": Field(_COUNT, "", "number of the worker"),
     "after_row": Field(_COUNT, "rows", "rows that the killed process had"),
-    "rung": Field(_COUNT, "", "step of the release order, from 0"),
+    "rung": Field(_COUNT, "", "step of the teardown, from 0"),
     "owner": Field(_TEXT, "", "what was let go"),
     "samples": Field(_COUNT, "samples", "samples that came"),
     "samples_twice": Field(_COUNT, "samples", "samples that came less different ones"),
@@ -163,7 +163,7 @@ EVENTS: Mapping[str, Event] = {
             *("time_to_first_batch_s", *_ACCOUNT, *_CHECKED, "rows_per_rank", "rows_per_worker_of_rank", *_MEMORY),
         ),
     ),
-    "released": Event("a step of the release order is done", ("rung", "owner"), _ALLOCATED),
+    "released": Event("a step of the teardown is done", ("rung", "owner"), _ALLOCATED),
     "not_applicable": Event("the cell cannot be here", ("reason",)),
     "gave_up": Event("the program does not go on", ("reason",)),
 }

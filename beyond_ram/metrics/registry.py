@@ -44,7 +44,7 @@ IDENTIFYING: Mapping[str, str] = {
     "datasets": "version of the package",
     "shard": "number of the shard",
     "from_cache": "whether the shard came from the cache",
-    "rung": "number of the step of the release order",
+    "rung": "number of the step of the teardown",
     "owner": "what was let go, or what holds the memory",
     "verdict": "`flat`, `page-cache`, `retained`, `held`, `leak`, `undecided`",
     "sentence": "the verdict in words",

@@ -66,7 +66,7 @@ def draw(owners, verdicts):
     shares = owners[owners["cell"] == top].set_index("owner")["share"]
     hidden = f" Of {len(grown)} cells those that grew most are shown." if len(grown) > len(cells) else ""
     caption = f"""
-At the end of the work everything is held, and then let go owner by owner, in the order of the legend's rungs; each step
+At the end of the work everything is held, and then released owner by owner, in the order of the legend; each step
 is read from outside. What is left above the memory after the imports is the residue. Text behind a bar is the verdict.
 {top} grew by {grown[top] / figures.MB:,.0f} MB, of which {shares.max():.0%} came free with: {shares.idxmax()}.{hidden}
 One run each; cells with worker processes are left out, since pages that processes share would count once for each.

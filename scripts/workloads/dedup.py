@@ -173,7 +173,7 @@ def main():
     args = arguments()
     args.work_dir.mkdir(parents=True, exist_ok=True)
     os.environ["HF_HOME"] = str(args.work_dir / "home")  # hf_xet keeps logs and what it knows of storage there
-    release.ladder(work(args))
+    release.teardown(work(args))
 
 
 if __name__ == "__main__":

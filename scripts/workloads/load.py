@@ -284,7 +284,7 @@ def main():
         words = " ".join(f"{type(error).__name__}: {error}".split())
         events.emit("gave_up", reason=words[:500])
         raise
-    release.ladder(held)
+    release.teardown(held)
 
 
 if __name__ == "__main__":

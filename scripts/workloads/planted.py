@@ -1,4 +1,4 @@
-"""Workload `planted`: a known owner of memory, to hold the release ladder and the verdicts against. Standard library,
+"""Workload `planted`: a known owner of memory, to test the teardown and the verdicts with. Standard library,
 and pyarrow for one case.
 
 Each epoch takes `size_mb` in the way of the case:
@@ -127,7 +127,7 @@ def main():
     events.emit("provenance", versions=events.versions(["pyarrow"]))
     events.mark("imported", **events.own_memory(), **release.allocated())
     held = work(args, case)
-    release.ladder(held)
+    release.teardown(held)
 
 
 def work(args, case):

@@ -99,7 +99,7 @@ def main():
     except Exception as error:
         events.emit("gave_up", reason=" ".join(f"{type(error).__name__}: {error}".split())[-500:])
         sys.exit(1)
-    release.ladder({})
+    release.teardown({})
 
 
 if __name__ == "__main__":

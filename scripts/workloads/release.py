@@ -1,10 +1,10 @@
-"""The release ladder: at the end of a workload, let go one owner at a time, and say so. Standard library only.
+"""The teardown: at the end of a workload its owners are released one at a time. Standard library only.
 
-A workload returns what it holds, by owner, as a dict of lists, in the order in which it is to be let go: an owner can
-only free what no later one holds. `ladder` then emits an event `released` after each rung, and the watcher writes the
-memory beside it, read from outside. The first rungs let nothing go that anybody holds: memory that the Arrow pool
-keeps unused, memory that the allocator keeps unused, Python's unreachable cycles. After each later rung those three are
-emptied again, so that what comes free with an owner was the owner's.
+A workload returns what it holds, by owner, as a dict of lists, in release order: an owner can only free what no later
+one holds. `teardown` emits an event `released` after each step, and the watcher writes the memory beside it, read from
+outside. The first steps release nothing that anybody holds: memory that the Arrow pool keeps unused, memory that the
+allocator keeps unused, Python's unreachable cycles. These three are emptied again after each later step, so that what
+comes free with an owner was the owner's.
 """
 
 import ctypes
@@ -80,24 +80,24 @@ def caches():
         sys.modules["fsspec"].AbstractFileSystem.clear_instance_cache()
 
 
-def ladder(held):
-    """Let go of everything in `held`, {owner: [objects]}, rung by rung, emptying it."""
+def teardown(held):
+    """Release everything in `held`, {owner: [objects]}, owner by owner. `held` is empty at the end."""
     events.phase("release")
-    _say(0, "nothing")
-    rungs = [("arrow pool, unused", unused_arrow), ("allocator, unused", trim), ("garbage", tidy)]
-    for number, (owner, let_go) in enumerate(rungs, start=1):
-        let_go()
-        _say(number, owner)
+    _mark_released(0, "nothing")
+    steps = [("arrow pool, unused", unused_arrow), ("allocator, unused", trim), ("garbage", tidy)]
+    for number, (owner, free) in enumerate(steps, start=1):
+        free()
+        _mark_released(number, owner)
     for owner in list(held):
         del held[owner][:]
         del held[owner]
         tidy()
         number += 1
-        _say(number, owner)
+        _mark_released(number, owner)
     caches()
     tidy()
-    _say(number + 1, "caches of modules")
+    _mark_released(number + 1, "caches of modules")
 
 
-def _say(rung, owner):
-    events.mark("released", rung=rung, owner=owner, **allocated())
+def _mark_released(step, owner):
+    events.mark("released", rung=step, owner=owner, **allocated())

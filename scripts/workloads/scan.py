@@ -60,7 +60,7 @@ def main():
         prepare(path, args.size_mb * MB)
         print(json.dumps({"bytes": path.stat().st_size}))
     else:
-        release.ladder(scan(path))
+        release.teardown(scan(path))
 
 
 if __name__ == "__main__":

@@ -189,7 +189,7 @@ def main():
     args = arguments()
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     args.work_dir.mkdir(parents=True, exist_ok=True)
-    release.ladder(work(args))
+    release.teardown(work(args))
 
 
 if __name__ == "__main__":

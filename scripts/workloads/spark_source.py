@@ -142,7 +142,7 @@ def main():
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "HF_TOKEN": "local"}
     held = [work(args)]
     held[0].stop()
-    release.ladder({"session": held})
+    release.teardown({"session": held})
 
 
 if __name__ == "__main__":

@@ -277,7 +277,7 @@ def work(args):
 def main():
     args = arguments()
     args.work_dir.mkdir(parents=True, exist_ok=True)
-    release.ladder(work(args))
+    release.teardown(work(args))
 
 
 if __name__ == "__main__":

@@ -215,7 +215,7 @@ def main():
         sys.exit(f"--corpus {args.corpus}: no manifest.json there; prepare the corpus first")
     args.work_dir.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    check(args) if args.check else release.ladder(tokenize(args))
+    check(args) if args.check else release.teardown(tokenize(args))
 
 
 if __name__ == "__main__":

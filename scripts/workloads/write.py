@@ -39,7 +39,7 @@ def write(args):
 
 
 def main():
-    release.ladder(write(arguments()))
+    release.teardown(write(arguments()))
 
 
 if __name__ == "__main__":

@@ -20,11 +20,11 @@ def tree(anon_mb: float, file_mb: float = 10) -> dict[str, float]:
     return {"anon_bytes": anon_mb * MB, "file_bytes": file_mb * MB}
 
 
-def climb(*steps: tuple[str, float], start_mb: float = 100) -> list[dict[str, Any]]:
+def teardown(*steps: tuple[str, float], start_mb: float = 100) -> list[dict[str, Any]]:
     """Events of a run that begins at 100 MB and is at `start_mb`, then at each step's size, as its owner is let go."""
     found: list[dict[str, Any]] = [{"t_s": 0, "event": "imported", "tree": tree(100)}]
-    for rung, (owner, anon_mb) in enumerate([("nothing", start_mb), *steps]):
-        found.append({"t_s": rung + 1, "event": "released", "rung": rung, "owner": owner, "tree": tree(anon_mb)})
+    for step, (owner, anon_mb) in enumerate([("nothing", start_mb), *steps]):
+        found.append({"t_s": step + 1, "event": "released", "rung": step, "owner": owner, "tree": tree(anon_mb)})
     return found
 
 
@@ -34,21 +34,21 @@ def record(**changes: Any) -> dict[str, Any]:
 
 
 def test_no_owner_with_two_thirds_is_no_verdict() -> None:
-    found = judge(record(), climb(("allocator, unused", 150), ("tokenizer", 100), start_mb=200))
+    found = judge(record(), teardown(("allocator, unused", 150), ("tokenizer", 100), start_mb=200))
     assert found.verdict == "undecided"
     assert "tokenizer 50%" in found.evidence
 
 
 def test_two_owners_are_named_together() -> None:
-    found = judge(record(), climb(("tokenizer", 150), ("dataset", 100), start_mb=200))
+    found = judge(record(), teardown(("tokenizer", 150), ("dataset", 100), start_mb=200))
     assert found.verdict == "held"
     assert found.owner in ("tokenizer and dataset", "dataset and tokenizer")
 
 
 def test_repeats_that_disagree_are_undecided() -> None:
     runs = [
-        (record(rep=1), climb(("tokenizer", 100), start_mb=200)),
-        (record(rep=2), climb(("tokenizer", 100), start_mb=101)),
+        (record(rep=1), teardown(("tokenizer", 100), start_mb=200)),
+        (record(rep=2), teardown(("tokenizer", 100), start_mb=101)),
     ]
     line = verdicts(runs).iloc[0]
     assert (line["verdict"], line["n"]) == ("undecided", 2)
@@ -57,7 +57,7 @@ def test_repeats_that_disagree_are_undecided() -> None:
 
 def test_a_run_that_did_not_finish_has_no_verdict() -> None:
     unfinished = record() | {"completed_work": False}
-    table = verdicts([(unfinished, climb(("tokenizer", 100), start_mb=200))])
+    table = verdicts([(unfinished, teardown(("tokenizer", 100), start_mb=200))])
     assert table.empty
     assert "verdict" in table
 
@@ -114,7 +114,7 @@ def test_a_remedy_that_does_nothing_is_told_from_one_that_was_not_shown_to() -> 
 
 def test_pages_that_processes_share_are_nobodys_growth() -> None:
     def run(pss_mb: float) -> list[dict[str, Any]]:
-        events = climb(("allocator, unused", 400), ("loader", 100), start_mb=400)
+        events = teardown(("allocator, unused", 400), ("loader", 100), start_mb=400)
         events[1]["tree"] |= {"processes": 5}
         release = {"t_s": 1, "event": "phase", "phase": "release", "tree": tree(400) | {"pss_anon_bytes": pss_mb * MB}}
         return [events[0], release, *events[1:]]
