@@ -192,34 +192,34 @@ def interrupted_cells(wildcards):
 # Stacks that are held against each other: as the config says, and an older lock against the renewed one.
 PAIRS = experiment.roles.pairs(CONFIG, KEPT)
 CLAIMED = experiment.roles.claimed(CONFIG)
-LADDERS = CONFIG.climbed()
+SWEEPS = CONFIG.sweeps()
 
 
-def ladder_runs(name, versions):
-    """run.json of a ladder's cells with some versions."""
-    ladder = LADDERS[name]
-    cells = CONFIG.cells(ladder.experiment)
+def sweep_runs(name, versions):
+    """run.json of the cells of a version sweep with some versions."""
+    sweep = SWEEPS[name]
+    cells = CONFIG.cells(sweep.experiment)
     return [
         f"{RUNS}/{cell.path}/run.json"
         for version in versions
-        for cell in ladder.cells(cells, version)
+        for cell in sweep.cells(cells, version)
     ]
 
 
 def round_of(name, number):
-    """What a round has decided; Snakemake comes back when it is there."""
-    made = checkpoints.ladder_round.get(ladder=name, round=number).output[0]
+    """What a bisection round has decided; Snakemake comes back when it is there."""
+    made = checkpoints.sweep_round.get(sweep=name, round=number).output[0]
     with open(made) as file:
         return json.load(file)
 
 
-def climbed(name):
-    """The runs of a ladder when its last round has nothing more to ask."""
+def runs_of_sweep(name):
+    """The runs of a version sweep when its last bisection round has nothing more to ask."""
     number, decided = 0, round_of(name, 0)
     while not decided["done"]:
         number += 1
         decided = round_of(name, number)
-    return ladder_runs(name, decided["versions"])
+    return sweep_runs(name, decided["versions"])
 
 
 # The tables and figures of all chapters; each chapter adds its own.

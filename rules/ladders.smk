@@ -1,4 +1,4 @@
-"""Ladders of versions: one package varied, all else locked; each step narrowed down to two neighbouring releases.
+"""Version sweeps: one package varied, all else locked; each step bisected down to two neighbouring releases.
 
 Needs: a package index, runs of varied stacks. Makes: locks of varied stacks, rounds, table `ladders`, a figure. Always
 holds: a varied stack differs from its base in the one package and what that needs; what cannot be is not run.
@@ -6,7 +6,7 @@ holds: a varied stack differs from its base in the one package and what that nee
 
 
 wildcard_constraints:
-    ladder="|".join(LADDERS) or "-",
+    sweep="|".join(SWEEPS) or "-",
     round=r"\d+",
     variant=r"[^/+]+\+[^/]+",
 
@@ -14,7 +14,7 @@ wildcard_constraints:
 rule variant:
     input:
         lock=lambda w: f"envs/{stacks.parts_of(w.variant)[0]}.txt",
-        asked=lambda w: f"envs/{stacks.parts_of(w.variant)[0]}.in",
+        requirements=lambda w: f"envs/{stacks.parts_of(w.variant)[0]}.in",
     output:
         ".stacks/locks/{variant}.txt",
     log:
@@ -27,41 +27,41 @@ rule variant:
 
 rule releases:
     output:
-        f"{RESULTS}/ladders/{{ladder}}/releases.json",
+        f"{RESULTS}/ladders/{{sweep}}/releases.json",
     log:
-        f"{RESULTS}/logs/ladders/{{ladder}}/releases.log",
+        f"{RESULTS}/logs/ladders/{{sweep}}/releases.log",
     conda:
         "../envs/driver.yaml"
     params:
-        package=lambda w: LADDERS[w.ladder].package,
+        package=lambda w: SWEEPS[w.sweep].package,
     shell:
         "beyond-ram stack releases {params.package:q} > {output:q} 2> {log:q}"
 
 
-checkpoint ladder_round:
+checkpoint sweep_round:
     input:
-        releases=f"{RESULTS}/ladders/{{ladder}}/releases.json",
+        releases=f"{RESULTS}/ladders/{{sweep}}/releases.json",
         runs=lambda w: (
-            ladder_runs(w.ladder, round_of(w.ladder, int(w.round) - 1)["versions"])
+            sweep_runs(w.sweep, round_of(w.sweep, int(w.round) - 1)["versions"])
             if int(w.round)
             else []
         ),
     output:
-        f"{RESULTS}/ladders/{{ladder}}/round~{{round}}.json",
+        f"{RESULTS}/ladders/{{sweep}}/round~{{round}}.json",
     log:
-        f"{RESULTS}/logs/ladders/{{ladder}}/round~{{round}}.log",
+        f"{RESULTS}/logs/ladders/{{sweep}}/round~{{round}}.log",
     conda:
         "../envs/driver.yaml"
     params:
-        ladder=lambda w: LADDERS[w.ladder].model_dump(mode="json"),
+        sweep=lambda w: SWEEPS[w.sweep].model_dump(mode="json"),
     script:
-        "../scripts/tables/ladder_round.py"
+        "../scripts/tables/sweep_round.py"
 
 
 rule ladders_table:
     input:
-        runs=lambda w: [run for name in LADDERS for run in climbed(name)],
-        releases=[f"{RESULTS}/ladders/{name}/releases.json" for name in LADDERS],
+        runs=lambda w: [run for name in SWEEPS for run in runs_of_sweep(name)],
+        releases=[f"{RESULTS}/ladders/{name}/releases.json" for name in SWEEPS],
     output:
         table("ladders"),
     log:
@@ -69,19 +69,19 @@ rule ladders_table:
     conda:
         "../envs/driver.yaml"
     params:
-        ladders=lambda w: {
-            name: ladder.model_dump(mode="json")
+        sweeps=lambda w: {
+            name: sweep.model_dump(mode="json")
             | {
                 "releases": f"{RESULTS}/ladders/{name}/releases.json",
-                "runs": climbed(name),
+                "runs": runs_of_sweep(name),
             }
-            for name, ladder in LADDERS.items()
+            for name, sweep in SWEEPS.items()
         },
     script:
         "../scripts/tables/ladders.py"
 
 
-SWEPT = [CONFIG.experiments[ladder.experiment] for ladder in LADDERS.values()]
+SWEPT = [CONFIG.experiments[sweep.experiment] for sweep in SWEEPS.values()]
 OUTPUTS.add(
     Chapter(
         "ladders",

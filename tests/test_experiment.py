@@ -51,19 +51,19 @@ def test_a_value_that_would_break_the_path_is_refused() -> None:
         _ = Cell("growth", (("stack", "a/b"),), 1).path
 
 
-def test_only_some_experiments_are_run_and_their_ladders(config: dict[str, Any], root: Path) -> None:
+def test_only_some_experiments_are_run_and_their_version_sweeps(config: dict[str, Any], root: Path) -> None:
     config["only"] = ["growth"]
     checked = load(config, [root / "config.yaml"], root)
     assert list(checked.run()) == ["growth"]
     assert not checked.cells("sharded")
-    assert not checked.climbed()
+    assert not checked.sweeps()
     config["only"] = ["alone"]
-    assert list(load(config, [root / "config.yaml"], root).climbed()) == ["tokenizers"]
+    assert list(load(config, [root / "config.yaml"], root).sweeps()) == ["tokenizers"]
     config["only"] = ["grwth"]
     assert "only: no experiment 'grwth'; did you mean 'growth'?" in faults(config, root)
 
 
-def test_a_ladder_names_an_experiment_and_a_metric(config: dict[str, Any], root: Path) -> None:
+def test_a_version_sweep_names_an_experiment_and_a_metric(config: dict[str, Any], root: Path) -> None:
     config["ladders"]["tokenizers"] |= {"experiment": "alon", "metric": "grown_anon_byte"}
     said = faults(config, root)
     assert "ladders.tokenizers.experiment: no experiment 'alon'; did you mean 'alone'?" in said

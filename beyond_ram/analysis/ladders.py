@@ -1,4 +1,4 @@
-"""Table `ladders`: one package over versions, the steps in a metric, and where to look next."""
+"""Table `ladders`, of version sweeps: one package over versions, the steps in a metric, and the next bisection."""
 
 import itertools
 from collections.abc import Iterable, Sequence

@@ -63,7 +63,7 @@ def load(
             f"{checked.max_runs:,}, which the key 'max_runs' changes"
         )
     faults = list(_faults(checked, Path(root), where))
-    faults += _ladder_faults(checked, where)
+    faults += _sweep_faults(checked, where)
     if faults:
         raise ConfigError(*faults)
     return checked
@@ -227,17 +227,17 @@ def _too_few_files(corpus: AnyCorpus, asked: int) -> str | None:
     return f"{count}, of {corpus.documents_per_file:,} document{'s' * (corpus.documents_per_file > 1)} each"
 
 
-def _ladder_faults(config: Config, where: "_Origin") -> Iterable[str]:
+def _sweep_faults(config: Config, where: "_Origin") -> Iterable[str]:
     running = config.run()
-    for name, ladder in config.climbed().items():
-        if ladder.experiment not in running:
+    for name, sweep in config.sweeps().items():
+        if sweep.experiment not in running:
             yield (
                 where("ladders", name, "experiment")
-                + f"no experiment {ladder.experiment!r}"
-                + _instead(ladder.experiment, running)
+                + f"no experiment {sweep.experiment!r}"
+                + _instead(sweep.experiment, running)
             )
-        if ladder.metric not in METRICS:
-            yield where("ladders", name, "metric") + f"no metric {ladder.metric!r}" + _instead(ladder.metric, METRICS)
+        if sweep.metric not in METRICS:
+            yield where("ladders", name, "metric") + f"no metric {sweep.metric!r}" + _instead(sweep.metric, METRICS)
 
 
 def _instead(wrong: str, known: Iterable[str]) -> str:

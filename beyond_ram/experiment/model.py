@@ -15,8 +15,8 @@ from .tokens import OwnLoader, TokenDataset
 from .workloads import AnyExperiment, Name, Names
 
 
-class Ladder(Strict):
-    """One package of an experiment's stacks over versions, all else as their locks say."""
+class VersionSweep(Strict):
+    """A version sweep: one package of an experiment's stacks over versions, all else as their locks say."""
 
     experiment: Name = Field(description="Experiment whose cells are weighed; its stacks are what is varied.")
     package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
@@ -79,24 +79,24 @@ class Config(Strict):
         description="Which stacks are held against which, by name; default: the first stack of an experiment against "
         "its others. A stack's older lock is always held against the renewed one.",
     )
-    ladders: dict[Name, Ladder | None] = Field(
-        {}, description="Ladders of versions, by name; `NAME: null` takes one of the default config away."
+    ladders: dict[Name, VersionSweep | None] = Field(
+        {}, description="Version sweeps, by name; `NAME: null` takes one of the default config away."
     )
 
     only: list[Name] | None = Field(
-        None, description="Run only these experiments, and the ladders over them; default: all."
+        None, description="Run only these experiments, and the version sweeps over them; default: all."
     )
 
     max_runs: PositiveInt = Field(
-        100_000, description="The most runs that may be planned, repeats and the steps of ladders included."
+        100_000, description="The most runs that may be planned, repeats and version sweeps included."
     )
 
     def planned(self) -> dict[str, int]:
-        """At most how many runs each experiment has, those of the ladders over it included, without making a cell."""
+        """At most how many runs each experiment has, its version sweeps included. No cell is made for it."""
         steps = dict.fromkeys(self.run(), 1)
-        for ladder in self.climbed().values():
-            if ladder.experiment in steps:
-                steps[ladder.experiment] += len(ladder.versions)
+        for sweep in self.sweeps().values():
+            if sweep.experiment in steps:
+                steps[sweep.experiment] += len(sweep.versions)
         return {
             name: steps[name] * experiment.repeats * experiment.matrix.size() for name, experiment in self.run().items()
         }
@@ -112,10 +112,10 @@ class Config(Strict):
         own = self.loaders.get(str(cell.get("loader")))
         return cell.replace(tokens="none") if own and own.data and cell.get("tokens") else cell
 
-    def climbed(self) -> dict[str, Ladder]:
-        """The ladders that are climbed, by name."""
+    def sweeps(self) -> dict[str, VersionSweep]:
+        """The version sweeps that are run, by name."""
         left_out = self.experiments.keys() - self.run().keys()
-        return {name: ladder for name, ladder in self.ladders.items() if ladder and ladder.experiment not in left_out}
+        return {name: sweep for name, sweep in self.ladders.items() if sweep and sweep.experiment not in left_out}
 
     def run(self) -> dict[str, AnyExperiment]:
         """The experiments that are run, by name."""

@@ -52,7 +52,7 @@ IDENTIFYING: Mapping[str, str] = {
     "regrowth": "`levels off`, `grows`, `too few epochs`, `unclear`",
     "metric": "the metric that is compared",
     "effect": "`helps`, `harms`, `nothing`, `not shown`, `not enough data`, `not run`",
-    "ladder": "the sweep over versions",
+    "ladder": "the version sweep",
     "factor": "the package that varies",
     "from_version": "the version before the step",
     "to_version": "the version after it",

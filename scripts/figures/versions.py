@@ -9,15 +9,15 @@ from beyond_ram.metrics import METRICS
 
 
 def plot(ladders):
-    reason = "this config has no ladder of versions"
+    reason = "this config has no version sweep"
     if len(ladders) and ladders["to_version"].isna().all():
         ladders, reason = ladders.head(0), f"no two versions could be installed; {ladders['infeasible'].iloc[0][:90]} …"
     return figures.drawn(ladders, draw, reason)
 
 
 def draw(ladders):
-    climbed = ladders[ladders["to_version"].notna()]
-    panels = list(climbed.groupby(["ladder", "stack"], sort=False))
+    installed = ladders[ladders["to_version"].notna()]
+    panels = list(installed.groupby(["ladder", "stack"], sort=False))
     figure, grid = plt.subplots(len(panels), 1, figsize=(11, 3.9 * len(panels)), squeeze=False, layout="constrained")
     sentences = []
     colour, loud = sns.color_palette("colorblind", 4)[0], sns.color_palette("colorblind", 4)[3]

@@ -1,4 +1,4 @@
-"""Table `ladders`, of all ladders."""
+"""Table `ladders`, of all version sweeps."""
 
 import pandas as pd
 
@@ -11,12 +11,12 @@ from beyond_ram.stacks import parts_of
 
 def main(snakemake):
     found = []
-    for name, ladder in snakemake.params.ladders.items():
-        releases = read_json(ladder["releases"])
-        table = runs(tables.read_runs(ladder["runs"]))
+    for name, sweep in snakemake.params.sweeps.items():
+        releases = read_json(sweep["releases"])
+        table = runs(tables.read_runs(sweep["runs"]))
         parts = [parts_of(stack) for stack in table["stack"]]
         table = table.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])
-        found.append(ladders(name, ladder["package"], ladder["metric"], table, releases))
+        found.append(ladders(name, sweep["package"], sweep["metric"], table, releases))
     # One without a step has no types to bring along.
     found = [steps for steps in found if len(steps)]
     tables.write(pd.concat(found) if found else pd.DataFrame(columns=COLUMNS), *snakemake.output)

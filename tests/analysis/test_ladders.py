@@ -1,4 +1,4 @@
-"""Steps of a ladder and where to look next, on runs made by hand; a variant of a stack by a real resolution."""
+"""Steps of a version sweep and the next bisection, on runs made by hand; a variant of a stack by a real resolution."""
 
 from pathlib import Path
 
@@ -24,9 +24,9 @@ def runs(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None
     return table.assign(base="b")
 
 
-def climb(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None) -> tuple[pd.DataFrame, list[str]]:
+def swept(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None) -> tuple[pd.DataFrame, list[str]]:
     table = runs(sizes, impossible)
-    found = ladders("ladder", "p", "grown_anon_bytes", table, RELEASES)
+    found = ladders("sweep", "p", "grown_anon_bytes", table, RELEASES)
     return found, next_versions(found, RELEASES, infeasible(table))
 
 
@@ -34,7 +34,7 @@ def test_a_step_is_bisected_until_its_sides_are_neighbours() -> None:
     truth = {version: [100.0, 101.0, 99.0] if version < "1.4" else [5.0, 5.1, 4.9] for version in RELEASES}
     weighed = {"1.0", "1.6"}
     for _ in range(4):
-        found, more = climb({version: truth[version] for version in RELEASES if version in weighed})
+        found, more = swept({version: truth[version] for version in RELEASES if version in weighed})
         weighed |= set(more)
     assert more == []
     steps = found[found["significant"]]
@@ -45,13 +45,13 @@ def test_a_step_is_bisected_until_its_sides_are_neighbours() -> None:
 
 
 def test_noise_is_no_step() -> None:
-    found, more = climb({"1.0": [100, 140, 80], "1.6": [130, 90, 120]})
+    found, more = swept({"1.0": [100, 140, 80], "1.6": [130, 90, 120]})
     assert not found["significant"].any()
     assert more == []
 
 
 def test_a_version_that_cannot_be_is_told_where_no_step_can_tell_it() -> None:
-    found, more = climb({"1.6": [5.0, 5.1]}, {"1.0": "needs another q"})
+    found, more = swept({"1.6": [5.0, 5.1]}, {"1.0": "needs another q"})
     assert more == []
     assert found[["from_version", "infeasible"]].to_numpy().tolist() == [["1.0", "1.0: needs another q"]]
     assert not found["significant"].any()
@@ -62,22 +62,22 @@ def test_two_steps_are_both_found() -> None:
     truth = dict(zip(RELEASES, ([s, s * 1.01] for s in (50.0, 200.0, 200.0, 200.0, 200.0, 20.0, 20.0)), strict=True))
     weighed = {"1.0", "1.3", "1.6"}
     for _ in range(4):
-        found, more = climb({version: truth[version] for version in RELEASES if version in weighed})
+        found, more = swept({version: truth[version] for version in RELEASES if version in weighed})
         weighed |= set(more)
     steps = found[found["significant"]]
     assert steps[["from_version", "to_version"]].to_numpy().tolist() == [["1.0", "1.1"], ["1.4", "1.5"]]
 
 
 def test_a_version_that_cannot_be_is_stepped_over_and_told() -> None:
-    found, more = climb({"1.0": [100, 101], "1.2": [5, 5.1]}, {"1.1": "needs q<2"})
+    found, more = swept({"1.0": [100, 101], "1.2": [5, 5.1]}, {"1.1": "needs q<2"})
     assert more == []
     assert found["neighbours"].all()
     assert found["infeasible"].item() == "1.1: needs q<2"
 
 
 def test_one_run_a_side_needs_a_larger_step_and_has_no_interval() -> None:
-    small, _ = climb({"1.0": [100], "1.1": [88]})
-    large, _ = climb({"1.0": [100], "1.1": [50]})
+    small, _ = swept({"1.0": [100], "1.1": [88]})
+    large, _ = swept({"1.0": [100], "1.1": [50]})
     assert not small["significant"].any()
     assert large["significant"].all()
     assert large["low"].isna().all()

@@ -56,7 +56,7 @@ def test_more_runs_than_can_be_meant_are_refused_before_they_are_made(config: di
     assert "experiments.growth: " in faults(config)
 
 
-def test_the_steps_of_a_ladder_are_runs_too(config: dict[str, Any]) -> None:
+def test_the_versions_of_a_sweep_are_runs_too(config: dict[str, Any]) -> None:
     planned = load(config, [], ROOT).planned()
     assert planned["alone"] == 2 * (1 + 4), "repeats, times the base and four versions"
     config["ladders"]["tokenizers"]["versions"] = [f"0.{number}" for number in range(60_000)]

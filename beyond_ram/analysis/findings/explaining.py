@@ -163,7 +163,7 @@ def _regrowth(tables: Tables) -> Iterator[Finding]:
 
 
 @reads("ladders")
-def _ladders(tables: Tables) -> Iterator[Finding]:
+def _version_steps(tables: Tables) -> Iterator[Finding]:
     """Between which releases something changed."""
     steps = tables["ladders"]
     for line in lines_of(steps[steps["significant"].astype(bool)]):
@@ -201,4 +201,4 @@ def _limits(tables: Tables) -> Iterator[Finding]:
         )
 
 
-SOURCES: tuple[Source, ...] = (_growth, _ladders, _limits, _owners, _remedies, _encoders, _batches, _regrowth)
+SOURCES: tuple[Source, ...] = (_growth, _version_steps, _limits, _owners, _remedies, _encoders, _batches, _regrowth)
