@@ -1,4 +1,4 @@
-"""Table `limits`: the smallest limit of a cell, and which reading without a limit had predicted it."""
+"""Table `limits`: the smallest memory limit of a cell, and which reading without a limit predicts it."""
 
 from typing import Any
 

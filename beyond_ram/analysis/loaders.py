@@ -25,7 +25,7 @@ def loaders(records: Records) -> pd.DataFrame:
     """A line a cell of the workload `load`.
 
     Rates are those of the last epoch: geometric means over repeats with their 95 % interval in `_low` and `_high`,
-    and n. `share_of_limit` holds the rate against reading the same rows without a loader in the same run. Sizes are
+    and n. `share_of_limit` is the share of the read ceiling: of the rate without a loader in the same run. Sizes are
     medians, in bytes; `copied_bytes` is what anonymous PSS grew by from the first batch to the end, which with forked
     workers is copying on write. Accounts are the worst of the repeats, summed up in `account`.
     """

@@ -142,7 +142,7 @@ EVENTS: Mapping[str, Event] = {
     "resumed": Event(
         "streaming: what a killed process had left is read", ("duration_s", "after_row", *_ACCOUNT), _CHECKED
     ),
-    "limit": Event("loading: rows are read without a loader, a ceiling", ("kind", "rows", "cpu_s")),
+    "limit": Event("loading: rows are read without a loader, for a read ceiling", ("kind", "rows", "cpu_s")),
     "samples": Event(
         "files of a Hub: the samples are read",
         ("samples", "samples_twice", "samples_wrong", "payload_bytes", "duration_s", "median_sample_s"),

@@ -1,4 +1,4 @@
-"""The smallest memory limit of a cell, and which readings of a run without one had predicted it."""
+"""The smallest memory limit of a cell, and which readings of a run without one predict it."""
 
 from .base import CLOCK, EXACT, Column, Metric
 
@@ -9,22 +9,22 @@ PREDICTORS = {
     "anon_upper_bound_bytes": "peak anonymous, upper bound",
     "cgroup_bytes": "cgroup peak",
 }
-"""Readings of the run without a limit, each a guess at the smallest limit; in the order of the figure."""
+"""Readings of the run without a memory limit, each a guess at the smallest one; in the order of the figure."""
 
 _PROBED = "a bisection of whole runs under a limit of the kernel's, to 5 %"
 _OF_PROBE = "of the run that completed nearest to the limit"
 
 COLUMNS: list[Column] = [
     Column(
-        key="killed_at_bytes", label="Largest limit that killed", unit="bytes", direction="lower", tables=("limits",),
-        derivation="largest limit under which the work was not done", trust=_PROBED,
+        key="killed_at_bytes", label="Largest memory limit that killed", unit="bytes", direction="lower",
+        tables=("limits",), derivation="largest limit under which the work was not done", trust=_PROBED,
     ),
     Column(
-        key="completed_at_bytes", label="Smallest limit that completed", unit="bytes", direction="lower",
+        key="completed_at_bytes", label="Smallest memory limit that completed", unit="bytes", direction="lower",
         tables=("limits",), derivation="smallest limit under which the work was done", trust=_PROBED,
     ),
     Metric(
-        key="smallest_limit_bytes", label="Smallest limit that completed", unit="bytes", direction="lower",
+        key="smallest_limit_bytes", label="Smallest memory limit that completed", unit="bytes", direction="lower",
         tables=("loaders",), derivation="completed_at_bytes of table limits", trust=_PROBED,
         derive=lambda record, _: record.get("limit", {}).get("completed_at_bytes"),
     ),
@@ -34,8 +34,8 @@ COLUMNS: list[Column] = [
         trust="a rule of thumb: error_ask says how far off it is",
     ),
     Column(
-        key="probes", label="Runs under a limit", unit="runs", tables=("limits",), derivation="steps of the bisection",
-        trust=EXACT,
+        key="probes", label="Runs under a memory limit", unit="runs", tables=("limits",),
+        derivation="steps of the bisection", trust=EXACT,
     ),
     Column(
         key="error_PREDICTOR", label="Error of a predictor", unit="share", tables=("limits",),
@@ -44,11 +44,11 @@ COLUMNS: list[Column] = [
         trust="as good as the reading; the limit itself is known to 5 %",
     ),
     Column(
-        key="time_ratio", label="Time at the limit", unit="ratio", direction="lower", tables=("limits",),
-        derivation=f"time {_OF_PROBE} / time without one", trust=CLOCK,
+        key="time_ratio", label="Time at the smallest memory limit", unit="ratio", direction="lower",
+        tables=("limits",), derivation=f"time {_OF_PROBE} / time without one", trust=CLOCK,
     ),
     Column(
-        key="major_faults_at_limit", label="Major faults at the limit", unit="faults", direction="lower",
-        tables=("limits",), derivation=f"major faults of the tree {_OF_PROBE}", trust="the kernel's counts",
+        key="major_faults_at_limit", label="Major faults at the smallest memory limit", unit="faults",
+        direction="lower", tables=("limits",), derivation=f"major faults of the tree {_OF_PROBE}", trust="the kernel's counts",
     ),
 ]  # fmt: skip

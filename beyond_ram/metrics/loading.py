@@ -31,8 +31,8 @@ MEMORIES = {
     "uss_bytes": "USS",
     "pss_anon_bytes": "anonymous PSS",
 }
-LIMIT_OF = {"sequential": "sequential", "shuffled": "random"}
-"""Of the ceilings that a run measures, the one that each order is held against."""
+CEILING_OF = {"sequential": "sequential", "shuffled": "random"}
+"""The read ceiling that each order is compared with: what reading costs without a loader."""
 CEILINGS = ("sequential", "random", "memcpy", "memmap", "memmap_random")
 
 _IN_PHASE = "read from outside within one interval, while nothing moves for 0.3 s"
@@ -63,8 +63,8 @@ def _rate(epoch: Event, per: str) -> float | None:
     return share(epoch.get("rows_delivered"), epoch.get(per))
 
 
-def _share_of_limit(record: Record, events: Events) -> float | None:
-    ceiling = _ceiling(LIMIT_OF[record["cell"]["order"]])(record, events)
+def _share_of_ceiling(record: Record, events: Events) -> float | None:
+    ceiling = _ceiling(CEILING_OF[record["cell"]["order"]])(record, events)
     return share(_rate(last(events, "work"), "cpu_s"), ceiling)
 
 
@@ -143,7 +143,7 @@ COLUMNS: list[Column] = [
     ),
     *(
         Metric(
-            key=f"limit_{kind}_rows_per_cpu_s", label=f"Ceiling of reading, {kind.replace('_', ' ')}", unit="1/s",
+            key=f"limit_{kind}_rows_per_cpu_s", label=f"Read ceiling, {kind.replace('_', ' ')}", unit="1/s",
             tables=("loaders",), derivation="rows per CPU-second of reading the .npy files without a loader, with the "
             "same account, after the epochs of the same run",
             trust="passes for 0.1 s of CPU, the first not counted; the account is in it", derive=_ceiling(kind),
@@ -171,10 +171,10 @@ COLUMNS: list[Column] = [
         derive=lambda _, events: _rate(first(events, "epoch"), "duration_s"),
     ),
     Metric(
-        key="share_of_limit", label="Share of the ceiling of reading", unit="share", direction="higher",
+        key="share_of_limit", label="Share of the read ceiling", unit="share", direction="higher",
         tables=("loaders", "choices"),
-        derivation=f"rows_per_cpu_s / the ceiling of its order (sequential, or random) in the same run; {_RATES}",
-        trust="both sides have the account in them", derive=_share_of_limit,
+        derivation=f"rows_per_cpu_s / the read ceiling of its order (sequential, or random) in the same run; {_RATES}",
+        trust="both sides have the account in them", derive=_share_of_ceiling,
     ),
     Metric(
         key="time_to_first_batch_s", label="Time to the first batch", unit="s", direction="lower",

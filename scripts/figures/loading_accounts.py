@@ -70,7 +70,7 @@ Every delivered row tells its number and is checked as a whole: was each deliver
 def column(line):
     words = [line["order"], f"{line['workers']:.0f} workers"]
     words += [line["start"]] if line["workers"] else []
-    words += [f"limit {line['limit_percent']:.0f} %"] if line["limit_percent"] else []
+    words += [f"memory limit {line['limit_percent']:.0f} %"] if line["limit_percent"] else []
     return ", ".join(words)
 
 

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
-from beyond_ram.metrics.loading import LIMIT_OF
+from beyond_ram.metrics.loading import CEILING_OF
 
 
 def draw(loaders):
@@ -29,11 +29,11 @@ def draw(loaders):
         axes.set_visible(True)
         for point in points.to_dict("records"):
             draw_point(axes, point, numbers[point["loader"]])
-        limit = points[f"limit_{LIMIT_OF[order]}_rows_per_cpu_s"].median()
-        axes.axhline(limit, color="#555555", linestyle="--", linewidth=1)
+        ceiling = points[f"limit_{CEILING_OF[order]}_rows_per_cpu_s"].median()
+        axes.axhline(ceiling, color="#555555", linestyle="--", linewidth=1)
         axes.annotate(
-            f"reading without a loader: {limit:,.0f}",
-            (0.98, limit),
+            f"read ceiling: {ceiling:,.0f}",
+            (0.98, ceiling),
             xycoords=("axes fraction", "data"),
             fontsize=8,
             ha="right",
@@ -90,17 +90,17 @@ def caption(loaders):
     faults = "; ".join(f"{line.loader} ({line.account})" for line in wrong.drop_duplicates("loader").itertuples())
     counts = sorted(loaders["n"].unique())
     runs = " or ".join(str(count) for count in counts)
-    # A whole line of each order: of a loader without a share no other's share is told.
+    # Whole lines, so that the name of a loader stands beside its own share.
     best = loaders.dropna(subset="share_of_limit").sort_values("share_of_limit").groupby("order").tail(1)
-    said = "; ".join(
-        f"{line.order}: {line.loader} with {line.workers:.0f} workers, {line.share_of_limit:.0%} of the limit"
+    best_shares = "; ".join(
+        f"{line.order}: {line.loader} with {line.workers:.0f} workers, {line.share_of_limit:.0%}"
         for line in best.sort_values("order").itertuples()
     )
     return f"""
 Rows per CPU-second over all processes, in the last epoch, against the PSS of all processes at its end (shared pages
-counted once). The dashed line is what reading the same rows from one .npy file costs without a loader, measured in the
-same runs, by a system call a row where shuffled: a file that is mapped and in memory needs none, and may lie above it.
-Highest share of it: {said or "not known"}. Bars: 95 % intervals; n = {runs}. {
+counted once). The dashed line is the read ceiling: the same rows from one .npy file without a loader, measured in the
+same runs. Shuffled, it makes a system call for every row; a mapped file in memory needs none, and may lie above it.
+Highest shares of the read ceiling: {best_shares or "not known"}. Bars: 95 % intervals; n = {runs}. {
         "Crosses did not deliver every row once: " + faults + "." if faults else "Every row was delivered once by all."
     }
 """

@@ -1,7 +1,7 @@
 """Workload `load`: a loader delivers a token dataset batch by batch; every row is accounted for.
 
-After the epochs the limits are measured in the same process, from the same .npy files and with the same account: what
-reading costs when there is no loader.
+After the epochs the read ceilings are measured in the same process, from the same .npy files and with the same account:
+how fast the rows can be read without a loader.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import events
 import release
 from account import Account, of_run
 
-STILL_S, LIMIT_CPU_S = 0.3, 0.1
+STILL_S, CEILING_CPU_S = 0.3, 0.1
 LIBRARIES = ["torch", "numpy", "h5py", "hdf5plugin", "dask", "pandas", "pyarrow", "datasets", "webdataset", "litdata"]
 LIBRARIES += ["mosaicml-streaming", "pylance", "vortex-data", "lmdb", "zarr", "array-record"]
 
@@ -38,7 +38,9 @@ def arguments(argv=None):
     parser.add_argument("--pin-memory", choices=["no", "yes"], default="no")
     parser.add_argument("--advice", choices=["none", "random"], default="none")
     parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--limit-percent", type=int, default=0, help="below a memory limit no limits are measured")
+    parser.add_argument(
+        "--limit-percent", type=int, default=0, help="under a memory limit no read ceilings are measured"
+    )
     return parser.parse_args(argv)
 
 
@@ -165,11 +167,11 @@ def still(name):
         time.sleep(STILL_S)
 
 
-def limits(rows, args, account):
+def read_ceilings(rows, args, account):
     """Rows per CPU-second of reading without a loader, by kind, from the .npy files with the same account.
 
-    A first pass of each kind is not counted: it may be the one that brings the file into the page cache. Then as many
-    as take LIMIT_CPU_S together, so that a small dataset has a limit too and not the noise of some milliseconds.
+    A first pass of each kind is not counted: it may bring the file into the page cache. Then passes are repeated for
+    CEILING_CPU_S, because a single pass over a small dataset takes a few milliseconds, which is noise.
     """
     import mmap
 
@@ -215,7 +217,7 @@ def limits(rows, args, account):
         for kind in (sequential, random, memcpy, memmap, memmap_random):
             passed(kind)
             passes = used_s = 0
-            while used_s < LIMIT_CPU_S:
+            while used_s < CEILING_CPU_S:
                 used_s += passed(kind)
                 passes += 1
             events.emit("limit", kind=kind.__name__, rows=passes * rows.count, cpu_s=used_s)
@@ -264,8 +266,8 @@ def load(args):
     still("delivered")
     events.mark("work", **work, **of_run(found), **events.own_memory())
     if rows and not args.limit_percent:
-        events.phase("limits")
-        limits(rows, args, account)
+        events.phase("read ceilings")
+        read_ceilings(rows, args, account)
     return {"loader": [loader, how], "account": [account]}
 
 
