@@ -35,7 +35,7 @@ _MEMORY = ("hwm_bytes", "rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
 _ALLOCATED = ("heap", "arrow_bytes", "python_blocks")
 _ACCOUNT = ("rows_delivered", "rows_per_worker")
 # Known where rows have numbers, or how many there must be.
-_CHECKED = ("rows_expected", "rows_twice", "rows_missing", "rows_wrong", "rows_told_by", "labels_checked")
+_CHECKED = ("rows_expected", "rows_twice", "rows_missing", "rows_wrong", "rows_identified_by", "labels_checked")
 
 FIELDS: Mapping[str, Field] = {
     "t_s": Field(_NUMBER, "s", "since the start of the command"),
@@ -77,7 +77,7 @@ FIELDS: Mapping[str, Field] = {
     "rows_delivered": Field(_COUNT, "rows", "rows delivered, as often as they came"),
     "rows_twice": Field(_COUNT, "rows", "rows that came more than once"),
     "rows_missing": Field(_COUNT, "rows", "rows that never came"),
-    "rows_told_by": Field(_TEXT, "", "by what delivered rows are known: `ids`, `labels` or `contents`"),
+    "rows_identified_by": Field(_TEXT, "", "by what delivered rows are known: `ids`, `labels` or `contents`"),
     "labels_checked": Field(_FLAG, "", "whether every row came with its label"),
     "rows_wrong": Field(_COUNT, "rows", "rows delivered that are none of the data's, or not whole"),
     "rows_per_worker": Field((*_MAP, *_LIST), "rows", "rows delivered by each worker; in older runs a list"),
@@ -142,7 +142,7 @@ EVENTS: Mapping[str, Event] = {
     "resumed": Event(
         "streaming: what a killed process had left is read", ("duration_s", "after_row", *_ACCOUNT), _CHECKED
     ),
-    "limit": Event("loading: rows are read without a loader, for a read ceiling", ("kind", "rows", "cpu_s")),
+    "read_ceiling": Event("loading: rows are read without a loader, for a read ceiling", ("kind", "rows", "cpu_s")),
     "samples": Event(
         "files of a Hub: the samples are read",
         ("samples", "samples_twice", "samples_wrong", "payload_bytes", "duration_s", "median_sample_s"),

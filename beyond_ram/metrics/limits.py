@@ -49,6 +49,7 @@ COLUMNS: list[Column] = [
     ),
     Column(
         key="major_faults_at_limit", label="Major faults at the smallest memory limit", unit="faults",
-        direction="lower", tables=("limits",), derivation=f"major faults of the tree {_OF_PROBE}", trust="the kernel's counts",
+        direction="lower", tables=("limits",), derivation=f"major faults of the tree {_OF_PROBE}",
+        trust="the kernel's counts",
     ),
 ]  # fmt: skip

@@ -53,7 +53,7 @@ def _first_batch(kind: str) -> Derive:
 
 def _ceiling(kind: str) -> Derive:
     def rate(_: Record, events: Events) -> float | None:
-        measured = next((e for e in reversed(events) if e["event"] == "limit" and e["kind"] == kind), {})
+        measured = next((e for e in reversed(events) if e["event"] == "read_ceiling" and e["kind"] == kind), {})
         return share(measured.get("rows"), measured.get("cpu_s"))
 
     return rate

@@ -124,7 +124,7 @@ class TokenRows(Account):
 
     def said(self):
         told_by = "contents" if self.contents else "labels" if self.rows.own else "ids"
-        return super().said() | {"rows_told_by": told_by, "labels_checked": self.labelled}
+        return super().said() | {"rows_identified_by": told_by, "labels_checked": self.labelled}
 
 
 class OwnRows(Account):
@@ -220,7 +220,7 @@ def read_ceilings(rows, args, account):
             while used_s < CEILING_CPU_S:
                 used_s += passed(kind)
                 passes += 1
-            events.emit("limit", kind=kind.__name__, rows=passes * rows.count, cpu_s=used_s)
+            events.emit("read_ceiling", kind=kind.__name__, rows=passes * rows.count, cpu_s=used_s)
     finally:
         os.close(descriptor)
         mapped._mmap.madvise(mmap.MADV_DONTNEED)

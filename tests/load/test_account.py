@@ -82,7 +82,7 @@ def test_token_rows_are_whole_and_have_their_own_labels() -> None:
     found.take(ids[:2], np.array([0, 1]), 0)
     found.take(np.concatenate([torn, strange, ids[3:]]), np.array([2, 99, 0]), 1)
     assert found.said() | {"rows_per_worker": 0} == {
-        "rows_told_by": "ids", "labels_checked": True,
+        "rows_identified_by": "ids", "labels_checked": True,
         "rows_delivered": 5, "rows_per_worker": 0, "rows_expected": 4, "rows_twice": 0, "rows_missing": 2,
         "rows_wrong": 3,
     }  # fmt: skip

@@ -124,7 +124,7 @@ def test_every_row_of_ones_own_file_is_delivered(own: Path) -> None:
     found = deliveries(own, 0, FAMILIES)
     for name in FAMILIES[1:]:
         whole(found[name])
-        assert found[name]["sequential"]["rows_told_by"] == "labels"
+        assert found[name]["sequential"]["rows_identified_by"] == "labels"
     assert found["memmap_article"]["sequential"]["rows_missing"] == ROWS % 100
     assert found["memmap_article"]["sequential"]["rows_wrong"] == 0
 
@@ -262,7 +262,7 @@ def test_a_loader_of_ones_own_is_held_against_the_rows_of_its_token_dataset(
     status, events = load(folder, *words, "--module", str(ROOT / "examples/own_loader.py"), "--workers", "2")
     assert status == 0
     said = next(event for event in events if event["event"] == "work")
-    assert (said["rows_delivered"], said["rows_told_by"], said["labels_checked"]) == (ROWS, told_by, True)
+    assert (said["rows_delivered"], said["rows_identified_by"], said["labels_checked"]) == (ROWS, told_by, True)
     assert (said["rows_twice"], said["rows_missing"], said["rows_wrong"]) == (0, 0, 0)
 
     # Without labels, the last rows never and the first hundred twice.
@@ -272,14 +272,14 @@ def test_a_loader_of_ones_own_is_held_against_the_rows_of_its_token_dataset(
     assert status == 0
     said = next(event for event in events if event["event"] == "work")
     told_by = "contents" if of_whom == "own" else "ids"
-    assert (said["rows_delivered"], said["rows_told_by"], said["labels_checked"]) == (1100, told_by, False)
+    assert (said["rows_delivered"], said["rows_identified_by"], said["labels_checked"]) == (1100, told_by, False)
     # Of three equal rows the first hundred hold one: it stands for all.
     assert (said["rows_twice"], said["rows_missing"], said["rows_wrong"]) == (100, 3, 0)
 
 
-def test_the_limits_are_measured_in_the_same_run(dataset: Path) -> None:
+def test_the_read_ceilings_are_measured_in_the_same_run(dataset: Path) -> None:
     _, events = load(dataset, "--tokens-dir", str(dataset), "--loader", "threads", "--epochs", "1")
-    kinds = {event["kind"]: event["cpu_s"] for event in events if event["event"] == "limit"}
+    kinds = {event["kind"]: event["cpu_s"] for event in events if event["event"] == "read_ceiling"}
     assert set(kinds) == {"sequential", "random", "memcpy", "memmap", "memmap_random"}
     assert all(seconds > 0 for seconds in kinds.values())
 
@@ -309,7 +309,7 @@ def test_the_account_tells_twice_missing_and_wrong(dataset: Path) -> None:
     account.take(ids[:500], labels[:500], 0)
     account.take(ids[499:1000], labels[499:1000], 1)  # row 499 again, the last three never
     assert account.said() | {"rows_per_worker": 0} == {
-        "rows_told_by": "ids", "labels_checked": True,
+        "rows_identified_by": "ids", "labels_checked": True,
         "rows_expected": ROWS, "rows_delivered": 1001, "rows_twice": 1, "rows_missing": 3, "rows_wrong": 0,
         "rows_per_worker": 0,
     }  # fmt: skip
