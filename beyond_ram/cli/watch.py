@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     with contextlib.suppress(Exception):
         _keep(record, arguments.out)
     with contextlib.suppress(Exception):
-        _tell(record)
+        _print_summary(record)
     return status
 
 
@@ -92,14 +92,14 @@ def _is_terminal(descriptor: int) -> bool:
 def _keep(record: dict[str, Any], out: Path | None) -> None:
     """Write run.json into its folder, or beside the files that the folder could not take."""
     from ..watch import write_record
-    from ..watch.missing import told
+    from ..watch.missing import one_line
 
     if out is None:
         return
     try:
         write_record(record, out)
     except Exception as error:
-        why, kept = told(error), record.get("elsewhere")
+        why, kept = one_line(error), record.get("elsewhere")
         try:
             kept = kept or tempfile.mkdtemp(prefix="beyond-ram-kept-")
             write_record(record, Path(kept))
@@ -109,7 +109,7 @@ def _keep(record: dict[str, Any], out: Path | None) -> None:
         record["missing"].append({"what": "run.json", "why": why})
 
 
-def _tell(record: dict[str, Any]) -> None:
+def _print_summary(record: dict[str, Any]) -> None:
     """The summary on standard error; less of it where the record has less."""
     from ..watch.summary import lacking, lines
 

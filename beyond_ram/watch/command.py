@@ -1,7 +1,7 @@
 """The watched command as its watcher holds it: started through the guard, with its end reported by the guard.
 
 This is all that the command's own end depends on. It needs none of what is measured, and each of its steps has a second
-way: without a guard the command is a child of ours; a guard that cannot be heard ends with the command's status.
+way: without a guard the command is a child of ours; a guard that cannot report ends with the command's status.
 """
 
 import contextlib
@@ -21,17 +21,17 @@ from typing import Any
 from . import procfs
 from .exit_status import signal_name
 from .groups import LimitError
-from .missing import Missing, told
+from .missing import Missing, one_line
 
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 _libc = ctypes.CDLL(None, use_errno=True)
-_FIRST_WORD_S = 0.5
+_FIRST_REPLY_S = 0.5
 _GUARD_ENDS_S = 5.0
 _ATTEMPTS = 5
 
 
 class GuardError(RuntimeError):
-    """The guard ended without a word; the text is one line. What it guarded was killed."""
+    """The guard ended without a report; the text is one line. What it guarded was killed."""
 
 
 class _NoGuardError(RuntimeError):
@@ -88,11 +88,11 @@ class Command:
         """Why there is nothing to watch any more."""
         self.no_group: str | None = None
         """Why it does not run in its group."""
-        self.hear = self._say = -1
+        self.replies = self._requests = -1
         self._order, self._missing = order, missing
         self._guard: subprocess.Popen[bytes] | None = None
         self._alone: subprocess.Popen[bytes] | None = None
-        self._heard = b""
+        self._received = b""
         self._signals: deque[tuple[int, int]] = deque()
         self._was_subreaper = 0
         self._children_before: set[int] | None = None
@@ -106,7 +106,7 @@ class Command:
         """Run the command. Raises OSError where it cannot be started, LimitError where it cannot be limited."""
         try:
             self._start_guard()
-            self._first_word()
+            self._await_start()
         except _NoGuardError as error:
             self._start_alone(error)
 
@@ -119,33 +119,33 @@ class Command:
             _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         opened: list[int] = []
         try:
-            heard, self._say = os.pipe()
-            opened += [heard]
-            self.hear, said = os.pipe()
-            opened += [said]
+            requests, self._requests = os.pipe()
+            opened += [requests]
+            self.replies, replies = os.pipe()
+            opened += [replies]
             for descriptor in opened:
                 os.set_inheritable(descriptor, True)
             # Descriptors that the caller passes on (a make jobserver's, a shell's) stay open: everything of ours
             # closes on exec.
             self._guard = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-B", "-c", _PROGRAM, str(heard), str(said)],
+                [sys.executable, "-I", "-S", "-B", "-c", _PROGRAM, str(requests), str(replies)],
                 stdout=self._order.stdout,
                 close_fds=False,
             )
             order = self._order.line()
             _close(opened)  # else the end of the guard would not be seen
-            _write(self._say, order)
+            _write(self._requests, order)
         except Exception as error:
-            raise _NoGuardError(told(error)) from None
+            raise _NoGuardError(one_line(error)) from None
         finally:
             _close(opened)
 
-    def _first_word(self) -> None:
-        """Wait until the guard has told of the start. Where it stays silent, its end will tell."""
+    def _await_start(self) -> None:
+        """Wait until the guard has reported the start. Where it reports nothing, its end shows what happened."""
         for _ in range(_ATTEMPTS):
             with self._missing.step("the command's process id"):
                 while not (self.pid or self.fatal) and self.returncode is None:
-                    if self._heard or any(select.select([self.hear], [], [], _FIRST_WORD_S)):
+                    if self._received or any(select.select([self.replies], [], [], _FIRST_REPLY_S)):
                         self.listen()
                     else:
                         self._look_for_it()
@@ -185,39 +185,39 @@ class Command:
         self.pid = self._alone.pid
 
     def listen(self) -> None:
-        """Take what the guard says. What leaves nothing to watch is kept as `fatal`."""
+        """Read the guard's replies. An error that leaves nothing to watch is kept as `fatal`."""
         if self._alone:
             self.returncode = self._alone.poll()
             self.empty = self.returncode is not None
             return
-        if any(select.select([self.hear], [], [], 0)):
-            data = os.read(self.hear, 65536)
+        if any(select.select([self.replies], [], [], 0)):
+            data = os.read(self.replies, 65536)
             if not data:
                 self._guard_has_ended()
-            self._heard += data
-        while b"\n" in self._heard:
-            line, _, rest = self._heard.partition(b"\n")
+            self._received += data
+        while b"\n" in self._received:
+            line, _, rest = self._received.partition(b"\n")
             self._take(json.loads(line))
-            self._heard = rest
+            self._received = rest
 
-    def _take(self, said: dict[str, Any]) -> None:
-        if "refused" in said:
-            self.fatal = _NoGuardError(said["refused"])
-        elif "limit" in said:
-            self.fatal = LimitError(f"no memory limit can be set here: {os.strerror(said['limit'])}")
-        elif "errno" in said:
-            self.fatal = OSError(said["errno"], os.strerror(said["errno"]), self._order.words[0])
-        if "pid" in said:
-            self.pid, self.began_s = said["pid"], said["began"] or self.began_s
-        if "no_group" in said:
-            self.no_group = os.strerror(said["no_group"])
-        self.used = said.get("used", self.used)
-        if "status" in said:
-            self.returncode = _exit_code(said["status"])
-        self.empty = self.empty or bool(said.get("empty"))
+    def _take(self, reply: dict[str, Any]) -> None:
+        if "refused" in reply:
+            self.fatal = _NoGuardError(reply["refused"])
+        elif "limit" in reply:
+            self.fatal = LimitError(f"no memory limit can be set here: {os.strerror(reply['limit'])}")
+        elif "errno" in reply:
+            self.fatal = OSError(reply["errno"], os.strerror(reply["errno"]), self._order.words[0])
+        if "pid" in reply:
+            self.pid, self.began_s = reply["pid"], reply["began"] or self.began_s
+        if "no_group" in reply:
+            self.no_group = os.strerror(reply["no_group"])
+        self.used = reply.get("used", self.used)
+        if "status" in reply:
+            self.returncode = _exit_code(reply["status"])
+        self.empty = self.empty or bool(reply.get("empty"))
 
     def _guard_has_ended(self) -> None:
-        """It was killed, never began, or could not say what it leaves as its own status."""
+        """It was killed, never began, or could not report: then its own status is the command's."""
         assert self._guard is not None
         if self.returncode is not None:
             self.empty = True
@@ -239,12 +239,12 @@ class Command:
             raise self.fatal
 
     def wait_only(self, signals: Iterable[int], keep_limits: Callable[[], None]) -> None:
-        """The last resort: pass signals on and wait, with nothing but the guard's own end to hear of it."""
+        """The last resort: pass signals on and wait, with only the guard's own end to learn from."""
         process = self._alone or self._guard
         assert process is not None
         if self._guard:
             with self._missing.step("supervision"):
-                _write(self._say, b"e")
+                _write(self._requests, b"e")
         while (status := process.poll()) is None:
             with contextlib.suppress(Exception):
                 if found := signal.sigtimedwait(signals, 0.05):
@@ -269,7 +269,7 @@ class Command:
                 continue
             except Exception as error:
                 if isinstance(error, PermissionError) or failures > _ATTEMPTS:  # another user's: setuid
-                    self._missing.note("signals", f"{signal_name(number)} was not passed on: {told(error)}")
+                    self._missing.note("signals", f"{signal_name(number)} was not passed on: {one_line(error)}")
                 elif not self._sent_otherwise(number):
                     self._signals.append((number, failures + 1))
                     break
@@ -290,7 +290,7 @@ class Command:
             self.kill_myself()
             return
         with self._missing.step("supervision"):
-            _write(self._say, b"k")
+            _write(self._requests, b"k")
 
     def kill_myself(self) -> None:
         """The same without the guard, which has not done it."""
@@ -308,7 +308,7 @@ class Command:
         if not self._guard:
             return
         with self._missing.step("supervision"):
-            _write(self._say, b"q")
+            _write(self._requests, b"q")
         self._end(self._guard)
 
     def close(self) -> None:
@@ -323,17 +323,17 @@ class Command:
 
     def end_guard(self) -> None:
         """Close the pipes; the guard kills what is left when it finds its end closed."""
-        for name in ("_say", "hear"):
+        for name in ("_requests", "replies"):
             descriptor = getattr(self, name)
             if descriptor >= 0:
                 setattr(self, name, -1)
                 with contextlib.suppress(Exception):
                     os.close(descriptor)
-            if name == "_say" and self._guard:
+            if name == "_requests" and self._guard:
                 self._end(self._guard)
 
     def _end(self, guard: "subprocess.Popen[bytes]") -> None:
-        """Wait until the guard has ended. One that has lost its command and hears nothing is killed."""
+        """Wait until the guard has ended. One that has lost its command and does not react is killed."""
         with self._missing.step("supervision"):
             guard.wait(_GUARD_ENDS_S if self.returncode is not None else None)
             return
@@ -347,7 +347,7 @@ class Command:
     def _kill_orphans(self) -> None:
         """Kill what came here from a killed guard; children that were here before are none of ours."""
         assert self._guard is not None
-        self._guard.wait()  # its pipe closes before its children are handed on, its end comes after
+        self._guard.wait()  # its pipe closes first; its children have a new parent only when it has ended
         if self._children_before is None or procfs.why_not() is not None:
             return
         while orphans := set(procfs.children(os.getpid())) - self._children_before - {self._guard.pid}:

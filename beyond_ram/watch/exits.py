@@ -1,9 +1,9 @@
-"""The kernel's last word on every process that ends: its high-water mark at the moment it exits, from taskstats(4).
+"""What the kernel records of every process that ends: its high-water mark at the exit, from taskstats(4).
 
-A process that ends between two samples takes its counters with it: a zombie has no memory left to read. The kernel
-publishes them once more on the way out, over netlink, to those with CAP_NET_ADMIN in the first PID namespace (root on
-the machine itself). Without it `Exits.open` gives None and the last sample stays a lower bound, said so in the
-record. Layout: include/uapi/linux/taskstats.h; fields have only ever been appended.
+When a process has ended, its counters cannot be read any more: a zombie has no memory. The kernel publishes them once
+at the exit, over netlink, to processes with CAP_NET_ADMIN in the first PID namespace (root on the machine itself).
+Without that `Exits.open` gives None, the last sample is a lower bound, and the record says so. Layout:
+include/uapi/linux/taskstats.h; new fields are only added at its end.
 """
 
 import errno
@@ -53,8 +53,7 @@ class Exits:
             family = dict(_attributes(answer, 20))[_FAMILY_ATTRIBUTE]
             link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
             cpus = _possible_cpus()
-            # Asked for an acknowledgement: without the capability it says so, and a listener that hears nothing is
-            # none.
+            # The acknowledgement says whether we have the capability. Without it nothing would ever arrive.
             link.send(
                 _message(struct.unpack("=H", family)[0], _COMMAND_GET, _REGISTER_CPUS, cpus + b"\0", acknowledge=True)
             )

@@ -42,13 +42,13 @@ class Group:
             from benchexec.cgroups import Cgroups
         except ImportError:
             raise GroupError("BenchExec is not installed") from None
-        said: list[str] = []
+        messages: list[str] = []
         logging.getLogger().addFilter(_not_below_warning)
         made = None
         try:
             ours = Cgroups.initialize()
-            if not ours.require_subsystem("memory", log_method=lambda text, *values: said.append(text % values)):
-                raise GroupError((said or ["this system has no memory cgroup that we may use"])[0].splitlines()[0])
+            if not ours.require_subsystem("memory", log_method=lambda text, *values: messages.append(text % values)):
+                raise GroupError((messages or ["this system has no memory cgroup that we may use"])[0].splitlines()[0])
             # Only memory: on v1 a scheduler kills by its own freezer group, and would miss what has left it.
             made = ours.create_fresh_child_cgroup(["memory"])
             if "memory" not in made:
@@ -58,7 +58,7 @@ class Group:
             group = cls(made)
             if limit_bytes is not None and group._oom is None:
                 group.remove()
-                raise GroupError("the kernel does not tell of its kills")
+                raise GroupError("the kernel does not report its kills")
             return group
         except GroupError:
             _take_away(made)

@@ -1,15 +1,15 @@
 """The guard: a small process between the watcher and the command. Standard library only; run as a program.
 
-It starts the command, is the subreaper of everything that the command starts, reaps it, and tells the watcher. When the
-watcher goes away without a word, by SIGKILL too, the guard kills all that is left below it, and removes the folders and
-groups that the watcher has made: no orphan survives. A program of its own, so that nothing in the watcher's process
-waits for children that others there have started.
+It starts the command, is the subreaper of everything that the command starts, reaps it, and reports to the watcher.
+When the watcher goes away without a message, also by SIGKILL, the guard kills all that is left below it, and removes
+the folders and groups that the watcher has made: no orphan survives. It is a program of its own: in the watcher's
+process it would reap children that other threads there have started.
 
 Trouble of its own ends nothing: a turn of its loop that fails is taken again, and after many it only waits for the
 command and ends with its status.
 
-Descriptors in argv: one to hear the watcher (a JSON line with what to run; then one letter a command; its end means
-that the watcher is gone), one to answer, a JSON line each.
+Descriptors in argv: one for requests of the watcher (a JSON line with what to run, then a letter for each request; its
+end means that the watcher is gone), one for replies, a JSON line each.
 """
 
 import contextlib
@@ -51,14 +51,14 @@ def main() -> int:
                 return NOT_STARTED
         except Exception as error:
             if not guard.command:
-                guard.tell(refused=f"{type(error).__name__}: {error}")
+                guard.report(refused=f"{type(error).__name__}: {error}")
                 return NOT_STARTED
         return guard.stay()
 
 
 class _Guard:
-    def __init__(self, hear: int, say: int) -> None:
-        self.hear, self.say = hear, say
+    def __init__(self, requests: int, replies: int) -> None:
+        self.requests, self.replies = requests, replies
         self.wake = -1
         self.command = 0
         self.status: int | None = None
@@ -67,13 +67,13 @@ class _Guard:
         self.group = 0
         self.order: dict[str, Any] = {}
         self._failures = 0
-        self._untold: list[dict[str, Any]] = []
-        self._empty = self._told_status = self._told_empty = False
+        self._unsent: list[dict[str, Any]] = []
+        self._empty = self._reported_status = self._reported_empty = False
         self._alone = self._killing = self._ending = False
 
     def prepare(self) -> None:
-        """Become a guard, and hear what to run. Raises where there is nothing to run."""
-        for descriptor in (self.hear, self.say):
+        """Become a guard, and read what to run. Raises where there is nothing to run."""
+        for descriptor in (self.requests, self.replies):
             with _trouble:
                 os.set_inheritable(descriptor, False)
         with _trouble:
@@ -96,7 +96,7 @@ class _Guard:
             os.setpgid(0, 0)
         order = b""
         while not order.endswith(b"\n"):
-            read = os.read(self.hear, 65536)
+            read = os.read(self.requests, 65536)
             if not read:
                 raise EOFError("the watcher has gone")
             order += read
@@ -112,7 +112,7 @@ class _Guard:
         self.wake = wake
 
     def start(self) -> bool:
-        """Start the command and tell of it, or of why not. Raises where that could not be tried."""
+        """Start the command, and report that or why not. Raises where that could not be tried."""
         guard = os.getpid()
         command = [_bytes(word) for word in self.order["command"]]
         environment = {_bytes(key): _bytes(value) for key, value in self.order["env"]}
@@ -125,22 +125,22 @@ class _Guard:
                 os._exit(127)
         self.command = pid
         began = 0.0
-        said = b""
+        failure = b""
         with _trouble:
             os.close(failed)
-            said = os.read(failed_read, 64)  # ends with the exec
+            failure = os.read(failed_read, 64)  # ends with the exec
             began = time.monotonic()
             os.close(failed_read)
         why: dict[bytes, bytes] = {}
         with _trouble:
-            why = dict(part.split() for part in said.split(b";") if part)
+            why = dict(part.split() for part in failure.split(b";") if part)
         if b"errno" in why or b"limit" in why:
             with _trouble:
                 os.waitpid(pid, 0)
-            self.tell(**{key.decode(): int(value) for key, value in why.items()})
+            self.report(**{key.decode(): int(value) for key, value in why.items()})
             return False
         no_group = {"no_group": int(why[b"no_group"])} if b"no_group" in why else {}
-        self.tell(pid=pid, began=began or None, **no_group)
+        self.report(pid=pid, began=began or None, **no_group)
         return True
 
     def _become(self, command: list[bytes], environment: dict[bytes, bytes], guard: int, failed: int) -> None:
@@ -176,15 +176,15 @@ class _Guard:
             os.write(failed, b"errno %d;" % errno.EINVAL)
 
     def stay(self) -> int:
-        """Reap, tell and obey until the watcher lets go."""
+        """Reap, report and do what is requested, until the watcher needs it no more."""
         with _trouble:
-            self._be_quiet()
+            self._release_standard_streams()
         with _trouble:
-            os.set_blocking(self.hear, False)
+            os.set_blocking(self.requests, False)
         poll = None
         with _trouble:
             both = select.poll()
-            for descriptor in (self.hear, self.wake):
+            for descriptor in (self.requests, self.wake):
                 both.register(descriptor, select.POLLIN)
             poll = both
         while True:
@@ -208,7 +208,7 @@ class _Guard:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self.wake, 65536)
             self._reap()
-            leave = self._hear()
+            leave = self._receive()
             if leave:
                 return True
         if self._killing:
@@ -219,10 +219,10 @@ class _Guard:
                 return True
         return self._ending and self.status is not None
 
-    def _hear(self) -> bool:
-        """Take one letter of the watcher's; whether it lets go."""
+    def _receive(self) -> bool:
+        """Read one letter of the watcher's; whether the guard may leave."""
         try:
-            letter = os.read(self.hear, 1)
+            letter = os.read(self.requests, 1)
         except BlockingIOError:
             return False
         self._alone = self._alone or letter == b""
@@ -230,8 +230,8 @@ class _Guard:
         self._ending = self._ending or letter == b"e"
         return letter == b"q"
 
-    def _be_quiet(self) -> None:
-        """Let go of the command's input and output: who reads it waits for the command, not for the guard."""
+    def _release_standard_streams(self) -> None:
+        """Close the command's input and output here: who reads from it waits for the command, not for the guard."""
         quiet = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(quiet, descriptor)
@@ -239,8 +239,8 @@ class _Guard:
             os.close(quiet)
 
     def _reap(self, options: int = os.WNOHANG) -> None:
-        """Take every child that has ended, and tell of the command's end, and when nothing is left."""
-        self._speak()
+        """Reap every child that has ended; report the command's end, and that nothing is left."""
+        self._send()
         while not self._empty:
             try:
                 pid, status = os.waitpid(-1, options)
@@ -251,18 +251,18 @@ class _Guard:
                 self.status = status
             if pid == 0 or options == 0:
                 break
-        if self.status is not None and not self._told_status:
-            self._told_status = True
-            self.tell(status=self.status, used=_used())
-        if self._empty and not self._told_empty:
-            self._told_empty = True
-            self.tell(empty=True, used=_used())
+        if self.status is not None and not self._reported_status:
+            self._reported_status = True
+            self.report(status=self.status, used=_used())
+        if self._empty and not self._reported_empty:
+            self._reported_empty = True
+            self.report(empty=True, used=_used())
 
     def _kill_all_below(self) -> None:
         """Kill until no child is left: what a dying process started meanwhile becomes a child here, the next to die."""
         while not self._empty:
             lives = False
-            # Where /proc tells of other processes, only the command is known.
+            # Where /proc shows another namespace, only the command is known.
             for pid in procfs.descendants(os.getpid()) if procfs.why_not() is None else [self.command]:
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -300,24 +300,24 @@ class _Guard:
             if pid == self.command:
                 self.status = status
         with _trouble:
-            os.write(self.say, b'{"status": %d}\n' % (self.status or 0))
+            os.write(self.replies, b'{"status": %d}\n' % (self.status or 0))
         return self._code()
 
     def _code(self) -> int:
-        """The command's status as a shell would tell it."""
+        """The command's status as a shell gives it."""
         status = self.status or 0
         return status >> 8 if status & 0x7F == 0 else 128 + (status & 0x7F)
 
-    def tell(self, **what: Any) -> None:
-        """Say it to the watcher, if that still listens. What cannot be said now is said in the next turn."""
-        self._untold.append(what)
-        self._speak()
+    def report(self, **what: Any) -> None:
+        """Send it to the watcher, if that is still there. What cannot be sent now is sent in the next turn."""
+        self._unsent.append(what)
+        self._send()
 
-    def _speak(self) -> None:
-        while self._untold:
+    def _send(self) -> None:
+        while self._unsent:
             with contextlib.suppress(BrokenPipeError):
-                os.write(self.say, json.dumps(self._untold[0]).encode() + b"\n")
-            del self._untold[0]
+                os.write(self.replies, json.dumps(self._unsent[0]).encode() + b"\n")
+            del self._unsent[0]
 
 
 def _used() -> dict[str, float]:

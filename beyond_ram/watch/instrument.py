@@ -54,11 +54,11 @@ class Instrument:
         self._write([{"t_s": 0.0, "event": "start", "pid": running.pid}])
         self._sample(event=False)
 
-    def interval_s(self, asked_s: float) -> float:
-        return self.sampler.interval_s(asked_s) if self.sampler else asked_s
+    def interval_s(self, requested_s: float) -> float:
+        return self.sampler.interval_s(requested_s) if self.sampler else requested_s
 
-    def deaf_until_s(self) -> float:
-        return self.sampler.deaf_until_s() if self.sampler else -math.inf
+    def ignore_events_until_s(self) -> float:
+        return self.sampler.ignore_events_until_s() if self.sampler else -math.inf
 
     def look(self, pid: int) -> None:
         """Take the events that came, and a sample."""
@@ -140,7 +140,7 @@ class Instrument:
             return self.sampler.sample(event=event) if self.sampler else None
         return None
 
-    def _write(self, found: list[dict[str, Any]], row: dict[str, Any] | None = None) -> None:
+    def _write(self, new: list[dict[str, Any]], row: dict[str, Any] | None = None) -> None:
         with self.missing.step("events.jsonl"):
             if self.log:
-                self.log.write([events.with_reading(event, row) for event in found])
+                self.log.write([events.with_reading(event, row) for event in new])

@@ -25,7 +25,7 @@ class Missing:
     def note(self, what: str, why: BaseException | str) -> None:
         """Say that something of `what` is missing from now on, or again. Raises nothing."""
         try:
-            self._note(what, told(why))
+            self._note(what, one_line(why))
         except Exception:
             self._notes["", ""] = {"what": "notes", "why": "a note could not be taken"}
 
@@ -65,7 +65,7 @@ class Step:
         return True
 
 
-def told(why: BaseException | str) -> str:
+def one_line(why: BaseException | str) -> str:
     """A reason in one short line."""
     if isinstance(why, str):
         text = why

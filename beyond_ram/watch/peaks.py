@@ -1,14 +1,13 @@
 """Peaks from several witnesses, for the run and for each phase of it.
 
-sampled      the highest sample of the sum over the tree. A lower bound: what rose and fell between two samples is
-missed. high water   VmHWM, kept by the kernel for each process, exact whatever the sampling. Reset at a phase's start
-(a 5 written
-             to /proc/PID/clear_refs), so that each phase has its own. The sum over processes that lived at the same
-             time is an upper bound: they need not have peaked together, and pages that they share count in each.
-cgroup       the kernel's own simultaneous total where the run has a group of its own; page cache and kernel memory
-count.
+- sampled: the highest sum over the tree in one sample. A lower bound: a spike between two samples is missed.
+- high water: VmHWM, which the kernel keeps for each process, exact however often it is read. It is reset at the start
+  of a phase (5 is written to /proc/PID/clear_refs), so each phase has its own. The sum over processes that lived at the
+  same time is an upper bound: they may have peaked at different times, and shared pages count in each of them.
+- cgroup: the kernel's own total of the whole tree, where the run has a group of its own. Page cache and kernel memory
+  count in it.
 
-The kernel keeps RSS in counters per processor: a reading may be off by up to 64 pages per processor and kind.
+The kernel counts RSS per processor, so a reading may be wrong by up to 64 pages per processor and kind.
 """
 
 import os
@@ -20,7 +19,7 @@ from .exits import Exit
 from .tree import Process
 
 KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes")
-_PROCESSES_KEPT, _PHASES_KEPT = 64, 1000
+_PROCESSES_KEPT, _PHASES_KEPT, _ORPHANS_KEPT = 64, 1000, 4096
 
 
 @dataclass
@@ -88,13 +87,14 @@ class Peaks:
         self.ended: list[dict[str, Any]] = []
         self.ended_sum_bytes = 0
         self.seen = self.short_lived = self.lower_bounds = 0
-        self._strangers: dict[int, list[Exit]] = {}
-        self._last_words: dict[int, Exit] = {}
+        self._orphans: dict[int, list[Exit]] = {}
+        """Ended processes of the machine by their parent, which is in no known tree yet."""
+        self._exits: dict[int, Exit] = {}
 
     def note(
         self, totals: Sequence[int], living: Iterable[Process], gone: Iterable[Process], exits: Iterable[Exit]
     ) -> None:
-        """One sample: the sums over the tree in the order of KINDS, who lives, who has ended, the last words."""
+        """One sample: sums in the order of KINDS, living processes, ended processes, the kernel's exit records."""
         together = anon = processes = 0
         highest, here = 0, set()
         for process in living:
@@ -104,29 +104,28 @@ class Peaks:
             anon += process.anon_high
             highest = max(highest, process.hwm)
             processes += 1
-        last_words = self._last_words | {left.pid: left for left in exits}
-        # A thread's end, or that of a process which ended after it was read: kept until the process is found to be
-        # gone.
-        self._last_words = {pid: last_words.pop(pid) for pid in here & last_words.keys()}
+        new_exits = self._exits | {exit.pid: exit for exit in exits}
+        # Of a thread, or of a process that ended after it was read: kept until the process is found to have ended.
+        self._exits = {pid: new_exits.pop(pid) for pid in here & new_exits.keys()}
         for process in gone:
-            left = last_words.pop(process.pid, None)
-            if left is None and process.last is None:
+            exit = new_exits.pop(process.pid, None)
+            if exit is None and process.last is None:
                 continue
-            if left is not None:
+            if exit is not None:
                 process.final = True
-                process.name = process.name or left.name
-                if left.hwm_bytes > process.hwm:  # rose after the last sample: what kind of memory, nobody saw
-                    process.anon_high = process.hwm = left.hwm_bytes
+                process.name = process.name or exit.name
+                if exit.hwm_bytes > process.hwm:  # rose after the last sample, by an unknown kind of memory
+                    process.anon_high = process.hwm = exit.hwm_bytes
             together += process.hwm
             anon += process.anon_high
             highest = max(highest, process.hwm)
-            self._bury(process)
-        for left in last_words.values():  # lived and died between two samples
-            together += left.hwm_bytes
-            anon += left.hwm_bytes
-            highest = max(highest, left.hwm_bytes)
+            self._end_process(process)
+        for exit in new_exits.values():  # started and ended between two samples
+            together += exit.hwm_bytes
+            anon += exit.hwm_bytes
+            highest = max(highest, exit.hwm_bytes)
             self.short_lived += 1
-            self._enter(left.pid, left.name, left.hwm_bytes, final=True)
+            self._record_end(exit.pid, exit.name, exit.hwm_bytes, final=True)
         self.phase.take(totals, highest, together, anon, processes)
 
     def note_proportional(self, pss_bytes: int, uss_bytes: int) -> None:
@@ -140,7 +139,7 @@ class Peaks:
                 span.cgroup_bytes = max(span.cgroup_bytes or 0, peak_bytes)
 
     def begin(self, name: str, at_s: float, now_s: float, living: Iterable[Process]) -> None:
-        """Close the phase and open the next: every process's mark begins anew. Call right after a `note`.
+        """Close the phase and open the next, with the mark of every process reset. Call right after a `note`.
 
         What rises between the event and the reset counts to the phase before: `reset_lag_s` is that window.
         """
@@ -164,13 +163,13 @@ class Peaks:
 
     def finish(self, living: Iterable[Process]) -> None:
         for process in living:
-            self._bury(process)
+            self._end_process(process)
 
-    def _bury(self, process: Process) -> None:
+    def _end_process(self, process: Process) -> None:
         self.lower_bounds += not process.final
-        self._enter(process.pid, process.name, max(process.run_hwm, process.hwm), final=process.final)
+        self._record_end(process.pid, process.name, max(process.run_hwm, process.hwm), final=process.final)
 
-    def _enter(self, pid: int, name: str, hwm_bytes: int, *, final: bool) -> None:
+    def _record_end(self, pid: int, name: str, hwm_bytes: int, *, final: bool) -> None:
         self.seen += 1
         self.ended_sum_bytes += hwm_bytes
         self.ended.append({"pid": pid, "name": name, "hwm_bytes": hwm_bytes, "final": final})
@@ -178,42 +177,45 @@ class Peaks:
             self.ended.sort(key=lambda entry: -entry["hwm_bytes"])
             del self.ended[_PROCESSES_KEPT:]
 
-    def own_exits(self, exits: Iterable[Exit], known: set[int]) -> list[Exit]:
-        """Those of the machine's exits that belong to the tree: of a known process, or of a descendant of one."""
-        found: dict[int, Exit] = {}
-        for left in exits:
-            if left.pid in known or left.parent in known or left.parent in found:
-                # A thread's last word may come after its process's: the mark is the process's, the highest one holds.
-                before = found.get(left.pid)
-                found[left.pid] = left if before is None or left.hwm_bytes > before.hwm_bytes else before
-                for child in self._strangers.pop(left.pid, []):
-                    found.setdefault(child.pid, child)
-            elif len(self._strangers) < 4096:
-                self._strangers.setdefault(left.parent, []).append(left)
-        for parent in [pid for pid in self._strangers if pid in known]:
-            for child in self._strangers.pop(parent):
-                found.setdefault(child.pid, child)
-        if len(self._strangers) >= 4096:
-            self._strangers.clear()
-        return list(found.values())
+    def own_exits(self, exits: Iterable[Exit], tree: set[int]) -> list[Exit]:
+        """The exits that belong to the tree, of all on the machine: of its processes and of their descendants.
+
+        `tree` holds process ids. A child may have ended before its parent.
+        """
+        ours: dict[int, Exit] = {}
+        for exit in exits:
+            if exit.pid in tree or exit.parent in tree or exit.parent in ours:
+                # A thread may end after its process. The mark is that of the process: the highest one counts.
+                before = ours.get(exit.pid)
+                ours[exit.pid] = exit if before is None or exit.hwm_bytes > before.hwm_bytes else before
+                for child in self._orphans.pop(exit.pid, []):
+                    ours.setdefault(child.pid, child)
+            elif len(self._orphans) < _ORPHANS_KEPT:
+                self._orphans.setdefault(exit.parent, []).append(exit)
+        for parent in [pid for pid in self._orphans if pid in tree]:
+            for child in self._orphans.pop(parent):
+                ours.setdefault(child.pid, child)
+        if len(self._orphans) >= _ORPHANS_KEPT:
+            self._orphans.clear()
+        return list(ours.values())
 
 
 def _note_reading(process: Process) -> None:
-    """Renew a process's mark and its highest possible anonymous memory from its newest reading."""
+    """Update a process's mark and its highest possible anonymous memory from its newest reading."""
     now, before = process.last, process.before
     assert now is not None
     mark = now.hwm_bytes
     if mark > process.hwm:
         process.hwm = mark
         if mark > now.rss_bytes:
-            # It rose above both readings around it. Only what was mapped at both is known not to have been anonymous.
+            # It peaked between two readings. Only what was mapped at both of them was surely not anonymous.
             other = min(now.file_bytes + now.shmem_bytes, before.file_bytes + before.shmem_bytes) if before else 0
             process.anon_high = max(process.anon_high, mark - other)
     process.anon_high = max(process.anon_high, now.anon_bytes)
 
 
 def _reset_high_water(pid: int) -> bool:
-    """Set VmHWM back to the present RSS; whether that went well. One that is gone needs none."""
+    """Set VmHWM back to the present RSS; whether that worked. A process that has ended needs no reset."""
     try:
         descriptor = os.open(f"/proc/{pid}/clear_refs", os.O_WRONLY)
     except FileNotFoundError:

@@ -43,9 +43,9 @@ class Outcome:
     residency: tuple[pagecache.Residency | None, pagecache.Residency | None] | None
 
 
-def text(found: dict[str, Any]) -> bytes:
+def text(content: dict[str, Any]) -> bytes:
     """As run.json holds it. In ASCII: an argument need not be UTF-8."""
-    return (json.dumps(found, indent=2) + "\n").encode()
+    return (json.dumps(content, indent=2) + "\n").encode()
 
 
 def make(outcome: Outcome, sampler: Sampler | None, log: events.Log | None, missing: Missing) -> dict[str, Any]:
@@ -110,8 +110,8 @@ def _end(outcome: Outcome, log: events.Log | None) -> dict[str, Any]:
 
 
 def _provenance(outcome: Outcome, log: events.Log | None) -> dict[str, Any]:
-    told = log.last.get("provenance", {}) if log else {}
-    return {"versions": told.get("versions", {}), **machine.provenance(outcome.environment)}
+    reported = log.last.get("provenance", {}) if log else {}
+    return {"versions": reported.get("versions", {}), **machine.provenance(outcome.environment)}
 
 
 def _sampling(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
@@ -152,8 +152,8 @@ def _used(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
 def _marks(peaks: Peaks, log: events.Log | None) -> list[dict[str, Any]]:
     """The high-water marks of processes that have ended, highest first.
 
-    A process knows its own mark at its end better than the last sample; but the kernel's last word stands, and nobody
-    is believed to have had more than the machine has.
+    A process may report its own mark, which is newer than the last sample. It counts where the kernel has no exit
+    record of the process, and where it is not more than the machine's memory.
     """
     processes = {entry["pid"]: dict(entry) for entry in peaks.ended}
     memory_bytes = machine.memory_bytes()
@@ -189,8 +189,8 @@ def _peak(sampler: Sampler | None, log: events.Log | None, outcome: Outcome) -> 
             "processes": ranked[:_PROCESSES_IN_RECORD],
             "sum_upper_bound_bytes": max(peaks.ended_sum_bytes, sum(entry["hwm_bytes"] for entry in ranked)),
             "concurrent_upper_bound_bytes": run.together_bytes,
-            "last_words_by_kernel": exits is not None,
-            "last_words_lost": bool(exits and exits.lost),
+            "exits_by_kernel": exits is not None,
+            "exits_lost": bool(exits and exits.lost),
             "processes_seen": peaks.seen,
             "never_sampled": peaks.short_lived,
             "lower_bounds": peaks.lower_bounds,

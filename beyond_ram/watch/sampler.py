@@ -16,8 +16,8 @@ from .tree import Process, Tree
 # The sampler's own CPU time as a share of one core: while memory moves, and while every reading is as it was. Samples
 # come less often where they cost more than their part of it.
 CPU_BUDGET, CALM_CPU_BUDGET = 0.04, 0.007
-# Events are heard at once, but for a program that emits thousands a second: samples for events may take this much CPU
-# time in a row, refilled at the share of a core that samples have while memory moves; then they wait for the next one.
+# Every event gets a sample at once, unless a program emits thousands a second: samples for events have an allowance of
+# this much CPU time, refilled at CPU_BUDGET. When it is used up, events wait for the next regular sample.
 _EVENTS_ALLOWANCE_S = 0.1
 _EVENTS_APART_S = 0.005
 # PSS and USS walk the page tables, under the lock of the process's address space: 14 to 50 ms per GB. Phase marks
@@ -26,8 +26,8 @@ PROPORTIONAL_BUDGET = 0.001
 _EVENTS_PROPORTIONAL_BUDGET = 0.01
 # What a run may spend on them at once, so that a short one has a reading too.
 _PROPORTIONAL_ALLOWANCE_S = 0.03
-# While memory rises close to the highest seen, a peak is being made: it is read this many times as often.
-_HASTE, _HASTE_FROM = 5, 0.9
+# While memory rises and is close to its highest so far, a peak may come: samples come this many times as often.
+_PEAK_SPEEDUP, _PEAK_FROM = 5, 0.9
 _PROPORTIONAL_EVERY_S = 0.25
 # A reading of PSS during which memory moved by more than this is none.
 _STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
@@ -56,11 +56,11 @@ class Sampler:
         self.peaks = Peaks()
         self.tree = Tree(root)
         self.exits = None
-        with self._missing.step("the kernel's last words"):
+        with self._missing.step("exit records"):
             self.exits = Exits.open()
         self.cost_s = 0.0
         self._group = group
-        self._known: set[int] = set()
+        self._last_pids: set[int] = set()
         self._sums = [0] * 5
         self._spent_s = time.process_time()
         self._proportional_s = self._proportional_rate = 0.0
@@ -95,7 +95,7 @@ class Sampler:
         changed, ended = self.tree.memory()
         living = self.tree.living
         self._peaking, self._changed = False, changed
-        if changed:  # else nobody came or went, and nothing and no peak has moved
+        if changed:  # else the processes and their memory are as they were
             self._note(living, ended)
         spent = time.process_time()
         own_s = max(0.0, spent - self._spent_s)
@@ -121,17 +121,17 @@ class Sampler:
         return row
 
     def _note(self, living: list[Process], ended: list[Process]) -> None:
-        known = {process.pid for process in living}
+        pids = {process.pid for process in living}
         exits: list[Exit] = []
-        with self._missing.step("the kernel's last words"):
+        with self._missing.step("exit records"):
             if self.exits:
-                exits = self.peaks.own_exits(self.exits.new(), known | self._known | {self.tree.root})
-        self._known = known
+                exits = self.peaks.own_exits(self.exits.new(), pids | self._last_pids | {self.tree.root})
+        self._last_pids = pids
         totals = [0] * len(KINDS)
         if living:
             _, anon, file, shmem, swap, hugetlb = map(sum, zip(*(p.last for p in living if p.last), strict=True))
             totals = [anon + file + shmem, anon, file, shmem, swap, hugetlb]
-        self._peaking = totals[0] > max(self._sums[0], _HASTE_FROM * self.peaks.highest_rss_bytes)
+        self._peaking = totals[0] > max(self._sums[0], _PEAK_FROM * self.peaks.highest_rss_bytes)
         self._sums = totals[:5]
         for process in living:
             if not process.name:
@@ -149,7 +149,7 @@ class Sampler:
         return self.sample(event=True, proportional=True)
 
     def finish(self, end_s: float) -> None:
-        """The last look, right after the command has ended: mostly the kernel's last words."""
+        """The last look, right after the command has ended: mostly the kernel's exit records."""
         self.sample()
         self._note_group()
         self.peaks.end(end_s)
@@ -169,13 +169,13 @@ class Sampler:
         with self._missing.step("cgroup"):  # its peak is kept by the kernel: it is enough to read it at a phase's end
             self.peaks.note_cgroup(self._group.peak_bytes(), by_phase=self._group.can_reset)
 
-    def interval_s(self, asked_s: float) -> float:
-        """How long from one sample to the next: what was asked for, or longer where a sample costs too much."""
+    def interval_s(self, requested_s: float) -> float:
+        """Time from one sample to the next: as requested, or longer where a sample costs too much."""
         budget = CPU_BUDGET if self._changed else CALM_CPU_BUDGET
-        return max(asked_s / _HASTE if self._peaking else asked_s, min(self.cost_s / budget, 5.0))
+        return max(requested_s / _PEAK_SPEEDUP if self._peaking else requested_s, min(self.cost_s / budget, 5.0))
 
-    def deaf_until_s(self) -> float:
-        """Before when the next event need not wake the watcher: it is read with the next sample."""
+    def ignore_events_until_s(self) -> float:
+        """Until when an event does not wake the watcher, and is read with the next sample."""
         beyond_s = max(0.0, self._events_s - _EVENTS_ALLOWANCE_S)
         return self._events_at + max(_EVENTS_APART_S, beyond_s / CPU_BUDGET)
 
@@ -215,8 +215,8 @@ class Sampler:
     def _stood_still(living: list[Process]) -> bool:
         """Whether the processes hold what they held before they were read one after another.
 
-        A page that is read as one process's own, and then as half another's that has mapped it since, counts one and
-        a half times: the sum is wrong by as much as memory has moved in between.
+        If a second process maps a page between the two readings, the page counts whole in the first process and half in
+        the second. The sum is wrong by as much as memory has moved.
         """
         moved = 0
         for process in living:

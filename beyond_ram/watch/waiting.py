@@ -1,8 +1,8 @@
-"""Waiting for whichever comes first: a signal, a new event, a word from the guard, the time of the next sample.
+"""Waiting for whichever comes first: a signal, a new event, a message of the guard, the time of the next sample.
 
-signalfd(2) and inotify(7) through the C library, since Python has neither: a blocked signal waits until the loop looks,
-none is lost and none interrupts a reading; and an event wakes the watcher within a fraction of a millisecond instead of
-at the next sample.
+signalfd(2) and inotify(7) are called through the C library, since Python has neither. With signalfd a blocked signal
+waits until the loop looks: none is lost, and none interrupts a reading. With inotify an event wakes the watcher within
+a fraction of a millisecond, and not at the next sample.
 """
 
 import ctypes
@@ -40,7 +40,7 @@ class Waiting:
         except BaseException:
             self.close()
             raise
-        with missing.step("events at once"):  # without it they are heard with the next sample
+        with missing.step("events at once"):  # without it they are read with the next sample
             self._events = _checked(_libc.inotify_init1(_IN_NONBLOCK | _IN_CLOEXEC))
             _checked(_libc.inotify_add_watch(self._events, os.fsencode(events), _IN_MODIFY))
             self._all.register(self._events, select.POLLIN)
@@ -51,14 +51,14 @@ class Waiting:
                 os.close(descriptor)
         self._signals = self._events = -1
 
-    def until(self, due_s: float, deaf_until_s: float) -> tuple[bool, bool, bool]:
-        """Wait until `due_s` at the latest; whether the guard spoke, whether a signal and whether an event has come.
+    def until(self, due_s: float, ignore_events_until_s: float) -> tuple[bool, bool, bool]:
+        """Wait until `due_s` at the latest. Returns whether there is a message of the guard, a signal, an event.
 
-        Events do not wake it before `deaf_until_s`, so that a program that emits thousands a second cannot make the
-        watcher busy.
+        Both times are on the monotonic clock. Events do not end the wait before `ignore_events_until_s`: a program that
+        emits thousands a second must not keep the watcher busy.
         """
-        deaf_s = deaf_until_s - time.monotonic()
-        ready = self._no_events.poll(deaf_s * 1000) if deaf_s > 0 else []
+        quiet_s = ignore_events_until_s - time.monotonic()
+        ready = self._no_events.poll(quiet_s * 1000) if quiet_s > 0 else []
         if not ready:
             ready = self._all.poll(max(0.0, due_s - time.monotonic()) * 1000)
         if not ready:
@@ -69,27 +69,27 @@ class Waiting:
         return self.guard in descriptors, self._signals in descriptors, self._events in descriptors
 
     def signal(self) -> tuple[int, bool] | None:
-        """A signal that has come, with whether a process sent it; a terminal's has reached the command already."""
+        """A pending signal, and whether a process sent it. One of the terminal has reached the command already."""
         return _pending(self._set, 0)
 
 
-class Plainly:
-    """The same with nothing but a system call that needs no descriptor: where the other cannot be made, or fails."""
+class PlainWaiting:
+    """The same by one system call that needs no descriptor, for when `Waiting` cannot be made or fails."""
 
     def __init__(self, signals: Iterable[int]) -> None:
         self._set = set(signals)
-        self._found: tuple[int, bool] | None = None
+        self._pending: tuple[int, bool] | None = None
 
     def close(self) -> None:
         pass
 
-    def until(self, due_s: float, deaf_until_s: float) -> tuple[bool, bool, bool]:
-        self._found = _pending(self._set, max(0.0, min(due_s - time.monotonic(), _AGAIN_S)))
+    def until(self, due_s: float, ignore_events_until_s: float) -> tuple[bool, bool, bool]:
+        self._pending = _pending(self._set, max(0.0, min(due_s - time.monotonic(), _AGAIN_S)))
         return True, True, False
 
     def signal(self) -> tuple[int, bool] | None:
-        found, self._found = self._found, None
-        return found or _pending(self._set, 0)
+        pending, self._pending = self._pending, None
+        return pending or _pending(self._set, 0)
 
 
 def _pending(signals: set[int], seconds: float) -> tuple[int, bool] | None:

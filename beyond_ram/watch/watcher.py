@@ -1,8 +1,8 @@
 """Runs a command and weighs its process tree from outside: samples.csv, events.jsonl and the record for run.json.
 
 Whatever happens to the watcher, the command runs to its own end, its status is passed on, and what could be recorded is
-recorded and says what is missing. Three parts keep that: `Command` starts it, passes signals on and hears of its end,
-with a second way for each step; the loop here gives up waiting with comfort before it gives up waiting; everything that
+recorded and says what is missing. Three parts keep that: `Command` starts it, passes signals on and learns of its end,
+with a second way for each step; the loop here falls back to simpler ways of waiting; everything that
 weighs (`Instrument`, the folders, the group, the record) runs in steps that an error leaves with a note (`Missing`).
 Only a memory limit, a time limit or a user ends a command.
 """
@@ -26,14 +26,14 @@ from .command import Command, Order
 from .groups import Group, GroupError, LimitError
 from .instrument import Instrument, OnEvent
 from .live import Line
-from .missing import Missing, told
+from .missing import Missing, one_line
 from .outfile import copy
 from .recorder import MAX_LINES
-from .waiting import Plainly, Waiting
+from .waiting import PlainWaiting, Waiting
 
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
-# What a folder of the user's choice cannot be, whatever the machine does: told before the command is run.
+# Errors that mean a wrong folder, and no trouble of the machine: reported before the command is run.
 _WRONG_FOLDER = {errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG}
 _FAILURES = 20
 _KILLED_WITHIN_S = 0.5
@@ -95,9 +95,9 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
     return found  # noqa: RET504 (a stack might have swallowed an error, for all that mypy knows)
 
 
-def write_record(found: dict[str, Any], out: Path) -> None:
+def write_record(content: dict[str, Any], out: Path) -> None:
     """Write run.json, whole or not at all. Raises OSError where it cannot be."""
-    copy([record.text(found)], out / RUN_FILES[2])
+    copy([record.text(content)], out / RUN_FILES[2])
 
 
 class _Run:
@@ -168,7 +168,7 @@ class _Run:
         try:
             self.group = Group.make(self.options.memory_limit_bytes)
         except Exception as error:
-            self.no_group = str(error) if isinstance(error, GroupError) else told(error)
+            self.no_group = str(error) if isinstance(error, GroupError) else one_line(error)
             if self.options.memory_limit_bytes is not None:
                 raise LimitError(f"no memory limit can be set here: {self.no_group}") from None
 
@@ -278,9 +278,9 @@ class _Run:
 
     def _follow(self, running: Command, weighing: Instrument, raw_events: Path | None) -> None:
         """Sample until the command ends, taking events, passing signals on, keeping the limits."""
-        waiting: Waiting | Plainly = Plainly(_PASSED_ON)
+        waiting: Waiting | PlainWaiting = PlainWaiting(_PASSED_ON)
         with self.missing.step("events at once"):
-            waiting = Waiting(_PASSED_ON, raw_events or Path("/"), running.hear, self.missing)
+            waiting = Waiting(_PASSED_ON, raw_events or Path("/"), running.replies, self.missing)
         failures, due = 0, -math.inf
         try:
             while not self._is_over(running):
@@ -290,7 +290,7 @@ class _Run:
                     running.raise_fatal()
                     self.missing.note("supervision", error)
                     self.quietly(waiting.close)
-                    waiting = Plainly(_PASSED_ON)
+                    waiting = PlainWaiting(_PASSED_ON)
                     failures += 1
                     if failures > _FAILURES:
                         running.wait_only(_PASSED_ON, lambda: self._keep_limits(running, time.monotonic()))
@@ -302,17 +302,17 @@ class _Run:
         to_the_last = self.options.follow or self.ended_by is not None
         return running.returncode is not None and (running.empty or not to_the_last)
 
-    def _turn(self, running: Command, weighing: Instrument, waiting: Waiting | Plainly, due: float) -> float:
-        """Wait, hear, and sample where it is time to; when it is time next, on the monotonic clock."""
-        spoke, signalled, arrived = waiting.until(due, min(due, weighing.deaf_until_s()))
+    def _turn(self, running: Command, weighing: Instrument, waiting: Waiting | PlainWaiting, due: float) -> float:
+        """Wait, take what came, and sample when due. Returns the monotonic time at which the next sample is due."""
+        message, signalled, arrived = waiting.until(due, min(due, weighing.ignore_events_until_s()))
         while signalled and (found := waiting.signal()):
             number, by_process = found
-            if by_process:  # a terminal has told the whole foreground group already
+            if by_process:  # one of the terminal has reached the whole foreground group already
                 running.send_signal(number)
         while self.noted:
             running.send_signal(self.noted.pop(0))
         running.send_again()
-        if spoke:
+        if message:
             running.listen()
             running.raise_fatal()
         now = time.monotonic()
@@ -355,5 +355,5 @@ class _Run:
                 with self.missing.step(file.path.name):
                     elsewhere = elsewhere or tempfile.mkdtemp(prefix="beyond-ram-kept-")
                     file.deliver(Path(elsewhere) / file.path.name)
-                    self.missing.note(file.path.name, f"{told(error)}; it is in {elsewhere}")
+                    self.missing.note(file.path.name, f"{one_line(error)}; it is in {elsewhere}")
         return elsewhere

@@ -19,7 +19,7 @@ from ..watch.missing import Missing
 _LOOK_EVERY_S = 0.5
 # How long what is asked to end may take.
 _PATIENCE_S = 5.0
-_HEAR_EVERY_S = 0.1
+_LISTEN_EVERY_S = 0.1
 
 
 @contextlib.contextmanager
@@ -55,8 +55,8 @@ def run(words: Sequence[str]) -> tuple[int, bytes]:
 
 def _wait(command: Command, until_s: float) -> None:
     while command.returncode is None and time.monotonic() < until_s:
-        # Without a guard there is nothing to hear.
-        select.select([command.hear] if command.hear >= 0 else [], [], [], _HEAR_EVERY_S)
+        # Without a guard there are no replies.
+        select.select([command.replies] if command.replies >= 0 else [], [], [], _LISTEN_EVERY_S)
         command.listen()
         command.raise_fatal()
 

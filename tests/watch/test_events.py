@@ -46,7 +46,7 @@ def test_a_flood_of_events_does_not_make_the_watcher_busy(watched: Watch) -> Non
 
 
 @pytest.mark.slow
-def test_a_dear_reading_does_not_make_the_watcher_deaf(watched: Watch) -> None:
+def test_events_are_read_at_once_though_a_reading_takes_long(watched: Watch) -> None:
     program = SAY + "children = [os.fork() for _ in range(6)]\nif 0 in children: time.sleep(4); os._exit(0)\n"
     program += "time.sleep(2)\nfor n in range(10):\n say('phase', phase=str(n)); time.sleep(0.15)"
     record = watched(program, interval_ms=1000)

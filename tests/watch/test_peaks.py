@@ -57,11 +57,11 @@ def test_the_last_word_of_a_thread_is_not_the_end_of_its_process() -> None:
     assert peaks.ended[0]["hwm_bytes"] == 70 * MB
 
 
-def test_strangers_on_the_machine_are_not_ours_and_grandchildren_are() -> None:
+def test_other_processes_of_the_machine_are_not_ours_and_grandchildren_are() -> None:
     peaks = Peaks()
-    exits = [Exit(30, 20, "grandchild", 5), Exit(20, 10, "child", 6), Exit(99, 98, "stranger", 7)]
+    exits = [Exit(30, 20, "grandchild", 5), Exit(20, 10, "child", 6), Exit(99, 98, "other", 7)]
     assert sorted(left.pid for left in peaks.own_exits(exits, {10})) == [20, 30]
-    assert peaks.own_exits([Exit(98, 1, "stranger", 8)], {10}) == []
+    assert peaks.own_exits([Exit(98, 1, "other", 8)], {10}) == []
 
 
 def test_processes_and_phases_are_bounded() -> None:

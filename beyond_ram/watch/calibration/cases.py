@@ -276,7 +276,7 @@ def _short(run: Run) -> list[Check]:
         ),
     ]
     size = truth["one_process_bytes"]
-    if marks["last_words_by_kernel"]:
+    if marks["exits_by_kernel"]:
         high = max(run.peak("filling").get("hwm_bytes", 0), 0)
         checks += [
             Check("processes seen, of 201", 201, marks["processes_seen"], 0, "the kernel tells of every end"),
