@@ -19,7 +19,7 @@ class ForeignFolderError(RuntimeError):
     """A folder that was not made here stands where one would be replaced or removed; the text is one line."""
 
 
-def kept_places() -> list[Path]:
+def protected_places() -> list[Path]:
     """The working directory and the home, where there is one: they, and what holds them, are never replaced."""
     places = [Path.cwd()]
     with contextlib.suppress(RuntimeError):
@@ -41,7 +41,7 @@ def check(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise ForeignFolderError(f"{folder} is a file, and has to be a folder; remove it")
-    if any(place.is_relative_to(folder.resolve()) for place in kept_places()):
+    if any(place.is_relative_to(folder.resolve()) for place in protected_places()):
         raise ForeignFolderError(f"{folder} holds the working directory or the home, and is never replaced")
     if any(folder.iterdir()) and ((folder / MARK).is_symlink() or not (folder / MARK).is_file()):
         raise ForeignFolderError(

@@ -80,18 +80,18 @@ class Outputs:
     def experiments_of(self, chapter: Chapter, parts: Iterable[str] = ()) -> list[str]:
         """The experiments that a chapter's tables are made over; with `parts`, of those that one of them covers."""
         wanted, over = set(parts), chapter.over or chapter.covers
-        asked = [other for other in self.chapters if other.part in wanted]
+        requested = [other for other in self.chapters if other.part in wanted]
         return [
             name
             for name, experiment in self.experiments.items()
-            if over(experiment) and (not wanted or any(other.covers(experiment) for other in asked))
+            if over(experiment) and (not wanted or any(other.covers(experiment) for other in requested))
         ]
 
     def _made(self, parts: Iterable[str]) -> list[Chapter]:
         """The chapters that are made of anything."""
         wanted = set(parts)
-        asked = [chapter for chapter in self.chapters if not wanted or chapter.part in {GENERAL, *wanted}]
-        return [chapter for chapter in asked if self.experiments_of(chapter, wanted)]
+        requested = [chapter for chapter in self.chapters if not wanted or chapter.part in {GENERAL, *wanted}]
+        return [chapter for chapter in requested if self.experiments_of(chapter, wanted)]
 
     def tables(self, parts: Iterable[str] = (), *, general: bool = True) -> list[str]:
         """The tables that are made, in the order of the chapters; those of every report only if `general`."""

@@ -45,7 +45,7 @@ REPOSITORIES = f"{RESULTS}/repositories"
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
 # A measuring job takes all slots that profiles/default gives, and so is alone on the machine.
 ALL_SLOTS = 100
-# Programs are told by files: a word of a command has room for 128 KiB.
+# Programs read their settings from files: an argument of a command has room for 128 KiB.
 SPECS = f"{RESULTS}/{experiment.specs.FOLDER}"
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 

@@ -24,7 +24,7 @@ rule corpus:
         python=python_of("corpora"),
         out=lambda w, output: os.path.dirname(output.manifest),
         spec=f"{SPECS}/corpora/{{corpus}}.json",
-        told=lambda w: CONFIG.corpora[w.corpus].spec(),
+        content=lambda w: CONFIG.corpora[w.corpus].spec(),
     shell:
         "beyond-ram make --out {params.out:q} -- {params.python:q} {input.program:q} "
         "--name {wildcards.corpus:q} --spec {params.spec:q} 2> {log:q}"
@@ -47,7 +47,7 @@ rule tokenizer:
         python=python_of("corpora"),
         corpus=lambda w, input: os.path.dirname(input.manifest),
         spec=f"{SPECS}/tokenizers/{{corpus}}.json",
-        told=lambda w: CONFIG.corpora[w.corpus].tokenizer.spec(),
+        content=lambda w: CONFIG.corpora[w.corpus].tokenizer.spec(),
     shell:
         "beyond-ram make --out {output.directory:q} -- {params.python:q} {input.program:q} "
         "--spec {params.spec:q} --corpus {params.corpus:q} 2> {log:q}"

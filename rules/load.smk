@@ -30,7 +30,7 @@ rule tokens:
         python=python_of("corpora"),
         out=lambda w, output: os.path.dirname(output.described),
         spec=f"{SPECS}/tokens/{{tokens}}.json",
-        told=lambda w: CONFIG.tokens[w.tokens].spec(),
+        content=lambda w: CONFIG.tokens[w.tokens].spec(),
         corpus=lambda w: (
             ["--corpus", f"{CORPORA}/{CONFIG.tokens[w.tokens].corpus}"]
             if CONFIG.tokens[w.tokens].corpus

@@ -4,7 +4,7 @@ Needs: the chapters. Makes: tables/NAME, figures/NAME, and a target per part. Al
 from is what its function asks for, and all code that makes it is its input.
 """
 
-# The table of the sweeps over versions is made from runs that are known only on the way.
+# The table of the version sweeps is made from runs that are known only on the way.
 WITH_OWN_RULE = ["ladders"]
 
 
@@ -16,8 +16,8 @@ def parts():
     """The parts that were asked for as targets; none where everything is. Known when jobs are planned, not before."""
     if workflow.workflow_settings.exec_mode == ExecMode.DEFAULT:
         targets = workflow.dag_settings.targets
-        asked = [] if "all" in targets else sorted({*targets} & {*OUTPUTS.parts()})
-        os.environ[PARTS] = ",".join(asked)
+        requested = [] if "all" in targets else sorted({*targets} & {*OUTPUTS.parts()})
+        os.environ[PARTS] = ",".join(requested)
     return [part for part in os.environ.get(PARTS, "").split(",") if part]
 
 

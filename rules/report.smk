@@ -127,7 +127,7 @@ rule report:
     conda:
         "../envs/driver.yaml"
     params:
-        told=lambda w: json.dumps(config, sort_keys=True),
+        content=lambda w: json.dumps(config, sort_keys=True),
         merged=f"{SPECS}/config.json",
         parts=lambda w: parts(),
     shell:

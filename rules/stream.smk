@@ -27,7 +27,7 @@ rule repository:
         python=lambda w: python_of(CONFIG.repositories[w.repository].STACK),
         out=lambda w, output: os.path.dirname(output.manifest),
         spec=f"{SPECS}/repositories/{{repository}}.json",
-        told=lambda w: CONFIG.repositories[w.repository].spec(),
+        content=lambda w: CONFIG.repositories[w.repository].spec(),
     shell:
         "beyond-ram make --out {params.out:q} -- {params.python:q} {input.program:q} "
         "--name {wildcards.repository:q} --spec {params.spec:q} 2> {log:q}"

@@ -38,13 +38,13 @@ def by_claim(claims):
     """Each claim with its counts and its lines, those under which it holds first."""
     for (claim, claimed), group in claims.groupby(["claim", "claimed"], sort=False):
         counts = group["holds"].value_counts()
-        said = ", ".join(f"{counts[holds]} {words}" for holds, words in HOLDS.items() if holds in counts)
+        summary = ", ".join(f"{counts[holds]} {words}" for holds, words in HOLDS.items() if holds in counts)
         order = group["holds"].map({holds: place for place, holds in enumerate(HOLDS)})
         lines = group.assign(order=order).sort_values(["order", "measured"], ascending=[True, False], kind="stable")
         yield {
             "claim": claim,
             "claimed": number(claimed),
-            "said": f"{said}, of {len(group)} condition{'' if len(group) == 1 else 's'}",
+            "summary": f"{summary}, of {len(group)} condition{'' if len(group) == 1 else 's'}",
             "lines": [listed(line) for line in lines.to_dict("records")],
         }
 

@@ -38,9 +38,9 @@ CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
     _SPARK: 1.0,
     _PIPELINES: 1.0,
 }
-# Means of logarithms do not come back exactly.
+# The mean of equal logarithms is not exactly the same number.
 _ROUNDING = 1e-9
-# A count that differs by less is no better.
+# An exact ratio this close to 1 is no difference.
 _NO_DIFFERENCE = 0.01
 
 
@@ -80,7 +80,7 @@ def _by_release(runs: pd.DataFrame, pairs: Pairs) -> Iterator[dict[str, Any]]:
             for metric, claim, claimed, higher in _RELEASES:
                 first, second = (side[metric].dropna().tolist() for side in sides)
                 found = ratio(first, second) if higher else ratio(second, first)
-                conditions = f"{after} against {before}; {_said(cell)}"
+                conditions = f"{after} against {before}; {_conditions(cell)}"
                 exact = metric == "requests_metadata"
                 n = min(len(first), len(second))
                 if not math.isnan(found.ratio):
@@ -100,7 +100,7 @@ def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[dict[str
             "stack": cell["stack"],
             "source": SOURCE,
             "claim": _SHARED,
-            "conditions": f"{cell['stack']}; {_said(cell)}",
+            "conditions": f"{cell['stack']}; {_conditions(cell)}",
             "claimed": CLAIMS[_SHARED],
             "measured": asked.median() / workers,
             "low": asked.min() / workers,
@@ -120,7 +120,7 @@ def _buffering(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
             found = ratio(default, values)
             if math.isnan(found.ratio):
                 continue
-            conditions = f"{name} against default; {_said(cell)}"
+            conditions = f"{name} against default; {_conditions(cell)}"
             n = min(len(default), len(values))
             yield _line(cell["experiment"], cell["stack"], _BUFFERED, conditions, CLAIMS[_BUFFERED], found, n, False)
 
@@ -214,7 +214,7 @@ def _holds(measured: float, low: float, high: float, claimed: float) -> str:
     return "no" if high <= 1 else "not shown"
 
 
-def _said(cell: Cell) -> str:
+def _conditions(cell: Cell) -> str:
     """A cell's conditions in words; what is the same everywhere by default is left out."""
     words = [f"repository {cell['repository']}"]
     words.append(f"{cell['workers']:.0f} workers by {cell['start']}" if cell["workers"] else "no workers")

@@ -5,7 +5,7 @@ import pandas as pd
 from ..metrics import Records, derive
 
 VERSIONS = ("pyspark_huggingface", "pyspark", "huggingface_hub", "datasets")
-SAID = ("step", "works", "reason")
+STEP_FIELDS = ("step", "works", "reason")
 COLUMNS = ["experiment", "stack", "repository", "rep", *VERSIONS, "step", "works", "rows", "reason", "seconds"]
 COLUMNS += ["peak_anon_bytes", "outcome"]
 
@@ -22,7 +22,9 @@ def spark(records: Records) -> pd.DataFrame:
             "outcome": record["outcome"],
         }
         steps = [event for event in events if event["event"] == "step"]
-        lines += [{**known, **derive(record, [step], "spark"), **{name: step[name] for name in SAID}} for step in steps]
+        lines += [
+            {**known, **derive(record, [step], "spark"), **{name: step[name] for name in STEP_FIELDS}} for step in steps
+        ]
         if not steps:
             lines.append({**known, "reason": record.get("reason", "")})
     return pd.DataFrame(lines, columns=COLUMNS).astype({"works": "boolean", "rows": "Int64"})

@@ -51,7 +51,7 @@ def streaming(records: Records) -> pd.DataFrame:
 
 
 def _run(record: Record, events: Events) -> dict[str, Any]:
-    asked = record["work"].get("requests")
+    requests = record["work"].get("requests")
     # Of a client that gave up there are no sums, but what it had until then.
     until = next((e for e in reversed(events) if e["event"] == "epoch"), {})
     epochs = [event["duration_s"] for event in events if event["event"] == "epoch" and event.get("finished")]
@@ -62,15 +62,15 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
         "rows_per_worker": record["work"].get("rows_per_worker", until.get("rows_per_worker")),
         "outcome": record["outcome"],
         "reason": record.get("reason", ""),
-        "asked": json.dumps(asked, sort_keys=True),
+        "requests_json": json.dumps(requests, sort_keys=True),
         "epoch_s": epochs,
-        **_by_kind_and_role(asked),
+        **_by_kind_and_role(requests),
     }
 
 
-def _by_kind_and_role(asked: Mapping[str, Mapping[str, int]] | None) -> dict[str, int | None]:
+def _by_kind_and_role(requests: Mapping[str, Mapping[str, int]] | None) -> dict[str, int | None]:
     return {
-        requests_column(kind, role): None if asked is None else asked.get(kind, {}).get(role, 0)
+        requests_column(kind, role): None if requests is None else requests.get(kind, {}).get(role, 0)
         for kind in KINDS
         for role in ROLES
     }
@@ -86,7 +86,7 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
         line[name] = pd.to_numeric(runs[name]).median()
     requests = pd.to_numeric(runs["requests"]).astype(float)
     line |= {"requests_low": requests.min(), "requests_high": requests.max()}
-    line["counts_identical"] = runs["asked"].nunique() == 1 if len(runs) > 1 and line["requests"] >= 0 else None
+    line["counts_identical"] = runs["requests_json"].nunique() == 1 if len(runs) > 1 and line["requests"] >= 0 else None
     for name in ACCOUNT:
         values = pd.to_numeric(runs[name]).dropna()
         # What went wrong in one repeat went wrong.

@@ -36,21 +36,21 @@ def module(path: str, names: Iterable[str]) -> str | None:
     except (SyntaxError, ValueError) as error:
         return f"{path} is not Python: {error}"
     if any(isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names) for node in body):
-        return None  # what it has cannot be told
+        return None  # its names are not in this source
     missing = [name for name in names if name not in set(_bound(body))]
     return f"{path} has no {' and no '.join(missing)}" if missing else None
 
 
-def corpus(found: FilesCorpus) -> str | None:
+def corpus(spec: FilesCorpus) -> str | None:
     """Why the files of a corpus cannot be read."""
-    for pattern in _patterns(found):
+    for pattern in _patterns(spec):
         files = _matched(pattern)
         if not files:
             return f"{pattern!r} matches no file{_seen_from(pattern)}"
         for file in files:
             if fault := unreadable(file):
                 return fault
-            if found.format is None and not _format(file):
+            if spec.format is None and not _format(file):
                 return f"{file} ends in none of {', '.join(FORMATS)}; say how to read it with `format`"
     return None
 
@@ -61,61 +61,61 @@ def tokenizer(path: str) -> str | None:
     return unreadable(file) if file.is_file() else f"there is no file {file}{_seen_from(path)}"
 
 
-def files_at_most(found: FilesCorpus, enough: int) -> int | None:
+def files_at_most(spec: FilesCorpus, enough: int) -> int | None:
     """How many files the corpus will have at most, counted up to `enough`; None where reading it would take long."""
-    files = sorted({file for pattern in _patterns(found) for file in _matched(pattern)})
-    documents, wanted = 0, enough * found.documents_per_file
+    files = sorted({file for pattern in _patterns(spec) for file in _matched(pattern)})
+    documents, wanted = 0, enough * spec.documents_per_file
     for file in files:
-        more = _documents_at_most(file, found.format or _format(file), wanted - documents)
+        more = _documents_at_most(file, spec.format or _format(file), wanted - documents)
         if more is None:
             return None
         documents += more
         if documents >= wanted:
             break
-    return -(-documents // found.documents_per_file)
+    return -(-documents // spec.documents_per_file)
 
 
-def dataset(found: TokenDataset) -> str | None:
+def dataset(spec: TokenDataset) -> str | None:
     """Why the file of a token dataset has no rows of ids."""
-    path = str(found.path)
+    path = str(spec.path)
     if not Path(path).is_file():
         return f"there is no file {path}{_seen_from(path)}"
     if fault := unreadable(path):
         return fault
-    if found.dtype:
+    if spec.dtype:
         with Path(path).open("rb") as file:
             if file.read(6) == b"\x93NUMPY":
                 return f"{path} is an .npy file, whose header says the type; leave `dtype` out"
-        row_bytes, size = found.width * int(found.dtype.removeprefix("u").removeprefix("int")) // 8, _size(path)
-        return _too_few(size // row_bytes, found.rows, path)
+        row_bytes, size = spec.width * int(spec.dtype.removeprefix("u").removeprefix("int")) // 8, _size(path)
+        return _too_few(size // row_bytes, spec.rows, path)
     array, fault = npy(path)
     if fault:
         return fault if path.endswith(".npy") else f"{fault}; of a file without a header give `dtype` and `width`"
-    width = found.width if "width" in found.model_fields_set else None
+    width = spec.width if "width" in spec.model_fields_set else None
     if array.dtype.kind not in "iu":
         return f"{path} holds {array.dtype}, and ids are whole numbers"
     if array.ndim == 2 and not array.flags.c_contiguous:
         return f"{path} is in Fortran order, column after column; save numpy.ascontiguousarray of it"
     if array.ndim == 1:
-        return _too_few(len(array) // width, found.rows, path) if width else f"{path} has no rows; give their `width`"
+        return _too_few(len(array) // width, spec.rows, path) if width else f"{path} has no rows; give their `width`"
     if array.ndim != 2 or array.shape[1] < 2:
         return f"{path} has the shape {array.shape}; it has to be (rows, ids of a row)"
     if width not in (None, array.shape[1]):
         return f"{path} has rows of {array.shape[1]:,} ids; leave `width` out"
-    return _too_few(len(array), found.rows, path)
+    return _too_few(len(array), spec.rows, path)
 
 
-def loader_data(found: OwnLoader) -> str | None:
+def loader_data(spec: OwnLoader) -> str | None:
     """Why what a loader of one's own reads cannot be read."""
-    path = str(found.data)
+    path = str(spec.data)
     if fault := unreadable(path):
         return fault
     if not path.endswith(".npy"):
         return None
     array, fault = npy(path)
-    if fault or not found.rows or found.rows <= len(array):
+    if fault or not spec.rows or spec.rows <= len(array):
         return fault
-    return f"{path} has {len(array):,} rows, and {found.rows:,} are expected"
+    return f"{path} has {len(array):,} rows, and {spec.rows:,} are expected"
 
 
 def npy(path: str) -> tuple[Any, str | None]:
@@ -146,8 +146,8 @@ def _seen_from(path: str | Path) -> str:
     return "" if str(path)[0] in "/~" else f" in {Path.cwd()}"
 
 
-def _patterns(found: FilesCorpus) -> list[str]:
-    return [found.glob] if isinstance(found.glob, str) else found.glob
+def _patterns(spec: FilesCorpus) -> list[str]:
+    return [spec.glob] if isinstance(spec.glob, str) else spec.glob
 
 
 def _matched(pattern: str) -> list[str]:
@@ -170,7 +170,7 @@ def _documents_at_most(file: str, form: str | None, enough: int) -> int | None:
             with pyarrow.parquet.ParquetFile(file) as opened:
                 return int(opened.metadata.num_rows)
         except (OSError, ValueError):
-            return None  # told when it is read
+            return None  # reported when it is read
     if form not in ("jsonl", "csv"):
         return None
     try:

@@ -16,7 +16,7 @@ from ..metrics import METRICS
 from . import inputs, tokens
 from .corpora import AnyCorpus, FilesCorpus
 from .model import Config
-from .places import UNTOLD, results_fault
+from .places import NOT_ECHOED, results_fault
 
 NOUNS = {"tokens": "token dataset", "format": "format", "loader": "loader"}
 # What an error echoes at most of what was given; and the values that a config may stand for, aliases written out.
@@ -70,7 +70,7 @@ def load(
 
 
 def _folder(config: Mapping[str, Any]) -> str | None:
-    """Where the config's paths begin, as far as it can be told from one that is not checked yet."""
+    """Where the config's paths begin, as far as a config that is not checked yet can say."""
     folder = config.get("folder")
     return os.path.normpath(folder) if isinstance(folder, str) and folder and os.path.normpath(folder) != "." else None
 
@@ -82,7 +82,7 @@ def _one_line(fault: str) -> str:
 
 
 def _size_fault(config: Mapping[str, Any], where: "_Origin") -> str | None:
-    """A config whose aliases stand for more values than can be meant, or for themselves, told under its largest key."""
+    """A config whose aliases stand for more values than can be meant, or for themselves, by its largest key."""
     counted: dict[int, float] = {}
 
     def size(value: Any) -> float:
@@ -108,13 +108,13 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
     stacks = {path.stem for path in (root / "envs").glob("*.in")}
     for name in config.only or ():
         if not config.experiments.get(name):
-            yield where("only") + f"no experiment {name!r}" + _instead(name, config.experiments)
+            yield where("only") + f"no experiment {name!r}" + _suggestion(name, config.experiments)
     for name, dataset in config.tokens.items():
         if dataset.corpus and dataset.corpus not in config.corpora:
             yield (
                 where("tokens", name, "corpus")
                 + f"no corpus {dataset.corpus!r}"
-                + _instead(dataset.corpus, config.corpora)
+                + _suggestion(dataset.corpus, config.corpora)
             )
         if not dataset.corpus and not dataset.path and not dataset.rows:
             yield where("tokens", name) + "key 'rows' is missing: without a corpus or a file nothing else says how many"
@@ -122,24 +122,24 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
         for role in ("baselines", "candidates"):
             for stack in getattr(comparison, role):
                 if stack not in stacks:
-                    yield where("comparisons", name, role) + f"no stack {stack!r} in envs/" + _instead(stack, stacks)
+                    yield where("comparisons", name, role) + f"no stack {stack!r} in envs/" + _suggestion(stack, stacks)
     yield from _file_faults(config, root, where)
     for name, experiment in config.run().items():
         key = ("experiments", name, "matrix")
         matrix = experiment.matrix
         for stack in matrix.stack:
             if stack not in stacks:
-                yield where(*key, "stack") + f"no stack {stack!r} in envs/" + _instead(stack, stacks)
+                yield where(*key, "stack") + f"no stack {stack!r} in envs/" + _suggestion(stack, stacks)
         for corpus in getattr(matrix, "corpus", ()):
             if corpus not in config.corpora:
-                yield where(*key, "corpus") + f"no corpus {corpus!r}" + _instead(corpus, config.corpora)
+                yield where(*key, "corpus") + f"no corpus {corpus!r}" + _suggestion(corpus, config.corpora)
                 continue
             count = config.corpora[corpus].file_count()
-            asked = max(getattr(matrix, "num_files", (0,)))
-            if count and asked > count:
-                yield where(*key, "num_files") + f"{asked} files asked for, and corpus {corpus!r} has {count}"
-            if (fault := _too_few_files(config.corpora[corpus], asked)) is not None:
-                yield where(*key, "num_files") + f"{asked} files asked for, and corpus {corpus!r} has {fault}"
+            needed = max(getattr(matrix, "num_files", (0,)))
+            if count and needed > count:
+                yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {count}"
+            if (fault := _too_few_files(config.corpora[corpus], needed)) is not None:
+                yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {fault}"
         yield from _reading_faults(config, name, root, where)
         for repository in getattr(matrix, "repository", ()):
             found = config.repositories.get(repository)
@@ -147,7 +147,7 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
                 yield (
                     where(*key, "repository")
                     + f"no repository {repository!r}"
-                    + _instead(repository, config.repositories)
+                    + _suggestion(repository, config.repositories)
                 )
             elif (found.source == "hub") != bool(getattr(experiment, "endpoint", None)):
                 yield (
@@ -169,14 +169,14 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
     """What an experiment names of token datasets, formats and loaders."""
     key, matrix = ("experiments", name, "matrix"), config.run()[name].matrix
     own = config.loaders if config.run()[name].workload == "load" else {}
-    for axis, known in (
+    for axis, names in (
         ("tokens", config.tokens),
         ("format", dict.fromkeys(tokens.formats(root))),
         ("loader", dict.fromkeys([*tokens.loaders(root), *own])),
     ):
         for value in getattr(matrix, axis, ()):
-            if value not in known and (axis, value) != ("tokens", "none"):
-                yield where(*key, axis) + f"no {NOUNS[axis]} {value!r}" + _instead(value, known)
+            if value not in names and (axis, value) != ("tokens", "none"):
+                yield where(*key, axis) + f"no {NOUNS[axis]} {value!r}" + _suggestion(value, names)
     for loader in getattr(matrix, "loader", ()):
         if not (loader in own and own[loader].data) and "none" in getattr(matrix, "tokens", ()):
             hint = "; name one here, or its own `data` there" if loader in own else ""
@@ -214,15 +214,15 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             yield where("loaders", name, "data") + fault
         known = tokens.formats(root)
         if not own.data and own.format not in known:
-            yield where("loaders", name, "format") + f"no format {own.format!r}" + _instead(own.format, known)
+            yield where("loaders", name, "format") + f"no format {own.format!r}" + _suggestion(own.format, known)
 
 
-def _too_few_files(corpus: AnyCorpus, asked: int) -> str | None:
+def _too_few_files(corpus: AnyCorpus, needed: int) -> str | None:
     """How many files a corpus of the user's own files has, where that is fewer than are asked for."""
     if not isinstance(corpus, FilesCorpus) or inputs.corpus(corpus):
         return None
-    count = inputs.files_at_most(corpus, asked)
-    if count is None or count >= asked:
+    count = inputs.files_at_most(corpus, needed)
+    if count is None or count >= needed:
         return None
     return f"{count}, of {corpus.documents_per_file:,} document{'s' * (corpus.documents_per_file > 1)} each"
 
@@ -234,18 +234,18 @@ def _sweep_faults(config: Config, where: "_Origin") -> Iterable[str]:
             yield (
                 where("ladders", name, "experiment")
                 + f"no experiment {sweep.experiment!r}"
-                + _instead(sweep.experiment, running)
+                + _suggestion(sweep.experiment, running)
             )
         if sweep.metric not in METRICS:
-            yield where("ladders", name, "metric") + f"no metric {sweep.metric!r}" + _instead(sweep.metric, METRICS)
+            yield where("ladders", name, "metric") + f"no metric {sweep.metric!r}" + _suggestion(sweep.metric, METRICS)
 
 
-def _instead(wrong: str, known: Iterable[str]) -> str:
-    known = sorted(known)
-    close = difflib.get_close_matches(wrong, known, n=1)
+def _suggestion(wrong: str, allowed: Iterable[str]) -> str:
+    names = sorted(allowed)
+    close = difflib.get_close_matches(wrong, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    listed = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
-    return f"{hint} (there {'is' if len(known) == 1 else 'are'}: {listed or 'none'})"
+    listed = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    return f"{hint} (there {'is' if len(names) == 1 else 'are'}: {listed or 'none'})"
 
 
 def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") -> Iterable[str]:
@@ -262,7 +262,9 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
             line = where(*key) + f"key {fault['loc'][-1]!r} is missing"
         elif fault["type"] == "extra_forbidden":
             line = (
-                where.above(*key) + f"unknown key {key[-1]!r}" + _instead(str(key[-1]), _known_keys(key[:-1], config))
+                where.above(*key)
+                + f"unknown key {key[-1]!r}"
+                + _suggestion(str(key[-1]), _allowed_keys(key[:-1], config))
             )
         elif fault["type"] == "union_tag_invalid":
             tag = fault["ctx"]["discriminator"].strip("'")
@@ -272,7 +274,7 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
         else:
             given = (
                 ""
-                if isinstance(fault["input"], dict) or fault["type"] == UNTOLD
+                if isinstance(fault["input"], dict) or fault["type"] == NOT_ECHOED
                 else f"; given: {_ECHO.repr(fault['input'])}"
             )
             line = where(*key) + fault["msg"].removeprefix("Value error, ") + given
@@ -297,7 +299,7 @@ def _schema() -> dict[str, Any]:
     return Config.model_json_schema()
 
 
-def _known_keys(key: Sequence[Any], config: Any) -> Iterable[str]:
+def _allowed_keys(key: Sequence[Any], config: Any) -> Iterable[str]:
     """The keys that the schema allows under a key."""
     schema = _schema()
     node = schema
@@ -333,14 +335,14 @@ class _Origin:
         self.contents += [("--config", given)] if given else []
 
     def __call__(self, *key: Any) -> str:
-        return self._told(key, key)
+        return self._place(key, key)
 
     def above(self, *key: Any) -> str:
-        """Where a key was written, told by what it stands under."""
-        return self._told(key, key[:-1])
+        """Where a key was written; the key above it is named."""
+        return self._place(key, key[:-1])
 
-    def _told(self, key: Sequence[Any], told: Sequence[Any]) -> str:
-        dotted = ".".join(str(part) for part in told)
+    def _place(self, key: Sequence[Any], shown: Sequence[Any]) -> str:
+        dotted = ".".join(str(part) for part in shown)
         for length in range(len(key), 0, -1):
             for file, content in reversed(self.contents):
                 if len(_as_written(key[:length], content)) == length:

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from ..folders import kept_places, mark
+from ..folders import mark, protected_places
 
 # The type of a fault whose input is not repeated: it may hold a password.
-UNTOLD = "untold"
+NOT_ECHOED = "not_echoed"
 RESULTS_MARK = ".beyond-ram-results"
 # What the project itself is: no results go in there.
 OWN = frozenset(
@@ -79,14 +79,14 @@ def _hub(value: str) -> str:
         parts = urlsplit("")
     if "@" in value:
         raise PydanticCustomError(
-            UNTOLD,
+            NOT_ECHOED,
             "holds a user or a password, which would stand in records; leave it out, and set the environment variable "
             "HF_TOKEN, which the relay reads",
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s?#]", value):
-        raise PydanticCustomError(UNTOLD, "is no address of a Hub; it has to be one such as https://huggingface.co")
+        raise PydanticCustomError(NOT_ECHOED, "is no address of a Hub; it has to be one such as https://huggingface.co")
     if found := _UNPRINTABLE.search(value):
-        raise PydanticCustomError(UNTOLD, f"holds the character U+{ord(found[0]):04X}, which no address does")
+        raise PydanticCustomError(NOT_ECHOED, f"holds the character U+{ord(found[0]):04X}, which no address does")
     return value
 
 
@@ -124,7 +124,7 @@ def results_fault(results: Path | str, root: Path | str) -> str | None:
         if folder.is_symlink() and not folder.exists():
             return "is a link that leads nowhere"
         project = Path(root).resolve()
-        for place in (project, *kept_places()):
+        for place in (project, *protected_places()):
             if place.is_relative_to(resolved):
                 return f"is {place} or holds it; it has to be a folder of its own, such as 'results'"
         for place in (project, Path.cwd()):

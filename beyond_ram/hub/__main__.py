@@ -29,7 +29,7 @@ def main() -> int:
         action="append",
         default=[],
         metavar="KIND:EVERY_NTH",
-        help=f"every so manieth read of data fails once; {', '.join(FAULTS)}; may be given several times",
+        help=f"one in EVERY_NTH reads of data fails once; {', '.join(FAULTS)}; may be given several times",
     )
     arguments = parser.parse_args()
     stop = threading.Event()

@@ -34,7 +34,7 @@ SLOW_BODY_S = 2.0
 RETRY_AFTER_S = 1
 # Keys of a query whose values are noted; of all others, which may be signatures, only that they were there.
 NOTED = {"cursor", "create_pr", "expand", "limit", "recursive"}
-# What the file system says no to, as a status; other errors of its are ours.
+# The status of an answer for errors of the file system; all others are faults of the endpoint.
 REFUSALS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), 507),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), 403),
@@ -154,7 +154,7 @@ def _logged(log: RequestLog) -> Middleware:
 
 
 def _noted(request: web.Request) -> str:
-    """The path and query of a request without what opens something to who knows it."""
+    """The path and query of a request, without secrets such as signatures."""
     if endpoint_of(request) == "elsewhere":
         return f"/elsewhere/{request.get(STORAGE, '')}/{request.match_info['path']}"
     query = "&".join(urlencode({k: v}) if k in NOTED else urlencode({k: ""})[:-1] for k, v in request.query.items())
@@ -306,10 +306,10 @@ async def cdn(request: web.Request) -> web.StreamResponse:
 async def _file(request: web.Request) -> tuple[str, File]:
     repository = repository_of(request)
 
-    def found() -> tuple[str, File]:
+    def read() -> tuple[str, File]:
         return repository.check_revision(request.match_info["revision"]), repository.file(request.match_info["path"])
 
-    return await asyncio.to_thread(found)
+    return await asyncio.to_thread(read)
 
 
 async def _data(request: web.Request, file: File, headers: dict[str, str]) -> web.StreamResponse:
@@ -337,9 +337,9 @@ async def _data(request: web.Request, file: File, headers: dict[str, str]) -> we
     return response
 
 
-def _range(asked: str, size: int) -> tuple[int, int]:
-    """Where the bytes that are asked for begin and end; an empty range where none can be given."""
-    found = re.fullmatch(r"bytes=([0-9]{0,19})-([0-9]{0,19})", asked)
+def _range(header: str, size: int) -> tuple[int, int]:
+    """Begin and end of the bytes that a Range header asks for; an empty range where there are none."""
+    found = re.fullmatch(r"bytes=([0-9]{0,19})-([0-9]{0,19})", header)
     first, last = found.groups() if found else ("", "")
     if first:
         return int(first), min(int(last) + 1, size) if last else size

@@ -18,7 +18,7 @@ class Clients:
 
     def __init__(self, proc: Path = PROC) -> None:
         self._proc = proc
-        self._known: dict[int, None] = {}
+        self._clients: dict[int, None] = {}
 
     def pid(self, client_port: int, server_port: int) -> int | None:
         """The process that holds the client's end; None where it is gone or not ours to see.
@@ -28,17 +28,17 @@ class Clients:
         inode = self._inode(client_port, server_port)
         if inode is None:
             return None
-        for pid in [*list(self._known), *self._others()]:
+        for pid in [*list(self._clients), *self._others()]:
             if self._holds(pid, f"socket:[{inode}]"):
-                self._known[pid] = None
+                self._clients[pid] = None
                 return pid
-            self._known.pop(pid, None) if not (self._proc / str(pid)).exists() else None
+            self._clients.pop(pid, None) if not (self._proc / str(pid)).exists() else None
         return None
 
     def _inode(self, client_port: int, server_port: int) -> int | None:
         """The inode of the socket whose own port is the client's."""
         try:
-            return _asked_of_kernel(client_port, server_port)
+            return _inode_from_kernel(client_port, server_port)
         except OSError:
             return self._listed(client_port, server_port)
 
@@ -53,7 +53,7 @@ class Clients:
 
     def _others(self) -> Iterable[int]:
         found = (int(entry.name) for entry in os.scandir(self._proc) if entry.name.isdecimal())
-        return sorted((pid for pid in found if pid not in self._known), reverse=True)
+        return sorted((pid for pid in found if pid not in self._clients), reverse=True)
 
     def _holds(self, pid: int, target: str) -> bool:
         folder = f"{self._proc}/{pid}/fd"
@@ -76,7 +76,7 @@ _QUESTION = struct.Struct("=BBBxI")
 _INODE_AT = _HEADER.size + 4 + 48 + 16  # in the answer, struct inet_diag_msg
 
 
-def _asked_of_kernel(own_port: int, other_port: int) -> int | None:
+def _inode_from_kernel(own_port: int, other_port: int) -> int | None:
     """The inode of a TCP socket between two ports of the loopback. Raises OSError where the kernel does not say."""
     loopback = socket.inet_aton("127.0.0.1") + bytes(12)
     ends = struct.pack("!HH", own_port, other_port) + loopback + loopback + struct.pack("=III", 0, *[0xFFFFFFFF] * 2)

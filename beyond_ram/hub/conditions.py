@@ -18,7 +18,7 @@ FAULTS = {
 
 @dataclass(frozen=True)
 class Fault:
-    """One kind of fault: every so manieth read of data fails once, and succeeds when it is asked again."""
+    """One kind of fault: one in `every_nth` reads of data fails once; the same read succeeds when it is repeated."""
 
     kind: str
     every_nth: int
@@ -62,7 +62,7 @@ LOCAL = Conditions()
 
 
 class Traffic:
-    """The conditions at work. Used from one event loop."""
+    """Applies the conditions. Used from one event loop."""
 
     def __init__(self, conditions: Conditions) -> None:
         self.change(conditions)
@@ -70,7 +70,7 @@ class Traffic:
         """Where redirects lead: scheme, host and port."""
 
     def change(self, conditions: Conditions) -> None:
-        """Other conditions from now on; what was hit before may be hit again."""
+        """Other conditions from now on. Reads that had a fault before may have one again."""
         self.conditions = conditions
         self._line_free_at = 0.0
         self._seen: set[Hashable] = set()
@@ -88,7 +88,7 @@ class Traffic:
             await asyncio.sleep(self._line_free_at - time.monotonic())
 
     def fault(self, read: Hashable) -> str:
-        """The fault that hits this read of data, or none: a read that was asked before is not hit (again)."""
+        """The fault of this read of data, or an empty text. A read that has come before has none."""
         if not self.conditions.faults or read in self._seen:
             return ""
         self._seen.add(read)

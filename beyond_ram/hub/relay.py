@@ -25,19 +25,19 @@ from beyond_ram.hub.repos import is_id
 PIECE_BYTES = 1 << 16  # small enough that connections share a narrow line evenly
 # What reading needs: endpoints, and headers of a request and of an answer.
 _ENDPOINTS = {"commits", "elsewhere", "info", "paths-info", "refs", "resolve", "revision", "tree"}
-_ASKED = {
+_REQUEST_HEADERS = {
     "Accept", "Accept-Encoding", "Content-Type", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range",
     "If-Unmodified-Since", "Range", "User-Agent",
 }  # fmt: skip
-_ANSWERED = {
+_RESPONSE_HEADERS = {
     "Accept-Ranges", "Content-Disposition", "Content-Encoding", "Content-Length", "Content-Range", "Content-Type",
     "ETag", "Last-Modified", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Error-Code", "X-Error-Message",
     "X-Linked-ETag", "X-Linked-Size", "X-Repo-Commit", "X-Request-Id", "X-Total-Count",
 }  # fmt: skip
-# What a client did not say is not said for it: an answer that it cannot decode would come of it.
-_UNSAID = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+# Headers that are not added where a client did not send them: it might be unable to decode the answer.
+_NEVER_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 _NEXT = re.compile(r'<([^>]+)>; *rel="?next"?')
-_WAITS = ClientTimeout(total=None, sock_connect=30, sock_read=120)
+_TIMEOUTS = ClientTimeout(total=None, sock_connect=30, sock_read=120)
 
 
 class Relay:
@@ -62,8 +62,8 @@ class Relay:
         """The connections, as long as the application runs. Nothing is taken from the user's files, nothing kept."""
         async with ClientSession(
             auto_decompress=False,
-            skip_auto_headers=_UNSAID,
-            timeout=_WAITS,
+            skip_auto_headers=_NEVER_ADDED,
+            timeout=_TIMEOUTS,
             trust_env=False,
             cookie_jar=DummyCookieJar(),
         ) as self._session:
@@ -77,11 +77,11 @@ class Relay:
             if request.method in ("GET", "HEAD"):
                 raise web.HTTPNotFound
             return _refused(403, "only what reading needs is handed on to another Hub")
-        said = request.headers.get("Authorization", "").encode(errors="replace")
-        if name != "elsewhere" and not hmac.compare_digest(said, self._secret):
+        shown = request.headers.get("Authorization", "").encode(errors="replace")
+        if name != "elsewhere" and not hmac.compare_digest(shown, self._secret):
             return _refused(401, "the token is not the HF_TOKEN that this endpoint has named")
         there = self._there(request)
-        headers = CIMultiDict((key, request.headers[key]) for key in _ASKED if key in request.headers)
+        headers = CIMultiDict((key, request.headers[key]) for key in _REQUEST_HEADERS if key in request.headers)
         if self._token and name != "elsewhere":
             headers["Authorization"] = f"Bearer {self._token}"
         body = (await text_of(request)).encode() if name == "paths-info" else None
@@ -89,7 +89,7 @@ class Relay:
             async with self._session.request(
                 request.method, there, headers=headers, data=body, allow_redirects=False, proxy=_proxy(there)
             ) as answer:
-                return await self._handed_back(request, there, answer)
+                return await self._forwarded(request, there, answer)
         except (ClientError, ValueError) as error:
             if BYTES_SENT not in request:
                 return web.json_response({"error": f"{there.origin()}: {error}"}, status=502)
@@ -97,13 +97,13 @@ class Relay:
                 request.transport.close()
             raise
 
-    async def _handed_back(self, request: web.Request, there: URL, answer: ClientResponse) -> web.StreamResponse:
+    async def _forwarded(self, request: web.Request, there: URL, answer: ClientResponse) -> web.StreamResponse:
         response = web.StreamResponse(status=answer.status, reason=answer.reason)
-        response.headers.update({key: answer.headers[key] for key in _ANSWERED if key in answer.headers})
+        response.headers.update({key: answer.headers[key] for key in _RESPONSE_HEADERS if key in answer.headers})
         if "Location" in answer.headers:
-            response.headers["Location"] = self._led_here(request, there, answer.headers["Location"])
+            response.headers["Location"] = self._through_here(request, there, answer.headers["Location"])
         for following in _NEXT.findall(answer.headers.get("Link", "")):
-            response.headers["Link"] = f'<{self._led_here(request, there, following)}>; rel="next"'
+            response.headers["Link"] = f'<{self._through_here(request, there, following)}>; rel="next"'
         await response.prepare(request)
         request[BYTES_SENT] = 0
         async for piece in answer.content.iter_chunked(PIECE_BYTES):
@@ -126,14 +126,14 @@ class Relay:
         request[STORAGE] = f"{origin.scheme}/{origin.raw_authority}"
         return URL(f"{origin}/{request.raw_path.split('/', 3)[3]}", encoded=True)
 
-    def _led_here(self, request: web.Request, there: URL, value: str) -> str:
+    def _through_here(self, request: web.Request, there: URL, value: str) -> str:
         """An address that the client would follow, turned to this one. Raises ValueError where it is none."""
         goal = there.join(URL(value, encoded=True))
         upstream = f"{self._upstream}/"
         if str(goal).startswith(upstream):
             return f"{request.url.origin()}/{str(goal).removeprefix(upstream)}"
         origin = goal.origin()
-        key = next((key for key, known in self._elsewhere.items() if known == origin), None)
+        key = next((key for key, other in self._elsewhere.items() if other == origin), None)
         if key is None:
             key = secrets.token_urlsafe(16)
             self._elsewhere[key] = origin

@@ -122,7 +122,7 @@ class Store:
                 elif key != "header":
                     raise RefusedError(f"{key!r} is no operation of a commit")
             for key, value in put:
-                taken |= self._put(repository, key, value, _room(tree, value["path"]))
+                taken |= self._put(repository, key, value, _free_path(tree, value["path"]))
             if not (tree / MARK).exists():
                 _mark(tree)
             with repository.changing():
@@ -211,7 +211,7 @@ def _remove(goal: Path) -> None:
             goal.unlink(missing_ok=True)
 
 
-def _room(tree: Path, path: Any) -> Path:
+def _free_path(tree: Path, path: Any) -> Path:
     """The place for a new file, with its folders, and no file there. Raises RefusedError."""
     goal = _target(tree, path)
     try:

@@ -90,8 +90,8 @@ def at(event_name: str, kind: str) -> Derive:
     return reading
 
 
-def said(event_name: str, key: str) -> Derive:
-    """What the first event of a name says."""
+def event_field(event_name: str, key: str) -> Derive:
+    """A field of the first event of a name."""
     return lambda _, events: first(events, event_name).get(key)
 
 

@@ -1,12 +1,12 @@
 """Writing to a Hub: edits of a table pushed to Xet storage, and what Spark's data source can do."""
 
-from .base import CLOCK, CPU, EXACT, Column, Derive, Events, Metric, Record, said, share
+from .base import CLOCK, CPU, EXACT, Column, Derive, Events, Metric, Record, event_field, share
 
 _XET = "exact: what hf_xet says of the push"
 
 
 def _of_edit(key: str) -> Derive:
-    return said("edit", key)
+    return event_field("edit", key)
 
 
 def _new_share(record: Record, events: Events) -> float | None:
@@ -61,10 +61,11 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="rows", label="Rows that came", unit="rows", tables=("spark",),
-        derivation="rows that the step found; empty where it failed", trust=EXACT, derive=said("step", "rows"),
+        derivation="rows that the step found; empty where it failed", trust=EXACT, derive=event_field("step", "rows"),
     ),
     Metric(
         key="seconds", label="Time of the step", unit="s", direction="lower", tables=("spark",),
-        derivation="from its begin to its end, the check included", trust=CLOCK, derive=said("step", "duration_s"),
+        derivation="from its begin to its end, the check included", trust=CLOCK,
+        derive=event_field("step", "duration_s"),
     ),
 ]  # fmt: skip

@@ -2,7 +2,21 @@
 
 from collections.abc import Callable, Mapping
 
-from .base import CLOCK, COUNTED, EXACT, LOGGED_TIMES, Column, Derive, Event, Events, Metric, Record, said, share, work
+from .base import (
+    CLOCK,
+    COUNTED,
+    EXACT,
+    LOGGED_TIMES,
+    Column,
+    Derive,
+    Event,
+    Events,
+    Metric,
+    Record,
+    event_field,
+    share,
+    work,
+)
 
 ROLES = ("main", "worker", "other", "unknown")
 KINDS = ("info", "tree", "paths-info", "commits", "head", "small-file", "redirect", "data", "unknown")
@@ -16,14 +30,14 @@ def requests_column(kind: str, role: str) -> str:
     return f"requests_{kind.replace('-', '_')}_{role}"
 
 
-def _asked(wanted: Callable[[str, str], bool]) -> Derive:
+def _requested(wanted: Callable[[str, str], bool]) -> Derive:
     """Requests of those kinds and roles; None where nobody counted."""
 
     def counted(record: Record, _: Events) -> float | None:
-        asked: Mapping[str, Mapping[str, int]] | None = record["work"].get("requests")
-        if asked is None:
+        requests: Mapping[str, Mapping[str, int]] | None = record["work"].get("requests")
+        if requests is None:
             return None
-        return sum(n for kind, roles in asked.items() for role, n in roles.items() if wanted(kind, role))
+        return sum(n for kind, roles in requests.items() for role, n in roles.items() if wanted(kind, role))
 
     return counted
 
@@ -72,10 +86,10 @@ def _worker_grown(_: Record, events: Events) -> float | None:
 
 
 def _per_sample(of: Derive) -> Derive:
-    return lambda record, events: share(of(record, events), said("samples", "samples")(record, events))
+    return lambda record, events: share(of(record, events), event_field("samples", "samples")(record, events))
 
 
-_REQUESTS = _asked(lambda kind, role: True)
+_REQUESTS = _requested(lambda kind, role: True)
 
 COLUMNS: list[Column] = [
     Metric(
@@ -85,19 +99,19 @@ COLUMNS: list[Column] = [
     Metric(
         key="requests_metadata", label="Requests that are no reads of data", unit="requests", direction="lower",
         tables=_STREAMED, derivation="the endpoint's log: repository, listings, paths, HEADs, small files",
-        trust=COUNTED, derive=_asked(lambda kind, role: not _is_data(kind)),
+        trust=COUNTED, derive=_requested(lambda kind, role: not _is_data(kind)),
     ),
     Metric(
         key="requests_data", label="Reads of data", unit="requests", direction="lower", tables=_SERVED,
         derivation="the endpoint's log: GETs of data files, their redirects included",
-        trust=COUNTED, derive=_asked(lambda kind, role: _is_data(kind)),
+        trust=COUNTED, derive=_requested(lambda kind, role: _is_data(kind)),
     ),
     Metric(
         key="requests_listing_of_workers", label="Requests of workers for the list of files", unit="requests",
         direction="lower", tables=_STREAMED,
         derivation="the endpoint's log: repository, listings, paths; joined with the process tree by the port of a "
         "connection",
-        trust=COUNTED, derive=_asked(lambda kind, role: role == "worker" and kind in _LISTING),
+        trust=COUNTED, derive=_requested(lambda kind, role: role == "worker" and kind in _LISTING),
     ),
     Metric(
         key="requests_failed", label="Requests that failed", unit="requests", direction="lower", tables=_STREAMED,
@@ -126,12 +140,12 @@ COLUMNS: list[Column] = [
     Metric(
         key="resolution_s", label="Resolution time", unit="s", direction="lower", tables=_STREAMED,
         derivation="time in load_dataset, imports not included", trust=CLOCK,
-        derive=said("resolved", "duration_s"),
+        derive=event_field("resolved", "duration_s"),
     ),
     Metric(
         key="time_to_first_batch_s", label="Time to the first batch", unit="s", direction="lower", tables=_STREAMED,
         derivation="from the call of load_dataset to the first batch, imports of the main process not included",
-        trust=CLOCK, derive=said("first_batch", "duration_s"),
+        trust=CLOCK, derive=event_field("first_batch", "duration_s"),
     ),
     Metric(
         key="rows_per_s", label="Rows per second", unit="1/s", direction="higher", tables=_STREAMED,
@@ -178,12 +192,12 @@ COLUMNS: list[Column] = [
     Metric(
         key="samples_twice", label="Samples that came more than once", unit="samples", direction="lower",
         tables=("hub_files",), derivation="samples that came less different ones", trust=EXACT,
-        derive=said("samples", "samples_twice"),
+        derive=event_field("samples", "samples_twice"),
     ),
     Metric(
         key="samples_wrong", label="Samples that came wrong", unit="samples", direction="lower",
         tables=("hub_files",), derivation="checked by a sum, or by the number drawn into a frame", trust=EXACT,
-        derive=said("samples", "samples_wrong"),
+        derive=event_field("samples", "samples_wrong"),
     ),
     Metric(
         key="data_bytes_received", label="Bytes of data received", unit="bytes", direction="lower",
@@ -202,20 +216,20 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="s_per_sample", label="Time per sample", unit="s", direction="lower", tables=("hub_files",),
-        derivation="seconds / samples", trust=CLOCK, derive=_per_sample(said("samples", "duration_s")),
+        derivation="seconds / samples", trust=CLOCK, derive=_per_sample(event_field("samples", "duration_s")),
     ),
     Metric(
         key="payload_bytes", label="Payload", unit="bytes", tables=("hub_files",),
-        derivation="bytes of all samples", trust=EXACT, derive=said("samples", "payload_bytes"),
+        derivation="bytes of all samples", trust=EXACT, derive=event_field("samples", "payload_bytes"),
     ),
     Metric(
         key="seconds", label="Time to read the samples", unit="s", direction="lower", tables=("hub_files",),
         derivation="from the first call of the file system to the last sample", trust=CLOCK,
-        derive=said("samples", "duration_s"),
+        derive=event_field("samples", "duration_s"),
     ),
     Metric(
         key="median_sample_s", label="Time to a sample, median", unit="s", direction="lower", tables=("hub_files",),
         derivation="between one sample and the next; the median of the run", trust=CLOCK,
-        derive=said("samples", "median_sample_s"),
+        derive=event_field("samples", "median_sample_s"),
     ),
 ]  # fmt: skip

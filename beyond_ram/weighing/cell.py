@@ -19,7 +19,7 @@ from .private import private_folder
 from .provenance import commit
 
 # Signals of a terminal or a scheduler: what they end is no result.
-_ASKED_TO_END = {"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"}
+_EXTERNAL_SIGNALS = {"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"}
 
 
 class WeighingError(RuntimeError):
@@ -51,17 +51,17 @@ def weigh(setting: Setting, runs: Path) -> None:
         finish(setting, work, out, record)
 
 
-def _weighed_served(setting: Setting, work: Path, out: Path, asked: Served) -> dict[str, Any]:
+def _weighed_served(setting: Setting, work: Path, out: Path, spec: Served) -> dict[str, Any]:
     """Weigh a run beside its endpoint, and put what that was asked into the record and into requests.csv."""
     if cannot_be(setting.lock):
         return weighed(setting, work, out)
-    if asked.storage == "s3" and not has_package(setting.lock, "moto"):
+    if spec.storage == "s3" and not has_package(setting.lock, "moto"):
         return _not_run(command(setting, work), out, "this stack has no S3 server: its lock lacks moto")
-    repository = Path(asked.repository)
-    if asked.pushes:
+    repository = Path(spec.repository)
+    if spec.pushes:
         repository = served.copied(repository, work / "served")
     try:
-        with served.serving(asked, repository, work, setting.python) as endpoint:
+        with served.serving(spec, repository, work, setting.python) as endpoint:
             record = weighed(setting, work, out, environment=endpoint.environment)
     except served.ServingError as reason:
         raise WeighingError(f"{setting.job.path}: {reason}") from None
@@ -81,8 +81,8 @@ def prepare(setting: Setting, work: Path) -> None:
     first = [["--prepare"]] if setting.job.prepared else []
     first += [[]] if setting.job.warmed else []
     for flags in first:
-        status, said = processes.run([*command(setting, work), *flags])
-        sys.stderr.write(said.decode(errors="replace"))
+        status, output = processes.run([*command(setting, work), *flags])
+        sys.stderr.write(output.decode(errors="replace"))
         if status:
             raise WeighingError(f"{setting.job.path}: the run before it failed with {processes.ending(status)}")
 
@@ -168,21 +168,21 @@ def finish(
     Raises WeighingError where the run failed, DamagedError where a file of it is not whole.
     """
     job = setting.job
-    if record["signal"] in _ASKED_TO_END:
+    if record["signal"] in _EXTERNAL_SIGNALS:
         raise WeighingError(f"{job.path}: ended from outside, by {record['signal']}")
     if record["outcome"] == "not_applicable":
         pass
-    elif reason := _said(out, "not_applicable"):
+    elif reason := _event_reason(out, "not_applicable"):
         record |= {"outcome": "not_applicable", "reason": reason}
-    elif reason := _said(out, "gave_up"):
+    elif reason := _event_reason(out, "gave_up"):
         record |= {"outcome": "failed", "reason": reason, "completed_work": False}
         print(f"{job.path}: the client gave up: {reason}", file=sys.stderr)
     elif record["completed_work"] and job.checked:
-        status, said = processes.run([*command(setting, work), "--check"])
+        status, output = processes.run([*command(setting, work), "--check"])
         if status:
             raise WeighingError(f"{job.path}: its ids could not be read back: {processes.ending(status)}")
-        record["work"] |= json.loads(said)
-    elif reason := _said(out, "gave_up"):
+        record["work"] |= json.loads(output)
+    elif reason := _event_reason(out, "gave_up"):
         record["reason"] = reason
     elif record["outcome"] == "failed" and not record["completed_work"]:
         how = f"status {record['exit_status']}, signal {record['signal']}"
@@ -197,7 +197,7 @@ def finish(
     records.samples(out)
 
 
-def _said(out: Path, name: str) -> str | None:
+def _event_reason(out: Path, name: str) -> str | None:
     """The reason that a program gave with an event: `not_applicable` for having nothing to do in this cell, `gave_up`
     for work that cannot be finished under the cell's conditions."""
     return next((str(event["reason"]) for event in records.events(out) if event["event"] == name), None)

@@ -16,7 +16,7 @@ class NotHereError(RuntimeError):
 class Remedy:
     """One remedy. `environment` holds variables; `preload` the file name of an allocator; the rest the program does."""
 
-    says: str
+    description: str
     environment: Mapping[str, str] = field(default_factory=dict)
     preload: str = ""
 

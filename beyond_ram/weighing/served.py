@@ -50,7 +50,7 @@ class Endpoint:
 
 
 @contextlib.contextmanager
-def serving(asked: Served, root: Path, work: Path, python: str) -> Iterator[Endpoint]:
+def serving(spec: Served, root: Path, work: Path, python: str) -> Iterator[Endpoint]:
     """The endpoint for one run. The server has a process of its own: its work is not the watcher's, nor the client's.
 
     Another Hub's is one that hands on to it, and gives the run a token that only this server takes; for storage `s3` it
@@ -59,23 +59,23 @@ def serving(asked: Served, root: Path, work: Path, python: str) -> Iterator[Endp
     environment = {"HF_HUB_DISABLE_XET": "1", "HF_HOME": str((work / "hf").resolve()), "HF_HUB_DISABLE_TELEMETRY": "1"}
     environment["NETRC"] = os.devnull  # a name and password from there would take the token's place
     # The token and the proxies are for the way to another Hub, which is the server's.
-    own = dict(os.environ) if asked.endpoint else None
+    own = dict(os.environ) if spec.endpoint else None
     with _without([*_UNSET, *_TOKENS, *_PROXIES, *map(str.upper, _PROXIES)]):
         log = work / "requests.jsonl"
-        where = ["--upstream", asked.endpoint] if asked.endpoint else ["--root", str(root)]
+        where = ["--upstream", spec.endpoint] if spec.endpoint else ["--root", str(root)]
         where += ["--log", str(log)]
-        if asked.storage == "s3":
+        if spec.storage == "s3":
             command = [python, str(_S3_SERVER), *where]
         else:
-            command = [sys.executable, "-m", "beyond_ram.hub", *where, *_conditions(asked.conditions)]
+            command = [sys.executable, "-m", "beyond_ram.hub", *where, *_conditions(spec.conditions)]
         reading, writing = os.pipe()
         with (
-            os.fdopen(reading, encoding="utf-8") as said,
-            os.fdopen(writing, "wb") as says,
-            processes.beside(command, says.fileno(), own),
+            os.fdopen(reading, encoding="utf-8") as output,
+            os.fdopen(writing, "wb") as sink,
+            processes.beside(command, sink.fileno(), own),
         ):
-            says.close()
-            yield Endpoint(environment | _said(said), log)
+            sink.close()
+            yield Endpoint(environment | _client_environment(output), log)
 
 
 def copied(repository: Path, copy: Path) -> Path:
@@ -101,8 +101,8 @@ def _conditions(given: Mapping[str, Any]) -> list[str]:
     return flags
 
 
-def _said(server: TextIO) -> dict[str, str]:
-    """What a server says when it is ready, as a client is given it: a token where it asks for one, then its address."""
+def _client_environment(server: TextIO) -> dict[str, str]:
+    """The variables for a client, as a server prints them when it is ready: its token, if any, and its address."""
     ready, _, _ = select.select([server], [], [], _STARTS_IN_S)
     given: dict[str, str] = {}
     while ready and (line := server.readline()):
@@ -146,7 +146,7 @@ def joined(
     requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """The requests on the run's own time axis, each with its kind and the role of the process that made it."""
-    # An event that says the clock as well as the watcher's time of it ties the two together.
+    # An event with the monotonic clock beside the watcher's time: their difference.
     offset = next((event["clock_s"] - event["t_s"] for event in events if "clock_s" in event), None)
     workers = {event["pid"] for event in events if event["event"] == "worker"}
     return [

@@ -63,20 +63,20 @@ def memray(command: Sequence[str], folder: Path, stack: Path) -> Readings:
     _run([*program, "run", "--quiet", "--follow-fork", "-o", folder / "data", *command[script:]])
     peaks = []
     for number, file in enumerate(sorted(folder.glob("data*"))[:_FILES_READ]):
-        said = folder / f"stats{number}.json"
+        output = folder / f"stats{number}.json"
         try:
-            _run([*program, "stats", "--json", "-o", said, file])
+            _run([*program, "stats", "--json", "-o", output, file])
         except NotRunError:  # a child that was ended by _exit leaves a file without its end
             continue
-        peaks.append(json.loads(said.read_text())["metadata"]["peak_memory"])
+        peaks.append(json.loads(output.read_text())["metadata"]["peak_memory"])
     if not peaks:
         raise NotRunError("it left no file that it can read")
     return {"peak memory, one process": max(peaks), "peak memory, summed": sum(peaks)}
 
 
 def gnu_time(command: Sequence[str], folder: Path, stack: Path) -> Readings:
-    said = _run(["/usr/bin/time", "-v", *command])
-    found = re.search(r"Maximum resident set size \(kbytes\): (\d+)", said)
+    output = _run(["/usr/bin/time", "-v", *command])
+    found = re.search(r"Maximum resident set size \(kbytes\): (\d+)", output)
     if not found:
         raise NotRunError("it is not GNU time")
     return {"Maximum resident set size": int(found.group(1)) * 1024}
@@ -98,8 +98,8 @@ def snakemake_benchmark(command: Sequence[str], folder: Path, stack: Path) -> Re
 
 def benchexec(command: Sequence[str], folder: Path, stack: Path) -> Readings:
     runexec = Path(sys.executable).with_name("runexec")
-    said = _run([runexec, "--no-container", "--output", os.devnull, "--", *command])
-    found = re.search(r"^memory=(\d+)B", said, re.MULTILINE)
+    output = _run([runexec, "--no-container", "--output", os.devnull, "--", *command])
+    found = re.search(r"^memory=(\d+)B", output, re.MULTILINE)
     if not found:
         raise NotRunError("no memory cgroup that it may use")
     return {"memory": int(found.group(1))}

@@ -11,15 +11,15 @@ COLOURS = {True: "#56B4E9", False: "#E69F00"}
 
 
 def plot(spark):
-    known = spark.dropna(subset="step")
+    tried = spark.dropna(subset="step")
     reason = "no experiment of this config runs Spark" if spark.empty else spark["reason"].iloc[0]
-    return figures.drawn(known, draw, reason)
+    return figures.drawn(tried, draw, reason)
 
 
-def draw(known):
-    steps, versions = (list(dict.fromkeys(known[column])) for column in ("step", "pyspark_huggingface"))
+def draw(tried):
+    steps, versions = (list(dict.fromkeys(tried[column])) for column in ("step", "pyspark_huggingface"))
     figure, axes = plt.subplots(figsize=(3.4 * len(steps) + 1.5, 1.2 * len(versions) + 1), layout="constrained")
-    for (version, step), runs in known.groupby(["pyspark_huggingface", "step"]):
+    for (version, step), runs in tried.groupby(["pyspark_huggingface", "step"]):
         works = bool(runs["works"].all())
         x, y = steps.index(step), versions.index(version)
         axes.add_patch(plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=COLOURS[works]))
@@ -34,11 +34,11 @@ def draw(known):
     axes.set_ylabel("pyspark_huggingface")
     axes.grid(False)
     axes.xaxis.tick_top()
-    counts = known.groupby(["pyspark_huggingface", "step"]).size()
+    counts = tried.groupby(["pyspark_huggingface", "step"]).size()
     caption = f"""
 A repository read into Spark, written back as another, and appended to, by the data source `huggingface` against the
 local endpoint, without Xet. After each write the rows are read again: a step works where all of them came, each as
-often as it was written. pyspark {known["pyspark"].iloc[0]}, huggingface_hub {known["huggingface_hub"].iloc[0]}; n =
+often as it was written. pyspark {tried["pyspark"].iloc[0]}, huggingface_hub {tried["huggingface_hub"].iloc[0]}; n =
 {counts.min()} a step. A reason that named the endpoint would not have to hold on the Hub.
 """
     return figure, caption

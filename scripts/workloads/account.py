@@ -57,7 +57,7 @@ class Account:
             numbers = numbers[known]
         numpy.add.at(self.times, numbers, 1)
 
-    def said(self):
+    def totals(self):
         """The account, for an event, in rows."""
         found = {"rows_delivered": self.delivered, "rows_per_worker": dict(sorted(self.workers.items()))}
         if self.expected is not None:

@@ -78,8 +78,8 @@ def cpu_s():
 class TokenRows(Account):
     """The account of a token dataset: every row whole, and with its own label.
 
-    A loader of one's own may give no labels: then they are not checked, and rows without numbers in them are told by
-    what they hold.
+    A loader of one's own may give no labels. Then they are not checked, and rows without numbers are identified by
+    their contents.
     """
 
     def __init__(self, rows):
@@ -122,9 +122,9 @@ class TokenRows(Account):
             self.expect(self.contents.times)
         return self.contents.numbers_of(sums)
 
-    def said(self):
-        told_by = "contents" if self.contents else "labels" if self.rows.own else "ids"
-        return super().said() | {"rows_identified_by": told_by, "labels_checked": self.labelled}
+    def totals(self):
+        identified_by = "contents" if self.contents else "labels" if self.rows.own else "ids"
+        return super().totals() | {"rows_identified_by": identified_by, "labels_checked": self.labelled}
 
 
 class OwnRows(Account):
@@ -155,7 +155,7 @@ def epoch(loader, account, number, cpu=cpu_s):
                 still("after the first batch")
                 held = time.perf_counter() - before - first
     took, used = time.perf_counter() - before - held, cpu() - before_cpu
-    found = {"epoch": number, "duration_s": took, "cpu_s": used, "time_to_first_batch_s": first, **account.said()}
+    found = {"epoch": number, "duration_s": took, "cpu_s": used, "time_to_first_batch_s": first, **account.totals()}
     events.mark("epoch", **found, **events.own_memory())
     return found
 

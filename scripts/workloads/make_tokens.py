@@ -52,18 +52,18 @@ def from_corpus(spec, corpus):
 def encoder(path):
     """Text to ids: in pieces where pieces give the ids of the whole, else document by document."""
     import tokenizers
-    from pieces import NotKnownError, Pieces
+    from pieces import Pieces, UnsupportedTokenizerError
 
     whole = tokenizers.Tokenizer.from_file(str(path))
     try:
         pieces = Pieces(path)
-    except NotKnownError:
+    except UnsupportedTokenizerError:
         return lambda text: whole.encode(text).ids
 
     def ids(text):
         try:
             return pieces.ids(text)
-        except NotKnownError:
+        except UnsupportedTokenizerError:
             return whole.encode(text).ids
 
     return ids

@@ -19,12 +19,12 @@ BLOCK_CHARACTERS = 50_000
 SPACE = "▁"
 
 
-class NotKnownError(Exception):
-    """A tokenizer of which it is not known that pieces give the ids of the whole; the text is the reason."""
+class UnsupportedTokenizerError(Exception):
+    """A tokenizer for which pieces may not give the ids of the whole document; the text is the reason."""
 
 
 class Pieces:
-    """Encodes documents piece by piece. Raises NotKnownError for other tokenizers than BPE behind a Metaspace."""
+    """Encodes documents piece by piece. Raises UnsupportedTokenizerError but for BPE behind a Metaspace."""
 
     def __init__(self, path):
         import tokenizers
@@ -32,13 +32,13 @@ class Pieces:
         spec = json.loads(path.read_text(encoding="utf-8"))
         model, before = spec["model"], spec["pre_tokenizer"]
         if model["type"] != "BPE" or model.get("dropout") or model.get("fuse_unk") or model.get("byte_fallback"):
-            raise NotKnownError("the model is no plain BPE")
+            raise UnsupportedTokenizerError("the model is no plain BPE")
         if not before or before["type"] != "Metaspace" or before.get("prepend_scheme", "always") != "always":
-            raise NotKnownError("the pre-tokenizer is no Metaspace that begins every document")
+            raise UnsupportedTokenizerError("the pre-tokenizer is no Metaspace that begins every document")
         if spec["post_processor"]:
-            raise NotKnownError("the tokenizer adds entries around a document")
+            raise UnsupportedTokenizerError("the tokenizer adds entries around a document")
         if spec["normalizer"] and spec["normalizer"]["type"] not in ("NFC", "NFD", "NFKC", "NFKD"):
-            raise NotKnownError(f"the normalizer is {spec['normalizer']['type']}, no Unicode normal form")
+            raise UnsupportedTokenizerError(f"the normalizer is {spec['normalizer']['type']}, no Unicode normal form")
         self.normalizer = tokenizers.Tokenizer.from_file(str(path)).normalizer
         self.special = [entry["content"] for entry in spec["added_tokens"]]
         bare = spec | {"normalizer": None, "pre_tokenizer": None, "decoder": None, "added_tokens": []}
@@ -50,7 +50,7 @@ class Pieces:
     def ids(self, text):
         """The ids of one document, as an array of 32-bit integers."""
         if any(entry in text for entry in self.special):
-            raise NotKnownError("a document holds a special entry as text")
+            raise UnsupportedTokenizerError("a document holds a special entry as text")
         whole = "".join(map(self.normalizer.normalize_str, blocks(text))) if self.normalizer else text
         whole = whole.replace(" ", SPACE)
         found, waiting = array.array("i"), []
@@ -86,7 +86,7 @@ def without_cache(tokenizer):
 
     spec = json.loads(tokenizer.to_str())["model"]
     if spec["type"] != "BPE":
-        raise NotKnownError(f"the model is {spec['type']}, and only BPE has a cache of words")
+        raise UnsupportedTokenizerError(f"the model is {spec['type']}, and only BPE has a cache of words")
     merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in spec["merges"]]
     options = {name: spec[name] for name in ("unk_token", "fuse_unk", "byte_fallback") if spec.get(name) is not None}
     tokenizer.model = BPE(vocab=spec["vocab"], merges=merges, cache_capacity=0, **options)
@@ -146,7 +146,7 @@ def tokenize(args, chosen, documents, result, packages):
                 row = pyarrow.ListArray.from_arrays(pyarrow.array([0, len(ids)], pyarrow.int32()), values)
                 writer.write_batch(pyarrow.record_batch([row], schema=schema))
                 rows += 1
-    except NotKnownError as reason:
+    except UnsupportedTokenizerError as reason:
         events.not_applicable(str(reason))
     made = {"shard": 0, "rows": rows, "from_cache": False, "tokenizer_calls": rows}
     events.mark("shard", **made, cache_bytes_written=path.stat().st_size, **events.own_memory())

@@ -60,12 +60,12 @@ def deliver(rank, args, port):
     torch.distributed.barrier()
     if rank == 0:
         still("delivered")
-        say(rows, everybody, reason)
+        emit_work(rows, everybody, reason)
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
 
 
-def say(rows, everybody, reason):
+def emit_work(rows, everybody, reason):
     """The accounts of all ranks, as the event `work`."""
     if reason is not None:
         events.emit("not_applicable", reason=reason)
@@ -74,14 +74,14 @@ def say(rows, everybody, reason):
     for rank, times, mine in ranks:
         together.times = together.times + times
         together.add(mine["rows_delivered"], rank, wrong=mine["rows_wrong"])
-    said = together.said()
+    totals = together.totals()
     events.mark(
         "work",
         rows=rows.count,
         bytes_in=rows.bytes,
-        rows_per_rank=list(said.pop("rows_per_worker").values()),
+        rows_per_rank=list(totals.pop("rows_per_worker").values()),
         rows_per_worker_of_rank=[list(mine["rows_per_worker"].values()) for _, _, mine in ranks],
-        **said,
+        **totals,
         cpu_s=sum(mine["cpu_s"] for _, _, mine in everybody),
         **events.own_memory(),
     )

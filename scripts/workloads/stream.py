@@ -172,8 +172,8 @@ def epochs(args, loader, began):
                         events.emit("first_batch", duration_s=round(first - began, 6))
                 account.take(batch)
         except Exception as error:
-            said = account.said()
-            events.emit("epoch", epoch=epoch, duration_s=round(time.monotonic() - started, 6), finished=False, **said)
+            totals = account.totals()
+            events.emit("epoch", epoch=epoch, duration_s=round(time.monotonic() - started, 6), finished=False, **totals)
             gave_up(error)
         events.emit(
             "epoch",
@@ -183,7 +183,7 @@ def epochs(args, loader, began):
             finished=True,
             bytes=account.bytes,
             worker_anon_bytes=account.memory,
-            **account.said(),
+            **account.totals(),
         )
     return accounts
 
@@ -234,7 +234,7 @@ def resumed(args, data):
             account.take(collate([row]))
     except Exception as error:
         gave_up(error)
-    events.emit("resumed", duration_s=round(time.monotonic() - started, 6), after_row=half, **account.said())
+    events.emit("resumed", duration_s=round(time.monotonic() - started, 6), after_row=half, **account.totals())
     return [account]
 
 
@@ -267,10 +267,10 @@ def work(args):
         loader = loader_of(args, data)
         accounts = epochs(args, loader, began)
     events.phase("end")
-    said = of_run([account.said() for account in accounts])
+    totals = of_run([account.totals() for account in accounts])
     if accounts[-1].bytes is not None:
-        said["bytes_in"] = sum(account.bytes for account in accounts)
-    events.mark("work", rows=sum(account.delivered for account in accounts), **said)
+        totals["bytes_in"] = sum(account.bytes for account in accounts)
+    events.mark("work", rows=sum(account.delivered for account in accounts), **totals)
     return {"loader": [loader], "dataset": [data]}
 
 

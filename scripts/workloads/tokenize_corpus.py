@@ -59,7 +59,7 @@ def bytes_under(folder):
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def say(title, **fields):
+def print_memory(title, **fields):
     """Print the resident memory under the original's title, and mark the point as an event."""
     memory = events.own_memory()
     print(f"{title}: {memory.get('rss_bytes', 0) / 1e6:.1f} MB", flush=True)
@@ -89,7 +89,7 @@ def tokenize(args):
     if args.remedy == "no-tokenizer-cache":
         try:
             pieces.without_cache(tokenizer.backend_tokenizer)
-        except pieces.NotKnownError as reason:
+        except pieces.UnsupportedTokenizerError as reason:
             not_applicable(str(reason))
     after_batch = AFTER_BATCH.get(args.remedy, lambda tokenizer: None)
     calls = args.work_dir / CALLS
@@ -115,7 +115,7 @@ def tokenize(args):
         writer_batch_size=args.writer_batch_size,
     )
     print(f"DATASET SIZE: {bytes_in / 1e6:.1f} MB, {len(data)} rows", flush=True)
-    events.mark("loaded", rows=len(data), bytes_in=bytes_in, **say("RSS AFTER LOADING"))
+    events.mark("loaded", rows=len(data), bytes_in=bytes_in, **print_memory("RSS AFTER LOADING"))
 
     settings = {"batch_size": args.batch_size, "writer_batch_size": args.writer_batch_size}
     settings |= {"num_proc": args.num_proc or None}
@@ -150,7 +150,7 @@ def tokenize(args):
             from_cache=not made,
             tokenizer_calls=made,
             cache_bytes_written=bytes_under(cache) - bytes_before,
-            **say(title),
+            **print_memory(title),
         )
         return result
 
@@ -159,7 +159,7 @@ def tokenize(args):
         results = [result]
     else:
         parts = [data.shard(num_shards=args.shards, index=i, contiguous=True) for i in range(args.shards)]
-        events.mark("sharded", **say("RSS AFTER SHARDING"))
+        events.mark("sharded", **print_memory("RSS AFTER SHARDING"))
         results = [mapped(part, i) for i, part in enumerate(parts)]
         events.phase("concatenate")
         result = datasets.concatenate_datasets(results)
@@ -169,7 +169,7 @@ def tokenize(args):
         result.save_to_disk(str(args.work_dir / "kept"))
         kept = sorted((args.work_dir / "kept").glob("*.arrow"))
         (args.work_dir / RESULT).write_text(json.dumps([str(path) for path in kept]))
-    events.mark("work", rows=len(result), bytes_in=bytes_in, **say("RSS AT END"))
+    events.mark("work", rows=len(result), bytes_in=bytes_in, **print_memory("RSS AT END"))
     return {"results": [results, result], "tokenizer": [tokenizer, encode, mapped], "dataset": [data, parts]}
 
 

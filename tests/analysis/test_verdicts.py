@@ -87,7 +87,7 @@ def test_a_ratio_has_an_interval_that_covers_the_truth() -> None:
 
 def test_every_remedy_is_in_the_docs(root: Path) -> None:
     page = (root / "docs" / "explain.md").read_text(encoding="utf-8")
-    assert [name for name, remedy in REMEDIES.items() if f"| `{name}` | {remedy.says} |" not in page] == []
+    assert [name for name, remedy in REMEDIES.items() if f"| `{name}` | {remedy.description} |" not in page] == []
 
 
 def test_a_remedy_that_does_nothing_is_told_from_one_that_was_not_shown_to() -> None:

@@ -26,7 +26,7 @@ def test_a_row_that_comes_three_times_is_one_row() -> None:
     found = account(5)
     found.add(2, 1, [0, 1])
     found.add(2, 0, [1, 1])
-    assert found.said() == {
+    assert found.totals() == {
         "rows_delivered": 4, "rows_per_worker": {0: 2, 1: 2}, "rows_expected": 5, "rows_twice": 1, "rows_missing": 3,
         "rows_wrong": 0,
     }  # fmt: skip
@@ -35,7 +35,7 @@ def test_a_row_that_comes_three_times_is_one_row() -> None:
 def test_a_row_that_is_none_of_them_is_wrong_and_no_other_of_its_batch() -> None:
     found = account(3)
     found.add(5, 0, [0, 1, 2, 3, -1], wrong=0)
-    assert (found.said()["rows_wrong"], found.said()["rows_missing"]) == (2, 0)
+    assert (found.totals()["rows_wrong"], found.totals()["rows_missing"]) == (2, 0)
 
 
 def test_a_fault_of_one_epoch_is_one_of_the_run() -> None:
@@ -45,7 +45,7 @@ def test_a_fault_of_one_epoch_is_one_of_the_run() -> None:
     for numbers in ([0, 0], [0, 1]):
         found = account(2)
         found.add(2, 0, numbers)
-        epochs.append(found.said())
+        epochs.append(found.totals())
     assert of_run(epochs) == {
         "rows_delivered": 2, "rows_per_worker": {0: 2}, "rows_expected": 2, "rows_twice": 1, "rows_missing": 1,
         "rows_wrong": 0,
@@ -56,16 +56,16 @@ def test_what_is_not_known_is_left_out() -> None:
     uncounted, unnumbered = account(None, checked=False), account(4, numbered=False, checked=False)
     uncounted.add(3, 0, [7, 10**12, 7])
     unnumbered.add(3, 0)
-    assert uncounted.said() == {"rows_delivered": 3, "rows_per_worker": {0: 3}, "rows_twice": 1}
-    assert unnumbered.said() == {"rows_delivered": 3, "rows_per_worker": {0: 3}, "rows_expected": 4}
+    assert uncounted.totals() == {"rows_delivered": 3, "rows_per_worker": {0: 3}, "rows_twice": 1}
+    assert unnumbered.totals() == {"rows_delivered": 3, "rows_per_worker": {0: 3}, "rows_expected": 4}
 
 
 def test_an_epoch_begins_with_nothing() -> None:
     found = account(2)
     found.add(2, 0, [0, 0], wrong=1)
     found.begin()
-    assert found.said()["rows_missing"] == 2
-    assert not found.said()["rows_delivered"] + found.said()["rows_wrong"] + found.said()["rows_twice"]
+    assert found.totals()["rows_missing"] == 2
+    assert not found.totals()["rows_delivered"] + found.totals()["rows_wrong"] + found.totals()["rows_twice"]
 
 
 def test_token_rows_are_whole_and_have_their_own_labels() -> None:
@@ -81,7 +81,7 @@ def test_token_rows_are_whole_and_have_their_own_labels() -> None:
     strange[0, 1] = 99
     found.take(ids[:2], np.array([0, 1]), 0)
     found.take(np.concatenate([torn, strange, ids[3:]]), np.array([2, 99, 0]), 1)
-    assert found.said() | {"rows_per_worker": 0} == {
+    assert found.totals() | {"rows_per_worker": 0} == {
         "rows_identified_by": "ids", "labels_checked": True,
         "rows_delivered": 5, "rows_per_worker": 0, "rows_expected": 4, "rows_twice": 0, "rows_missing": 2,
         "rows_wrong": 3,

@@ -258,11 +258,11 @@ def test_a_loader_of_ones_own_is_held_against_the_rows_of_its_token_dataset(
 ) -> None:
     folder = dataset if of_whom == "generated" else own
     words = ["--tokens-dir", str(folder), "--data", str(folder / "npy"), "--loader", "mine", "--epochs", "1"]
-    told_by = "labels" if of_whom == "own" else "ids"
+    identified_by = "labels" if of_whom == "own" else "ids"
     status, events = load(folder, *words, "--module", str(ROOT / "examples/own_loader.py"), "--workers", "2")
     assert status == 0
     said = next(event for event in events if event["event"] == "work")
-    assert (said["rows_delivered"], said["rows_identified_by"], said["labels_checked"]) == (ROWS, told_by, True)
+    assert (said["rows_delivered"], said["rows_identified_by"], said["labels_checked"]) == (ROWS, identified_by, True)
     assert (said["rows_twice"], said["rows_missing"], said["rows_wrong"]) == (0, 0, 0)
 
     # Without labels, the last rows never and the first hundred twice.
@@ -271,8 +271,8 @@ def test_a_loader_of_ones_own_is_held_against_the_rows_of_its_token_dataset(
     status, events = load(folder, *words, "--module", str(module))
     assert status == 0
     said = next(event for event in events if event["event"] == "work")
-    told_by = "contents" if of_whom == "own" else "ids"
-    assert (said["rows_delivered"], said["rows_identified_by"], said["labels_checked"]) == (1100, told_by, False)
+    identified_by = "contents" if of_whom == "own" else "ids"
+    assert (said["rows_delivered"], said["rows_identified_by"], said["labels_checked"]) == (1100, identified_by, False)
     # Of three equal rows the first hundred hold one: it stands for all.
     assert (said["rows_twice"], said["rows_missing"], said["rows_wrong"]) == (100, 3, 0)
 
@@ -308,7 +308,7 @@ def test_the_account_tells_twice_missing_and_wrong(dataset: Path) -> None:
     account = TokenRows(Rows(dataset))
     account.take(ids[:500], labels[:500], 0)
     account.take(ids[499:1000], labels[499:1000], 1)  # row 499 again, the last three never
-    assert account.said() | {"rows_per_worker": 0} == {
+    assert account.totals() | {"rows_per_worker": 0} == {
         "rows_identified_by": "ids", "labels_checked": True,
         "rows_expected": ROWS, "rows_delivered": 1001, "rows_twice": 1, "rows_missing": 3, "rows_wrong": 0,
         "rows_per_worker": 0,
@@ -317,5 +317,5 @@ def test_the_account_tells_twice_missing_and_wrong(dataset: Path) -> None:
     torn[0, 700] += 1  # a row that is not whole
     account.take(torn, labels[1000:], 1)
     account.take(ids[:1], labels[1:2], 1)  # a row with another's label
-    assert account.said()["rows_wrong"] == 2
-    assert account.said()["rows_missing"] == 1
+    assert account.totals()["rows_wrong"] == 2
+    assert account.totals()["rows_missing"] == 1

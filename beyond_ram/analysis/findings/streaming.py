@@ -69,7 +69,7 @@ def _requests(tables: Tables) -> Iterator[Finding]:
 
 
 @reads("streaming")
-def _asked_by_workers(tables: Tables) -> Iterator[Finding]:
+def _requests_of_workers(tables: Tables) -> Iterator[Finding]:
     """Workers that list the files again, although their parent has the list."""
     streaming = tables["streaming"]
     asking = streaming[(streaming["requests_listing_of_workers"] > 0) & (streaming["outcome"] == "completed")]
@@ -159,4 +159,4 @@ def _workers(line: Line) -> str:
     return f"{line['workers']:.0f} workers by {line['start']}" if line["workers"] else "no workers"
 
 
-SOURCES: tuple[Source, ...] = (_gave_up, _under_faults, _requests, _asked_by_workers, _worse, _reading_ahead)
+SOURCES: tuple[Source, ...] = (_gave_up, _under_faults, _requests, _requests_of_workers, _worse, _reading_ahead)

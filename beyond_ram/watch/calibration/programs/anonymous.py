@@ -2,7 +2,7 @@
 
 import sys
 
-from saying import phase, private, touch, whole_pages  # type: ignore[import-not-found]
+from common import phase, private, touch, whole_pages  # type: ignore[import-not-found]
 
 size = whole_pages(float(sys.argv[1]))
 phase("filling")

@@ -7,7 +7,7 @@ its own. RSS cannot see the growth, since the pages were resident in the workers
 import os
 import sys
 
-from saying import PAGE, phase, whole_pages  # type: ignore[import-not-found]
+from common import PAGE, phase, whole_pages  # type: ignore[import-not-found]
 
 count, workers = whole_pages(float(sys.argv[1])) // PAGE, int(sys.argv[2])
 objects = [bytes(PAGE - 41) for _ in range(count)]

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from saying import phase, private, touch, whole_pages  # type: ignore[import-not-found]
+from common import phase, private, touch, whole_pages  # type: ignore[import-not-found]
 
 size, then = whole_pages(float(sys.argv[1])), sys.argv[2]
 phase("filling first")

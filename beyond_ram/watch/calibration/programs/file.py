@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 
-from saying import PAGE, phase, whole_pages  # type: ignore[import-not-found]
+from common import PAGE, phase, whole_pages  # type: ignore[import-not-found]
 
 size = whole_pages(float(sys.argv[1]))
 with tempfile.TemporaryFile(dir=sys.argv[2]) as file:

@@ -4,7 +4,7 @@ import ctypes
 import mmap
 import sys
 
-from saying import MB, phase  # type: ignore[import-not-found]
+from common import MB, phase  # type: ignore[import-not-found]
 
 HUGE, MAP_HUGETLB, MADV_HUGEPAGE = 2 << 20, 0x40000, 14
 size = round(float(sys.argv[1]) * MB / HUGE) * HUGE

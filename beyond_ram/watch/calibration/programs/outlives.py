@@ -3,7 +3,7 @@
 import os
 import sys
 
-from saying import HOLD_S, phase, private, touch, whole_pages  # type: ignore[import-not-found]
+from common import HOLD_S, phase, private, touch, whole_pages  # type: ignore[import-not-found]
 
 size = whole_pages(float(sys.argv[1]))
 alive, parents = os.pipe()

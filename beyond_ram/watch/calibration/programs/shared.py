@@ -4,7 +4,7 @@ import mmap
 import os
 import sys
 
-from saying import PAGE, phase, touch, whole_pages  # type: ignore[import-not-found]
+from common import PAGE, phase, touch, whole_pages  # type: ignore[import-not-found]
 
 size, workers = whole_pages(float(sys.argv[1])), int(sys.argv[2])
 memory = mmap.mmap(-1, size)

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from saying import phase, private, say, touch, whole_pages  # type: ignore[import-not-found]
+from common import emit, phase, private, touch, whole_pages  # type: ignore[import-not-found]
 
 
 def resident_bytes() -> int:
@@ -12,7 +12,7 @@ def resident_bytes() -> int:
 
 
 size, children = whole_pages(float(sys.argv[1])), int(sys.argv[2])
-said, saying = os.pipe()
+reading, writing = os.pipe()
 phase("filling")
 most = 0
 for _ in range(children):
@@ -20,10 +20,10 @@ for _ in range(children):
         before = resident_bytes()
         memory = private(size)
         touch(memory, size)
-        os.write(saying, before.to_bytes(8, "little"))
+        os.write(writing, before.to_bytes(8, "little"))
         os._exit(0)
-    most = max(most, int.from_bytes(os.read(said, 8), "little"))
+    most = max(most, int.from_bytes(os.read(reading, 8), "little"))
     os.wait()
 usage = os.times()
-say("truth", one_process_bytes=most + size, cpu_s=sum(usage[:4]))
+emit("truth", one_process_bytes=most + size, cpu_s=sum(usage[:4]))
 phase("after")

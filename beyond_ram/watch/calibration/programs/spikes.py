@@ -3,7 +3,7 @@
 import sys
 import time
 
-from saying import phase, private, touch, whole_pages  # type: ignore[import-not-found]
+from common import phase, private, touch, whole_pages  # type: ignore[import-not-found]
 
 size, spikes = whole_pages(float(sys.argv[1])), int(sys.argv[2])
 for spike in range(spikes):

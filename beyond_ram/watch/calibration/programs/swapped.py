@@ -2,7 +2,7 @@
 
 import sys
 
-from saying import phase, private, touch, whole_pages  # type: ignore[import-not-found]
+from common import phase, private, touch, whole_pages  # type: ignore[import-not-found]
 
 MADV_PAGEOUT = 21
 size = whole_pages(float(sys.argv[1]))

@@ -3,7 +3,7 @@
 import sys
 import threading
 
-from saying import PAGE, phase, private, touch, whole_pages  # type: ignore[import-not-found]
+from common import PAGE, phase, private, touch, whole_pages  # type: ignore[import-not-found]
 
 THREADS = 8
 part = whole_pages(float(sys.argv[1]) / THREADS)

@@ -14,7 +14,7 @@ HOLD_S = 0.5
 signal.alarm(120)  # a program that hangs ends as failed
 
 
-def say(event: str, **fields: object) -> None:
+def emit(event: str, **fields: object) -> None:
     path = os.environ.get("BEYOND_RAM_EVENTS")
     if path:
         line = json.dumps({"monotonic_s": time.monotonic(), "event": event, "pid": os.getpid(), **fields})
@@ -25,7 +25,7 @@ def say(event: str, **fields: object) -> None:
 
 def phase(name: str, hold_s: float = HOLD_S) -> None:
     """A phase begins, with a pause in which nothing changes, so that what follows is all that grows in it."""
-    say("phase", phase=name)
+    emit("phase", phase=name)
     time.sleep(hold_s)
 
 
