@@ -1,4 +1,4 @@
-"""What a Python file imports of ours, in turn: everything that makes an output is its input."""
+"""The import closure of a Python file: every file of ours that makes an output is an input of it."""
 
 import ast
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Folders that are replaced and removed: only those that were made here.
 
-All that replaces or removes a folder of the user's disk comes through this module. A folder that is made here carries
-an empty file, `MARK`; any other one that is not empty is left as it is, and the user is told.
+Every folder on the user's disk is replaced and removed through this module. A folder that is made here has an empty
+file, `MARK`. Any other folder that is not empty is left as it is, with an error.
 """
 
 import contextlib

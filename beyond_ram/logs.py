@@ -1,4 +1,4 @@
-"""Where the scripts of the workflow write what they have to say."""
+"""The logs of the workflow's scripts."""
 
 import contextlib
 from collections.abc import Iterator

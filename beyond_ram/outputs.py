@@ -2,7 +2,7 @@
 
 A table NAME is the function `NAME` of `beyond_ram/analysis/NAME.py`, a figure NAME the function `plot` of
 `scripts/figures/NAME.py`. What each needs are its parameters: `records` for the runs of its chapter with their events,
-`paths` for their run.json, `pairs` and `claimed` for stacks that are held against each other, and the names of tables.
+`paths` for their run.json, `pairs` and `claimed` for stacks that are compared, and the names of tables.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Files of tables: read and written here, and nowhere else; and runs as tables take them."""
+"""The one place that reads and writes files of tables, and reads runs for them."""
 
 from collections.abc import Iterable
 from pathlib import Path

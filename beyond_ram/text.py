@@ -1,4 +1,4 @@
-"""Text that came with data (a reason, a version, a name) as figures and pages show it: as text, whatever is in it."""
+"""Text from data (a reason, a version, a name) made safe for figures and pages: shown as text, never as markup."""
 
 import re
 

@@ -189,7 +189,7 @@ def interrupted_cells(wildcards):
     ]
 
 
-# Stacks that are held against each other: as the config says, and an older lock against the renewed one.
+# Pairs of stacks that are compared: as the config says, and an older lock with the renewed one.
 PAIRS = experiment.roles.pairs(CONFIG, KEPT)
 CLAIMED = experiment.roles.claimed(CONFIG)
 SWEEPS = CONFIG.sweeps()

@@ -12,7 +12,7 @@ from ..experiment import AXES, WORKLOADS
 
 Cell = dict[str, Any]
 Pairs = Sequence[tuple[str, str]]
-"""Stacks that are held against each other, each a baseline and its candidate, as the config's roles have them."""
+"""Stacks that are compared, each a baseline and its candidate, from the roles in the config."""
 
 
 def axes(table: pd.DataFrame) -> list[str]:

@@ -11,7 +11,7 @@ from .frame import same_but_for
 from .matters import SHARE
 
 SHOWN = ("grown_anon_bytes", "peak_anon_upper_bound_bytes", "tokens_per_cpu_s")
-"""The metrics in which a remedy is held against none."""
+"""The metrics in which a remedy is compared with none."""
 COLUMNS = ["experiment", "stack", "remedy", "metric", "without", "with", "ratio", "low", "high", "n", "effect"]
 
 

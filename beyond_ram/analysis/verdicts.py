@@ -1,7 +1,7 @@
 """Table `verdicts`: why memory grew, in plain words, from rules that are written down in docs/explain.md.
 
-The rules are held against programs with a planted owner (tests/analysis). Where the evidence does not carry a verdict,
-it is `undecided`, with what would decide it: a wrong confident one is worse.
+The rules are tested on programs with a planted owner (tests/analysis). Where the evidence is too weak the verdict is
+`undecided`, with what would decide it: that is better than a wrong verdict.
 """
 
 from collections.abc import Sequence

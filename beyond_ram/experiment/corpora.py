@@ -34,7 +34,7 @@ class Tokenizer(Strict):
         return self
 
     def spec(self) -> dict[str, Any]:
-        """What the tokenizer's program is told."""
+        """The settings of the tokenizer's program."""
         if self.train:
             return {"train": self.train, "entries": self.entries}
         return {"path": self.path} if self.path else {"hub": self.hub, "revision": self.revision}
@@ -44,7 +44,7 @@ class Corpus(Strict):
     tokenizer: Tokenizer = Field(description="Tokenizer of this corpus.")
 
     def spec(self) -> dict[str, Any]:
-        """What the corpus's program is told."""
+        """The settings of the corpus's program."""
         return self.model_dump(mode="json", exclude={"tokenizer"})
 
     def file_count(self) -> int | None:

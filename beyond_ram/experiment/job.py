@@ -1,4 +1,4 @@
-"""The job of a cell: what `beyond-ram weigh` is told of it, but for the machine's own places. It travels as JSON."""
+"""The job of a cell: what `beyond-ram weigh` needs to know of it, as JSON. Places of the machine are not in it."""
 
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ class Served(Strict):
     endpoint: str | None = None
     """A Hub of the user's choice instead."""
     pushes: bool = False
-    """Whether the run writes to the repository: then it is served a copy."""
+    """Whether the run writes to the repository. Then a copy is served."""
 
 
 class Job(Strict):

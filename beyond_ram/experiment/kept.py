@@ -38,14 +38,14 @@ def keep(results: Path | str, stack: str, lock_sha256: str) -> list[str]:
     This is the one place that looks for runs, because a run may come from any config; what it finds, it declares. A
     damaged run is no result and stays where it is. Raises ConfigError where kept.json is no such map.
     """
-    read(results)  # what is no map is refused before anything moves
+    read(results)  # fail before anything moves
     runs, name = Path(results, "runs"), f"{stack}@{lock_sha256[:8]}"
     moved = []
     for experiment in sorted(runs.iterdir()) if runs.is_dir() else []:
         for run_json in sorted((experiment / f"stack~{stack}").rglob("run.json")):
             try:
                 record = records.record(run_json.parent)
-            except DamagedError as error:  # no result, whatever its lock was
+            except DamagedError as error:  # a damaged run is no result, whichever lock it had
                 print(f"not kept: {error}", file=sys.stderr)
                 continue
             if record["provenance"].get("lock_sha256") != lock_sha256:

@@ -19,8 +19,8 @@ def request_mb(runs: Path | str, cell: Cell, estimate_mb: int, attempt: int = 1)
     peaks = [
         peak for rep in {cell.rep, 1} if (peak := _measured_mb(Path(runs, Cell(cell.experiment, cell.axes, rep).path)))
     ]
-    asked = max(peaks) * HEADROOM + DRIVER_MB if peaks else estimate_mb
-    return int(asked * 2 ** (attempt - 1))
+    needed_mb = max(peaks) * HEADROOM + DRIVER_MB if peaks else estimate_mb
+    return int(needed_mb * 2 ** (attempt - 1))
 
 
 def _measured_mb(run: Path) -> float | None:

@@ -34,13 +34,14 @@ class VersionSweep(Strict):
 
 
 class Comparison(Strict):
-    """Stacks that are held against each other wherever both ran the same cell."""
+    """Stacks that are compared wherever both ran the same cell."""
 
-    baselines: Names = Field(description="Stacks that are held to be known.")
-    candidates: Names = Field(description="Stacks that are asked whether they are better or worse.")
+    baselines: Names = Field(description="Stacks to compare with.")
+    candidates: Names = Field(description="Stacks that may be better or worse.")
     claims: bool = Field(
         False,
-        description="Whether what was published about streaming is held against these: before it, and since.",
+        description="Whether published claims about streaming are checked on these: baselines are from before them, "
+        "candidates from after.",
     )
 
     def pairs(self) -> list[tuple[str, str]]:
@@ -76,8 +77,8 @@ class Config(Strict):
 
     comparisons: dict[Name, Comparison] = Field(
         {},
-        description="Which stacks are held against which, by name; default: the first stack of an experiment against "
-        "its others. A stack's older lock is always held against the renewed one.",
+        description="Which stacks are compared with which, by name; default: the first stack of an experiment against "
+        "its others. A stack's older lock is always compared with the renewed one.",
     )
     ladders: dict[Name, VersionSweep | None] = Field(
         {}, description="Version sweeps, by name; `NAME: null` takes one of the default config away."

@@ -1,4 +1,4 @@
-"""The files of a run, read and held against what they should be: here, and nowhere else. Standard library only."""
+"""The one place that reads and checks the files of a run. Standard library only."""
 
 import csv
 import itertools
@@ -65,7 +65,7 @@ def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
         if isinstance(event.get("t_s"), bool) or not isinstance(event.get("t_s"), (int, float)):
             _refuse(path, f"line {number} has no time")
         found.append(renamed(event))
-    # A cell that could not be run has no event at all.
+    # A cell that could not be run has no events.
     if whole and found and not any(event["event"] == "end" for event in found):
         _refuse(path, "cut: the event 'end' is missing")
     return found
@@ -84,7 +84,7 @@ def samples(folder: Path) -> dict[str, list[float | str | None]]:
     path = folder / _SAMPLES
     head, *lines = _lines(path) or [""]
     columns = head.split(",")
-    # Columns have been added at the end: runs kept from before lack the last ones.
+    # New columns come at the end: older runs lack the last ones.
     if columns != COLUMNS[: len(columns)] or "written_bytes" not in columns:
         _refuse(path, "its first line does not name the columns of samples")
     expected = record(folder)["sampler"].get("lines", len(lines))

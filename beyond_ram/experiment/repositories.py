@@ -14,7 +14,7 @@ class Repository(Strict):
     """What makes it."""
 
     def spec(self) -> dict[str, Any]:
-        """What the repository's program is told."""
+        """The settings of the repository's program."""
         return self.model_dump(mode="json")
 
 

@@ -1,4 +1,4 @@
-"""Which stacks are held against which: baselines and candidates."""
+"""Which stacks are compared with which: baselines and candidates."""
 
 import itertools
 from collections.abc import Iterable
@@ -27,5 +27,5 @@ def pairs(config: Config, kept: Iterable[str] = ()) -> list[Pair]:
 
 
 def claimed(config: Config) -> list[Pair]:
-    """The pairs that published claims are held against."""
+    """The pairs of stacks that published claims are checked on."""
     return [pair for comparison in config.comparisons.values() if comparison.claims for pair in comparison.pairs()]

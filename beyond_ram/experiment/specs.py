@@ -1,6 +1,6 @@
-"""What the programs that make corpora, tokenizers, token datasets and repositories are told, a JSON file each.
+"""Specs: the settings of the programs that make corpora, tokenizers, token datasets and repositories, a JSON file each.
 
-A file, because a word of a command has room for 128 KiB, and a list of patterns may need more.
+They are files because an argument of a command has room for 128 KiB, and a list of patterns may need more.
 """
 
 import json

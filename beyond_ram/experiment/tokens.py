@@ -58,7 +58,7 @@ class TokenDataset(Strict):
         return self
 
     def spec(self) -> dict[str, Any]:
-        """What the dataset's program is told."""
+        """The settings of the dataset's program."""
         if not self.path:
             return self.model_dump(mode="json", exclude={"path", "dtype"})
         width = self.width if "width" in self.model_fields_set else None

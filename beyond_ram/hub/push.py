@@ -1,4 +1,4 @@
-"""The endpoints for pushing, as HTTP. What is pushed lands in the folder; nobody is asked who they are."""
+"""The endpoints for pushing, as HTTP. What is pushed goes into the folder; no client has to log in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from beyond_ram.hub.repos import LFS_FROM_BYTES, LFS_SUFFIXES, Kind, Repository
 from beyond_ram.hub.store import RefusedError, Store
 
 COMMIT_BYTES = 1 << 30
-YAML_DEPTH = 100  # the parser's time grows with its square
+YAML_DEPTH = 100  # parsing takes time with the square of it
 STORE: web.AppKey[Store] = web.AppKey("store", Store)
 USER = "local"
 KINDS: dict[str, Kind] = {"dataset": "datasets", "model": "models"}

@@ -1,7 +1,8 @@
-"""Another Hub behind this address: reads are handed on to it and its answers handed back, so that both can be noted.
+"""Forwards reads to another Hub and its answers back to the client, so that both can be logged.
 
-What leads a client elsewhere, such as a redirect to storage or the next page of a listing, leads through here as well.
-Clients show a secret as their token; the Hub's own token is put in its place, and never leaves this process otherwise.
+Links in an answer that lead elsewhere, such as a redirect to storage or the next page of a listing, are changed to lead
+through here as well. Clients send a secret as their token. It is replaced by the Hub's own token, which goes to that
+Hub and nowhere else.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ class Relay:
         return URL(f"{origin}/{request.raw_path.split('/', 3)[3]}", encoded=True)
 
     def _through_here(self, request: web.Request, there: URL, value: str) -> str:
-        """An address that the client would follow, turned to this one. Raises ValueError where it is none."""
+        """A link of an answer, changed to lead through here. Raises ValueError where it is no address."""
         goal = there.join(URL(value, encoded=True))
         upstream = f"{self._upstream}/"
         if str(goal).startswith(upstream):

@@ -22,7 +22,8 @@ from typing import Literal
 
 Kind = Literal["datasets", "models"]
 KINDS: tuple[Kind, ...] = ("datasets", "models")
-# How long a listing is kept. Clients ask by many threads at once, and wait: what they measure is to be their own work.
+# How long a listing is kept. Clients send many requests at once and wait: reading the folder for each would be measured
+# as their work.
 KEPT_S = 1.0
 
 LFS_FROM_BYTES = 10_000_000
@@ -98,7 +99,7 @@ class Listing:
 class Listings:
     """Listings of repositories and hashes of files, of which none is made twice while nothing has changed.
 
-    A change by a push is seen at once, one by other hands after `KEPT_S`.
+    A change by a push is seen at once, any other change after `KEPT_S`.
     """
 
     def __init__(self) -> None:
@@ -219,8 +220,8 @@ class Repository:
     def check_revision(self, revision: str) -> str:
         """The commit behind a revision.
 
-        The newest commit that was given out is taken at its word: a folder with a thousand files is not read for every
-        request, only where a client asks what is newest.
+        The newest commit that was given out is not checked again: a folder with a thousand files is read only when a
+        client asks for the newest state, and not for every request.
         """
         last = self._listings.last(self.root)
         if last is not None and revision == last.commit:

@@ -84,7 +84,7 @@ class Hub:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
-        # No client compresses what it sends: such a body is as it came, and is understood by nobody.
+        # A compressed body is not unpacked: no client sends one.
         runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=1.0, auto_decompress=False)
         try:
             self._loop.run_until_complete(runner.setup())

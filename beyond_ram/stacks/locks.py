@@ -1,4 +1,4 @@
-"""Locks of stacks: `envs/NAME.in` is what was asked for, `envs/NAME.txt` what it resolved to, with hashes.
+"""Locks of stacks: `envs/NAME.in` holds the requirements, `envs/NAME.txt` what they resolved to, with hashes.
 
 A lock holds versions and hashes only, no address: it is good on every machine and every index.
 """

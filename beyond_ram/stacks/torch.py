@@ -1,7 +1,7 @@
 """torch in a stack: its version is locked, its build is the machine's choice.
 
-PyPI's build for Linux brings gigabytes of CUDA, and the one for CPUs stands on an index of its own. So a lock leaves a
-bare `torch==VERSION`, without hashes and without the CUDA libraries, and it is installed last, from the first of these
+PyPI's build for Linux brings gigabytes of CUDA, and the build for CPUs is on an index of its own. So a lock has a bare
+`torch==VERSION`, without hashes and without the CUDA libraries, and it is installed last, from the first of these
 that has it: the folders and pages that pip's `find-links` names, PyTorch's index for this machine (`--torch-backend
 auto`), the package index.
 """

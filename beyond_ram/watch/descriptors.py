@@ -1,4 +1,4 @@
-"""The numbers 0, 1 and 2 of a process whose input or output is closed. Standard library only: the guard uses it too."""
+"""Descriptors 0, 1 and 2 where they are closed. Standard library only: the guard uses it too."""
 
 import contextlib
 import os

@@ -1,7 +1,7 @@
 """A memory cgroup for the command, through BenchExec: the kernel's own peak of the whole tree, and a limit.
 
 BenchExec knows where groups can be made (v1: below our own; v2: in a group that is ours alone, or a systemd scope) and
-says why where they cannot; it is imported only here, and only when a group is asked for.
+reports why where they cannot. It is imported only here, and only when a group is asked for.
 """
 
 import contextlib

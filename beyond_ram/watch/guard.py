@@ -5,8 +5,8 @@ When the watcher goes away without a message, also by SIGKILL, the guard kills a
 the folders and groups that the watcher has made: no orphan survives. It is a program of its own: in the watcher's
 process it would reap children that other threads there have started.
 
-Trouble of its own ends nothing: a turn of its loop that fails is taken again, and after many it only waits for the
-command and ends with its status.
+An error of its own does not end the command: a turn of its loop that fails is repeated, and after many failures it only
+waits for the command and ends with its status.
 
 Descriptors in argv: one for requests of the watcher (a JSON line with what to run, then a letter for each request; its
 end means that the watcher is gone), one for replies, a JSON line each.
@@ -290,7 +290,7 @@ class _Guard:
 
     def _only_wait(self) -> int:
         """The last resort: the command's end as this process's own."""
-        with _trouble:  # nobody listens to the watcher any more
+        with _trouble:  # the watcher's requests are not read any more
             _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         while self.status is None:
             try:

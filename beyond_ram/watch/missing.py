@@ -1,4 +1,4 @@
-"""What the record of a run lacks, and why: the one place where the watcher's own trouble goes.
+"""What the record of a run lacks, and why: the one place for the watcher's own errors.
 
 Watching never harms what is watched. Whatever opens, reads, parses or writes does so inside a `step`, which turns an
 error into a note of the record; the command runs on.

@@ -1,4 +1,4 @@
-"""A file of lines that outlives trouble with its file system."""
+"""A file of lines that survives errors of its file system."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""What the page cache holds of files, how to make it let go without root, and whether somebody else changed it."""
+"""What the page cache holds of files, how to evict them without root, and whether another process changed that."""
 
 import ctypes
 import errno
@@ -14,7 +14,7 @@ _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
-# Readahead and a page that is half a file's end are no news: residency that differs by less than this has not drifted.
+# Smaller changes than these come from readahead and from the last page of a file, and are no drift.
 _DRIFT_SHARE, _DRIFT_BYTES = 0.01, 4 << 20
 
 
@@ -34,7 +34,7 @@ def residency(paths: Iterable[Path]) -> Residency | None:
     """
     resident = pages = 0
     for path in paths:
-        # Without O_NONBLOCK a FIFO would hold us up until somebody writes into it.
+        # Without O_NONBLOCK the open of a FIFO would wait until another process writes to it.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as handle:
             described = os.fstat(handle.fileno())
             if not stat.S_ISREG(described.st_mode):

@@ -1,7 +1,7 @@
 """Readings of one process from /proc. Standard library only.
 
-Every function gives None for a process that is gone or is not ours to read, and raises OSError where the machine is at
-fault: too many open files.
+Every function gives None for a process that is gone or is not ours to read, and raises OSError for errors
+of the machine, such as too many open files.
 """
 
 import os
@@ -70,7 +70,7 @@ def read(pid: int, name: str) -> bytes | None:
 
 
 def memory_lines(status: bytes) -> bytes:
-    """The lines of /proc/PID/status that tell of memory: the same bytes, the same reading. Empty for a zombie."""
+    """The lines of /proc/PID/status about memory; the same bytes mean the same reading. Empty for a zombie."""
     first = status.find(_FIRST)
     return status[first : status.find(_PAST, first)] if first >= 0 else b""
 
@@ -156,7 +156,7 @@ def descendants(pid: int) -> list[int]:
     try:
         if os.path.exists(f"/proc/self/task/{os.getpid()}/children"):  # noqa: PTH110
             return _descendants_by_children(pid)
-    except Exception:  # whatever it was, who is to be killed must be found
+    except Exception:  # the processes to kill must be found in any case
         pass
     return _descendants_by_parent(pid)
 

@@ -1,7 +1,7 @@
 """samples.csv, bounded: however long the run, never more than a fixed number of lines.
 
-A line is written for every `per_line` samples; it is the one among them with the highest RSS, a real reading, so
-peaks survive and rss = anon + file + shmem holds in every line. When the file is full, neighbours are joined in the
+One line is written for every `per_line` samples: the one with the highest RSS. It is a real reading, so peaks are kept
+and rss = anon + file + shmem holds in every line. When the file is full, neighbours are joined in the
 same way and `per_line` doubles. 12 hours at 20 ms are 2.2 million samples: they end as 10,000 to 20,000 lines of some
 100 bytes, one for every 128 samples. The first 400 s of a run at 20 ms are kept line by line.
 """

@@ -1,8 +1,8 @@
 """The processes below one process, followed cheaply from sample to sample.
 
 /proc files are kept open and read again in place: no path look-up, and a descriptor stays with its process even when
-the kernel gives its number to another. The tree is listed anew only when the kernel has given out a process id since,
-or one of ours has ended, and every second in any case: between, nothing can have joined.
+the kernel gives its number to another. The tree is listed again only when the kernel has given out a process id since
+then, or one of ours has ended, and once a second: otherwise no process can have joined.
 """
 
 import errno

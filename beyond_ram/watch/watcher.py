@@ -1,8 +1,8 @@
 """Runs a command and weighs its process tree from outside: samples.csv, events.jsonl and the record for run.json.
 
-Whatever happens to the watcher, the command runs to its own end, its status is passed on, and what could be recorded is
-recorded and says what is missing. Three parts keep that: `Command` starts it, passes signals on and learns of its end,
-with a second way for each step; the loop here falls back to simpler ways of waiting; everything that
+Whatever happens to the watcher, the command runs to its own end and its status is passed on. What could be recorded is
+recorded, and the record says what is missing. Three parts make sure of that. `Command` starts it, passes signals on and
+learns of its end, with a second way for each step. The loop here falls back to simpler ways of waiting. Everything that
 weighs (`Instrument`, the folders, the group, the record) runs in steps that an error leaves with a note (`Missing`).
 Only a memory limit, a time limit or a user ends a command.
 """

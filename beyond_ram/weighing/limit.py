@@ -15,16 +15,16 @@ TOLERANCE = 0.05
 # First steps away from the guess, down while it is enough and up while it is not.
 _DOWN, _UP = 0.7, 1.3
 _FLOOR_BYTES = 8 << 20
-# Close to its limit a program may read the same pages again and again: one that takes this many times as long as it
-# does without a limit, and a while more, does not complete.
+# Close to its limit a program may read the same pages again and again. It counts as not completing when it takes this
+# many times as long as without a limit, and some seconds more.
 _PATIENCE, _PATIENCE_S = 10, 60
 
 
 def weigh_limit(setting: Setting, runs: Path) -> None:
     """Weigh a run without a limit into its folder, then look for the smallest limit, and put both into run.json.
 
-    Every probe begins anew: private folder, prepared input, nothing of it in the page cache. Pages that somebody else
-    has read would not be charged to it.
+    Every probe begins anew: private folder, prepared input, nothing of it in the page cache. Pages that another process
+    has read are not charged to it.
     """
     out = runs / setting.job.path
     with private_folder(setting.work, setting.job.path) as work:

@@ -1,4 +1,4 @@
-"""A private folder for one cell, which no two processes have at one time."""
+"""A private folder for one cell, used by one process at a time."""
 
 import contextlib
 import errno
@@ -41,7 +41,7 @@ def private_folder(top: Path, path: str) -> Iterator[Path]:
     finally:
         lock.unlink(missing_ok=True)
         os.close(descriptor)
-        with contextlib.suppress(OSError):  # somebody else's folder is in it, or it is gone
+        with contextlib.suppress(OSError):  # it holds the folder of another cell, or is gone
             for parent in folder.parents[: len(folder.relative_to(top.parent).parts) - 1]:
                 parent.rmdir()
 

@@ -1,4 +1,4 @@
-"""What people are told to do about memory, by name: settings of the environment, and what the program does itself."""
+"""Remedies against memory growth that are often recommended: settings of the environment, and work of the program."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A run that streams: an endpoint beside it, started and stopped with it, and what it was asked, by which process."""
+"""A run that streams: its endpoint, started and stopped with it, and the requests that came, by process."""
 
 import contextlib
 import csv
@@ -53,8 +53,8 @@ class Endpoint:
 def serving(spec: Served, root: Path, work: Path, python: str) -> Iterator[Endpoint]:
     """The endpoint for one run. The server has a process of its own: its work is not the watcher's, nor the client's.
 
-    Another Hub's is one that hands on to it, and gives the run a token that only this server takes; for storage `s3` it
-    is moto's, of the stack that `python` belongs to. Raises ServingError.
+    With `endpoint` the server forwards to that Hub, and gives the run a token that only this server takes. For storage
+    `s3` the server is moto, from the stack that `python` belongs to. Raises ServingError.
     """
     environment = {"HF_HUB_DISABLE_XET": "1", "HF_HOME": str((work / "hf").resolve()), "HF_HUB_DISABLE_TELEMETRY": "1"}
     environment["NETRC"] = os.devnull  # a name and password from there would take the token's place

@@ -58,7 +58,7 @@ QUESTIONS = (
 # For the overhead: work that allocates small objects, as Python does.
 WORK = "held = []\nfor n in range({}):\n    held.append((n, str(n)))\n    if n % 1000 == 0:\n        held.clear()\n"
 REPEATS, ROUNDS = 5, 4_000_000
-# Said beside a row where another tool is nearer to the truth than the tolerance.
+# Shown beside a row where another tool is nearer to the truth than the tolerance.
 REASONS: dict[str, str] = {}
 
 

@@ -2,7 +2,7 @@
 
 The manifest has the id, configuration and split to stream, and the rows and bytes that are in them.
 
-A row has its number (`row`), its payload, and the payload's CRC-32 (`crc`): whoever reads it can tell whether it came
+A row has its number (`row`), its payload, and the payload's CRC-32 (`crc`): a reader can tell whether it came
 once, and whole.
 """
 
@@ -60,7 +60,7 @@ def write(spec, folder):
     for number, path in enumerate(paths):
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Random bytes do not compress: what is on the wire is what was asked for.
+        # Random bytes do not compress: as many are sent as the config says.
         pyarrow.parquet.write_table(
             rows(spec, number), target, row_group_size=spec["row_group_rows"], compression="none", use_dictionary=False
         )

@@ -1,6 +1,6 @@
 """Serves a repository as S3-compatible storage, by moto's server, until it is ended. Listens on 127.0.0.1 only.
 
-It says `S3_ENDPOINT=…` once everything is uploaded, and notes every later request as a line of JSON, as the Hub
+It prints `S3_ENDPOINT=…` once everything is uploaded, and notes every later request as a line of JSON, as the Hub
 endpoint does.
 """
 

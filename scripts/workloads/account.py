@@ -12,8 +12,8 @@ class Account:
     """The rows of an epoch by their numbers, from 0 to `expected` less one.
 
     `rows_twice` are rows that came more than once, each counted once however often it came; `rows_missing` those that
-    never came; `rows_wrong` what was delivered and is no row, or not whole. What cannot be known is left out: rows may
-    have no numbers, nothing to check them by, or nobody may know how many there must be (`expected` None).
+    never came; `rows_wrong` what was delivered and is no row, or not whole. What cannot be counted is left out: rows
+    may have no numbers or no checksum, or their number may be unknown (`expected` None).
     """
 
     def __init__(self, expected, numbered=True, checked=True):

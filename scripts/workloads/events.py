@@ -1,4 +1,4 @@
-"""What a weighed program says while it runs. Standard library only.
+"""The events that a weighed program emits while it runs. Standard library only.
 
 A program imports this file and calls `emit`. Where the watcher has set BEYOND_RAM_EVENTS, each call appends one JSON
 line to the file it names; elsewhere nothing is written. `monotonic_s` is CLOCK_MONOTONIC, which all processes of a
@@ -18,7 +18,7 @@ HOLD_S = 0.1
 def emit(event, **fields):
     """Append one event. One write of one line: lines of several processes do not mix.
 
-    A file that cannot be written, as on a full disk, is no reason to end: it is said on standard error.
+    A file that cannot be written, as on a full disk, is no reason to end: the error goes to standard error.
     """
     path = os.environ.get(VARIABLE)
     if not path:
@@ -42,12 +42,12 @@ def mark(event, **fields):
 
 
 def phase(name):
-    """Say that a phase begins. The one before it ends here; the watcher writes the name into its samples."""
+    """Emit that a phase begins. The one before it ends here; the watcher writes the name into its samples."""
     emit("phase", phase=name)
 
 
 def not_applicable(reason):
-    """Say in one line why this cell cannot be here, and end well: it is recorded as such, with the reason."""
+    """End with status 0 because this cell cannot be run here; `reason`, in one line, goes into the record."""
     emit("not_applicable", reason=reason)
     sys.exit(0)
 

@@ -103,7 +103,7 @@ class TokenRows(Account):
             return
         sums = self.sums_of(ids)
         numbers = self._numbers(ids, labels, sums)
-        # A number that is none of the data's is held against any row here, and found out by the account.
+        # A number that is no row of the data is compared with some row here; the account counts it as wrong.
         whole = sums == self.sums.take(numbers, mode="clip")
         if labels is not None:
             whole &= labels == self.rows.labels_of(numbers)
@@ -282,7 +282,7 @@ def main():
     args = arguments()
     try:
         held = load(args)
-    except Exception as error:  # what a loader does wrong is a result: said in one line, and with the whole trace
+    except Exception as error:  # an error of a loader is a result: one line in the record
         words = " ".join(f"{type(error).__name__}: {error}".split())
         events.emit("gave_up", reason=words[:500])
         raise

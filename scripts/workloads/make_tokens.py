@@ -2,7 +2,7 @@
 the rows of a file of one's own.
 
 The first two ids of a row spell its number (number = first * 32768 + second), the label is the number modulo 1,000, and
-`sums.npy` holds the sum of each row's bytes read as 64-bit integers, modulo 2**64: whoever is delivered a row can tell
+`sums.npy` holds the sum of each row's bytes read as 64-bit integers, modulo 2**64, so a delivered row shows
 which one it is and whether it is whole. The ids of one's own file stay as they are; there the label is the number.
 """
 

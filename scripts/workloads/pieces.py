@@ -93,8 +93,8 @@ def without_cache(tokenizer):
 
 
 def large_blocks_go_back():
-    """Fix glibc's threshold for blocks that are mapped alone: left alone it grows with the largest that was freed, and
-    then the text of a document is taken from the heap and leaves holes there. Nothing with another allocator."""
+    """Fix glibc's threshold for blocks that are mapped alone. Otherwise it grows with the largest block freed, and then
+    the text of a document is taken from the heap and leaves holes there. Nothing with another allocator."""
     m_mmap_threshold = -3
     try:
         ctypes.CDLL(None).mallopt(m_mmap_threshold, 1 << 17)

@@ -7,7 +7,7 @@ flat           takes it and gives it back
 list           a Python list that the result holds
 cache          a functools.lru_cache of a function in a module
 garbage        objects in reference cycles, with the collector switched off
-c-leak         malloc'ed memory that nobody points to any more
+c-leak         malloc'ed memory that no pointer leads to
 c-once         the same, in the first epoch only: a warm-up that looks like a leak until it is repeated
 hidden         Python objects in a global that is no declared owner
 fragmentation  many small blocks of which every eighth stays, so that the allocator cannot give their pages back

@@ -1,4 +1,4 @@
-"""A token dataset as its two .npy files, for whoever writes it in another format or checks what was delivered."""
+"""A token dataset as its two .npy files, to write it in another format or to check what was delivered."""
 
 import json
 
@@ -34,7 +34,7 @@ class Rows:
 
 
 class Contents:
-    """Rows told by what they hold, for data without numbers that comes without labels.
+    """Rows identified by their contents, for data without numbers and without labels.
 
     Of rows that are equal the first stands for all: `times` [rows] says how often each must come.
     """

@@ -53,7 +53,7 @@ def arguments(argv=None):
     parser.add_argument("--prefetch-factor", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--module", help="mode custom: a Python file")
-    parser.add_argument("--until-row", type=int, help="mode resume: stop after so many rows, without a word")
+    parser.add_argument("--until-row", type=int, help="mode resume: kill this process after so many rows")
     return parser.parse_args(argv)
 
 
@@ -76,7 +76,7 @@ class Collate:
 
 
 def in_worker(number):
-    """What every worker says first."""
+    """The event of every worker when it starts."""
     events.emit("worker", worker=number, **events.own_memory())
 
 
@@ -200,7 +200,7 @@ def gave_up(error):
 
 
 def killed(args, data):
-    """The first process of mode `resume`: some rows, the state, and the end without a word."""
+    """The first process of mode `resume`: it reads some rows, saves the state, and kills itself."""
     account, collate = [], Collate(checked=True)
     for row in data:
         account.append(collate([row]))

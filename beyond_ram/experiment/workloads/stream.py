@@ -21,7 +21,7 @@ from .base import (
     Values,
 )
 
-# A fault of the endpoint: its kind, and that every so many data requests have it.
+# A fault of the endpoint: its kind, and that one in so many data requests has it.
 Fault = Annotated[str, StringConstraints(pattern=r"^(none|(error-500|too-many-429|drop|slow)-every-[1-9][0-9]*)$")]
 # What Parquet reads ahead: Arrow's own default, one of its switches, or so many ranges of so many megabytes.
 Buffering = Annotated[str, StringConstraints(pattern=r"^(default|pre-buffer|no-pre-buffer|prefetch-\d+-range-\d+)$")]
@@ -52,8 +52,7 @@ class StreamMatrix(Matrix):
     redirect: Redirect = Field(["no"])
     fault: Annotated[Values[Fault], Axis("endpoint", alone=True)] = Field(
         ["none"],
-        description="`KIND-every-N`: every so many data requests fail once; `error-500`, `too-many-429`, `drop` or "
-        "`slow`.",
+        description="`KIND-every-N`: one in N data requests fails once; `error-500`, `too-many-429`, `drop` or `slow`.",
     )
     buffering: Annotated[Values[Buffering], Axis(alone=True)] = Field(
         ["default"],
