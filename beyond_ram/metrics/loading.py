@@ -35,6 +35,8 @@ CEILING_OF = {"sequential": "sequential", "shuffled": "random"}
 """The read ceiling that each order is compared with: what reading costs without a loader."""
 CEILINGS = ("sequential", "random", "memcpy", "memmap", "memmap_random")
 
+# The second is that of runs kept from before.
+_CEILING_EVENTS = ("read_ceiling", "limit")
 _IN_PHASE = "read from outside within one interval, while nothing moves for 0.3 s"
 _RATES = "geometric mean over repeats, with Student's 95 % interval on the logarithms"
 _PROGRAM_CLOCK = "monotonic clock of the program; a busy machine shows in it"
@@ -53,7 +55,7 @@ def _first_batch(kind: str) -> Derive:
 
 def _ceiling(kind: str) -> Derive:
     def rate(_: Record, events: Events) -> float | None:
-        measured = next((e for e in reversed(events) if e["event"] == "read_ceiling" and e["kind"] == kind), {})
+        measured = next((e for e in reversed(events) if e["event"] in _CEILING_EVENTS and e["kind"] == kind), {})
         return share(measured.get("rows"), measured.get("cpu_s"))
 
     return rate

@@ -65,3 +65,11 @@ def test_the_account_of_rows_is_an_epochs_with_the_most_that_went_wrong_in_any()
     assert (found["rows_delivered"], found["rows_missing"]) == (3, 2)
     ranks = derive(record, [epochs[0], epochs[1] | {"pid": 2}], "ranks")
     assert (ranks["rows_delivered"], ranks["rows_missing"]) == (9, 5), "each rank has a part"
+
+
+def test_runs_kept_from_before_keep_their_share_of_the_read_ceiling() -> None:
+    record = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
+    work = {"event": "work", "rows_delivered": 100, "cpu_s": 1.0}
+    for name in ("read_ceiling", "limit"):
+        ceiling = {"event": name, "kind": "random", "rows": 200, "cpu_s": 0.5}
+        assert derive(record, [work, ceiling], "loaders")["share_of_limit"] == 0.25
