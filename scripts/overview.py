@@ -46,6 +46,7 @@ def main(snakemake):
         version=beyond_ram.__version__,
         commit=runs.iloc[0]["commit"],
         ids_differ=int(runs["ids_agree"].eq(False).sum()),
+        ids_compared=int(runs["ids_agree"].notna().sum()),
         not_run=int(runs["outcome"].eq("not_applicable").sum()),
         aborted=int((runs["completed_work"] & runs["outcome"].eq("failed")).sum()),
         packages=PACKAGES,

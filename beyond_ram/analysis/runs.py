@@ -15,14 +15,15 @@ def runs(records: Records) -> pd.DataFrame:
     """Records and events of runs as a tidy table: the cell, the scalars of run.json, and every metric.
 
     `ids_agree` is False on every line of a corpus and file count whose completed runs do not all have the same hash of
-    ids: one of them tokenised wrongly, and which one, the hashes beside it tell.
+    ids: one of them tokenised wrongly, and which one, the hashes beside it tell. It is empty where there is only one.
     """
     table = pd.DataFrame([_line(record, events) for record, events in records])
     # The columns are the same whatever this config runs.
     table = table.reindex(columns=[*table, *(name for name in (*AXES, "ids_agree") if name not in table)])
     if "ids_sha256" in table and table["ids_sha256"].notna().any():
-        hashes = table.groupby(["corpus", "num_files"])["ids_sha256"].transform("nunique")
-        table["ids_agree"] = (hashes <= 1).where(table["ids_sha256"].notna())
+        hashes = table.groupby(["corpus", "num_files"])["ids_sha256"]
+        compared = table["ids_sha256"].notna() & (hashes.transform("count") > 1)
+        table["ids_agree"] = (hashes.transform("nunique") <= 1).where(compared)
     wrong = table[table["ids_agree"].eq(False)]
     table.attrs["warnings"] = [f"IDS DIFFER: {', '.join(describe(line, axes(wrong)))}" for _, line in wrong.iterrows()]
     return table

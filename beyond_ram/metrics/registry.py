@@ -25,7 +25,7 @@ IDENTIFYING: Mapping[str, str] = {
     "signal": "the signal that ended it",
     "reason": "why there is no result, or not all of it",
     "ids_sha256": "hash of all token ids",
-    "ids_agree": "whether all completed runs of the same input have the same hash",
+    "ids_agree": "whether all completed runs of the same input have the same hash; empty where it is the only one",
     "kernel": "release of the kernel",
     "architecture": "of the machine",
     "libc": "and its version",

@@ -36,8 +36,8 @@ def test_a_client_that_gives_up_is_named_with_its_error() -> None:
 def test_who_asks_most_and_whose_workers_ask_again() -> None:
     told = found(run("a", {"head": {"main": 120}}), run("b", {"tree": {"main": 2, "worker": 4}}))
     assert "a asks 20.0 times as often as b (r, 2 workers by fork)" in told
-    again = told["b: every worker asks for the list of files again (fork)"]
-    assert "4 requests for it, 2.0 each" in again.text
+    again = told["b: workers ask for the list of files themselves (fork)"]
+    assert "4 requests for it, 2 for each" in again.text
 
 
 def test_what_got_worse_needs_every_run_to_be_worse() -> None:

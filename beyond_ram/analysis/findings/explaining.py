@@ -86,7 +86,7 @@ def _remedies(tables: Tables) -> Iterator[Finding]:
 
 @reads("runs")
 def _encoders(tables: Tables) -> Iterator[Finding]:
-    """The same ids by another call, for less: runs of `soak` that differ in nothing but the subject."""
+    """As many ids by another call, for less: runs of `soak` that differ in nothing but the subject."""
     runs = tables["runs"]
     usual, fast = "transformers", "tokenizers-fast"
     tried = runs[
@@ -100,13 +100,11 @@ def _encoders(tables: Tables) -> Iterator[Finding]:
         speeds = ratio(*(side["tokens_per_cpu_s"].tolist() for side in sides.values()))
         if not peaks.significant or peaks.ratio > 1:
             continue
-        medians = {subject: side["peak_grown_anon_bytes"].median() / MB for subject, side in sides.items()}
         version = group["version_transformers"].dropna().iloc[0]
         yield Finding(
-            f"transformers {version} takes {1 / peaks.ratio:.1f} times the memory that the ids need ({cell['stack']})",
-            "Its tokenizers compute offsets also where nobody asked for them. Peak above the imports: "
-            f"{medians[usual]:,.0f} MB by {usual}, {medians[fast]:,.0f} MB by encode_batch_fast of tokenizers, for as "
-            f"many ids: ratio {peaks.ratio:.2f} (95 % {peaks.low:.2f} to {peaks.high:.2f}); ids per CPU-second "
+            f"transformers {version} peaks at {1 / peaks.ratio:.1f} times the memory of {fast} ({cell['stack']})",
+            f"Peak above the imports, for as many ids: {_by_call(group)}; {fast} over {usual}: "
+            f"ratio {peaks.ratio:.2f} (95 % {peaks.low:.2f} to {peaks.high:.2f}); ids per CPU-second "
             f"{speeds.ratio:.2f} times ({speeds.low:.2f} to {speeds.high:.2f}); n = {len(sides[fast])}.",
             "encoders",
             str(cell["experiment"]),
@@ -114,9 +112,15 @@ def _encoders(tables: Tables) -> Iterator[Finding]:
         )
 
 
+def _by_call(runs: pd.DataFrame) -> str:
+    """The median peak of each call, the largest first."""
+    peaks = runs.groupby("subject")["peak_grown_anon_bytes"].median().sort_values(ascending=False) / MB
+    return ", ".join(f"{peak:,.0f} MB by {subject}" for subject, peak in peaks.items())
+
+
 @reads("runs")
 def _batches(tables: Tables) -> Iterator[Finding]:
-    """Batch sizes count rows, whatever their size: what ten times as many do to the peak."""
+    """What a larger batch does to the peak."""
     runs = tables["runs"]
     done = runs[
         runs["completed_work"].astype(bool) & runs["cache"].eq("cold") & runs["remedy"].fillna("none").eq("none")
@@ -135,10 +139,10 @@ def _batches(tables: Tables) -> Iterator[Finding]:
             bytes_in = group["bytes_in"].median()
             yield Finding(
                 f"{varied} {large:.0f} instead of {small:.0f}: {found.ratio:.1f} times the peak ({cell['stack']})",
-                f"It counts rows, whatever their size. Over the same {bytes_in / MB:,.0f} MB of text in "
+                f"Over the same {bytes_in / MB:,.0f} MB of text in "
                 f"{group['rows'].median():,.0f} documents the peak above the imports is {first:,.0f} MB with "
                 f"{small:.0f}, {second:,.0f} MB with {large:.0f}: ratio {found.ratio:.2f} (95 % "
-                f"{found.low:.2f} to {found.high:.2f}, n = {min(map(len, sides))} each). The default is 1,000 rows.",
+                f"{found.low:.2f} to {found.high:.2f}, n = {min(map(len, sides))} each).",
                 "peak_by_batch",
                 str(cell["experiment"]),
                 as_factor(found.ratio),

@@ -20,11 +20,13 @@ def _dedup(tables: Tables) -> Iterator[Finding]:
         groups = f"compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
         off, on = shares.loc[best, "off"], shares.loc[best, "on"]
         yield Finding(
-            f"After {best}, content-defined chunking sends {on:.1%} of the file again instead of {off:.1%} ({groups})"
+            f"After {best}, {on:.1%} of the file's bytes are new with content-defined chunking, {off:.1%} without "
+            f"({groups})"
             if saved[best] < 1 - SHARE
             else f"Content-defined chunking saves nothing with {groups}",
-            f"Stack {setting['stack']}, new bytes by hf_xet, over all of the file's. From the edit that gains most to "
-            f"the one that gains least: {', '.join(_share(shares, edit) for edit in saved.index)}."
+            f"Stack {setting['stack']}, new bytes by hf_xet before it compresses them, over all of the file's. "
+            "From the edit that gains most to the one that gains least: "
+            f"{', '.join(_share(shares, edit) for edit in saved.index)}."
             + (f" After {idle} it is no gain." if saved[idle] >= 1 else ""),
             "dedup",
             str(setting["experiment"]),

@@ -30,7 +30,7 @@ def _rows_lost(tables: Tables) -> Iterator[Finding]:
 
 @reads("loaders")
 def _sent(tables: Tables) -> Iterator[Finding]:
-    """What handing batches from worker processes to their parent costs: the same loader with workers and without.
+    """What worker processes cost: the same loader with them and without.
 
     Of forked workers only: one that is spawned imports everything anew, which over few rows costs more than all else.
     """
@@ -52,7 +52,7 @@ def _sent(tables: Tables) -> Iterator[Finding]:
             f"{most['loader']}: with {most['workers']:.0f} workers a row costs {factor:,.1f} times the CPU",
             f"{most['order'].capitalize()}, {alone['rows_per_cpu_s']:,.0f} rows per CPU-second without workers, "
             f"{most['rows_per_cpu_s']:,.0f} with {most['workers']:.0f} by {most['start']} (n = {alone['n']} and "
-            f"{most['n']}): sending batches costs more than reading them.",
+            f"{most['n']}).",
             "loading_cost",
             str(most["experiment"]),
             factor,
@@ -97,15 +97,17 @@ def _readahead(tables: Tables) -> Iterator[Finding]:
         rates = [float(side["rows_per_s_first_epoch"]) for side in (advised, plain)]
         if plain["outcome"] == "completed" and rates[0] < (1 + SHARE) * rates[1]:
             continue
-        without = f"{rates[1]:,.0f} rows per second" if plain["outcome"] == "completed" else str(plain["account"])
+        done = plain["outcome"] == "completed"
+        gain = f"{rates[0] / rates[1]:,.1f} times the rows per second" if done else "it completes, without it not"
+        without = f"{rates[1]:,.0f} rows per second" if done else str(plain["account"])
         yield Finding(
-            f"{advised['loader']}: rows in random order from data larger than memory need MADV_RANDOM",
-            f"Under {advised['limit_percent']:.0f} % of the data's size, {advised['workers']:.0f} workers: "
-            f"{rates[0]:,.0f} rows per second with it, without: {without} (n = {advised['n']} and {plain['n']}). Each "
-            "fault reads ahead what is thrown away before it is asked for.",
+            f"{advised['loader']}, random order under a memory limit: with MADV_RANDOM {gain}",
+            f"The limit is {advised['limit_percent']:.0f} % of the data's size; first epoch, "
+            f"{advised['workers']:.0f} workers: {rates[0]:,.0f} rows per second with it, without: {without} "
+            f"(n = {advised['n']} and {plain['n']}).",
             "loading_limit",
             str(advised["experiment"]),
-            rates[0] / rates[1] if plain["outcome"] == "completed" else 10.0,
+            rates[0] / rates[1] if done else 10.0,
         )
 
 

@@ -80,10 +80,10 @@ def _requests_of_workers(tables: Tables) -> Iterator[Finding]:
         line = lines_of(group.sort_values("requests_listing_of_workers"))[-1]
         each = line["requests_listing_of_workers"] / line["workers"]
         yield Finding(
-            f"{line['stack']}: every worker asks for the list of files again ({line['start']})",
+            f"{line['stack']}: workers ask for the list of files themselves ({line['start']})",
             f"With {_workers(line)} on repository {line['repository']} the workers make "
-            f"{line['requests_listing_of_workers']:,.0f} requests for it, {each:,.1f} each, although their parent has "
-            "it.",
+            f"{line['requests_listing_of_workers']:,.0f} requests for it, {each:,.2g} for each "
+            f"of them (n = {line['n']}).",
             "requests_by_workers",
             str(line["experiment"]),
             1 + line["requests_listing_of_workers"] / line["requests_metadata"],
