@@ -24,9 +24,7 @@ DEFAULT_FILES = [file for file in workflow.configfiles if file not in GIVEN_FILE
 
 try:
     given = workflow.config_settings.config
-    merged, files = experiment.merge.read(
-        DEFAULT_FILES, GIVEN_FILES, given, load_configfile
-    )
+    merged, files = experiment.merge.read(DEFAULT_FILES, GIVEN_FILES, given, load_configfile)
     # In place of Snakemake's own merging, which leaves parts of a default experiment in one of the same name.
     config.clear()
     config.update(merged)
@@ -69,11 +67,7 @@ def run_jsons(*names):
 
 def lock_of(stack):
     """A stack's lock; that of a varied one is made, not shipped."""
-    return (
-        f".stacks/locks/{stack}.txt"
-        if stacks.is_variant(stack)
-        else f"envs/{stack}.txt"
-    )
+    return f".stacks/locks/{stack}.txt" if stacks.is_variant(stack) else f"envs/{stack}.txt"
 
 
 def conda_of(stack):
@@ -103,9 +97,7 @@ job_of = functools.cache(CONFIG.job)
 
 def code_beside(program, *modules):
     """A program, the modules that it takes by name, and everything of ours that they import."""
-    code = [
-        closure(file, workflow.basedir, beside=program) for file in (program, *modules)
-    ]
+    code = [closure(file, workflow.basedir, beside=program) for file in (program, *modules)]
     return list(dict.fromkeys(file for files in code for file in files))
 
 
@@ -129,19 +121,13 @@ def code_of_cell(cell):
 def corpus_of_tokens(name):
     """What a token dataset is cut from; nothing where it is generated."""
     corpus = CONFIG.tokens[name].corpus
-    return (
-        [f"{CORPORA}/{corpus}/manifest.json", f"{CORPORA}/{corpus}/tokenizer"]
-        if corpus
-        else []
-    )
+    return [f"{CORPORA}/{corpus}/manifest.json", f"{CORPORA}/{corpus}/tokenizer"] if corpus else []
 
 
 def weigh_input(cell):
     """What a run needs: its stack, its code, and what its job reads."""
     job = job_of(cell)
-    reads = [
-        f"{job.corpus}/{name}" for name in ("manifest.json", "tokenizer") if job.corpus
-    ]
+    reads = [f"{job.corpus}/{name}" for name in ("manifest.json", "tokenizer") if job.corpus]
     reads += [f"{job.tokens}/{name}" for name in ("tokens.json", "npy") if job.tokens]
     reads += [job.reads] if job.reads else []
     reads += [f"{job.served.repository}/manifest.json"] if job.served else []
@@ -166,25 +152,19 @@ def weigh_params(cells_of):
         "runs": lambda w: RUNS,
         "work": lambda w: f"{RESULTS}/private",
         "python": lambda w: python_of(cells_of(w)[0]["stack"]),
-        "jobs": lambda w: [
-            job_of(cell).model_dump_json(exclude_defaults=True) for cell in cells_of(w)
-        ],
+        "jobs": lambda w: [job_of(cell).model_dump_json(exclude_defaults=True) for cell in cells_of(w)],
     }
 
 
 def request_mb(cell, attempt):
     """Memory to ask a scheduler for."""
-    return experiment.memory.request_mb(
-        RUNS, cell, experiment_of(cell).memory_mb, attempt
-    )
+    return experiment.memory.request_mb(RUNS, cell, experiment_of(cell).memory_mb, attempt)
 
 
 def interrupted_cells(wildcards):
     """The cell of an interrupted run, and that of its rerun."""
     return [
-        experiment.parse(
-            f"{wildcards.interrupted_head}/cache~{cache}/{wildcards.interrupted_tail}"
-        )
+        experiment.parse(f"{wildcards.interrupted_head}/cache~{cache}/{wildcards.interrupted_tail}")
         for cache in ("interrupted", "rerun")
     ]
 
@@ -199,11 +179,7 @@ def sweep_runs(name, versions):
     """run.json of the cells of a version sweep with some versions."""
     sweep = SWEEPS[name]
     cells = CONFIG.cells(sweep.experiment)
-    return [
-        f"{RUNS}/{cell.path}/run.json"
-        for version in versions
-        for cell in sweep.cells(cells, version)
-    ]
+    return [f"{RUNS}/{cell.path}/run.json" for version in versions for cell in sweep.cells(cells, version)]
 
 
 def round_of(name, number):

@@ -10,9 +10,7 @@ rule corpus:
         lock=lock_of("corpora"),
         environment=environment_of("corpora"),
         program=lambda w: f"scripts/corpora/{CONFIG.corpora[w.corpus].source}.py",
-        code=lambda w: code_beside(
-            f"scripts/corpora/{CONFIG.corpora[w.corpus].source}.py"
-        ),
+        code=lambda w: code_beside(f"scripts/corpora/{CONFIG.corpora[w.corpus].source}.py"),
     output:
         manifest=f"{CORPORA}/{{corpus}}/manifest.json",
         files=directory(f"{CORPORA}/{{corpus}}/files"),

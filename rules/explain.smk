@@ -8,8 +8,7 @@ OUTPUTS.add(
     Chapter(
         "explain",
         "Explanation",
-        covers=lambda found: found.workload in ("tokenize", "soak", "planted")
-        and not found.find_limit,
+        covers=lambda found: found.workload in ("tokenize", "soak", "planted") and not found.find_limit,
         over=lambda _: True,
         tables=["owners", "verdicts", "regrowth", "remedies"],
         figures={

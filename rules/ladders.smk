@@ -41,11 +41,7 @@ rule releases:
 checkpoint sweep_round:
     input:
         releases=f"{RESULTS}/ladders/{{sweep}}/releases.json",
-        runs=lambda w: (
-            sweep_runs(w.sweep, round_of(w.sweep, int(w.round) - 1)["versions"])
-            if int(w.round)
-            else []
-        ),
+        runs=lambda w: (sweep_runs(w.sweep, round_of(w.sweep, int(w.round) - 1)["versions"]) if int(w.round) else []),
     output:
         f"{RESULTS}/ladders/{{sweep}}/round~{{round}}.json",
     log:

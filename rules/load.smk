@@ -32,9 +32,7 @@ rule tokens:
         spec=f"{SPECS}/tokens/{{tokens}}.json",
         content=lambda w: CONFIG.tokens[w.tokens].spec(),
         corpus=lambda w: (
-            ["--corpus", f"{CORPORA}/{CONFIG.tokens[w.tokens].corpus}"]
-            if CONFIG.tokens[w.tokens].corpus
-            else []
+            ["--corpus", f"{CORPORA}/{CONFIG.tokens[w.tokens].corpus}"] if CONFIG.tokens[w.tokens].corpus else []
         ),
     shell:
         "beyond-ram make --out {params.out:q} -- {params.python:q} {input.program:q} "
@@ -46,9 +44,7 @@ rule tokens_in_format:
         lock=lambda w: lock_of(experiment.tokens.writer_stack(w.format)),
         environment=lambda w: environment_of(experiment.tokens.writer_stack(w.format)),
         program="scripts/workloads/write.py",
-        code=lambda w: code_beside(
-            "scripts/workloads/write.py", f"scripts/workloads/formats/{w.format}.py"
-        ),
+        code=lambda w: code_beside("scripts/workloads/write.py", f"scripts/workloads/formats/{w.format}.py"),
         described=f"{TOKENS}/{{tokens}}/tokens.json",
         npy=f"{TOKENS}/{{tokens}}/npy",
     output:

@@ -25,21 +25,14 @@ def targets(parts):
     """Every table, figure and page of some parts; of all where none is named."""
     names = OUTPUTS.tables(parts, general=not parts)
     made = [path for name in names for path in table(name)]
-    made += [
-        f"{FIGURES}/{name}.{ending}"
-        for name in OUTPUTS.figures(parts)
-        for ending in ("svg", "png")
-    ]
+    made += [f"{FIGURES}/{name}.{ending}" for name in OUTPUTS.figures(parts) for ending in ("svg", "png")]
     return made + [f"{RESULTS}/{page}.html" for page in OUTPUTS.pages(parts)]
 
 
 def made_from(kind, name):
     """The inputs of a table or figure: the runs of its chapter's experiments, tables, and all code that makes it."""
     needs, chapter = OUTPUTS.needs(kind, name), OUTPUTS.of(kind, name)
-    found = {
-        need: f"{TABLES}/{need}.parquet"
-        for need in OUTPUTS.tables_for(kind, name, parts())
-    }
+    found = {need: f"{TABLES}/{need}.parquet" for need in OUTPUTS.tables_for(kind, name, parts())}
     if {*needs} & {*outputs.RUNS}:
         found["run_jsons"] = run_jsons(*OUTPUTS.experiments_of(chapter, parts()))
     return found

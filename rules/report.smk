@@ -57,9 +57,7 @@ rule overview:
     input:
         runs=f"{TABLES}/runs.parquet",
         svg=lambda w: [f"{FIGURES}/{name}.svg" for name in OUTPUTS.figures(parts())],
-        captions=lambda w: [
-            f"{FIGURES}/{name}.rst" for name in OUTPUTS.figures(parts())
-        ],
+        captions=lambda w: [f"{FIGURES}/{name}.rst" for name in OUTPUTS.figures(parts())],
         template="report/overview.html.jinja",
         code=closure("scripts/overview.py", workflow.basedir),
     output:
@@ -81,9 +79,7 @@ rule overview:
 
 rule findings:
     input:
-        tables=lambda w: [
-            f"{TABLES}/{name}.parquet" for name in OUTPUTS.tables(parts())
-        ],
+        tables=lambda w: [f"{TABLES}/{name}.parquet" for name in OUTPUTS.tables(parts())],
         svg=lambda w: [f"{FIGURES}/{name}.svg" for name in OUTPUTS.figures(parts())],
         template="report/findings.html.jinja",
         code=closure("scripts/findings.py", workflow.basedir),

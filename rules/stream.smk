@@ -14,9 +14,7 @@ rule repository:
         lock=lambda w: lock_of(CONFIG.repositories[w.repository].STACK),
         environment=lambda w: environment_of(CONFIG.repositories[w.repository].STACK),
         program=lambda w: f"scripts/repositories/{CONFIG.repositories[w.repository].source}.py",
-        code=lambda w: code_beside(
-            f"scripts/repositories/{CONFIG.repositories[w.repository].source}.py"
-        ),
+        code=lambda w: code_beside(f"scripts/repositories/{CONFIG.repositories[w.repository].source}.py"),
     output:
         manifest=f"{REPOSITORIES}/{{repository}}/manifest.json",
     log:
@@ -46,9 +44,7 @@ OUTPUTS.add(
                 "What reading ahead gains",
                 lambda found: any(name != "default" for name in found.matrix.buffering),
             ),
-            "break_even": Figure(
-                "Streaming or a copy on disk", has("mode", "download")
-            ),
+            "break_even": Figure("Streaming or a copy on disk", has("mode", "download")),
         },
     )
 )
@@ -56,8 +52,7 @@ OUTPUTS.add(
     Chapter(
         "stream",
         "Streaming",
-        covers=lambda found: found.workload
-        in ("stream", "dedup", "hub-files", "spark"),
+        covers=lambda found: found.workload in ("stream", "dedup", "hub-files", "spark"),
         tables=["claims"],
         pages=["claims"],
     )
