@@ -82,6 +82,13 @@ class SyntheticCorpus(Corpus):
     documents_per_file: PositiveInt = Field(1, description="Documents in a file.")
     seed: NonNegativeInt = Field(1, description="Seed of words and lengths.")
 
+    @model_validator(mode="after")
+    def _lowest_first(self) -> "SyntheticCorpus":
+        between = self.document_characters
+        if isinstance(between, tuple) and between[0] > between[1]:
+            raise ValueError("document_characters: the lowest comes before the highest")
+        return self
+
 
 class FilesCorpus(Corpus):
     """Your own files."""

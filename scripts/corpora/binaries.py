@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from shards import Document, Plan, RefusedError, check_keys, count, digest_of, run
+from shards import Document, Plan, RefusedError, digest_of, run
 
 FIRST_SYMBOL = 0x2A00
 UTF8_BYTES_PER_SYMBOL = 3
@@ -131,8 +131,7 @@ class Strip:
 
 
 def plan(spec: dict[str, Any]) -> Plan:
-    check_keys(spec, ["source", "documents"], ["seed"])
-    wanted, seed = count(spec, "documents"), count(spec, "seed", default=0, least=0)
+    wanted, seed = spec["documents"], spec.get("seed", 0)
     material = libraries()
     total = sum(library.size for library in material)
     places = layout(total, seed)

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from columns import Columns
-from shards import Document, Plan, RefusedError, check_keys, count, run
+from shards import Document, Plan, RefusedError, run
 
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
@@ -90,13 +90,8 @@ def documents(
 
 
 def plan(spec: dict[str, Any]) -> Plan:
-    check_keys(
-        spec,
-        ["source", "id"],
-        ["config", "split", "revision", "text_column", "label_column", "documents", "documents_per_file"],
-    )
     identifier, split = spec["id"], spec.get("split") or "train"
-    wanted = None if spec.get("documents") is None else count(spec, "documents")
+    wanted = spec.get("documents")
     columns = Columns.of(spec)
     commit = resolved_commit(identifier, spec.get("revision"))
     where = f"{identifier} ({split})"
@@ -115,7 +110,7 @@ def plan(spec: dict[str, Any]) -> Plan:
     notes: dict[str, Any] = {"endpoint": endpoint(), "commit": commit}
     return Plan(
         documents(dataset, columns, wanted, where, identifier, notes),
-        documents_per_file=count(spec, "documents_per_file", default=1),
+        documents_per_file=spec.get("documents_per_file", 1),
         libraries=("datasets", "huggingface_hub", "pyarrow"),
         notes=notes,
         expected=wanted,

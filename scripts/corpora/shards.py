@@ -63,8 +63,6 @@ def run(source: str, plan: Callable[[dict[str, Any]], Plan]) -> NoReturn:
 
     def work() -> None:
         spec = read_spec(arguments.spec)
-        if spec.get("source") != source:
-            raise RefusedError(f'"source" is {spec.get("source")!r}; this program prepares {source!r}')
         write_corpus(arguments.name, spec, plan(spec), empty_folder(arguments.out))
 
     exit_with(work, f"corpus {arguments.name}")
@@ -86,14 +84,11 @@ def exit_with(work: Callable[[], None], subject: str) -> NoReturn:
 
 
 def read_spec(path: Path) -> dict[str, Any]:
-    """The object in the file `--spec`."""
+    """The object in the file `--spec`, which the config's model has checked."""
     try:
-        spec = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
         raise RefusedError(f"--spec is no file with JSON ({error})") from None
-    if not isinstance(spec, dict):
-        raise RefusedError(f"--spec holds {type(spec).__name__}; it has to be an object")
-    return spec
 
 
 def empty_folder(path: Path) -> Path:
@@ -104,26 +99,6 @@ def empty_folder(path: Path) -> Path:
     if any(path.iterdir()):
         raise RefusedError(f"{path} is not empty; `beyond-ram make --out DIR -- PROGRAM…` replaces a folder")
     return path
-
-
-def check_keys(spec: dict[str, Any], required: Iterable[str], optional: Iterable[str]) -> None:
-    """Refuses a key that is missing or that nobody reads."""
-    required, optional = list(required), list(optional)
-    for key in required:
-        if spec.get(key) is None:
-            raise RefusedError(f'"{key}" is missing; needed: {", ".join(required)}')
-    for key in spec:
-        if key not in required and key not in optional:
-            raise RefusedError(f'"{key}" is not known here; known: {", ".join([*required, *optional])}')
-
-
-def count(spec: dict[str, Any], key: str, default: int | None = None, least: int = 1) -> int:
-    """A whole number of at least `least` under `key`."""
-    value = spec.get(key)
-    value = default if value is None else value
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise RefusedError(f'"{key}" is {value!r}; it has to be a whole number of at least {least}')
-    return value
 
 
 class _Shard:

@@ -16,7 +16,7 @@ from itertools import accumulate
 from random import Random
 from typing import Any
 
-from shards import Document, Plan, RefusedError, check_keys, count, run
+from shards import Document, Plan, run
 
 ONSETS = [*"bcdfghjklmnprstvwz", "bl", "br", "ch", "dr", "fl", "gr", "pl", "pr", "qu", "sh", "st", "th", "tr"]
 VOWELS = [*"aeiou", "ai", "ea", "ou"]
@@ -53,29 +53,12 @@ def stretch(random: Random, words: list[str], blank: str) -> tuple[str, list[int
     return "".join(drawn), [0, *accumulate(map(len, drawn))]
 
 
-def lengths(value: object) -> tuple[int, int]:
-    """The least and the largest number of characters of a document."""
-    low: Any
-    high: Any
-    low, high = value if isinstance(value, list) and len(value) == 2 else (value, value)
-    if not all(isinstance(bound, int) and not isinstance(bound, bool) for bound in (low, high)) or not 1 <= low <= high:
-        raise RefusedError(f'"document_characters" is {value!r}; it has to be a number or [low, high], of at least 1')
-    return low, high
-
-
 def plan(spec: dict[str, Any]) -> Plan:
-    check_keys(
-        spec,
-        ["source", "documents", "document_characters"],
-        ["vocabulary", "white_space", "documents_per_file", "seed"],
-    )
-    wanted, size = count(spec, "documents"), count(spec, "vocabulary", default=20_000)
-    low, high = lengths(spec["document_characters"])
-    white_space = spec.get("white_space", True)
-    if not isinstance(white_space, bool):
-        raise RefusedError(f'"white_space" is {white_space!r}; it has to be true or false')
-    random = Random(count(spec, "seed", default=0, least=0))
-    text, starts = stretch(random, vocabulary(random, size), " " if white_space else "")
+    wanted, characters = spec["documents"], spec["document_characters"]
+    low, high = characters if isinstance(characters, list) else (characters, characters)
+    random = Random(spec.get("seed", 0))
+    words = vocabulary(random, spec.get("vocabulary", 20_000))
+    text, starts = stretch(random, words, " " if spec.get("white_space", True) else "")
 
     def document() -> str:
         missing = low + int(random.random() * (high - low + 1))
@@ -91,7 +74,7 @@ def plan(spec: dict[str, Any]) -> Plan:
         for _ in range(wanted):
             yield Document(document(), "synthetic")
 
-    return Plan(documents(), documents_per_file=count(spec, "documents_per_file", default=1), expected=wanted)
+    return Plan(documents(), documents_per_file=spec.get("documents_per_file", 1), expected=wanted)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from shards import RefusedError, check_keys, count, empty_folder, exit_with, read_spec, write_json
+from shards import RefusedError, empty_folder, exit_with, read_spec, write_json
 
 SPECIAL = {
     "unk_token": "<unk>",
@@ -53,6 +53,8 @@ FILES = (
 # One document without white space is one word to the trainer, whose time grows with the square of a word.
 PIECE_CHARACTERS = 512
 SAMPLED_FILES = 64
+SAMPLE_CHARACTERS = 4_000_000
+MAX_LENGTH = 4096
 
 
 def read_manifest(corpus: Path) -> dict[str, Any]:
@@ -63,17 +65,17 @@ def read_manifest(corpus: Path) -> dict[str, Any]:
         raise RefusedError(f"{corpus} is not a finished corpus ({error})") from None
 
 
-def pieces(corpus: Path, manifest: dict[str, Any], characters: int, seed: int) -> Iterator[str]:
-    """About `characters` of the corpus: pieces from random places of files spread evenly over it.
+def pieces(corpus: Path, manifest: dict[str, Any]) -> Iterator[str]:
+    """About SAMPLE_CHARACTERS of the corpus: pieces from random places of files spread evenly over it.
 
     Reads of each file only as many documents as its share needs; holds one document.
     """
-    random = Random(seed)
+    random = Random(0)
     files = manifest["files"]
     chosen = (
         [files[i * len(files) // SAMPLED_FILES] for i in range(SAMPLED_FILES)] if len(files) > SAMPLED_FILES else files
     )
-    share = max(characters // len(chosen), PIECE_CHARACTERS)
+    share = max(SAMPLE_CHARACTERS // len(chosen), PIECE_CHARACTERS)
     for file in chosen:
         missing = share
         with (corpus / file["path"]).open(encoding="utf-8") as lines:
@@ -93,15 +95,7 @@ def trained(spec: dict[str, Any], corpus: Path, folder: Path) -> dict[str, Any]:
     """Trains on a bounded sample of the corpus. Returns what the manifest says of it."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-    check_keys(spec, ["train", "entries"], ["model_max_length", "sample_characters", "seed"])
-    kind = spec["train"]
-    if kind not in ("characters", "byte-level"):
-        raise RefusedError(f'"train" is {kind!r}; known: characters, byte-level')
-    # The smallest that holds the alphabet, the special tokens and a merge.
-    entries = count(spec, "entries", least=256 + len(SPECIAL) + 1)
-    max_length = count(spec, "model_max_length", default=4096)
-    manifest = read_manifest(corpus)
-
+    kind, entries, manifest = spec["train"], spec["entries"], read_manifest(corpus)
     tokenizer = Tokenizer(models.BPE(unk_token=SPECIAL["unk_token"]))
     if kind == "characters":
         tokenizer.normalizer = normalizers.NFKC()
@@ -123,8 +117,7 @@ def trained(spec: dict[str, Any], corpus: Path, folder: Path) -> dict[str, Any]:
         special_tokens=list(SPECIAL.values()),
         initial_alphabet=alphabet,
     )
-    sample = count(spec, "sample_characters", default=4_000_000)
-    tokenizer.train_from_iterator(pieces(corpus, manifest, sample, count(spec, "seed", default=0, least=0)), trainer)
+    tokenizer.train_from_iterator(pieces(corpus, manifest), trainer)
     if kind == "characters":
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     got = tokenizer.get_vocab_size()
@@ -137,7 +130,7 @@ def trained(spec: dict[str, Any], corpus: Path, folder: Path) -> dict[str, Any]:
         folder / "tokenizer_config.json",
         {
             "tokenizer_class": "PreTrainedTokenizerFast",
-            "model_max_length": max_length,
+            "model_max_length": MAX_LENGTH,
             "clean_up_tokenization_spaces": False,
             **SPECIAL,
         },
@@ -147,7 +140,6 @@ def trained(spec: dict[str, Any], corpus: Path, folder: Path) -> dict[str, Any]:
 
 def copied(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Takes the tokenizer's files out of a folder."""
-    check_keys(spec, ["path"], [])
     source = Path(spec["path"]).expanduser()
     if not source.is_dir():
         raise RefusedError(f'"path" is {spec["path"]!r}; it has to be a folder with a tokenizer.json')
@@ -160,7 +152,6 @@ def fetched(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     from huggingface_hub import snapshot_download
     from huggingface_hub.utils import disable_progress_bars
 
-    check_keys(spec, ["hub"], ["revision"])
     disable_progress_bars()
     identifier = spec["hub"]
     commit = resolved_commit(identifier, spec.get("revision"), "model")
@@ -210,10 +201,8 @@ def make(spec: dict[str, Any], corpus: Path, folder: Path) -> None:
         notes = trained(spec, corpus, folder)
     elif "path" in spec:
         notes = copied(spec, folder)
-    elif "hub" in spec:
-        notes = fetched(spec, folder)
     else:
-        raise RefusedError('none of "train", "path", "hub" is given; one of them says where the tokenizer comes from')
+        notes = fetched(spec, folder)
     write_json(
         folder / "manifest.json",
         {

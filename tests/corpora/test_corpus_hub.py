@@ -91,7 +91,6 @@ def test_config_columns_and_label_names(programs: Programs, env: dict[str, str])
         ({"split": "test"}, "Bad split: test. Available splits: ['train']"),
         ({"text_column": "body"}, "has no column 'body' (text_column); it has: text"),
         ({"documents": 99}, '"documents" is 99; org/lines (train) has 15'),
-        ({"token": SECRET}, '"token" is not known here'),
     ],
 )
 def test_mistakes_get_one_line(programs: Programs, env: dict[str, str], change: dict[str, object], told: str) -> None:

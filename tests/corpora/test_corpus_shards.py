@@ -61,7 +61,8 @@ def test_a_second_run_replaces_the_first(programs: Programs) -> None:
 
 def test_a_refused_run_leaves_the_old_corpus(programs: Programs) -> None:
     before = programs.prepare(SMALL).manifest
-    done = programs.run(programs.command({**SMALL, "documents": 0}, programs.work / "corpus"))
+    nothing = {"source": "files", "glob": "nothing/*"}
+    done = programs.run(programs.command(nothing, programs.work / "corpus"))
     assert done.returncode == 2
     assert json.loads((programs.work / "corpus" / "manifest.json").read_text()) == before
 
@@ -110,28 +111,11 @@ def test_a_killed_run_leaves_nothing_that_looks_finished(programs: Programs, num
     assert programs.prepare(SMALL).manifest["documents"] == 7, "the next run removes what is left"
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"documents": 0}, '"documents" is 0; it has to be a whole number of at least 1'),
-        ({"documents": None}, '"documents" is missing'),
-        ({"dokuments": 3}, '"dokuments" is not known here; known: source, documents'),
-        ({"document_characters": [9, 3]}, "it has to be a number or [low, high]"),
-        ({"white_space": "no"}, "\"white_space\" is 'no'; it has to be true or false"),
-    ],
-)
-def test_a_wrong_key_gets_one_line(programs: Programs, change: dict[str, object], told: str) -> None:
-    assert told in programs.refused({**SMALL, **change})
-
-
 def test_other_mistakes_of_the_command_line_get_one_line(programs: Programs) -> None:
     out = programs.work / "refused"
     command = programs.command(SMALL, out)
     command[command.index("--spec") + 1] = str(programs.work / "none.json")
     assert "--spec is no file with JSON" in programs.one_line(programs.run(command), out)
-    command = programs.command(SMALL, out)
-    command[command.index("--name") - 1] = str(programs.folder / "python.py")
-    assert "this program prepares 'python'" in programs.one_line(programs.run(command), out)
     (programs.work / "file").write_text("here")
     done = programs.run(programs.command(SMALL, programs.work / "file"))
     assert done.returncode == 2

@@ -220,7 +220,6 @@ def test_mistakes_in_files_get_one_line_that_says_where(programs: Programs, tabl
         assert "no column 'body' (text_column); it has: text, kind" in line
     assert "matches no file" in told(glob="nothing/*.txt")
     assert "holds int, not text" in told(glob=str(tables / "numbers.parquet"))
-    assert "\"format\" is 'xml'; known: txt" in told(glob=str(tables / "t.csv"), format="xml")
     bad = programs.work
     (bad / "x.weird").write_text("?")
     assert 'say how to read it with "format"' in told(glob="x.weird")

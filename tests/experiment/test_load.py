@@ -111,3 +111,10 @@ def test_many_faults_are_told_in_few_lines(config: dict[str, Any]) -> None:
     config["corpora"] |= names
     config["experiments"]["growth"]["matrix"]["corpus"] = ["no"]
     assert "and 981 more" in faults(config)
+
+
+def test_the_lengths_of_documents_are_told_from_the_lowest_on(config: dict[str, Any]) -> None:
+    tokenizer = config["corpora"]["binaries"]["tokenizer"]
+    corpus = {"source": "synthetic", "documents": 3, "document_characters": [9, 3], "tokenizer": tokenizer}
+    config["corpora"]["words"] = corpus
+    assert "document_characters: the lowest comes before the highest" in faults(config)
