@@ -54,7 +54,8 @@ class Chapter:
     over: Condition | None = None
     tables: Sequence[str] = ()
     figures: Mapping[str, Figure] = field(default_factory=dict)
-    pages: Sequence[str] = ()
+    pages: Mapping[str, str] = field(default_factory=dict)
+    """Pages beside the overview, each of the table of its name, and their titles."""
 
 
 @dataclass

@@ -80,7 +80,7 @@ OUTPUTS.add(
                 lambda found: any(found.matrix.limit_percent),
             ),
         },
-        pages=["choices"],
+        pages={"choices": "which loader to choose"},
     )
 )
 for workload, name in (("write", "writers"), ("ranks", "ranks")):

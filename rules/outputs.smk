@@ -109,6 +109,28 @@ for chapter in OUTPUTS.chapters:
                 "../scripts/figure.py"
 
 
+for chapter in OUTPUTS.chapters:
+    for name, title in chapter.pages.items():
+
+        rule:
+            name:
+                f"{name}_page"
+            input:
+                table=f"{TABLES}/{name}.parquet",
+                template=f"report/{name}.html.jinja",
+                code=closure(f"scripts/{name}.py", workflow.basedir),
+            output:
+                report(f"{RESULTS}/{name}.html", category=chapter.title, labels={"page": title}),
+            log:
+                f"{RESULTS}/logs/{name}.log",
+            conda:
+                "../envs/driver.yaml"
+            params:
+                name=name,
+            script:
+                "../scripts/{params.name}.py"
+
+
 for part in OUTPUTS.parts():
 
     rule:

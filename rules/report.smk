@@ -15,44 +15,6 @@ OUTPUTS.add(
 )
 
 
-rule choices_page:
-    input:
-        choices=f"{TABLES}/choices.parquet",
-        template="report/choices.html.jinja",
-        code=closure("scripts/choices.py", workflow.basedir),
-    output:
-        report(
-            f"{RESULTS}/choices.html",
-            category="Loading",
-            labels={"page": "which loader to choose"},
-        ),
-    log:
-        f"{RESULTS}/logs/choices.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/choices.py"
-
-
-rule claims_page:
-    input:
-        claims=f"{TABLES}/claims.parquet",
-        template="report/claims.html.jinja",
-        code=closure("scripts/claims.py", workflow.basedir),
-    output:
-        report(
-            f"{RESULTS}/claims.html",
-            category="Streaming",
-            labels={"page": "claims and what was measured"},
-        ),
-    log:
-        f"{RESULTS}/logs/claims.log",
-    conda:
-        "../envs/driver.yaml"
-    script:
-        "../scripts/claims.py"
-
-
 rule overview:
     input:
         runs=f"{TABLES}/runs.parquet",

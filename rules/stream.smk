@@ -54,6 +54,6 @@ OUTPUTS.add(
         "Streaming",
         covers=lambda found: found.workload in ("stream", "dedup", "hub-files", "spark"),
         tables=["claims"],
-        pages=["claims"],
+        pages={"claims": "claims and what was measured"},
     )
 )

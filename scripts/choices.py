@@ -32,7 +32,7 @@ def groups(choices):
 
 
 def main(snakemake):
-    choices = tables.read(snakemake.input.choices)
+    choices = tables.read(snakemake.input.table)
     pages.write(snakemake.input.template, snakemake.output[0], groups=list(groups(choices)) if len(choices) else [])
 
 

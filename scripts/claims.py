@@ -50,7 +50,7 @@ def by_claim(claims):
 
 
 def main(snakemake):
-    claims = tables.read(snakemake.input.claims)
+    claims = tables.read(snakemake.input.table)
     source = claims["source"].iloc[0] if len(claims) else ""
     found = list(by_claim(claims)) if len(claims) else []
     pages.write(snakemake.input.template, snakemake.output[0], source=source, claims=found)

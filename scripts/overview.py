@@ -25,12 +25,7 @@ def figure(svg, title):
     caption = pages.caption(path.with_suffix(".rst"))
     if caption.striptags().startswith(NOT_DRAWN):
         return {"title": title, "reason": caption.striptags().removeprefix(NOT_DRAWN)}
-    return {
-        "name": path.stem,
-        "title": title,
-        "svg": base64.b64encode(path.read_bytes()).decode(),
-        "caption": caption,
-    }
+    return {"name": path.stem, "title": title, "svg": base64.b64encode(path.read_bytes()).decode(), "caption": caption}
 
 
 def main(snakemake):

@@ -30,10 +30,7 @@ def choices(loaders: pd.DataFrame) -> pd.DataFrame:
     leanest = found.groupby("front")["end_pss_bytes"].transform("min")
     found["why"] = [
         " and ".join(
-            [
-                *(["most rows per CPU-second"] if rate == most else []),
-                *(["least memory"] if pss == least else []),
-            ]
+            [*(["most rows per CPU-second"] if rate == most else []), *(["least memory"] if pss == least else [])]
         )
         or "no other is both faster and leaner"
         for rate, most, pss, least in zip(

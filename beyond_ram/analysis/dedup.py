@@ -21,11 +21,7 @@ def dedup(records: Records) -> pd.DataFrame:
     `edit` is `none` for the table as it was first pushed: all of it is new, unless it repeats itself.
     """
     lines = [
-        {
-            **record["cell"],
-            "edit": event["edit"],
-            **derive(record, [event], "dedup"),
-        }
+        {**record["cell"], "edit": event["edit"], **derive(record, [event], "dedup")}
         for record, events in records
         for event in events
         if event["event"] == "edit"

@@ -108,31 +108,27 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
     stacks = {path.stem for path in (root / "envs").glob("*.in")}
     for name in config.only or ():
         if not config.experiments.get(name):
-            yield where("only") + f"no experiment {name!r}" + _suggestion(name, config.experiments)
+            yield where("only") + _none("experiment", name, config.experiments)
     for name, dataset in config.tokens.items():
         if dataset.corpus and dataset.corpus not in config.corpora:
-            yield (
-                where("tokens", name, "corpus")
-                + f"no corpus {dataset.corpus!r}"
-                + _suggestion(dataset.corpus, config.corpora)
-            )
+            yield where("tokens", name, "corpus") + _none("corpus", dataset.corpus, config.corpora)
         if not dataset.corpus and not dataset.path and not dataset.rows:
             yield where("tokens", name) + "key 'rows' is missing: without a corpus or a file nothing else says how many"
     for name, comparison in config.comparisons.items():
         for role in ("baselines", "candidates"):
             for stack in getattr(comparison, role):
                 if stack not in stacks:
-                    yield where("comparisons", name, role) + f"no stack {stack!r} in envs/" + _suggestion(stack, stacks)
+                    yield where("comparisons", name, role) + _none("stack", stack, stacks, " in envs/")
     yield from _file_faults(config, root, where)
     for name, experiment in config.run().items():
         key = ("experiments", name, "matrix")
         matrix = experiment.matrix
         for stack in matrix.stack:
             if stack not in stacks:
-                yield where(*key, "stack") + f"no stack {stack!r} in envs/" + _suggestion(stack, stacks)
+                yield where(*key, "stack") + _none("stack", stack, stacks, " in envs/")
         for corpus in getattr(matrix, "corpus", ()):
             if corpus not in config.corpora:
-                yield where(*key, "corpus") + f"no corpus {corpus!r}" + _suggestion(corpus, config.corpora)
+                yield where(*key, "corpus") + _none("corpus", corpus, config.corpora)
                 continue
             count = config.corpora[corpus].file_count()
             needed = max(getattr(matrix, "num_files", (0,)))
@@ -142,25 +138,15 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
                 yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {fault}"
         yield from _reading_faults(config, name, root, where)
         for repository in getattr(matrix, "repository", ()):
-            found = config.repositories.get(repository)
+            found, at = config.repositories.get(repository), where(*key, "repository")
             if not found:
-                yield (
-                    where(*key, "repository")
-                    + f"no repository {repository!r}"
-                    + _suggestion(repository, config.repositories)
-                )
-            elif (found.source == "hub") != bool(getattr(experiment, "endpoint", None)):
-                yield (
-                    where(*key, "repository")
-                    + f"{repository!r} has source {found.source}; `hub` and the "
-                    + ("experiment's key `endpoint` go together")
-                )
+                yield at + _none("repository", repository, config.repositories)
+                continue
+            source = f"{at}{repository!r} has source {found.source}; "
+            if (found.source == "hub") != bool(getattr(experiment, "endpoint", None)):
+                yield source + "`hub` and the experiment's key `endpoint` go together"
             elif found.source not in experiment.SOURCES:
-                yield (
-                    where(*key, "repository")
-                    + f"{repository!r} has source {found.source}; workload {experiment.workload} reads "
-                    + " or ".join(experiment.SOURCES)
-                )
+                yield source + f"workload {experiment.workload} reads " + " or ".join(experiment.SOURCES)
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
 
@@ -176,7 +162,7 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
     ):
         for value in getattr(matrix, axis, ()):
             if value not in names and (axis, value) != ("tokens", "none"):
-                yield where(*key, axis) + f"no {NOUNS[axis]} {value!r}" + _suggestion(value, names)
+                yield where(*key, axis) + _none(NOUNS[axis], value, names)
     for loader in getattr(matrix, "loader", ()):
         if not (loader in own and own[loader].data) and "none" in getattr(matrix, "tokens", ()):
             hint = "; name one here, or its own `data` there" if loader in own else ""
@@ -214,7 +200,7 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             yield where("loaders", name, "data") + fault
         known = tokens.formats(root)
         if not own.data and own.format not in known:
-            yield where("loaders", name, "format") + f"no format {own.format!r}" + _suggestion(own.format, known)
+            yield where("loaders", name, "format") + _none("format", own.format, known)
 
 
 def _too_few_files(corpus: AnyCorpus, needed: int) -> str | None:
@@ -231,13 +217,14 @@ def _sweep_faults(config: Config, where: "_Origin") -> Iterable[str]:
     running = config.run()
     for name, sweep in config.sweeps().items():
         if sweep.experiment not in running:
-            yield (
-                where("ladders", name, "experiment")
-                + f"no experiment {sweep.experiment!r}"
-                + _suggestion(sweep.experiment, running)
-            )
+            yield where("ladders", name, "experiment") + _none("experiment", sweep.experiment, running)
         if sweep.metric not in METRICS:
-            yield where("ladders", name, "metric") + f"no metric {sweep.metric!r}" + _suggestion(sweep.metric, METRICS)
+            yield where("ladders", name, "metric") + _none("metric", sweep.metric, METRICS)
+
+
+def _none(noun: str, wrong: str, allowed: Iterable[str], place: str = "") -> str:
+    """That there is no such thing, and what there is."""
+    return f"no {noun} {wrong!r}{place}" + _suggestion(wrong, allowed)
 
 
 def _suggestion(wrong: str, allowed: Iterable[str]) -> str:
@@ -261,23 +248,17 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
         if added:
             line = where(*key) + f"key {fault['loc'][-1]!r} is missing"
         elif fault["type"] == "extra_forbidden":
-            line = (
-                where.above(*key)
-                + f"unknown key {key[-1]!r}"
-                + _suggestion(str(key[-1]), _allowed_keys(key[:-1], config))
-            )
+            instead = _suggestion(str(key[-1]), _allowed_keys(key[:-1], config))
+            line = where.above(*key) + f"unknown key {key[-1]!r}" + instead
         elif fault["type"] == "union_tag_invalid":
             tag = fault["ctx"]["discriminator"].strip("'")
             line = where(*key, tag) + f"{fault['ctx']['tag']!r} is none of {fault['ctx']['expected_tags']}"
         elif fault["type"] == "union_tag_not_found":
             line = where(*key) + f"key {fault['ctx']['discriminator']} is missing"
         else:
-            given = (
-                ""
-                if isinstance(fault["input"], dict) or fault["type"] == NOT_ECHOED
-                else f"; given: {_ECHO.repr(fault['input'])}"
-            )
-            line = where(*key) + fault["msg"].removeprefix("Value error, ") + given
+            line = where(*key) + fault["msg"].removeprefix("Value error, ")
+            if not isinstance(fault["input"], dict) and fault["type"] != NOT_ECHOED:
+                line += f"; given: {_ECHO.repr(fault['input'])}"
         lines.setdefault(tuple(key), line)  # one line a key, where several branches of a union object to it
     return lines.values()
 

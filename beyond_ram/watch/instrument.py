@@ -33,12 +33,7 @@ class Instrument:
     on_event: OnEvent | None = None
 
     def begin(
-        self,
-        running: Command,
-        files: tuple[Path, Path],
-        raw_events: Path,
-        group: Group | None,
-        max_lines: int,
+        self, running: Command, files: tuple[Path, Path], raw_events: Path, group: Group | None, max_lines: int
     ) -> None:
         """Open everything, and take the first sample."""
         with self.missing.step("events"):

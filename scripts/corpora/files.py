@@ -25,14 +25,7 @@ from typing import Any
 from columns import Columns
 from shards import Document, Plan, RefusedError, run
 
-ENDS = {
-    ".txt": "txt",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-}
+ENDS = {".txt": "txt", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".arrow": "arrow"}
 BATCH_ROWS = 8  # documents may be megabytes each
 
 

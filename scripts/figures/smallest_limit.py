@@ -24,12 +24,7 @@ def draw(limits):
         axes.barh(place, completed, color="#cccccc", height=0.62, zorder=1)
         axes.barh(place, completed - killed, left=killed, color="#222222", height=0.62, zorder=2)
         axes.annotate(
-            f"{completed:,.0f} MB",
-            (completed, place - 0.36),
-            ha="left",
-            va="bottom",
-            fontsize=9,
-            annotation_clip=False,
+            f"{completed:,.0f} MB", (completed, place - 0.36), ha="left", va="bottom", fontsize=9, annotation_clip=False
         )
         for number, name in enumerate(PREDICTORS):
             axes.plot(

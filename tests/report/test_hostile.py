@@ -84,14 +84,14 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> Non
         line = AXES | {"rows_per_cpu_s": 1.0, "share_of_limit": 0.5, "end_pss_bytes": 1e6, "n": 3, "of_loaders": 2}
         given, page = written(tmp_path, "choices", line | told), tmp_path / "choices.html"
         template = str(root / "report/choices.html.jinja")
-        script("choices", tmp_path, [str(page)], choices=given, template=template)
+        script("choices", tmp_path, [str(page)], table=given, template=template)
         return page.read_text()
 
     def claims(planted: str) -> str:
         told = dict.fromkeys(("claim", "source", "conditions", "holds"), planted)
         line = {"claimed": 2.0, "measured": 2.0, "low": 1.5, "high": 2.5, "n": 3}
         given, page = written(tmp_path, "claims", line | told), tmp_path / "claims.html"
-        script("claims", tmp_path, [str(page)], claims=given, template=str(root / "report/claims.html.jinja"))
+        script("claims", tmp_path, [str(page)], table=given, template=str(root / "report/claims.html.jinja"))
         return page.read_text()
 
     planted = PLANTED[kind].encode("utf-8", "ignore").decode()  # Parquet takes no lone surrogate

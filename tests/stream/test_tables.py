@@ -232,7 +232,7 @@ def test_no_claims_are_a_page_that_says_so(root: Path, tmp_path: Path) -> None:
 
 
 def page_of_claims(root: Path, folder: Path) -> str:
-    given = SimpleNamespace(claims=str(folder / "c.parquet"), template=str(root / "report/claims.html.jinja"))
+    given = SimpleNamespace(table=str(folder / "c.parquet"), template=str(root / "report/claims.html.jinja"))
     snakemake = SimpleNamespace(log=[str(folder / "log")], input=given, output=[str(folder / "claims.html")])
     runpy.run_path(str(root / "scripts/claims.py"), init_globals={"snakemake": snakemake})
     return (folder / "claims.html").read_text()

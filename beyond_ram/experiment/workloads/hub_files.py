@@ -24,8 +24,7 @@ class HubFilesMatrix(Matrix):
 
     repository: Repositories = Field(description="Repositories, by name; with source `webdataset` or `video`.")
     opener: Annotated[Values[Literal["filesystem", "curl"]], Axis(alone=True)] = Field(
-        ["filesystem"],
-        description="`filesystem`: `HfFileSystem`; `curl`: what WebDataset itself starts for `hf://`.",
+        ["filesystem"], description="`filesystem`: `HfFileSystem`; `curl`: what WebDataset itself starts for `hf://`."
     )
     block_kb: Annotated[Counts, Axis(label="blocks", unit="KiB")] = Field(
         [5120],

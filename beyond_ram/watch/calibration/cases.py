@@ -271,9 +271,7 @@ def _short(run: Run) -> list[Check]:
     truth = next((event for event in run.events if event["event"] == "truth"), {})
     marks = run.record["peak"]["hwm_bytes"]
     checks = [
-        Check(
-            "CPU seconds", truth["cpu_s"], run.record["cpu_s"], 0.15, "start and end of the interpreter; clock ticks"
-        ),
+        Check("CPU seconds", truth["cpu_s"], run.record["cpu_s"], 0.15, "start and end of the interpreter; clock ticks")
     ]
     size = truth["one_process_bytes"]
     if marks["exits_by_kernel"]:
