@@ -1,7 +1,7 @@
 """What all figures share: the look, the colours of the kinds of memory, saving, captions."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -10,6 +10,7 @@ import pandas as pd
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatterMathtext, LogFormatterSciNotation
@@ -89,6 +90,26 @@ def not_drawn(reason: str) -> tuple[Figure, str]:
     axes.axis("off")
     axes.text(0.5, 0.5, f"{NOT_DRAWN}{reason}", ha="center", va="center", fontsize=13)
     return figure, f"{NOT_DRAWN}{reason}."
+
+
+def colours(names: Iterable[str]) -> dict[str, Any]:
+    """A colour for each name."""
+    names = list(names)
+    return dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
+
+
+def panels(
+    count: int, size: Callable[[int, int], tuple[float, float]], most_columns: int = 3, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels, row by row; its `size`, in inches, of its numbers of columns and rows."""
+    columns = min(most_columns, count)
+    rows = -(-count // columns)
+    figure, grid = plt.subplots(
+        rows, columns, figsize=size(columns, rows), squeeze=False, layout="constrained", **options
+    )
+    for axes in grid.flat[count:]:
+        axes.axis("off")
+    return figure, list(grid.flat[:count])
 
 
 SUBJECT = ("stack", "corpus")

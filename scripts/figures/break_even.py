@@ -1,8 +1,6 @@
 """Streaming against a copy on disk: time over epochs, and from which epoch on the copy is faster."""
 
-import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 
 from beyond_ram import figures
 from beyond_ram.analysis.streaming import break_even
@@ -13,8 +11,7 @@ LEAST_EPOCHS = 4
 
 def plot(streaming):
     found = break_even(streaming)
-    reason = "no experiment of this config both streams and downloads"
-    return figures.drawn(found, draw, reason)
+    return figures.drawn(found, draw, "no experiment of this config both streams and downloads")
 
 
 def conditions(row):
@@ -24,15 +21,10 @@ def conditions(row):
 
 
 def draw(found):
-    columns = min(3, len(found))
-    rows = -(-len(found) // columns)
-    size = (max(7.5, 4.4 * columns), 3.8 * rows + 0.6)
-    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
-    colours = dict(zip(WAYS, sns.color_palette("colorblind", 2), strict=True))
-    for axes in grid.flat[len(found) :]:
-        axes.axis("off")
+    figure, panels = figures.panels(len(found), lambda columns, rows: (max(7.5, 4.4 * columns), 3.8 * rows + 0.6))
+    colours = figures.colours(WAYS)
     sentences = []
-    for axes, row in zip(grid.flat, found.to_dict("records"), strict=False):
+    for axes, row in zip(panels, found.to_dict("records"), strict=True):
         even = None if pd.isna(row["epochs"]) else int(row["epochs"])
         epochs = range(1, max(LEAST_EPOCHS, (even or 0) + 2) + 1)
         for mode, label in WAYS.items():
@@ -44,7 +36,7 @@ def draw(found):
         axes.set(xlabel="epochs", ylabel="time in all (s)", ylim=(0, None))
         axes.xaxis.get_major_locator().set_params(integer=True)
         sentences.append(f"{row['stack']}, {conditions(row)}: " + (f"from epoch {even} on" if even else "never"))
-    handles, labels = grid[0][0].get_legend_handles_labels()
+    handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=10)
     fewest = int(found[["stream_n", "download_n"]].to_numpy().min())
     caption = f"""

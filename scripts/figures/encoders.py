@@ -15,8 +15,7 @@ def plot(runs):
         runs = runs[runs["between"] == "nothing"]
         several = runs.groupby("experiment")["subject"].nunique()
         runs = runs[runs["experiment"].isin(several[several > 1].index)]
-    reason = "no experiment of this config varies the subject"
-    return figures.drawn(runs, draw, reason)
+    return figures.drawn(runs, draw, "no experiment of this config varies the subject")
 
 
 def draw(runs):

@@ -2,7 +2,6 @@
 
 import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 
 from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
@@ -46,7 +45,7 @@ def draw(runs, growth):
     growth = growth.assign(named=named(growth))
     modes, order = sorted(growth["mode"].unique()), figures.subject_order(growth)
     subjects = sorted(growth["named"].unique(), key=lambda subject: (order.index(subject.partition(";")[0]), subject))
-    colours = dict(zip(subjects, sns.color_palette("colorblind", len(subjects)), strict=True))
+    colours = figures.colours(subjects)
     growth = growth.sort_values("named", key=lambda names: names.map(subjects.index), kind="stable")
     figure, grid = plt.subplots(
         len(KINDS),

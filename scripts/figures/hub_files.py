@@ -14,8 +14,7 @@ PANELS = {
 
 def plot(hub_files):
     read = hub_files[(hub_files["outcome"] == "completed") & hub_files["requests"].notna()]
-    reason = "no experiment of this config reads files of a Hub"
-    return figures.drawn(read, draw, reason)
+    return figures.drawn(read, draw, "no experiment of this config reads files of a Hub")
 
 
 def setting(row, stacks):

@@ -79,5 +79,4 @@ def accounted(loaders):
 
 
 def plot(loaders):
-    reason = "no experiment of this config loads token datasets"
-    return figures.drawn(accounted(loaders), draw, reason)
+    return figures.drawn(accounted(loaders), draw, "no experiment of this config loads token datasets")

@@ -107,5 +107,4 @@ Highest shares of the read ceiling: {best_shares or "not known"}. Bars: 95 % int
 
 
 def plot(loaders):
-    reason = "no experiment of this config loads token datasets"
-    return figures.drawn(figures.whole(loaders), draw, reason)
+    return figures.drawn(figures.whole(loaders), draw, "no experiment of this config loads token datasets")

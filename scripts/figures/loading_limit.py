@@ -59,5 +59,4 @@ n = {loaders["n"].min():.0f}. The clock depends on the disk.
 
 
 def plot(loaders):
-    reason = "no experiment of this config loads under a memory limit"
-    return figures.drawn(limited(loaders), draw, reason)
+    return figures.drawn(limited(loaders), draw, "no experiment of this config loads under a memory limit")

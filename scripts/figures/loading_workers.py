@@ -1,7 +1,5 @@
 """Memory against the number of workers: PSS beside summed RSS."""
 
-import matplotlib.pyplot as plt
-
 from beyond_ram import figures
 
 
@@ -14,12 +12,10 @@ def draw(loaders):
     loaders = loaders.drop_duplicates(["tokens", "loader", "order", "workers"])
     loaders = loaders[loaders.groupby(["tokens", "loader", "order"])["workers"].transform("nunique") > 1]
     names = list(dict.fromkeys(loaders["loader"]))
-    columns = min(6, len(names))
-    rows = -(-len(names) // columns)
-    figure, grid = plt.subplots(
-        rows, columns, figsize=(2.5 * columns + 1, 2.5 * rows + 1), squeeze=False, sharex=True, layout="constrained"
+    figure, panels = figures.panels(
+        len(names), lambda columns, rows: (2.5 * columns + 1, 2.5 * rows + 1), most_columns=6, sharex=True
     )
-    for axes, name in zip(grid.flat, names, strict=False):
+    for axes, name in zip(panels, names, strict=True):
         mine = loaders[(loaders["loader"] == name)]
         same = ["tokens", "order"]
         mine = mine[(mine[same] == mine[same].iloc[-1]).all(axis=1)].sort_values("workers")
@@ -29,11 +25,9 @@ def draw(loaders):
         axes.set_ylim(0, 1.1 * mine["end_rss_bytes"].max() / figures.MB)
         axes.set_xticks(sorted(loaders["workers"].unique()))
         axes.tick_params(labelsize=8)
-    for axes in grid.flat[len(names) :]:
-        axes.axis("off")
     figure.supxlabel("workers", fontsize=11)
     figure.supylabel("memory at the end of the last epoch (MB)", fontsize=11)
-    figure.legend(*grid.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
     most = loaders[loaders["workers"] == loaders["workers"].max()]
     factor = most["end_rss_bytes"] / most["end_pss_bytes"]
     caption = f"""

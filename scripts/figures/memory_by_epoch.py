@@ -2,7 +2,6 @@
 
 import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 
 from beyond_ram import figures, tables
 from beyond_ram.analysis.owners import readings
@@ -10,8 +9,7 @@ from beyond_ram.analysis.owners import readings
 
 def plot(paths, regrowth):
     runs = [run for run in tables.read_runs(paths) if len(readings(run[1], "epoch")) > 2]
-    reason = "no cell of this config repeats its work"
-    return figures.drawn(runs, lambda runs: draw(runs, regrowth), reason)
+    return figures.drawn(runs, lambda runs: draw(runs, regrowth), "no cell of this config repeats its work")
 
 
 def draw(runs, regrowth):
@@ -28,7 +26,7 @@ def draw(runs, regrowth):
         what=figures.cell_labels(points.drop(columns=["stack", "epoch", "mb", "rep"], errors="ignore"))
     )
     stacks, kinds = points["stack"].unique(), points["what"].unique()
-    colours = dict(zip(kinds, sns.color_palette("colorblind", len(kinds)), strict=True))
+    colours = figures.colours(kinds)
     figure, grid = plt.subplots(
         1, len(stacks), figsize=(5.6 * len(stacks), 4.4), squeeze=False, layout="constrained", sharey=True
     )

@@ -46,8 +46,7 @@ def draw(axes, path, top_mb):
 
 def plot(paths):
     runs = [(path, tables.read_run(path)[0]) for path in paths]
-    reason = "no experiment of this config tokenises"
-    return figures.drawn(runs, draw_all, reason)
+    return figures.drawn(runs, draw_all, "no experiment of this config tokenises")
 
 
 def draw_all(runs):

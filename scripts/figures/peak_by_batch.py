@@ -10,8 +10,7 @@ def plot(runs):
     runs = runs[(runs["cache"] == "cold") & runs["completed_work"]]
     varied = runs.groupby("experiment")[["batch_size", "writer_batch_size"]].nunique().max(axis=1)
     runs = runs[runs["experiment"].isin(varied[varied > 1].index)]
-    reason = "no experiment of this config varies the batch sizes"
-    return figures.drawn(runs, draw, reason)
+    return figures.drawn(runs, draw, "no experiment of this config varies the batch sizes")
 
 
 def draw(runs):

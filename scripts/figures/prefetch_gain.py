@@ -1,6 +1,5 @@
 """What reading ahead gains over its default, at each latency and bandwidth."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from matplotlib.colors import TwoSlopeNorm
@@ -12,21 +11,15 @@ from beyond_ram.analysis.streaming import gains
 
 def plot(streaming):
     gained = gains(streaming)
-    reason = "no experiment of this config varies Parquet's reading ahead"
-    return figures.drawn(gained, draw, reason)
+    return figures.drawn(gained, draw, "no experiment of this config varies Parquet's reading ahead")
 
 
 def draw(gained):
-    panels = list(same_but_for(gained, "experiment", "latency_ms", "bandwidth_mb_per_s", "epochs"))
-    columns = min(3, len(panels))
-    rows = -(-len(panels) // columns)
-    size = (4.4 * columns + 1, 3.4 * rows + 0.6)
-    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    cells = list(same_but_for(gained, "experiment", "latency_ms", "bandwidth_mb_per_s", "epochs"))
+    figure, panels = figures.panels(len(cells), lambda columns, rows: (4.4 * columns + 1, 3.4 * rows + 0.6))
     reach = max(abs(np.log2(gained["gain"])).max(), 0.1)
     norm = TwoSlopeNorm(0, -reach, reach)
-    for axes in grid.flat[len(panels) :]:
-        axes.axis("off")
-    for axes, (cell, part) in zip(grid.flat, panels, strict=False):
+    for axes, (cell, part) in zip(panels, cells, strict=True):
         square = part.pivot_table(index="latency_ms", columns="bandwidth_mb_per_s", values="gain", sort=True)
         # 0 stands for no bound, which is the widest of all.
         square = square[sorted(square.columns, key=lambda width: width or float("inf"))]

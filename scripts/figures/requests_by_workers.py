@@ -1,8 +1,6 @@
 """Requests that are no reads of data against the number of workers, by stack."""
 
-import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from beyond_ram import figures
@@ -24,26 +22,20 @@ def plot(streaming):
         if group["workers"].nunique() > 1 or group["stack"].nunique() > 1
     ]
     known = pd.concat(compared) if compared else known.head(0)
-    reason = "no experiment of this config varies stacks or workers"
-    return figures.drawn(known, draw, reason)
+    return figures.drawn(known, draw, "no experiment of this config varies stacks or workers")
 
 
 def draw(table):
-    panels = []
+    lines = []
     for cell, group in same_but_for(table, "experiment", *FREE):
         # Without workers nothing is started: that point belongs to both ways of starting them.
         starts = [start for start in ("fork", "spawn") if start in set(group["start"])] or ["none"]
-        panels += [(cell, start, group[group["start"].isin([start, "none"])]) for start in starts]
+        lines += [(cell, start, group[group["start"].isin([start, "none"])]) for start in starts]
     conditions = [axis for axis in varied(table) if axis not in ("experiment", "repository", *FREE)]
     stacks = list(dict.fromkeys(table["stack"]))
-    colours = dict(zip(stacks, sns.color_palette("colorblind", len(stacks)), strict=True))
-    columns = min(3, len(panels))
-    rows = -(-len(panels) // columns)
-    size = (max(7, 4.6 * columns), 4.2 * rows)
-    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, sharey=True, layout="constrained")
-    for axes in grid.flat[len(panels) :]:
-        axes.axis("off")
-    for axes, (cell, start, part) in zip(grid.flat, panels, strict=False):
+    colours = figures.colours(stacks)
+    figure, panels = figures.panels(len(lines), lambda columns, rows: (max(7, 4.6 * columns), 4.2 * rows), sharey=True)
+    for axes, (cell, start, part) in zip(panels, lines, strict=True):
         for number, stack in enumerate(stacks):
             line = part[part["stack"] == stack].groupby("workers")["requests_metadata"].median()
             axes.plot(
@@ -57,9 +49,9 @@ def draw(table):
         said = describe(cell, ("repository", *conditions)) + ([] if start == "none" else [start])
         axes.set_title(", ".join(said), fontsize=11)
         axes.set_xlabel("workers of the DataLoader")
-    for row in grid:
-        row[0].set_ylabel("requests, reads of data left out")
-    handles, labels = grid[0][0].get_legend_handles_labels()
+        if axes.get_subplotspec().is_first_col():
+            axes.set_ylabel("requests, reads of data left out")
+    handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(stacks)), fontsize=10)
     most = table.loc[table["requests_metadata"].idxmax()]
     least = table[(table["repository"] == most["repository"]) & (table["workers"] == most["workers"])]

@@ -1,7 +1,6 @@
 """Anonymous memory after each shard: cold, interrupted, rerun and warm; shards from cache marked."""
 
 import matplotlib.pyplot as plt
-import seaborn as sns
 
 from beyond_ram import figures
 from beyond_ram.analysis.shards import steps as steps_of
@@ -13,8 +12,7 @@ MARKERS = {"cold": "o", "interrupted": "X", "rerun": "s", "warm": "D"}
 def plot(shards):
     shards = shards[shards["mode"] == "shard"]
     shards = shards[shards["experiment"].isin(shards.loc[shards["cache"] == "rerun", "experiment"].unique())]
-    reason = "no cell of this config is interrupted and rerun"
-    return figures.drawn(shards, draw, reason)
+    return figures.drawn(shards, draw, "no cell of this config is interrupted and rerun")
 
 
 def draw(shards):
@@ -22,7 +20,7 @@ def draw(shards):
     shards = shards[shards["num_files"] == largest].assign(subject=figures.subjects)
     subjects = figures.subject_order(shards)
     states = [state for state in STATES if state in set(shards["cache"])]
-    colours = dict(zip(STATES, sns.color_palette("colorblind", len(STATES)), strict=True))
+    colours = figures.colours(STATES)
     figure, grid = plt.subplots(
         1, len(subjects), figsize=(5.6 * len(subjects), 4.4), squeeze=False, layout="constrained", sharey=True
     )

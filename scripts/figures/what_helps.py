@@ -2,7 +2,6 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
 
 from beyond_ram import figures
 from beyond_ram.analysis.remedies import SHOWN
@@ -14,15 +13,14 @@ WIDEST = (0.04, 25)
 
 
 def plot(remedies):
-    reason = "no experiment of this config varies the remedy"
-    return figures.drawn(remedies, draw, reason)
+    return figures.drawn(remedies, draw, "no experiment of this config varies the remedy")
 
 
 def draw(remedies):
     first = remedies[remedies["metric"] == SHOWN[0]]
     order = first.groupby("remedy")["ratio"].min().sort_values(na_position="last").index.tolist()
     subjects = figures.subject_order(remedies)
-    colours = dict(zip(subjects, sns.color_palette("colorblind", len(subjects)), strict=True))
+    colours = figures.colours(subjects)
     figure, grid = plt.subplots(
         1, len(SHOWN), figsize=(4.6 * len(SHOWN), 0.45 * len(order) + 1.8), sharey=True, layout="constrained"
     )

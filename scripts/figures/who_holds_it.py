@@ -1,7 +1,6 @@
 """Whom the growth of anonymous memory came free with, a bar a cell, with its verdict."""
 
 import matplotlib.pyplot as plt
-import seaborn as sns
 
 from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
@@ -14,8 +13,7 @@ MOST_BARS = 14
 def plot(owners, verdicts):
     if "workers" in owners:  # several processes: what they share would count once for each
         owners = owners[~(owners["workers"] > 0)]
-    reason = "no run of this config let its owners go"
-    return figures.drawn(owners, lambda owners: draw(owners, verdicts), reason)
+    return figures.drawn(owners, lambda owners: draw(owners, verdicts), "no run of this config let its owners go")
 
 
 def largest(owners):
@@ -35,7 +33,7 @@ def draw(owners, verdicts):
     cells = grown.sort_values(ascending=False).index[:MOST_BARS].tolist()
     names = owners.groupby("owner")["anon_released_bytes"].max().sort_values(ascending=False)
     names = [name for name in names[names > 0.005 * grown.max()].index if name != RESIDUE] + [RESIDUE]
-    colours = dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
+    colours = figures.colours(names)
     colours[RESIDUE] = "#555555"
     figure, axes = plt.subplots(figsize=(11, 0.5 * len(cells) + 2), layout="constrained")
     left = dict.fromkeys(cells, 0.0)

@@ -1,7 +1,6 @@
 """Anonymous memory of the largest process that reads, by stack and setting, with the rows that it delivered."""
 
 import matplotlib.pyplot as plt
-import seaborn as sns
 
 from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
@@ -20,15 +19,14 @@ def plot(streaming):
     # Network and faults are no matter of memory: the plainest conditions stand for all.
     known = known.sort_values(["latency_ms", "bandwidth_mb_per_s", "page_size"]).drop_duplicates(settings(known))
     known = known.sort_index()
-    reason = "no experiment of this config streams"
-    return figures.drawn(known, draw, reason)
+    return figures.drawn(known, draw, "no experiment of this config streams")
 
 
 def draw(table):
     varied = [axis for axis in settings(table) if axis != "stack" and table[axis].nunique() > 1] or ["workers"]
     table = table.assign(setting=[", ".join(describe(line, varied)) for line in table.to_dict("records")])
     names, stacks = list(dict.fromkeys(table["setting"])), list(dict.fromkeys(table["stack"]))
-    colours = dict(zip(stacks, sns.color_palette("colorblind", len(stacks)), strict=True))
+    colours = figures.colours(stacks)
     bars = [(s, stack) for s in names for stack in stacks if len(table[_is(table, s, stack)])]
     height = 0.3 * len(bars) + 0.25 * len(names) + 1.6
     figure, axes = plt.subplots(figsize=(11, max(3.2, height)), layout="constrained")
