@@ -10,12 +10,10 @@ Storage is a folder, which `hf_xet` itself speaks to (`local://`): no network, a
 edit meets a storage of its own that holds the table as it was before, and nothing else.
 """
 
-import argparse
 import os
 import shutil
 import sys
 import time
-from pathlib import Path
 
 import events
 import release
@@ -25,16 +23,6 @@ EDITED_ROWS = 100
 PLACES = 10
 WORDS = 5000
 TEXT_WORDS = (20, 80)
-
-
-def arguments(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work-dir", type=Path, required=True)
-    parser.add_argument("--table-rows", type=int, required=True)
-    parser.add_argument("--compression", choices=("none", "snappy", "zstd"), required=True)
-    parser.add_argument("--cdc", choices=("off", "on"), required=True)
-    parser.add_argument("--row-group-rows", type=int, required=True)
-    return parser.parse_args(argv)
 
 
 def table(rows, seed):
@@ -170,8 +158,7 @@ def work(args):
 
 
 def main():
-    args = arguments()
-    args.work_dir.mkdir(parents=True, exist_ok=True)
+    args = events.arguments(__doc__, table_rows=int, compression=str, cdc=str, row_group_rows=int)
     os.environ["HF_HOME"] = str(args.work_dir / "home")  # hf_xet keeps logs and what it knows of storage there
     release.teardown(work(args))
 

@@ -52,6 +52,20 @@ def not_applicable(reason):
     sys.exit(0)
 
 
+def arguments(described, **kinds):
+    """The arguments of a program, by the flags that its job gives: the work folder, which is made, and `kinds`, what
+    makes a value of each. All are needed; which values there are, the config's model knows."""
+    import argparse
+    import pathlib
+
+    parser = argparse.ArgumentParser(description=described.splitlines()[0])
+    for name, kind in {"work_dir": pathlib.Path, **kinds}.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, required=True)
+    given = parser.parse_args()
+    given.work_dir.mkdir(parents=True, exist_ok=True)
+    return given
+
+
 def own_memory():
     """This process's resident memory by kind, in bytes, as the kernel splits it; empty where there is no /proc."""
     names = {"RssAnon": "anon_bytes", "RssFile": "file_bytes", "RssShmem": "shmem_bytes", "VmHWM": "hwm_bytes"}

@@ -4,7 +4,6 @@ A repository of tars is read from one end to the other by WebDataset; of a video
 decoded by PyAV. Every sample carries its number, which is checked.
 """
 
-import argparse
 import json
 import random
 import shutil
@@ -12,23 +11,12 @@ import statistics
 import sys
 import time
 import zlib
-from pathlib import Path
 
 import events
 import release
 
 PACKAGES = ("huggingface-hub", "fsspec", "webdataset", "av", "numpy", "httpx", "httpx2", "requests")
 BITS, SQUARE = 16, 32  # how scripts/repositories/video.py draws a number
-
-
-def arguments(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work-dir", type=Path, required=True)
-    parser.add_argument("--manifest", type=json.loads, required=True, help="what is served, in JSON")
-    parser.add_argument("--opener", choices=("filesystem", "curl"), required=True)
-    parser.add_argument("--block-kb", type=int, required=True, help="what is read at once; 0: one request a file")
-    parser.add_argument("--samples", type=int, required=True)
-    return parser.parse_args(argv)
 
 
 class Files:
@@ -95,8 +83,7 @@ def work(args):
         import webdataset  # noqa: F401
 
     # The clock beside the watcher's time: what ties the endpoint's log to this run's time axis.
-    events.emit("provenance", versions=events.versions(PACKAGES), clock_s=time.monotonic())
-    events.mark("imported", **events.own_memory(), **release.allocated())
+    release.imported(PACKAGES, clock_s=time.monotonic())
     events.phase("read")
     if args.samples > args.manifest["samples"]:
         sys.exit(f"{args.samples} samples asked for, and the repository has {args.manifest['samples']}")
@@ -132,8 +119,7 @@ def work(args):
 
 
 def main():
-    args = arguments()
-    args.work_dir.mkdir(parents=True, exist_ok=True)
+    args = events.arguments(__doc__, manifest=json.loads, opener=str, block_kb=int, samples=int)
     release.teardown(work(args))
 
 

@@ -243,8 +243,7 @@ def load(args):
     rows = Rows(args.tokens_dir) if args.tokens_dir else None
     module = module_of(args)
     folder = args.data or args.tokens_dir / module.FORMAT
-    events.emit("provenance", versions=events.versions(LIBRARIES))
-    events.mark("imported", **events.own_memory(), **release.allocated())
+    release.imported(LIBRARIES)
     pinning = args.pin_memory == "yes"
     if pinning and not torch.accelerator.is_available():
         events.not_applicable("pin_memory does nothing here: there is no accelerator")

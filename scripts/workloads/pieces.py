@@ -128,8 +128,7 @@ def tokenize(args, chosen, documents, result, packages):
     import pyarrow
     import release
 
-    events.emit("provenance", versions=events.versions(packages))
-    events.mark("imported", **events.own_memory(), **release.allocated())
+    release.imported(packages)
     events.phase("load tokenizer")
     large_blocks_go_back()
     try:

@@ -15,14 +15,12 @@ arrow-pool     Arrow buffers, freed, that the pool keeps
 mapped-file    a mapped file, read
 """
 
-import argparse
 import ctypes
 import functools
 import gc
 import mmap
 import os
 import sys
-from pathlib import Path
 
 import events
 import release
@@ -30,15 +28,6 @@ import release
 MB = 1_000_000
 BLOCK = 1000
 HIDDEN = []
-
-
-def arguments(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work-dir", type=Path, required=True)
-    parser.add_argument("--case", required=True)
-    parser.add_argument("--size-mb", type=int, required=True)
-    parser.add_argument("--epochs", type=int, default=1)
-    return parser.parse_args(argv)
 
 
 class Planted:
@@ -113,7 +102,7 @@ def remembered(epoch, number):
 
 
 def main():
-    args = arguments()
+    args = events.arguments(__doc__, case=str, size_mb=int, epochs=int)
     case = getattr(Planted(args.size_mb * MB, args.work_dir), args.case.replace("-", "_"), None)
     if case is None:
         sys.exit(f"--case {args.case}: no such case")
@@ -124,8 +113,7 @@ def main():
         except ImportError:
             events.emit("not_applicable", reason="this stack has no pyarrow")
             return
-    events.emit("provenance", versions=events.versions(["pyarrow"]))
-    events.mark("imported", **events.own_memory(), **release.allocated())
+    release.imported(["pyarrow"])
     held = work(args, case)
     release.teardown(held)
 

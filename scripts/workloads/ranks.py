@@ -3,7 +3,6 @@
 Every rank accounts for its own rows; the first one adds the accounts up.
 """
 
-import argparse
 import importlib
 import os
 import socket
@@ -14,18 +13,6 @@ import events
 import release
 from account import Account
 from load import LIBRARIES, TokenRows, epoch, still
-
-
-def arguments(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work-dir", type=Path, required=True)
-    parser.add_argument("--tokens-dir", type=Path, required=True)
-    parser.add_argument("--loader", required=True)
-    parser.add_argument("--order", choices=["sequential", "shuffled"], default="sequential")
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--workers", type=int, default=0)
-    parser.add_argument("--batch-size", type=int, default=256)
-    return parser.parse_args(argv)
 
 
 def free_port():
@@ -88,12 +75,11 @@ def emit_work(rows, everybody, reason):
 
 
 def main():
-    args = arguments()
+    args = events.arguments(__doc__, tokens_dir=Path, loader=str, order=str, ranks=int, workers=int, batch_size=int)
     events.phase("import")
     import torch.multiprocessing
 
-    events.emit("provenance", versions=events.versions(LIBRARIES))
-    events.mark("imported", **events.own_memory(), **release.allocated())
+    release.imported(LIBRARIES)
     try:
         torch.multiprocessing.spawn(deliver, (args, free_port()), args.ranks)
     except Exception as error:

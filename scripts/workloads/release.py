@@ -48,6 +48,12 @@ def allocated():
     return {"heap": heap(), "arrow_bytes": arrow_pool(), "python_blocks": sys.getallocatedblocks()}
 
 
+def imported(packages, **fields):
+    """Say that the imports are done: the versions of some packages, and the memory of before the work."""
+    events.emit("provenance", versions=events.versions(packages), **fields)
+    events.mark("imported", **events.own_memory(), **allocated())
+
+
 def unused_arrow():
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow and hasattr(pyarrow.default_memory_pool(), "release_unused"):

@@ -37,8 +37,7 @@ def scan(path):
     import pyarrow
     import pyarrow.compute
 
-    events.emit("provenance", versions=events.versions(["pyarrow", "numpy"]))
-    events.mark("imported", **events.own_memory(), **release.allocated())
+    release.imported(["pyarrow", "numpy"])
     events.phase("scan")
     source = pyarrow.memory_map(str(path))
     reader = pyarrow.ipc.open_file(source)

@@ -12,7 +12,6 @@ workers      the epoch's work is done by two worker processes, each sent the tok
 reopen       the dataset is opened anew
 """
 
-import argparse
 import copy
 import json
 import multiprocessing
@@ -25,19 +24,6 @@ import release
 
 PACKAGES = ("datasets", "transformers", "tokenizers", "pyarrow", "numpy", "pandas", "fsspec", "huggingface-hub")
 FOR_DATASETS = ("nothing", "reopen")
-
-
-def arguments(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpus", type=Path, required=True, help="folder with manifest.json")
-    parser.add_argument("--work-dir", type=Path, required=True)
-    parser.add_argument("--num-files", type=int, required=True, help="take the first N files of the corpus")
-    parser.add_argument(
-        "--subject", choices=("tokenizers", "tokenizers-fast", "transformers", "dataset"), required=True
-    )
-    parser.add_argument("--between", default="nothing", help="what is done after each epoch")
-    parser.add_argument("--epochs", type=int, default=5)
-    return parser.parse_args(argv)
 
 
 def texts(files):
@@ -186,9 +172,8 @@ def work(args):
 
 
 def main():
-    args = arguments()
+    args = events.arguments(__doc__, corpus=Path, num_files=int, subject=str, between=str, epochs=int)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    args.work_dir.mkdir(parents=True, exist_ok=True)
     release.teardown(work(args))
 
 

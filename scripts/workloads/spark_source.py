@@ -4,14 +4,12 @@ What works is the record: a step that fails says why, and the next ones go on fr
 storage that stands for the Hub's on one machine takes one process at a time, and Spark's workers write at once.
 """
 
-import argparse
 import json
 import os
 import re
 import shutil
 import sys
 import time
-from pathlib import Path
 
 import events
 import release
@@ -19,13 +17,6 @@ import release
 PACKAGES = ("pyspark", "pyspark-huggingface", "datasets", "huggingface-hub", "pyarrow", "pandas", "hf-xet")
 FORMAT = "huggingface"
 WRITTEN = "local/written-by-spark"
-
-
-def arguments(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work-dir", type=Path, required=True)
-    parser.add_argument("--manifest", type=json.loads, required=True, help="what is served, in JSON")
-    return parser.parse_args(argv)
 
 
 def session(args):
@@ -104,8 +95,7 @@ def work(args):
     import huggingface_hub
     import pyspark  # noqa: F401
 
-    events.emit("provenance", versions=events.versions(PACKAGES), clock_s=time.monotonic())
-    events.mark("imported", **events.own_memory(), **release.allocated())
+    release.imported(PACKAGES, clock_s=time.monotonic())
     events.phase("start")
     spark = session(args)
     huggingface_hub.HfApi(token="local").create_repo(WRITTEN, repo_type="dataset")
@@ -136,8 +126,7 @@ def reason(error):
 
 
 def main():
-    args = arguments()
-    args.work_dir.mkdir(parents=True, exist_ok=True)
+    args = events.arguments(__doc__, manifest=json.loads)
     # Spark's workers are processes of their own, started with what is set here.
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "HF_TOKEN": "local"}
     held = [work(args)]

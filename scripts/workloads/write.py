@@ -26,8 +26,7 @@ def write(args):
 
     module = importlib.import_module(f"formats.{args.format}")
     rows = Rows(args.tokens_dir)
-    events.emit("provenance", versions=events.versions(LIBRARIES))
-    events.mark("imported", **events.own_memory(), **release.allocated())
+    release.imported(LIBRARIES)
     folder = args.out or args.work_dir / args.format
     folder.mkdir(exist_ok=folder == args.out)
     events.phase("write")
