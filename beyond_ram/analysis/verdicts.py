@@ -38,6 +38,11 @@ class Finding:
     evidence: str
 
 
+def undecided(sentence: str, evidence: str) -> Finding:
+    """What the evidence does not carry, with what would decide it."""
+    return Finding("undecided", "", sentence, evidence)
+
+
 def verdicts(records: Records) -> pd.DataFrame:
     """A line a cell, over its repeats that finished their work: repeats that disagree leave it undecided."""
     cells: dict[tuple[Any, ...], list[Run]] = {}
@@ -71,7 +76,7 @@ def judge_all(runs: Sequence[Run]) -> Finding:
     if len(kinds) == 1:
         return found[len(found) // 2]
     said = "; ".join(f"{finding.verdict}: {finding.sentence}" for finding in found)
-    return Finding("undecided", "", f"Repeats disagree ({', '.join(sorted(kinds))}): more of them would decide.", said)
+    return undecided(f"Repeats disagree ({', '.join(sorted(kinds))}): more of them would decide.", said)
 
 
 def judge(record: Record, events: Events) -> Finding:
@@ -89,9 +94,7 @@ def judge(record: Record, events: Events) -> Finding:
         evidence += f"; {again.slope_bytes / MB:+,.1f} MB an epoch in the later ones ({again.verdict})"
     if anon < small:
         if again.verdict == "grows":
-            return Finding(
-                "undecided",
-                "",
+            return undecided(
                 f"Little has grown so far ({anon / MB:,.0f} MB), but in every epoch: more epochs would decide.",
                 evidence,
             )
@@ -120,9 +123,7 @@ def _of_several(events: Events, anon: float, given: str, evidence: str, small: f
     evidence += f"; anonymous PSS {said}"
     if grown is not None and grown < small:
         return Finding("flat", "", f"Memory did not grow {given}: the processes share what they hold.", evidence)
-    return Finding(
-        "undecided",
-        "",
+    return undecided(
         f"Summed over processes that share pages anonymous memory grew by {anon / MB:,.0f} MB {given}; with each page "
         f"counted once: {said}. The same work in one process would decide who holds it.",
         evidence,
@@ -154,11 +155,8 @@ def _of_growth(
         )
     if residue >= CARRIES:
         return _of_residue(residue, anon, grew, evidence, events, again)
-    return Finding(
-        "undecided",
-        "",
-        f"{grew}; no one cause carries two thirds of it. A larger input would tell which one grows.",
-        evidence,
+    return undecided(
+        f"{grew}; no one cause carries two thirds of it. A larger input would tell which one grows.", evidence
     )
 
 
@@ -169,9 +167,7 @@ def _of_residue(residue: float, anon: float, grew: str, evidence: str, events: E
     remains = residue * anon
     grew = f"{grew}; {min(residue, 1):.0%} came free with none of the declared owners"
     if blocks * _BLOCK_BYTES > 0.05 * remains:
-        return Finding(
-            "undecided",
-            "",
+        return undecided(
             f"{grew}, and {blocks:,} more Python objects live than after the imports: "
             "naming who holds them as an owner would decide.",
             evidence,
@@ -189,9 +185,7 @@ def _of_residue(residue: float, anon: float, grew: str, evidence: str, events: E
             evidence,
         )
     if in_use is not None and in_use < CARRIES * remains:
-        return Finding(
-            "undecided", "", f"{grew}; fragments and memory in use are mixed. More epochs would tell.", evidence
-        )
+        return undecided(f"{grew}; fragments and memory in use are mixed. More epochs would tell.", evidence)
     if again.verdict == "grows":
         return Finding(
             "leak",
@@ -206,6 +200,4 @@ def _of_residue(residue: float, anon: float, grew: str, evidence: str, events: E
             f"{grew}, but repeating the same work adds nothing: it was taken once.",
             evidence,
         )
-    return Finding(
-        "undecided", "", f"{grew}. Repeating the same work in one process (workload `soak`) would decide.", evidence
-    )
+    return undecided(f"{grew}. Repeating the same work in one process (workload `soak`) would decide.", evidence)

@@ -27,7 +27,6 @@ class OutFile:
         self._written = 0
         self._longer = False
         self._again_s = -math.inf
-        self._lost = 0
         self._try_to_flush()
 
     def append(self, text: str) -> None:
@@ -36,7 +35,6 @@ class OutFile:
         if len(self._waiting) + len(data) > _WAITING_BYTES:
             self._try_to_flush()
         if len(self._waiting) + len(data) > _WAITING_BYTES:
-            self._lost += 1
             self._missing.note(self.path.name, "lines were dropped: they could not be written for too long")
             return
         self._waiting += data

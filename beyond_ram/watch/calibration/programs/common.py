@@ -5,6 +5,7 @@ import mmap
 import os
 import signal
 import time
+from collections.abc import Callable
 
 MB = 1_000_000
 PAGE = mmap.PAGESIZE
@@ -41,3 +42,34 @@ def touch(memory: mmap.mmap, size: int, step: int = PAGE) -> None:
 
 def private(size: int) -> mmap.mmap:
     return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+def by_workers(count: int, glance: Callable[[], None], look: Callable[[], None], fill: Callable[[], None]) -> None:
+    """Fork so many workers, each of which looks in the phase `filling`, after `fill` here, and ends after `full`.
+
+    Each glances first: a worker's own code is resident before anything is counted.
+    """
+    start, starting = os.pipe()
+    ready, done = os.pipe()
+    end, ending = os.pipe()
+    for _ in range(count):
+        if os.fork() == 0:
+            os.close(ending)
+            glance()
+            os.write(done, b".")
+            os.read(start, 1)
+            look()
+            os.write(done, b".")
+            os.read(end, 1)  # ends with the parent's end of it
+            os._exit(0)
+    for _ in range(count):
+        os.read(ready, 1)
+    phase("filling")
+    fill()
+    os.write(starting, b"." * count)
+    for _ in range(count):
+        os.read(ready, 1)
+    phase("full")
+    os.close(ending)
+    for _ in range(count):
+        os.wait()
