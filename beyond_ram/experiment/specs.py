@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..files import whole
 from .model import Config
 
 FOLDER = "specs"
@@ -33,6 +34,5 @@ def write(config: Config, merged: Mapping[str, Any]) -> None:
 
 def _write(path: Path, value: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    partial.replace(path)
+    with whole(path) as partial:
+        partial.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")

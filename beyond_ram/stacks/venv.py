@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from ..files import whole
 from ..folders import fresh, mark, remove
 from . import torch
 from .locks import PYTHON, StackError
@@ -36,9 +37,8 @@ def build(lock: Path, folder: Path) -> None:
     except BaseException:
         remove(folder)
         raise
-    partial = folder / f".{MARKER}.partial"
-    partial.write_bytes(lock.read_bytes())
-    partial.replace(folder / MARKER)
+    with whole(folder / MARKER) as partial:
+        shutil.copyfile(lock, partial)
 
 
 def _install_torch(requirement: str, python: Path, lock: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import time
 from pathlib import Path
 
+from ..files import whole
 from .missing import Missing
 
 _AT_ONCE_BYTES, _WAITING_BYTES = 65536, 4 << 20
@@ -100,11 +101,5 @@ class OutFile:
 def copy(chunks: "list[bytes]", target: Path) -> None:
     """Write a file whole or not at all, its folder included."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        with partial.open("wb") as file:
-            file.writelines(chunks)
-        partial.replace(target)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    with whole(target) as partial, partial.open("wb") as file:
+        file.writelines(chunks)

@@ -111,8 +111,7 @@ def main():
         try:
             import pyarrow  # noqa: F401
         except ImportError:
-            events.emit("not_applicable", reason="this stack has no pyarrow")
-            return
+            events.not_applicable("this stack has no pyarrow")
     release.imported(["pyarrow"])
     held = work(args, case)
     release.teardown(held)

@@ -59,11 +59,11 @@ def bytes_under(folder):
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def print_memory(title, **fields):
+def print_memory(title):
     """Print the resident memory under the original's title, and mark the point as an event."""
     memory = events.own_memory()
     print(f"{title}: {memory.get('rss_bytes', 0) / 1e6:.1f} MB", flush=True)
-    return memory | fields
+    return memory
 
 
 def tokenize(args):
@@ -90,7 +90,7 @@ def tokenize(args):
         try:
             pieces.without_cache(tokenizer.backend_tokenizer)
         except pieces.UnsupportedTokenizerError as reason:
-            not_applicable(str(reason))
+            events.not_applicable(str(reason))
     after_batch = AFTER_BATCH.get(args.remedy, lambda tokenizer: None)
     calls = args.work_dir / CALLS
     calls.touch()
@@ -121,7 +121,7 @@ def tokenize(args):
     settings |= {"num_proc": args.num_proc or None}
     if args.remedy == "ids-int16":
         if len(tokenizer) > 1 << 15:
-            not_applicable(f"the tokenizer has {len(tokenizer)} entries, more than int16 can tell apart")
+            events.not_applicable(f"the tokenizer has {len(tokenizer)} entries, more than int16 can tell apart")
         settings["features"] = datasets.Features({"input_ids": datasets.Sequence(datasets.Value("int16"))})
     if args.remedy == "keep-in-memory":
         settings["keep_in_memory"] = True
@@ -176,14 +176,8 @@ def tokenize(args):
 def clear_cache(tokenizer):
     model = tokenizer.backend_tokenizer.model
     if not hasattr(model, "_clear_cache"):
-        not_applicable("this release of tokenizers has no way to empty the cache")
+        events.not_applicable("this release of tokenizers has no way to empty the cache")
     model._clear_cache()
-
-
-def not_applicable(reason):
-    """End without having done anything: this cell means nothing with these versions."""
-    events.emit("not_applicable", reason=reason)
-    sys.exit(0)
 
 
 AFTER_BATCH = {
