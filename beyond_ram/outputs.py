@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from .experiment.workloads import Experiment
 
@@ -66,9 +66,9 @@ class Outputs:
     experiments: Mapping[str, Experiment]
     chapters: list[Chapter] = field(default_factory=list)
 
-    def add(self, chapter: Chapter) -> None:
-        """Name a chapter's tables and figures."""
-        self.chapters.append(chapter)
+    def add(self, *fields: Any, **named: Any) -> None:
+        """Name a chapter's tables and figures, by what a `Chapter` has."""
+        self.chapters.append(Chapter(*fields, **named))
 
     def of(self, kind: Kind, name: str) -> Chapter:
         """The chapter of a table or figure."""

@@ -16,7 +16,7 @@ from snakemake.settings.types import DeploymentMethod
 
 from beyond_ram import experiment, outputs, stacks
 from beyond_ram.closure import closure
-from beyond_ram.outputs import Chapter, Figure, has, varies
+from beyond_ram.outputs import Figure, has, varies
 
 # Snakemake lists the files of its command line first, and they are the strongest but for --config.
 GIVEN_FILES = workflow.overwrite_configfiles

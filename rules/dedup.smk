@@ -5,11 +5,9 @@ the table before the edit and nothing else.
 """
 
 OUTPUTS.add(
-    Chapter(
-        "stream",
-        "Streaming",
-        covers=lambda found: found.workload == "dedup",
-        tables=["dedup"],
-        figures={"dedup": Figure("What an edit sends again")},
-    )
+    "stream",
+    "Streaming",
+    covers=lambda found: found.workload == "dedup",
+    tables=["dedup"],
+    figures={"dedup": Figure("What an edit sends again")},
 )

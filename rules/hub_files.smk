@@ -5,11 +5,9 @@ that got a wrong one has failed.
 """
 
 OUTPUTS.add(
-    Chapter(
-        "stream",
-        "Streaming",
-        covers=lambda found: found.workload == "hub-files",
-        tables=["hub_files"],
-        figures={"hub_files": Figure("What a sample out of a Hub's file costs")},
-    )
+    "stream",
+    "Streaming",
+    covers=lambda found: found.workload == "hub-files",
+    tables=["hub_files"],
+    figures={"hub_files": Figure("What a sample out of a Hub's file costs")},
 )

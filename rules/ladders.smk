@@ -79,11 +79,9 @@ rule ladders_table:
 
 SWEPT = [CONFIG.experiments[sweep.experiment] for sweep in SWEEPS.values()]
 OUTPUTS.add(
-    Chapter(
-        "ladders",
-        "Explanation",
-        covers=lambda found: any(found is swept for swept in SWEPT),
-        tables=["ladders"],
-        figures={"versions": Figure("From version to version")},
-    )
+    "ladders",
+    "Explanation",
+    covers=lambda found: any(found is swept for swept in SWEPT),
+    tables=["ladders"],
+    figures={"versions": Figure("From version to version")},
 )

@@ -4,11 +4,9 @@ Needs: runs, a memory cgroup. Makes: table `limits`, a figure. Always holds: a l
 """
 
 OUTPUTS.add(
-    Chapter(
-        "limit",
-        "Explanation",
-        covers=lambda found: found.find_limit,
-        tables=["limits"],
-        figures={"smallest_limit": Figure("How much memory it really needs")},
-    )
+    "limit",
+    "Explanation",
+    covers=lambda found: found.find_limit,
+    tables=["limits"],
+    figures={"smallest_limit": Figure("How much memory it really needs")},
 )

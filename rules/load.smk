@@ -65,30 +65,26 @@ ruleorder: tokens > tokens_in_format
 
 
 OUTPUTS.add(
-    Chapter(
-        "load",
-        "Loading",
-        covers=lambda found: found.workload == "load",
-        tables=["loaders", "choices"],
-        figures={
-            "loading_cost": Figure("Loading: rows against memory"),
-            "loading_workers": Figure("Loading: memory by workers", varies("workers")),
-            "loading_cache": Figure("Loading: cold and warm", varies("page_cache")),
-            "loading_accounts": Figure("Loading: every row accounted for"),
-            "loading_limit": Figure(
-                "Loading: less memory than data",
-                lambda found: any(found.matrix.limit_percent),
-            ),
-        },
-        pages={"choices": "which loader to choose"},
-    )
+    "load",
+    "Loading",
+    covers=lambda found: found.workload == "load",
+    tables=["loaders", "choices"],
+    figures={
+        "loading_cost": Figure("Loading: rows against memory"),
+        "loading_workers": Figure("Loading: memory by workers", varies("workers")),
+        "loading_cache": Figure("Loading: cold and warm", varies("page_cache")),
+        "loading_accounts": Figure("Loading: every row accounted for"),
+        "loading_limit": Figure(
+            "Loading: less memory than data",
+            lambda found: any(found.matrix.limit_percent),
+        ),
+    },
+    pages={"choices": "which loader to choose"},
 )
 for workload, name in (("write", "writers"), ("ranks", "ranks")):
     OUTPUTS.add(
-        Chapter(
-            "load",
-            "Loading",
-            covers=lambda found, workload=workload: found.workload == workload,
-            tables=[name],
-        )
+        "load",
+        "Loading",
+        covers=lambda found, workload=workload: found.workload == workload,
+        tables=[name],
     )

@@ -5,13 +5,11 @@ holds: all pages open from a file, without a network, and hold what was run and 
 """
 
 OUTPUTS.add(
-    Chapter(
-        outputs.GENERAL,
-        "Overview",
-        covers=lambda _: False,
-        over=lambda _: True,
-        tables=["runs"],
-    )
+    outputs.GENERAL,
+    "Overview",
+    covers=lambda _: False,
+    over=lambda _: True,
+    tables=["runs"],
 )
 
 

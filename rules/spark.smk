@@ -5,11 +5,9 @@ reason; without Java nothing is run, and that is the reason.
 """
 
 OUTPUTS.add(
-    Chapter(
-        "stream",
-        "Streaming",
-        covers=lambda found: found.workload == "spark",
-        tables=["spark"],
-        figures={"spark": Figure("What Spark can do with a Hub")},
-    )
+    "stream",
+    "Streaming",
+    covers=lambda found: found.workload == "spark",
+    tables=["spark"],
+    figures={"spark": Figure("What Spark can do with a Hub")},
 )

@@ -32,28 +32,24 @@ rule repository:
 
 
 OUTPUTS.add(
-    Chapter(
-        "stream",
-        "Streaming",
-        covers=lambda found: found.workload == "stream",
-        tables=["streaming"],
-        figures={
-            "requests_by_workers": Figure("What a Hub is asked"),
-            "worker_memory": Figure("Memory of a process that streams"),
-            "prefetch_gain": Figure(
-                "What reading ahead gains",
-                lambda found: any(name != "default" for name in found.matrix.buffering),
-            ),
-            "break_even": Figure("Streaming or a copy on disk", has("mode", "download")),
-        },
-    )
+    "stream",
+    "Streaming",
+    covers=lambda found: found.workload == "stream",
+    tables=["streaming"],
+    figures={
+        "requests_by_workers": Figure("What a Hub is asked"),
+        "worker_memory": Figure("Memory of a process that streams"),
+        "prefetch_gain": Figure(
+            "What reading ahead gains",
+            lambda found: any(name != "default" for name in found.matrix.buffering),
+        ),
+        "break_even": Figure("Streaming or a copy on disk", has("mode", "download")),
+    },
 )
 OUTPUTS.add(
-    Chapter(
-        "stream",
-        "Streaming",
-        covers=lambda found: found.workload in ("stream", "dedup", "hub-files", "spark"),
-        tables=["claims"],
-        pages={"claims": "claims and what was measured"},
-    )
+    "stream",
+    "Streaming",
+    covers=lambda found: found.workload in ("stream", "dedup", "hub-files", "spark"),
+    tables=["claims"],
+    pages={"claims": "claims and what was measured"},
 )

@@ -31,17 +31,15 @@ rule weigh_interrupted:
 
 
 OUTPUTS.add(
-    Chapter(
-        "tokenize",
-        "Tokenisation",
-        covers=lambda found: found.workload == "tokenize" and not found.find_limit and not varies("remedy")(found),
-        over=lambda found: found.workload == "tokenize",
-        tables=["growth", "shards"],
-        figures={
-            "memory_over_time": Figure("Memory over time"),
-            "growth_by_input": Figure("Memory against input", varies("num_files")),
-            "staircase": Figure("Cold, interrupted, rerun and warm", has("cache", "rerun")),
-            "peak_by_batch": Figure("Peak against batch sizes", varies("batch_size", "writer_batch_size")),
-        },
-    )
+    "tokenize",
+    "Tokenisation",
+    covers=lambda found: found.workload == "tokenize" and not found.find_limit and not varies("remedy")(found),
+    over=lambda found: found.workload == "tokenize",
+    tables=["growth", "shards"],
+    figures={
+        "memory_over_time": Figure("Memory over time"),
+        "growth_by_input": Figure("Memory against input", varies("num_files")),
+        "staircase": Figure("Cold, interrupted, rerun and warm", has("cache", "rerun")),
+        "peak_by_batch": Figure("Peak against batch sizes", varies("batch_size", "writer_batch_size")),
+    },
 )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from beyond_ram.experiment import load
-from beyond_ram.outputs import GENERAL, Chapter, Figure, Outputs, has, parameters, varies
+from beyond_ram.outputs import GENERAL, Figure, Outputs, has, parameters, varies
 
 SCAN = {"workload": "scan", "matrix": {"stack": ["current"], "size_mb": [10]}}
 WRITE = {"workload": "write", "matrix": {"stack": ["loaders"], "tokens": ["t"], "format": ["npy"]}}
@@ -16,24 +16,20 @@ def outputs(root: Path, **experiments: Any) -> Outputs:
     config = load({"corpora": {}, "tokens": {"t": {"rows": 9}}, "experiments": experiments}, root=root)
     found = Outputs(root, config.run())
     found.add(
-        Chapter(
-            "limit",
-            "Limits",
-            lambda e: e.workload == "scan",
-            tables=["limits"],
-            figures={"smallest_limit": Figure("Limits")},
-        )
+        "limit",
+        "Limits",
+        lambda e: e.workload == "scan",
+        tables=["limits"],
+        figures={"smallest_limit": Figure("Limits")},
     )
     found.add(
-        Chapter(
-            "load",
-            "Loading",
-            lambda e: e.workload == "write",
-            tables=["writers"],
-            figures={"cost": Figure("Cost", varies("format"))},
-        )
+        "load",
+        "Loading",
+        lambda e: e.workload == "write",
+        tables=["writers"],
+        figures={"cost": Figure("Cost", varies("format"))},
     )
-    found.add(Chapter(GENERAL, "Overview", lambda _: False, lambda _: True, tables=["runs"]))
+    found.add(GENERAL, "Overview", lambda _: False, lambda _: True, tables=["runs"])
     return found
 
 
