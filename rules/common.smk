@@ -14,7 +14,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, outputs, stacks
+from beyond_ram import experiment, outputs, progress, stacks
 from beyond_ram.closure import closure
 from beyond_ram.outputs import Figure, has, varies
 
@@ -51,6 +51,9 @@ CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 onstart:
     experiment.places.open_results(RESULTS)
     experiment.specs.write(CONFIG, config)
+    progress.Progress(
+        workflow, RUNS, ALL_SLOTS, lambda cell: experiment_of(cell).workload
+    ).start()
 
 
 def run_files(path):
