@@ -11,13 +11,16 @@ from .loaders import AS_MANY, EVERY_ROW_ONCE, OF_A_LOADER
 def choices(loaders: pd.DataFrame) -> pd.DataFrame:
     """The loaders on the Pareto front of rate against PSS, per experiment, order, worker count and page cache.
 
-    Only loaders that delivered every row once stand in it. `why` says what makes each worth choosing.
+    Only loaders that delivered every row once stand in it, and only where there were two to choose from. `why` says
+    what makes each worth choosing.
     """
     if "account" not in loaders:
         return pd.DataFrame(columns=["experiment", "stack", "loader", "why"])
     sound = loaders[loaders["account"].isin([EVERY_ROW_ONCE, AS_MANY]) & loaders["end_pss_bytes"].notna()]
     fronts = []
     for cell, group in same_but_for(sound, *OF_A_LOADER):
+        if group["loader"].nunique() < 2:
+            continue
         ordered, least = group.sort_values("rows_per_cpu_s", ascending=False), math.inf
         for line in ordered.to_dict("records"):
             if line["end_pss_bytes"] < least:

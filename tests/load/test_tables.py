@@ -34,6 +34,16 @@ def test_only_who_is_beaten_by_nobody_is_a_choice() -> None:
     }
 
 
+def test_a_loader_that_nothing_was_held_against_is_no_choice() -> None:
+    alone = line("alone", 9, 900) | {"workers": 4}
+    assert not len(choices(pd.DataFrame([alone])))
+    # Neither a loader that lost rows nor the same one in another stack is another to choose.
+    rivals = [alone | {"loader": "wrong", "account": "3 missing"}, alone | {"stack": "other", "rows_per_cpu_s": 1}]
+    assert not len(choices(pd.DataFrame([alone, *rivals])))
+    pair = [line("fast", 9, 900), line("lean", 1, 100)]
+    assert set(choices(pd.DataFrame([alone, *rivals, *pair]))["loader"]) == {"fast", "lean"}
+
+
 def test_the_interval_of_a_mean_is_students_on_logarithms() -> None:
     found = compare.mean([1.0, 2.0, 4.0])
     assert found.mean == pytest.approx(2)
