@@ -56,6 +56,7 @@ rule findings:
     params:
         pairs=PAIRS,
         folder=CONFIG.folder,
+        locks=experiment.kept.locks(RESULTS),
         # Those that were given by hand: config.yaml comes by itself.
         configfiles=lambda w: [
             os.path.relpath(file)

@@ -11,13 +11,30 @@ from beyond_ram.analysis.findings import PAIRS, findings
 from beyond_ram.figures import NOT_DRAWN
 
 
-def command(finding, configfiles, folder):
-    """What makes the figure of a finding alone, from its experiment's runs only, in a results folder of its own."""
-    own = f" --configfile {shlex.join(configfiles)}" if configfiles else ""
-    only = f"--config results=alone 'only=[{finding.experiment}]'" + (
-        f" folder={shlex.quote(folder)}" if folder else ""
-    )
+def command(finding, params, stacks=()):
+    """What makes the figure of a finding alone, in a results folder of its own: from its experiment's runs only, of its
+    stacks or of others."""
+    own = f" --configfile {shlex.join(params.configfiles)}" if params.configfiles else ""
+    only = f"--config results=alone 'only=[{finding.experiment}]'"
+    if stacks:
+        only += f" 'experiments={{{finding.experiment}: {{matrix: {{stack: [{', '.join(stacks)}]}}}}}}'"
+    if params.folder:
+        only += f" folder={shlex.quote(params.folder)}"
     return f"uv run snakemake alone/figures/{finding.figure}.svg --cores 4{own} {only}"
+
+
+def kept(finding, params, given):
+    """The stacks whose runs of a finding's experiment are kept from older locks, each with what weighs that lock too;
+    None where the lock is not there."""
+    named = [table for table in given.values() if {"experiment", "stack"} <= {*table}]
+    found = {stack for table in named for stack in table.loc[table["experiment"] == finding.experiment, "stack"]}
+    todays = sorted(stack for stack in found if "@" not in stack and "+" not in stack)
+    for old in sorted(stack for stack in found if "@" in stack):
+        again, stack = None, old.replace("@", "-")
+        if lock := params.locks.get(old):
+            again = f"cp envs/{old.partition('@')[0]}.in envs/{stack}.in && cp {shlex.quote(lock)} envs/{stack}.txt && "
+            again += command(finding, params, [*todays, stack])
+        yield old, again
 
 
 def not_empty(svg):
@@ -27,15 +44,14 @@ def not_empty(svg):
 
 def main(snakemake):
     given = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}
-    found = findings(given | {PAIRS: pd.DataFrame(snakemake.params.pairs, columns=["baseline", "candidate"])})
+    params = snakemake.params
+    found = findings(given | {PAIRS: pd.DataFrame(params.pairs, columns=["baseline", "candidate"])})
     drawn = [path for path in map(Path, snakemake.input.svg) if not_empty(path)]
     figures = {path.stem: base64.b64encode(path.read_bytes()).decode() for path in drawn}
     pages.write(
         snakemake.input.template,
         snakemake.output[0],
-        findings=[
-            (finding, command(finding, snakemake.params.configfiles, snakemake.params.folder)) for finding in found
-        ],
+        findings=[(finding, command(finding, params), list(kept(finding, params, given))) for finding in found],
         figures=figures,
     )
 

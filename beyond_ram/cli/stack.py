@@ -50,15 +50,17 @@ def _add(arguments: argparse.Namespace) -> int:
 def _upgrade(arguments: argparse.Namespace) -> int:
     from ..experiment import kept
     from ..stacks import lock_sha256, upgrade
+    from ..stacks.locks import ENVS
 
     kept.read(arguments.results)  # a kept.json that is no map is refused before the lock changes
     with contextlib.chdir(project()):
         before = lock_sha256(arguments.name)
+        lock = Path(ENVS, f"{arguments.name}.txt").read_bytes()
         renewed = upgrade(arguments.name, arguments.packages)
     if not renewed:
         print(f"envs/{arguments.name}.txt is as new as it can be; nothing changed", file=sys.stderr)
         return 0
-    moved = kept.keep(arguments.results, arguments.name, before)
+    moved = kept.keep(arguments.results, arguments.name, lock)
     print(f"envs/{arguments.name}.txt is renewed; the next snakemake runs its cells")
     print(f"{len(moved)} runs of the old lock are kept beside them, as stack {arguments.name}@{before[:8]}")
     return 0

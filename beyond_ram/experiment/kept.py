@@ -1,9 +1,11 @@
 """Results kept from before an upgrade of a stack, declared in results/kept.json.
 
 `beyond-ram stack upgrade NAME` moves the runs of the old lock from `stack~NAME` to `stack~NAME@LOCK`, LOCK being the
-first eight digits of the old lock's SHA-256. From then on they are declared inputs of every table and figure.
+first eight digits of the old lock's SHA-256. From then on they are declared inputs of every table and figure. The old
+lock is kept beside them, so that it can be weighed again.
 """
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -13,7 +15,7 @@ from . import records
 from .grammar import parse
 from .load import ConfigError
 
-FILE = "kept.json"
+FILE, LOCKS = "kept.json", "locks"
 
 
 def read(results: Path | str) -> list[str]:
@@ -32,13 +34,21 @@ def read(results: Path | str) -> list[str]:
         ) from None
 
 
-def keep(results: Path | str, stack: str, lock_sha256: str) -> list[str]:
-    """Keep the runs of a stack that were measured with one lock, and return their new folders.
+def locks(results: Path | str) -> dict[str, str]:
+    """The lock of every kept stack that has one; runs that were kept by earlier versions have none."""
+    names = {str(parse(run)["stack"]) for run in read(results)}
+    files = {name: Path(results, LOCKS, f"{name}.txt") for name in sorted(names)}
+    return {name: str(file) for name, file in files.items() if file.exists()}
+
+
+def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
+    """Keep the runs of a stack that were measured with one lock, and the lock; return their new folders.
 
     This is the one place that looks for runs, because a run may come from any config; what it finds, it declares. A
     damaged run is no result and stays where it is. Raises ConfigError where kept.json is no such map.
     """
     read(results)  # fail before anything moves
+    lock_sha256 = hashlib.sha256(lock).hexdigest()
     runs, name = Path(results, "runs"), f"{stack}@{lock_sha256[:8]}"
     moved = []
     for experiment in sorted(runs.iterdir()) if runs.is_dir() else []:
@@ -62,6 +72,9 @@ def keep(results: Path | str, stack: str, lock_sha256: str) -> list[str]:
             run_json.unlink()
             moved.append(cell.path)
     if moved:
+        with whole(Path(results, LOCKS, f"{name}.txt")) as partial:
+            partial.parent.mkdir(exist_ok=True)
+            partial.write_bytes(lock)
         path = Path(results, FILE)
         known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         known[name] = sorted({*known.get(name, []), *moved})

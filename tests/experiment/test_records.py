@@ -1,5 +1,6 @@
 """A run's folder is read whole, or refused in one line that names the file and says what to do."""
 
+import hashlib
 import json
 import sys
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from beyond_ram.experiment import Cell, ConfigError, kept, memory, parse, record
 from beyond_ram.files import DamagedError
 from beyond_ram.watch import watch, write_record
 
+LOCK = b"datasets==5.2.0\n"
+LOCK_SHA256 = hashlib.sha256(LOCK).hexdigest()
 CELL = Cell("growth", (("stack", "current"), ("mode", "basic"), ("num_files", 2)), 1)
 
 
@@ -20,7 +23,7 @@ def weighed(runs: Path, cell: Cell = CELL, seconds: float = 0.15, work: dict[str
     folder = runs / cell.path
     record = watch([sys.executable, "-c", f"import time; time.sleep({seconds})"], folder)
     record |= {"cell": cell.parameters(), "work": work or {}}
-    record["provenance"] |= {"lock_sha256": "12345678" * 8}
+    record["provenance"] |= {"lock_sha256": LOCK_SHA256}
     write_record(record, folder)
     return folder
 
@@ -154,15 +157,17 @@ def test_an_upgrade_keeps_whole_runs_and_leaves_damaged_ones(
 ) -> None:
     damaged = weighed(tmp_path / "runs", parse(CELL.path.replace("num_files~2", "num_files~4")), seconds=0)
     cut(damaged / "run.json")
-    moved = kept.keep(tmp_path, "current", "12345678" * 8)
-    assert moved == [CELL.replace(stack="current@12345678").path]
+    moved = kept.keep(tmp_path, "current", LOCK)
+    name = f"current@{LOCK_SHA256[:8]}"
+    assert moved == [CELL.replace(stack=name).path]
     assert kept.read(tmp_path) == moved
-    assert records.record(tmp_path / "runs" / moved[0])["cell"]["stack"] == "current@12345678"
+    assert records.record(tmp_path / "runs" / moved[0])["cell"]["stack"] == name
+    assert Path(kept.locks(tmp_path)[name]).read_bytes() == LOCK
     assert (damaged / "samples.csv").exists()
     assert str(damaged / "run.json") in capsys.readouterr().err
     (tmp_path / "runs" / moved[0] / "run.json").write_text("")
     (tmp_path / "kept.json").write_text("[]")
     with pytest.raises(ConfigError, match=r"kept\.json"):
-        kept.keep(tmp_path, "current", "12345678" * 8)
+        kept.keep(tmp_path, "current", LOCK)
     with pytest.raises(DamagedError, match=r"take it out of kept\.json"):
         records.record(tmp_path / "runs" / moved[0])

@@ -79,7 +79,7 @@ def test_a_table_that_is_not_whole_or_not_ours_is_refused(written: Path, root: P
     with pytest.raises(SystemExit, match=rf"^{written}: .*; delete it, and Snakemake makes it again$"):
         script("figure", written.parent, made, **drawing(root, "break_even", streaming=str(written)))
     page = [str(written.parent / "findings.html")]
-    params = SimpleNamespace(configfiles=[], pairs=[], folder=None)
+    params = SimpleNamespace(configfiles=[], pairs=[], folder=None, locks={})
     with pytest.raises(SystemExit, match=rf"^{written}: "):
         script("findings", written.parent, page, params, tables=[str(written)], svg=[], template="")
     left = {path.name for path in written.parent.iterdir()} - {written.name, "streaming.csv", "x.csv", "log"}
