@@ -17,6 +17,7 @@ from snakemake.settings.types import DeploymentMethod
 from beyond_ram import experiment, outputs, progress, stacks
 from beyond_ram.closure import closure
 from beyond_ram.outputs import Figure, has, varies
+from beyond_ram.run_files import RUN_FILES
 
 # Snakemake lists the files of its command line first, and they are the strongest but for --config.
 GIVEN_FILES = workflow.overwrite_configfiles
@@ -40,7 +41,6 @@ FIGURES = f"{RESULTS}/figures"
 CORPORA = f"{RESULTS}/corpora"
 TOKENS = f"{RESULTS}/tokens"
 REPOSITORIES = f"{RESULTS}/repositories"
-RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
 # A measuring job takes all slots that profiles/default gives, and so is alone on the machine.
 ALL_SLOTS = 100
 # Programs read their settings from files: an argument of a command has room for 128 KiB.

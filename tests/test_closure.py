@@ -51,3 +51,10 @@ def test_files_that_import_each_other_end(tmp_path: Path) -> None:
 def test_what_the_shipped_programs_share_is_an_input(root: Path, module: str, program: str, also: str) -> None:
     found = closure(f"scripts/workloads/{module}.py", root, beside=f"scripts/workloads/{program}.py")
     assert f"scripts/workloads/{also}.py" in found
+
+
+@pytest.mark.parametrize("folder", [".", "tables", "figures"])
+def test_what_reads_runs_is_not_made_again_for_the_watcher(root: Path, folder: str) -> None:
+    for script in (root / "scripts" / folder).glob("*.py"):
+        found = closure(script, root)
+        assert not [file for file in found if file.startswith(("beyond_ram/watch/", "beyond_ram/weighing/"))], script

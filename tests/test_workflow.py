@@ -169,6 +169,7 @@ def test_editing_one_lock_reruns_its_stack_only(results: Path, clone: Path, run_
         ("beyond_ram/analysis/growth.py", {"table_growth", "figure_growth_by_input"}, {"weigh", "table_shards"}),
         ("scripts/figures/staircase.py", {"figure_staircase"}, {"weigh", "table_shards", "figure_memory_over_time"}),
         ("scripts/workloads/pieces.py", {"weigh", "weigh_interrupted", "table_runs"}, {"corpus"}),
+        ("beyond_ram/watch/sampler.py", set(), {"weigh", "table_runs", "figure_memory_over_time", "report"}),
     ],
 )
 def test_an_edited_file_makes_again_what_it_makes(

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..files import DamagedError
+from ..run_files import COLUMNS, RUN_FILES
 from ..text import plain
-from ..watch import RUN_FILES
-from ..watch.recorder import COLUMNS
 from .events import renamed
 from .grammar import parse
 

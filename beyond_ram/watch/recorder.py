@@ -11,13 +11,10 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ..run_files import COLUMNS
 from .missing import Missing
 from .outfile import OutFile
 
-COLUMNS = (  # noqa: SIM905
-    "t_s phase processes rss_bytes anon_bytes file_bytes shmem_bytes swap_bytes pss_bytes uss_bytes cpu_s read_bytes "
-    "written_bytes minor_faults major_faults pss_anon_bytes"
-).split()
 MAX_LINES = 20_000
 _RSS, _PSS = COLUMNS.index("rss_bytes"), COLUMNS.index("pss_bytes")
 # PSS is rare, so a line that has it stands for its neighbours where it is this close to their peak.

@@ -5,12 +5,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ..run_files import COLUMNS
 from . import procfs
 from .exits import Exit, Exits
 from .groups import Group
 from .missing import Missing, printable
 from .peaks import KINDS, Peaks
-from .recorder import COLUMNS, MAX_LINES, Recorder
+from .recorder import MAX_LINES, Recorder
 from .tree import Process, Tree
 
 # The sampler's own CPU time as a share of one core: while memory moves, and while every reading is as it was. Samples

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..run_files import RUN_FILES
 from . import descriptors, events, machine, pagecache, record
 from .command import Command, Order
 from .groups import Group, GroupError, LimitError
@@ -32,7 +33,6 @@ from .recorder import MAX_LINES
 from .waiting import PlainWaiting, Waiting
 
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
-RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
 # Errors that mean a wrong folder, and no trouble of the machine: reported before the command is run.
 _WRONG_FOLDER = {errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG}
 _FAILURES = 20

@@ -9,10 +9,10 @@ from typing import Any
 
 from ..experiment import Job, Served, parse, records
 from ..files import read_json
+from ..run_files import COLUMNS, RUN_FILES
 from ..stacks import has_package, lock_sha256
 from ..stacks import reason as cannot_be
-from ..watch import RUN_FILES, LimitError, machine, pagecache, watch, write_record
-from ..watch.recorder import COLUMNS
+from ..watch import LimitError, machine, pagecache, watch, write_record
 from ..watch.summary import lacking
 from . import processes, remedies, served
 from .private import private_folder

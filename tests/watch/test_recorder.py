@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from beyond_ram.run_files import COLUMNS
 from beyond_ram.watch import procfs
-from beyond_ram.watch.recorder import COLUMNS, MAX_LINES, Recorder
+from beyond_ram.watch.recorder import MAX_LINES, Recorder
 
 from .conftest import Watch
 

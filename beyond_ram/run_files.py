@@ -1,0 +1,11 @@
+"""The files of a run's folder, for the watcher, which writes them, and for all that reads them.
+
+Apart from the watcher: what reads runs is not made again when the watcher's code changes.
+"""
+
+RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
+# Of samples.csv.
+COLUMNS = (  # noqa: SIM905
+    "t_s phase processes rss_bytes anon_bytes file_bytes shmem_bytes swap_bytes pss_bytes uss_bytes cpu_s read_bytes "
+    "written_bytes minor_faults major_faults pss_anon_bytes"
+).split()
