@@ -9,7 +9,7 @@ CHECKED = ["samples_twice", "samples_wrong"]
 COUNTED = ["requests", "requests_data", "bytes_received", "data_bytes_received", "in_flight_max"]
 PER_SAMPLE = ["requests_per_sample", "bytes_per_sample", "s_per_sample"]
 COLUMNS = ["experiment", *axes_of("hub-files"), "rep", "outcome", "reason", *CHECKED, *COUNTED, *PER_SAMPLE]
-COLUMNS += ["payload_bytes", "seconds", "median_sample_s", "peak_anon_bytes"]
+COLUMNS += ["payload_bytes", "duration_s", "median_sample_s", "peak_anon_bytes"]
 
 
 def hub_files(records: Records) -> pd.DataFrame:

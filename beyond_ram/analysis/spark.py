@@ -6,7 +6,7 @@ from ..metrics import Records, derive
 
 VERSIONS = ("pyspark_huggingface", "pyspark", "huggingface_hub", "datasets")
 STEP_FIELDS = ("step", "works", "reason")
-COLUMNS = ["experiment", "stack", "repository", "rep", *VERSIONS, "step", "works", "rows", "reason", "seconds"]
+COLUMNS = ["experiment", "stack", "repository", "rep", *VERSIONS, "step", "works", "rows", "reason", "duration_s"]
 COLUMNS += ["peak_anon_bytes", "outcome"]
 
 

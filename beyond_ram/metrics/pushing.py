@@ -64,7 +64,7 @@ COLUMNS: list[Column] = [
         derivation="rows that the step found; empty where it failed", trust=EXACT, derive=event_field("step", "rows"),
     ),
     Metric(
-        key="seconds", label="Time of the step", unit="s", direction="lower", tables=("spark",),
+        key="duration_s", label="Time of the step", unit="s", direction="lower", tables=("spark",),
         derivation="from its begin to its end, the check included", trust=CLOCK,
         derive=event_field("step", "duration_s"),
     ),

@@ -216,14 +216,14 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="s_per_sample", label="Time per sample", unit="s", direction="lower", tables=("hub_files",),
-        derivation="seconds / samples", trust=CLOCK, derive=_per_sample(event_field("samples", "duration_s")),
+        derivation="duration_s / samples", trust=CLOCK, derive=_per_sample(event_field("samples", "duration_s")),
     ),
     Metric(
         key="payload_bytes", label="Payload", unit="bytes", tables=("hub_files",),
         derivation="bytes of all samples", trust=EXACT, derive=event_field("samples", "payload_bytes"),
     ),
     Metric(
-        key="seconds", label="Time to read the samples", unit="s", direction="lower", tables=("hub_files",),
+        key="duration_s", label="Time to read the samples", unit="s", direction="lower", tables=("hub_files",),
         derivation="from the first call of the file system to the last sample", trust=CLOCK,
         derive=event_field("samples", "duration_s"),
     ),

@@ -1,6 +1,7 @@
 """The registry knows every column of every table, each once."""
 
 import csv
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -73,3 +74,9 @@ def test_runs_kept_from_before_keep_their_share_of_the_read_ceiling() -> None:
     for name in ("read_ceiling", "limit"):
         ceiling = {"event": name, "kind": "random", "rows": 200, "cpu_s": 0.5}
         assert derive(record, [work, ceiling], "loaders")["share_of_limit"] == 0.25
+
+
+@pytest.mark.parametrize("unit", ["s", "bytes"])
+def test_a_column_has_its_unit_in_its_name(unit: str) -> None:
+    named = re.compile(rf"(^|_){unit}(_|$)")
+    assert not [found.key for found in COLUMNS if found.unit == unit and not named.search(found.key)]
