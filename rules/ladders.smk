@@ -1,7 +1,8 @@
 """Version sweeps: one package varied, all else locked; each step bisected down to two neighbouring releases.
 
 Needs: a package index, runs of varied stacks. Makes: locks of varied stacks, rounds, table `ladders`, a figure. Always
-holds: a varied stack differs from its base in the one package and what that needs; what cannot be is not run.
+holds: a varied stack differs from its base in the one package and what that needs, and names what had to move; what
+cannot be is not run.
 """
 
 

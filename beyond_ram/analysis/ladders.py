@@ -1,6 +1,7 @@
 """Table `ladders`, of version sweeps: one package over versions, the steps in a metric, and the next bisection."""
 
 import itertools
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,8 +14,9 @@ from .matters import LEAST, STEP_SHARE
 
 # Growth of a megabyte and less, or below 0, is that of nothing: ratios are taken from there.
 _FLOOR = {"bytes": 1e6, "requests": 1.0, "s": 1e-3}
+_MOVE = re.compile(r"(\S+) (\S+) to ([^\s,]+)")
 COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]
-COLUMNS += ["ratio", "low", "high", "n", "significant", "neighbours", "infeasible"]
+COLUMNS += ["ratio", "low", "high", "n", "significant", "neighbours", "infeasible", "moved"]
 
 
 def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: Sequence[str]) -> pd.DataFrame:
@@ -22,13 +24,15 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
 
     `runs` are lines of table `runs` with `base` and `version` beside them. `significant` by Welch's interval on the
     ratio, and only where the step matters. `neighbours` says that no release lies between that could be weighed;
-    `infeasible` which ones could not, with the resolver's reason. One that could not and lies between no two that could
-    has a line of its own, without a step.
+    `infeasible` which ones could not, with the resolver's reason; `moved` what else differs between the two, because
+    one of them cannot be installed otherwise. A version that could not and lies between no two that could has a line of
+    its own, without a step.
     """
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
     impossible = infeasible(runs)
     order = [version for version in releases if version not in impossible]
+    runs = runs.assign(moved=runs["moved"].fillna("") if "moved" in runs else "")
     lines = []
     held = [axis for axis in axes(runs) if axis != "stack"]
     for _, cell in runs.groupby([*held, "base"], sort=False, dropna=False):
@@ -43,6 +47,7 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
             line = known | {"from_version": before, "to_version": after} | found
             line["neighbours"] = order.index(after) == order.index(before) + 1
             line["infeasible"] = "; ".join(f"{v}: {impossible[v]}" for v in apart if v in impossible)
+            line["moved"] = _moved(*(str(cell.loc[cell["version"] == v, "moved"].iloc[0]) for v in (before, after)))
             outside -= set(apart)
             lines.append(line)
         for version in (version for version in releases if version in outside):
@@ -70,6 +75,14 @@ def next_versions(table: pd.DataFrame, releases: Sequence[str], impossible: Iter
         if last - first > 1:
             wanted.add(order[(first + last) // 2])
     return [version for version in order if version in wanted]
+
+
+def _moved(before: str, after: str) -> str:
+    """What differs between two variants, from what each says that it differs in from their base."""
+    first, second = ({name: pins for name, *pins in _MOVE.findall(said)} for said in (before, after))
+    base = {name: pins[0] for name, pins in (first | second).items()}
+    sides = [(name, *(side.get(name, [pin])[-1] for side in (first, second))) for name, pin in sorted(base.items())]
+    return ", ".join(f"{name} {old} to {new}" for name, old, new in sides if old != new)
 
 
 def _step(before: Sequence[float], after: Sequence[float], unit: str) -> dict[str, Any]:

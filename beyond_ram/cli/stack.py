@@ -67,11 +67,13 @@ def _upgrade(arguments: argparse.Namespace) -> int:
 
 
 def _vary(arguments: argparse.Namespace) -> int:
-    from ..stacks import reason, vary
+    from ..stacks import moved, reason, vary
 
     vary(arguments.name, Path("envs"), arguments.lock)
     if said := reason(arguments.lock):
         print(f"{arguments.name} cannot be: {said}", file=sys.stderr)
+    if other := moved(arguments.lock):
+        print(f"{arguments.name}: moved too: {other}", file=sys.stderr)
     return 0
 
 

@@ -59,6 +59,7 @@ IDENTIFYING: Mapping[str, str] = {
     "significant": "whether the step is larger than noise, and matters",
     "neighbours": "whether no release lies between that could be weighed",
     "infeasible": "releases that could not be weighed, and why",
+    "moved": "what differs beside the one package, because a version could not be installed otherwise",
     "nearest_predictor": "the reading that came nearest to the smallest limit",
     "not_run": "why no limit was looked for",
     "rows_per_worker": "rows of each worker",

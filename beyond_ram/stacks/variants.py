@@ -1,15 +1,18 @@
-"""Variants of a stack: one package at another version, all else as its lock says."""
+"""Variants of a stack: one package at another version, all else as its lock says where that can be installed."""
 
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from .locks import PYTHON, StackError, resolve
 
 # First line of the lock of a variant that cannot be: the resolver's reason behind it.
 INFEASIBLE = "# infeasible: "
+# First line of the lock of a variant for which more than the one package had to move: what, from where and to where.
+MOVED = "# moved: "
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 _RELEASE = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
 
@@ -34,34 +37,60 @@ def parts_of(stack: str) -> tuple[str, str, str]:
 def vary(stack: str, envs: Path, lock: Path) -> None:
     """Lock a variant: what its base asks for, the one package at its version, every other pin of the base kept.
 
-    Packages that the base does not have may join where the version needs them. Where the pins forbid it, the lock says
-    so in its first line, with the resolver's reason. Raises StackError where the base is unknown or the index does not
-    answer.
+    Packages that the base does not have may join where the version needs them. Where the pins forbid it, the resolver
+    keeps those that it can, and the first line of the lock says what had to move. Where it cannot be at all, that line
+    has the resolver's reason. Raises StackError where the base is unknown or the index does not answer.
     """
     base, package, version = parts_of(stack)
     source = envs / f"{base}.in"
     if not source.exists():
         raise StackError(f"{source}: no such stack")
-    pins = {_canonical(name): pin for name, pin in _PIN.findall((envs / f"{base}.txt").read_text(encoding="utf-8"))}
+    base_lock = (envs / f"{base}.txt").read_text(encoding="utf-8")
+    pins = _pins(base_lock)
     pins.pop(_canonical(package), None)
     lock.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=lock.parent) as folder:
         asked, kept, found = (Path(folder, name) for name in ("asked.in", "kept.txt", "found.txt"))
         asked.write_text("".join(f"{line}\n" for line in [*_others(source, package), f"{package}=={version}"]))
         kept.write_text("".join(f"{name}=={pin}\n" for name, pin in pins.items()))
-        try:
-            resolve(asked, found, [f"--constraints={kept}"])
-        except StackError as error:
-            if "No solution found" not in str(error):  # an index that does not answer says nothing about versions
-                raise
-            found.write_text(INFEASIBLE + _one_line(str(error)) + "\n", encoding="utf-8")
+        if _unsolved(asked, found, [f"--constraints={kept}"]):
+            # What stands in its output uv keeps where it can.
+            found.write_text(base_lock, encoding="utf-8")
+            if why := _unsolved(asked, found):
+                first = INFEASIBLE + why
+                found.write_text("", encoding="utf-8")
+            else:
+                made = _pins(found.read_text(encoding="utf-8"))
+                other = [name for name in sorted(pins.keys() & made.keys()) if pins[name] != made[name]]
+                first = MOVED + ", ".join(f"{name} {pins[name]} to {made[name]}" for name in other)
+            found.write_text(f"{first}\n{found.read_text(encoding='utf-8')}", encoding="utf-8")
         found.replace(lock)
+
+
+def _unsolved(asked: Path, found: Path, options: Sequence[str] = ()) -> str | None:
+    """Resolve; the resolver's reason where there is no solution, None where there is one."""
+    try:
+        resolve(asked, found, options)
+    except StackError as error:
+        if "No solution found" not in str(error):  # an index that does not answer says nothing about versions
+            raise
+        return _one_line(str(error))
+    return None
 
 
 def reason(lock: Path) -> str | None:
     """Why a variant cannot be; None where it can."""
+    return _first_line(lock, INFEASIBLE)
+
+
+def moved(lock: Path) -> str | None:
+    """What beside the one package differs from the base, as `NAME VERSION to VERSION, …`; None where nothing does."""
+    return _first_line(lock, MOVED)
+
+
+def _first_line(lock: Path, sign: str) -> str | None:
     first = lock.read_text(encoding="utf-8").partition("\n")[0]
-    return first.removeprefix(INFEASIBLE) if first.startswith(INFEASIBLE) else None
+    return first.removeprefix(sign) if first.startswith(sign) else None
 
 
 def releases(package: str) -> list[str]:
@@ -86,6 +115,10 @@ def _others(source: Path, package: str) -> list[str]:
     lines = [line.partition("#")[0].strip() for line in source.read_text(encoding="utf-8").splitlines()]
     names = [found[0] for line in lines if (found := re.match(r"[A-Za-z0-9._-]+(\[[^]]*\])?", line))]
     return [name for name in names if _canonical(name.partition("[")[0]) != _canonical(package)]
+
+
+def _pins(lock: str) -> dict[str, str]:
+    return {_canonical(name): pin for name, pin in _PIN.findall(lock)}
 
 
 def _canonical(name: str) -> str:

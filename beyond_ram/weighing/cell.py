@@ -10,7 +10,7 @@ from typing import Any
 from ..experiment import Job, Served, parse, records
 from ..files import read_json
 from ..run_files import COLUMNS, RUN_FILES
-from ..stacks import has_package, lock_sha256
+from ..stacks import has_package, lock_sha256, moved
 from ..stacks import reason as cannot_be
 from ..watch import LimitError, machine, pagecache, watch, write_record
 from ..watch.summary import lacking
@@ -191,6 +191,8 @@ def finish(
         raise WeighingError(f"{job.path}: failed with {how}, before its work was done")
     record["workload"], record["cell"] = job.workload, parse(job.path).parameters()
     record["provenance"] |= {"commit": commit(), "lock_sha256": lock_sha256(setting.lock.stem, setting.lock.parent)}
+    if other := moved(setting.lock):
+        record["provenance"]["moved"] = other
     last()
     write_record(record, out)
     records.run(out)

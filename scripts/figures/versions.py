@@ -16,7 +16,9 @@ def plot(ladders):
 
 
 def draw(ladders):
-    installed = ladders[ladders["to_version"].notna()]
+    installed = ladders[ladders["to_version"].notna()].assign(
+        moved=lambda steps: steps["moved"].astype("object").fillna("")
+    )
     panels = list(installed.groupby(["ladder", "stack"], sort=False))
     figure, grid = plt.subplots(len(panels), 1, figsize=(11, 3.9 * len(panels)), squeeze=False, layout="constrained")
     sentences = []
@@ -48,18 +50,25 @@ def draw(ladders):
             low, high = step["low"], step["high"]
             sure = f", ratio {step['ratio']:.3f} (95 % {low:.3f} to {high:.3f})" if pd.notna(low) else ""
             near = "neighbouring releases" if step["neighbours"] else "other releases lie between"
-            sentences.append(f"{step['factor']} on {stack}, {said}{sure}, n = {step['n']}, {near}")
+            besides = f"; with it moved {step['moved']}" if step["moved"] else ""
+            sentences.append(f"{step['factor']} on {stack}, {said}{sure}, n = {step['n']}, {near}{besides}")
         axes.set_xticks(places, versions)
         axes.set_ylim(min(0, *values), 1.25 * top)
         axes.set_xlim(-0.3, len(versions) - 0.3)
-        axes.set(title=f"{name}: {stack}", xlabel=f"{steps['factor'].iloc[0]}, all else locked")
+        axes.set(title=f"{name}: {stack}", xlabel=f"{steps['factor'].iloc[0]}, {else_locked(steps)}")
         axes.set_ylabel(f"{metric.label} ({unit})" if unit not in metric.label.lower() else metric.label, fontsize=10)
     for stack, lines in ladders[ladders["infeasible"].astype("object").fillna("") != ""].groupby("stack", sort=False):
         cannot = dict.fromkeys(f"{line['factor']} {line['infeasible']}" for line in lines.to_dict("records"))
         sentences.append(f"Could not be installed beside the rest of {stack}: {'; '.join(cannot)}")
     caption = f"""
-One package over its releases, everything else as the stack's lock says; medians. Where a step is larger than noise the
-releases between are bisected until its two sides are neighbours.
+One package over its releases, everything else as the stack's lock says, or as near to it as a version can be installed;
+medians. Where a step is larger than noise the releases between are bisected until its two sides are neighbours.
 {". ".join(sentences) or "No step is larger than noise"}.
 """
     return figure, caption
+
+
+def else_locked(steps):
+    """What holds for all other packages."""
+    moved = dict.fromkeys(move.split()[0] for said in steps["moved"] for move in said.split(", ") if move)
+    return f"all else locked but for {', '.join(moved)}" if moved else "all else locked"

@@ -176,10 +176,13 @@ def _version_steps(tables: Tables) -> Iterator[Finding]:
         first, second = line["from_value"] / scale, line["to_value"] / scale
         sure: str = "" if pd.isna(line["low"]) else f"95 % {line['low']:.3f} to {line['high']:.3f}, "
         known = f"ratio {line['ratio']:.3f} ({sure}n = {line['n']})"
+        release, besides = f"{line['factor']} {line['to_version']}", "Everything"
+        if isinstance(line.get("moved"), str) and line["moved"]:
+            release += " and what moved with it"
+            besides = f"With {line['moved']}, since not both can be installed otherwise. Everything"
         yield Finding(
-            f"{line['factor']} {line['to_version']}: {second:,.0f} {unit}, where {line['from_version']} has "
-            f"{first:,.0f}",
-            f"Everything else as stack {line['stack']} locks it, {line['metric']} goes from {first:,.0f} to "
+            f"{release}: {second:,.0f} {unit}, where {line['from_version']} has {first:,.0f}",
+            f"{besides} else as stack {line['stack']} locks it, {line['metric']} goes from {first:,.0f} to "
             f"{second:,.0f} {unit} between these two {'neighbouring ' if line['neighbours'] else ''}releases: {known}.",
             "versions",
             str(line["experiment"]),
