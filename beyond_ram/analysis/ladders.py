@@ -12,7 +12,8 @@ from .compare import ratio
 from .frame import axes
 from .matters import LEAST, STEP_SHARE
 
-# Growth of a megabyte and less, or below 0, is that of nothing: ratios are taken from there.
+# Growth of a megabyte and less, or below 0, is that of nothing: ratios are taken from there. Where such values scatter
+# too much, they are taken from what would matter as a step.
 _FLOOR = {"bytes": 1e6, "requests": 1.0, "s": 1e-3}
 _MOVE = re.compile(r"(\S+) (\S+) to ([^\s,]+)")
 COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]
@@ -87,12 +88,15 @@ def _moved(before: str, after: str) -> str:
 
 def _step(before: Sequence[float], after: Sequence[float], unit: str) -> dict[str, Any]:
     first, second = (float(pd.Series(values).median()) for values in (before, after))
-    least = _FLOOR.get(unit, 0.0)
-    found = ratio(*([max(value, least) for value in values] for values in (before, after)))
+    least = LEAST.get(unit, 0.0)
+    for floor in (_FLOOR.get(unit, 0.0), least):
+        found = ratio(*([max(value, floor) for value in values] for values in (before, after)))
+        if found.significant:
+            break
     repeats = min(len(before), len(after))
     margin = 1 if repeats > 1 else 2
     change = abs(second - first)
-    matters = change > margin * LEAST.get(unit, 0.0)
+    matters = change > margin * least
     matters &= change > margin * STEP_SHARE * max(abs(first), abs(second))
     return {
         "from_value": first,

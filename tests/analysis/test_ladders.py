@@ -52,6 +52,15 @@ def test_noise_is_no_step() -> None:
     assert more == []
 
 
+def test_the_noise_of_next_to_nothing_hides_no_step() -> None:
+    found, more = swept({"1.0": [119, 120], "1.6": [1.4, 3.2]})
+    assert found["significant"].all()
+    assert more == ["1.3"]
+    assert found["low"].item() < 8 / 119.5 < found["high"].item() < 0.1
+    within, _ = swept({"1.0": [7, 7.1], "1.6": [1.0, 1.1]})
+    assert not within["significant"].any()
+
+
 def test_a_version_that_cannot_be_is_told_where_no_step_can_tell_it() -> None:
     found, more = swept({"1.6": [5.0, 5.1]}, {"1.0": "needs another q"})
     assert more == []
