@@ -1,14 +1,10 @@
-"""Steps of a version sweep and the next bisection, on runs made by hand; a variant of a stack by a real resolution."""
-
-import re
-from pathlib import Path
+"""Steps of a version sweep and the next bisection, on runs made by hand."""
 
 import pandas as pd
 import pytest
 
 from beyond_ram.analysis.findings import explaining
 from beyond_ram.analysis.ladders import infeasible, ladders, next_versions
-from beyond_ram.stacks import moved, parts_of, reason, releases, vary
 
 RELEASES = ["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6"]
 MB = 1e6
@@ -94,43 +90,6 @@ def test_one_run_a_side_needs_a_larger_step_and_has_no_interval() -> None:
     assert large["low"].isna().all()
 
 
-def test_a_variant_is_named_and_read_back() -> None:
-    assert parts_of("tokenizers-alone+huggingface-hub-0.17.3") == ("tokenizers-alone", "huggingface-hub", "0.17.3")
-    with pytest.raises(ValueError, match="no variant"):
-        parts_of("tokenizers-alone")
-
-
-def pins(lock: Path) -> dict[str, str]:
-    return dict(re.findall(r"(?m)^([\w.-]+)==([^\s\\;]+)", lock.read_text()))
-
-
-@pytest.mark.slow
-def test_a_variant_differs_in_the_one_package_or_says_why_it_cannot_be(root: Path, tmp_path: Path) -> None:
-    vary("tokenizers-alone+tokenizers-0.20.3", root / "envs", tmp_path / "can.txt")
-    base, made = pins(root / "envs" / "tokenizers-alone.txt"), pins(tmp_path / "can.txt")
-    assert reason(tmp_path / "can.txt") is moved(tmp_path / "can.txt") is None
-    assert {name for name in base if base[name] != made[name]} == {"tokenizers"}
-    assert made["tokenizers"] == "0.20.3"
-    vary("tokenizers-alone+tokenizers-99.0", root / "envs", tmp_path / "cannot.txt")
-    why = reason(tmp_path / "cannot.txt")
-    assert why is not None
-    assert "there is no version of tokenizers==99.0" in why
-    assert "\n" not in why
-    assert pins(tmp_path / "cannot.txt") == {}
-
-
-@pytest.mark.slow
-def test_what_a_version_cannot_be_installed_beside_moves_and_is_named(root: Path, tmp_path: Path) -> None:
-    """The newest stack has a huggingface_hub that no datasets before 5 accepts."""
-    vary("stream-current+datasets-4.8.5", root / "envs", tmp_path / "lock.txt")
-    base, made = pins(root / "envs" / "stream-current.txt"), pins(tmp_path / "lock.txt")
-    assert made["datasets"] == "4.8.5"
-    other = [name for name in sorted(base.keys() & made.keys()) if base[name] != made[name] and name != "datasets"]
-    assert "huggingface-hub" in other
-    assert len(other) < 5
-    assert moved(tmp_path / "lock.txt") == ", ".join(f"{name} {base[name]} to {made[name]}" for name in other)
-
-
 def test_a_step_names_what_else_differs_between_its_sides() -> None:
     table = runs({"1.0": [100.0, 101.0], "1.1": [50.0, 51.0], "1.2": [1.0, 1.1], "1.3": [1.0, 1.1]})
     old, older = "hub 2.4 to 1.3, q 5 to 4", "hub 2.4 to 1.3, q 5 to 3"
@@ -143,13 +102,6 @@ def test_a_step_names_what_else_differs_between_its_sides() -> None:
     assert "With hub 1.3 to 2.4, q 4 to 5, since" in told[1]
     alone = explaining._version_steps({"ladders": steps.assign(moved=None)})
     assert all("moved" not in found.title and found.text.startswith("Everything else") for found in alone)
-
-
-@pytest.mark.slow
-def test_releases_are_those_of_the_index_oldest_first() -> None:
-    found = releases("tokenizers")
-    assert found.index("0.13.3") < found.index("0.20.3") < found.index("0.21.0")
-    assert not any("rc" in version for version in found)
 
 
 @pytest.mark.parametrize(("before", "after", "matters"), [(33.0, 16.0, True), (9.0, 8.0, False), (100.0, 97.0, False)])

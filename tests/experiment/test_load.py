@@ -2,6 +2,7 @@
 
 import copy
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +119,74 @@ def test_the_lengths_of_documents_are_told_from_the_lowest_on(config: dict[str, 
     corpus = {"source": "synthetic", "documents": 3, "document_characters": [9, 3], "tokenizer": tokenizer}
     config["corpora"]["words"] = corpus
     assert "document_characters: the lowest comes before the highest" in faults(config)
+
+
+def test_a_version_sweep_names_an_experiment_and_a_metric(config: dict[str, Any], root: Path) -> None:
+    config["ladders"]["tokenizers"] |= {"experiment": "alon", "metric": "grown_anon_byte"}
+    said = faults(config, [ROOT / "config.yaml"])
+    assert "ladders.tokenizers.experiment: no experiment 'alon'; did you mean 'alone'?" in said
+    assert "ladders.tokenizers.metric: no metric 'grown_anon_byte'; did you mean 'grown_anon_bytes'?" in said
+
+
+Change = Callable[[dict[str, Any]], Any]
+
+
+# ruff: noqa: E501
+FAULTS: list[tuple[Change, str]] = [
+    (lambda c: c.update(experimnts={}), "config.yaml: unknown key 'experimnts'; did you mean 'experiments'?"),
+    (lambda c: c["corpora"]["binaries"].update(documnts=1), "corpora.binaries: unknown key 'documnts'; did you mean 'documents'?"),
+    (lambda c: c["corpora"]["binaries"].update(source="bin"), "corpora.binaries.source: "),
+    (lambda c: c["corpora"]["binaries"].update(documents="many"), "corpora.binaries.documents: "),
+    (lambda c: c["corpora"]["binaries"]["tokenizer"].update(hub="a/b"), "exactly one of train, path and hub"),
+    (lambda c: c["experiments"]["growth"].pop("matrix"), "experiments.growth: key 'matrix' is missing"),
+    (lambda c: c["experiments"]["growth"]["matrix"].update(num_fles=[1]), "unknown key 'num_fles'; did you mean 'num_files'?"),
+    (lambda c: c["experiments"]["growth"]["matrix"].update(stack=["curent"]), "no stack 'curent' in envs/; did you mean 'current'?"),
+    (lambda c: c["experiments"]["growth"]["matrix"].update(corpus=["binary"]), "no corpus 'binary'; did you mean 'binaries'?"),
+    (lambda c: c["experiments"]["growth"]["matrix"].update(num_files=[100_000]), "100000 files asked for, and corpus 'binaries' has"),
+    (lambda c: c["experiments"]["growth"]["matrix"].update(num_files=[]), "experiments.growth.matrix.num_files: "),
+    (lambda c: c["experiments"]["growth"]["matrix"].update(mode=["basic"], cache=["rerun"]), "need mode `shard`"),
+    (lambda c: c["experiments"]["growth"].update(workload="lod"), "experiments.growth.workload: "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "words"), FAULTS, ids=[words for _, words in FAULTS])
+def test_a_fault_is_one_line_that_names_file_and_key(
+    config: dict[str, Any], root: Path, change: Change, words: str
+) -> None:
+    change(config)
+    said = faults(config, [ROOT / "config.yaml"])
+    assert words in said
+    assert all("config.yaml" in line for line in said.splitlines())
+
+
+def test_the_file_that_is_named_is_the_one_that_the_key_came_from(
+    tmp_path: Path, config: dict[str, Any], root: Path
+) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("experiments: {growth: {matrix: {stack: [curent]}}}")
+    config["experiments"]["growth"]["matrix"]["stack"] = ["curent"]
+    with pytest.raises(ConfigError, match=r"mine\.yaml, experiments\.growth\.matrix\.stack: "):
+        load(config, [root / "config.yaml", mine], root)
+
+
+TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_bytes": 20_000, "seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("experiment", "repository_", "fault"),
+    [
+        ({"workload": "hub-files"}, {"source": "parquet"}, "has source parquet; workload hub-files reads webdataset"),
+        ({"workload": "stream"}, TARS, "has source webdataset; workload stream reads parquet or hub"),
+        ({"workload": "spark", "endpoint": "https://x"}, {"source": "parquet"}, "endpoint"),
+        ({"workload": "hub-files"}, {"source": "video", "seconds": 9999}, "a frame's number has 16 bits"),
+    ],
+)
+def test_what_cannot_be_read_is_told(
+    experiment: dict[str, Any], repository_: dict[str, Any], fault: str, root: Path
+) -> None:
+    if repository_["source"] == "parquet":
+        repository_ |= {"files": 1, "rows_per_file": 1, "row_group_rows": 1, "row_bytes": 1}
+    named = {**experiment, "matrix": {"stack": ["current"], "repository": ["mine"]}}
+    config = {"corpora": {}, "repositories": {"mine": repository_}, "experiments": {"x": named}}
+    with pytest.raises(ConfigError, match=fault):
+        load(config, root=root)

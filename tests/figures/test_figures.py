@@ -8,6 +8,9 @@ import pandas as pd
 import pytest
 
 from beyond_ram import figures, making, outputs
+from beyond_ram.analysis.streaming import streaming
+
+from ..analysis.by_hand import Run, streamed
 
 SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "scripts" / "figures").glob("*.py"), key=lambda path: path.stem)
 # These are drawn from the files of runs: the tests of the workflow draw them.
@@ -69,3 +72,32 @@ def test_the_verdict_behind_a_bar_is_that_of_the_largest_input(root: Path, tmp_p
     assert "held: tokenizer" in said
     assert "small" not in said
     assert "forked" not in said
+
+
+def drawn(root: Path, name: str, *records: Run) -> str:
+    """The caption of a figure that was drawn."""
+    found = making.figure(root / "scripts" / "figures" / f"{name}.py", {"streaming": streaming(records)})
+    assert not isinstance(found, str), found
+    plt.close(found[0])
+    return " ".join(found[1].split())
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("requests_by_workers", "The most is 60 requests (a, r, 2 workers), the least under the same conditions 6 (b)"),
+        ("worker_memory", "Medians; whiskers from the lowest to the highest of n = 1 runs"),
+        ("prefetch_gain", "Largest 2.00 (no-pre-buffer, 0 ms, no bound on bandwidth)"),
+        ("break_even", "a, no bound, 0 ms, 2 workers: from epoch 5 on"),
+    ],
+)
+def test_a_caption_says_what_the_runs_say(root: Path, name: str, said: str) -> None:
+    caption = drawn(
+        root,
+        name,
+        streamed("a", {"tree": {"main": 60}}, resolved_s=1.0, epoch_s=(2.0, 2.0), epochs=2),
+        streamed("b", {"tree": {"main": 6}}, resolved_s=1.0, epoch_s=(2.0, 2.0), epochs=2),
+        streamed("a", None, resolved_s=8.0, epoch_s=(0.5, 0.5), epochs=2, mode="download"),
+        streamed("b", {"tree": {"main": 6}}, epoch_s=(1.0, 1.0), epochs=2, buffering="no-pre-buffer"),
+    )
+    assert said in caption

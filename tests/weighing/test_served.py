@@ -1,5 +1,7 @@
 """The endpoint beside a run: there while it runs, gone afterwards; its log joined with the process tree."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys
@@ -13,6 +15,9 @@ import pytest
 from beyond_ram.experiment import ConfigError, Served, load
 from beyond_ram.hub import Hub
 from beyond_ram.weighing import served
+
+from ..conftest import interpreter
+from ..repositories.test_webdataset import TARS, repository
 
 LOCAL = Served(repository="n")
 
@@ -161,3 +166,20 @@ def test_another_hub_has_its_own_conditions(matrix: dict[str, list[object]], fau
     repositories = {"real": {"source": "hub", "id": "stanfordnlp/imdb"}}
     with pytest.raises(ConfigError, match=fault):
         load({"corpora": {}, "repositories": repositories, "experiments": {"x": experiment}}, root=root)
+
+
+@pytest.mark.slow
+def test_a_run_that_pushes_has_a_copy(tmp_path: Path) -> None:
+    repository(TARS, tmp_path / "root")
+    before = {path: path.read_bytes() for path in (tmp_path / "root").rglob("*") if path.is_file()}
+    copy = served.copied(tmp_path / "root", tmp_path / "copy")
+    with Hub(copy) as hub:
+        upload = (
+            "import sys, huggingface_hub as h; a = h.HfApi(token='x');"
+            "a.upload_file(path_or_fileobj=b'new', path_in_repo='data/train-00000.tar', repo_id='local/mine',"
+            " repo_type='dataset')"
+        )
+        environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path), "HF_HUB_DISABLE_XET": "1"}
+        subprocess.run([interpreter("hub-files"), "-c", upload], env=environment, check=True)
+    assert (copy / "datasets/local/mine/data/train-00000.tar").read_bytes() == b"new"
+    assert {path: path.read_bytes() for path in (tmp_path / "root").rglob("*") if path.is_file()} == before

@@ -9,7 +9,7 @@ import yaml
 
 from beyond_ram.experiment import document
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = [ROOT / "config.yaml", *sorted((ROOT / "config").glob("*.yaml"))]
 RENEW = "run `python -m beyond_ram.experiment.document`"
 

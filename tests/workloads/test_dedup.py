@@ -1,4 +1,4 @@
-"""What an edit sends again: the program with the real hf_xet, the table, the finding."""
+"""What an edit sends again: the program with the real hf_xet."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.dedup import dedup
-from beyond_ram.analysis.findings.hub import _dedup
-from beyond_ram.experiment import load
 from beyond_ram.experiment.events import faults
 
 PROGRAM = Path(__file__).parents[2] / "scripts" / "workloads" / "dedup.py"
@@ -37,12 +35,6 @@ def pushed(folder: Path, cdc: str, row_group_rows: int = 1_000_000) -> list[dict
 def table_of(**runs: list[dict[str, Any]]) -> pd.DataFrame:
     cell = {"experiment": "x", "stack": "s", "compression": "snappy", "row_group_rows": 1_000_000, "rep": 1}
     return dedup([({"cell": cell | {"cdc": cdc, "table_rows": ROWS}}, events) for cdc, events in runs.items()])
-
-
-def edit(name: str, new: int, size: int = 1000) -> dict[str, Any]:
-    counted = dict.fromkeys(("rows", "table_bytes", "uploaded_bytes", "new_chunks", "total_chunks"), 1)
-    paid = {"write_cpu_s": 0.1, "write_s": 0.1, "push_cpu_s": 0.1}
-    return {"event": "edit", "edit": name, "new_bytes": new, "file_bytes": size, **counted, **paid}
 
 
 @pytest.fixture(scope="module")
@@ -103,21 +95,3 @@ def test_a_release_without_chunking_is_not_applicable(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
     assert lines[-1]["event"] == "not_applicable"
     assert "no content-defined chunking" in lines[-1]["reason"]
-
-
-def test_the_finding_names_both_ends() -> None:
-    table = table_of(
-        off=[edit("none", 1000), edit("delete", 500), edit("append", 20)],
-        on=[edit("none", 1000), edit("delete", 50), edit("append", 20)],
-    )
-    (found,) = _dedup({"dedup": table})
-    assert found.strength == pytest.approx(10)
-    assert "After delete, content-defined chunking sends 5.0% of the file again instead of 50.0%" in found.title
-    assert "After append it is no gain" in found.text
-    assert list(_dedup({"dedup": table[table["cdc"] == "on"]})) == [], "nothing to set it against"
-    assert list(_dedup({"dedup": dedup([])})) == []
-
-
-def test_the_matrix_is_checked(root: Path) -> None:
-    config = {"corpora": {}, "experiments": {"d": {"workload": "dedup", "matrix": {"stack": ["current"]}}}}
-    assert len(load(config, root=root).cells("d")) == 2

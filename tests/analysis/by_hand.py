@@ -1,0 +1,164 @@
+"""Runs made by hand, whose answers are known."""
+
+from typing import Any
+
+Event = dict[str, Any]
+Run = tuple[dict[str, Any], list[Event]]
+MB = 1_000_000
+MACHINE = {
+    "versions": {"datasets": "5.2.0"},
+    "allocator_settings": {"MALLOC_ARENA_MAX": "1"},
+    "lock_sha256": "ab",
+    "kernel": "6",
+}
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    """The record of a run that tokenises."""
+    cell = {
+        "experiment": "growth",
+        "stack": "current",
+        "corpus": "c",
+        "mode": "shard",
+        "shards": 2,
+        "num_files": 4,
+        "batch_size": 1,
+    }
+    cell |= {"writer_batch_size": 1, "num_proc": 0, "cache": "cold", "stop_after": 0, "rep": 1}
+    cell |= {key: changes.pop(key) for key in list(changes) if key in cell}
+    work = {"rows": 4, "bytes_in": changes.pop("bytes_in", 1000), "tokens": 300, "ids_sha256": changes.pop("ids", "aa")}
+    peak = {
+        "rss_bytes": 990,
+        "anon_bytes": 700,
+        "file_bytes": 290,
+        "shmem_bytes": 0,
+        "pss_bytes": None,
+        "cgroup_bytes": None,
+    }
+    alone = {"pid": 1, "name": "python", "hwm_bytes": 1000}
+    peak["hwm_bytes"] = {"processes": [alone], "sum_upper_bound_bytes": 1000}
+    return {
+        "outcome": "completed", "completed_work": True, "exit_status": 0, "signal": None, "duration_s": 2.0,
+        "cpu_s": 1.5,
+        "cell": cell, "work": work, "peak": peak, "sampler": {"interval_ms": 20, "samples": 100, "duty_cycle": 0.01},
+        "provenance": MACHINE, "page_cache": {"input_resident_before": 0.0, "input_resident_after": 1.0}, **changes,
+    }  # fmt: skip
+
+
+def tree(anon: float, file: float = 50) -> dict[str, float]:
+    return {"rss_bytes": anon + file, "anon_bytes": anon, "file_bytes": file, "shmem_bytes": 0}
+
+
+def events(end_anon: float, shards: int = 2, cached: int = 0) -> list[dict[str, Any]]:
+    """Its events: a baseline of 100 bytes, shards that add 10 each, and the end."""
+    marks: list[dict[str, Any]] = [{"t_s": 0.1, "event": "baseline", "tree": tree(100)}]
+    for i in range(shards):
+        done = {
+            "from_cache": i < cached,
+            "rows": 2,
+            "tokenizer_calls": 0 if i < cached else 2,
+            "cache_bytes_written": 0,
+        }
+        marks.append({"t_s": 1 + i, "event": "shard", "shard": i, **done, "tree": tree(100 + 10 * i)})
+    return [*marks, {"t_s": 9, "event": "work", "tree": tree(end_anon) | {"cpu_s": 1.5}}]
+
+
+STREAMED = {
+    "experiment": "requests", "repository": "r", "mode": "stream", "workers": 2, "start": "fork", "page_size": 1000,
+    "latency_ms": 0, "bandwidth_mb_per_s": 0, "redirect": "no", "fault": "none", "buffering": "default",
+    "shuffle_buffer": 0, "prefetch_factor": 2, "epochs": 1,
+}  # fmt: skip
+
+
+def streamed(
+    stack: str,
+    asked: dict[str, dict[str, int]] | None,
+    rep: int = 1,
+    *,
+    resolved_s: float = 0.5,
+    epoch_s: tuple[float, ...] = (2.0,),
+    outcome: str = "completed",
+    **cell: Any,
+) -> Run:
+    """A run that streams 64 rows to two workers."""
+    work = {"rows": 64, "rows_per_worker": {"0": 40, "1": 24}, "bytes_in": 640, "rows_expected": 64}
+    work |= {"rows_delivered": 64, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0}
+    if asked is not None:
+        work |= {"requests": asked, "data_in_flight_max": 2, "data_bytes_received": 1280}
+    record = {
+        "outcome": outcome, "completed_work": outcome == "completed", "workload": "stream", "exit_status": 0,
+        "signal": None, "duration_s": 9.0, "cpu_s": 5.0, "cell": {"stack": stack, **STREAMED, **cell, "rep": rep},
+        "work": work, "peak": {"rss_bytes": 1, "hwm_bytes": {"sum_upper_bound_bytes": 1, "processes": []}},
+        "provenance": {"versions": {}, "allocator_settings": {}}, "sampler": {},
+    }  # fmt: skip
+    events: list[dict[str, Any]] = [
+        {"event": "worker", "worker": 0, "anon_bytes": 100},
+        {"event": "worker", "worker": 1, "anon_bytes": 100},
+        {"event": "resolved", "duration_s": resolved_s},
+        {"event": "first_batch", "duration_s": resolved_s + 0.2},
+    ]
+    for number, seconds in enumerate(epoch_s):
+        events.append(
+            {
+                "event": "epoch", "epoch": number, "duration_s": seconds, "first_batch_s": 1.0,
+                "rows_delivered": 64, "bytes": 640, "finished": True,
+                "worker_anon_bytes": {"0": 150, "1": 400},
+            }
+        )  # fmt: skip
+    return record, events
+
+
+def torn_down(*steps: tuple[str, float], start_mb: float = 100) -> list[dict[str, Any]]:
+    """Events of a run that begins at 100 MB and is at `start_mb`, then at each step's size, as its owner is let go."""
+    found: list[dict[str, Any]] = [{"t_s": 0, "event": "imported", "tree": tree(100 * MB, 10 * MB)}]
+    for step, (owner, anon_mb) in enumerate([("nothing", start_mb), *steps]):
+        found.append(
+            {"t_s": step + 1, "event": "released", "rung": step, "owner": owner, "tree": tree(anon_mb * MB, 10 * MB)}
+        )
+    return found
+
+
+def pushed(**edits: list[Event]) -> list[Run]:
+    """Runs that push an edited table, by whether pages are cut by content: `off` and `on`."""
+    cell = {"experiment": "x", "stack": "s", "compression": "snappy", "row_group_rows": 1_000_000, "rep": 1}
+    return [({"cell": cell | {"cdc": cdc, "table_rows": 100}}, events) for cdc, events in edits.items()]
+
+
+def edit(name: str, new: int, size: int = 1000) -> Event:
+    counted = dict.fromkeys(("rows", "table_bytes", "uploaded_bytes", "new_chunks", "total_chunks"), 1)
+    paid = {"write_cpu_s": 0.1, "write_s": 0.1, "push_cpu_s": 0.1}
+    return {"event": "edit", "edit": name, "new_bytes": new, "file_bytes": size, **counted, **paid}
+
+
+def sampled(block: int, requests: dict[str, dict[str, int]] | None, size: int | None) -> Run:
+    """A run that takes ten samples out of a video, 0.2 s each."""
+    cell = {"experiment": "frames", "stack": "s", "repository": "video", "opener": "filesystem", "block_kb": block}
+    cell |= {"samples": 10, "latency_ms": 0, "bandwidth_mb_per_s": 0, "redirect": "no", "rep": 1}
+    work = {"requests": requests, "bytes_received": size, "data_bytes_received": size, "in_flight_max": 1}
+    samples = {
+        "event": "samples", "samples": 10, "samples_twice": 0, "samples_wrong": 0, "payload_bytes": 5,
+        "duration_s": 2.0, "median_sample_s": 0.1,
+    }  # fmt: skip
+    return {"cell": cell, "outcome": "completed", "work": work, "peak": {"anon_bytes": 1}}, [samples]
+
+
+def sparked() -> list[Run]:
+    """A run of Spark that reads and cannot write, and one without Java."""
+    versions = {"versions": {"pyspark-huggingface": "2.1.0", "pyspark": "4", "huggingface-hub": "2"}}
+    cell = {"experiment": "spark", "stack": "spark", "repository": "r", "rep": 1}
+    known = {"cell": cell, "provenance": versions, "peak": {}, "outcome": "completed"}
+    steps = [
+        {"event": "step", "step": "read", "works": True, "rows": 5, "reason": "", "duration_s": 1.0},
+        {"event": "step", "step": "write", "works": False, "rows": None, "reason": "TypeError: x", "duration_s": 1.0},
+    ]
+    without = {**known, "provenance": {"versions": {}}, "outcome": "not_applicable", "reason": "no Java"}
+    return [(known, steps), (without, [])]
+
+
+def loader(name: str, rate: float, pss: float, account: str = "every row once", **more: Any) -> dict[str, Any]:
+    """A line of table `loaders`."""
+    cell = {"experiment": "e", "stack": "s", "tokens": "t", "loader": name, "order": "shuffled", "workers": 0}
+    cell |= {"start": "none", "page_cache": "warm", "limit_percent": 0, "loader_kind": "best", "shuffle": "rows"}
+    return (
+        cell | {"rows_per_cpu_s": rate, "share_of_limit": 0.5, "end_pss_bytes": pss, "account": account, "n": 1} | more
+    )

@@ -1,0 +1,22 @@
+"""Table `hub_files`."""
+
+from beyond_ram.analysis.hub_files import hub_files
+
+from .by_hand import sampled
+
+
+def test_a_line_a_run_with_what_a_sample_costs() -> None:
+    asked = {"data": {"main": 8}, "tree": {"main": 2}}
+    table = hub_files([sampled(64, asked, 1000), sampled(5120, asked, 8000)])
+    assert table["requests"].tolist() == [10, 10]
+    assert table["requests_data"].tolist() == [8, 8]
+    assert table["requests_per_sample"].tolist() == [1, 1]
+    assert table["bytes_per_sample"].tolist() == [100, 800]
+    assert table["s_per_sample"].tolist() == [0.2, 0.2]
+
+
+def test_what_nobody_counted_is_empty() -> None:
+    uncounted = hub_files([sampled(64, None, None)])
+    assert uncounted[["requests", "bytes_per_sample"]].isna().all(axis=None)
+    assert uncounted["s_per_sample"].item() == 0.2
+    assert hub_files([]).empty

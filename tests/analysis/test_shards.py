@@ -1,0 +1,24 @@
+"""Table `shards`, and the steps between shards."""
+
+import pandas as pd
+
+from beyond_ram.analysis.shards import shards, steps
+
+from .by_hand import events, record
+
+
+def test_steps_are_between_neighbouring_shards_of_one_run() -> None:
+    table = shards([(record(rep=rep), events(5, shards=4)) for rep in (1, 2)])
+    assert steps(table).tolist() == [10.0] * 6
+    assert steps(table[table["shard"] != 1]).tolist() == [10.0] * 2
+    assert steps(table.head(0)).empty
+
+
+def test_shards_are_a_line_each_with_the_proof_of_the_cache() -> None:
+    table = shards([(record(cache="rerun", stop_after=1), events(5, shards=3, cached=1)), (record(), events(5))])
+    assert len(table) == 5
+    rerun = table[table["cache"] == "rerun"]
+    assert rerun["from_cache"].tolist() == [True, False, False]
+    assert rerun["tokenizer_calls"].tolist() == [0, 2, 2]
+    assert rerun["anon_bytes"].tolist() == [100, 110, 120]
+    assert isinstance(table, pd.DataFrame)

@@ -1,0 +1,97 @@
+"""Table `streaming`, and when a copy on disk pays, from runs made by hand."""
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.claims import claims
+from beyond_ram.analysis.runs import runs
+from beyond_ram.analysis.streaming import break_even, streaming
+
+from .by_hand import Run, streamed
+
+
+def test_a_line_a_cell_with_its_counts_and_its_rows() -> None:
+    asked = {"tree": {"main": 2, "worker": 4}, "data": {"worker": 10}}
+    line = streaming([streamed("s", asked, 1), streamed("s", asked, 2, resolved_s=0.7)]).iloc[0]
+    assert line["n"] == 2
+    assert (line["requests"], line["requests_metadata"], line["requests_data"]) == (16, 6, 10)
+    assert (line["requests_tree_main"], line["requests_tree_worker"], line["requests_info_main"]) == (2, 4, 0)
+    assert line["requests_listing_of_workers"] == 4
+    assert line["counts_identical"]
+    assert (line["resolution_s_low"], line["resolution_s_high"]) == (0.5, 0.7)
+    assert line["rows_per_s"] == pytest.approx(64 / 2.0)
+    assert (line["worker_anon_bytes"], line["worker_grown_anon_bytes"]) == (400, 300)
+    assert (line["rows_per_worker"], line["rows_per_worker_min"], line["workers_idle"]) == ('{"0": 40, "1": 24}', 24, 0)
+    assert line["over_fetched"] == 2
+
+
+def test_counts_that_differ_between_repeats_are_said() -> None:
+    line = streaming([streamed("s", {"tree": {"main": 2}}, 1), streamed("s", {"tree": {"main": 3}}, 2)]).iloc[0]
+    assert not line["counts_identical"]
+    assert (line["requests_low"], line["requests_high"]) == (2, 3)
+
+
+def test_a_client_that_gave_up_before_its_first_row_has_a_line_too() -> None:
+    record, events = streamed("s", {"info": {"main": 1}}, outcome="failed")
+    record["work"]["rows_per_worker"] = {}
+    line = streaming([(record, events)]).iloc[0]
+    assert (line["outcome"], line["n"], line["requests"], line["workers_idle"]) == ("failed", 0, 1, 2)
+    assert pd.isna(line["rows_per_worker_min"])
+
+
+def test_what_nobody_counted_is_empty_and_not_zero() -> None:
+    line = streaming([streamed("s", None)]).iloc[0]
+    assert pd.isna(line["requests"])
+    assert pd.isna(line["requests_tree_main"])
+    assert line["rows_delivered"] == 64
+
+
+def test_a_copy_on_disk_pays_from_some_epoch_on() -> None:
+    table = streaming(
+        [
+            streamed("s", None, resolved_s=1.0, epoch_s=(2.0, 2.0), epochs=2),
+            streamed("s", None, resolved_s=8.0, epoch_s=(0.5, 0.5), epochs=2, mode="download"),
+        ]
+    )
+    # 1 + 2 E against 8 + 0.5 E: even at 4.67 epochs.
+    assert break_even(table)["epochs"].tolist() == [5]
+
+
+def test_a_copy_that_is_read_no_faster_never_pays() -> None:
+    table = streaming(
+        [
+            streamed("s", None, epoch_s=(2.0, 2.0), epochs=2),
+            streamed("s", None, resolved_s=8.0, epoch_s=(2.0, 3.0), epochs=2, mode="download"),
+        ]
+    )
+    assert break_even(table)["epochs"].isna().all()
+
+
+PAIRS = [("stream-june-2023", "stream-current"), ("stream-3.6", "stream-current")]
+
+
+def claimed(*records: Run) -> pd.DataFrame:
+    return claims(runs(records), claimed=PAIRS)
+
+
+def test_a_payload_that_is_not_known_is_no_rate() -> None:
+    """Rows of another Hub carry no sums: their size is not known, which is not zero."""
+    record, events = streamed("s", {"info": {"main": 1}})
+    for event in events:
+        if event["event"] == "epoch":
+            event["bytes"] = None
+    del record["work"]["bytes_in"]
+    line = streaming([(record, events)]).iloc[0]
+    assert line["rows_per_s"] == 32
+    assert pd.isna(line["payload_bytes_per_s"])
+
+
+def page_of_claims(root: Path, folder: Path) -> str:
+    given = SimpleNamespace(table=str(folder / "c.parquet"), template=str(root / "report/claims.html.jinja"))
+    snakemake = SimpleNamespace(log=[str(folder / "log")], input=given, output=[str(folder / "claims.html")])
+    runpy.run_path(str(root / "scripts/claims.py"), init_globals={"snakemake": snakemake})
+    return (folder / "claims.html").read_text()

@@ -1,0 +1,39 @@
+"""Every run's folder is read back as its cell, and made by one rule."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from beyond_ram.experiment import interrupted_pattern, load, parse, run_pattern
+
+
+@pytest.fixture
+def config(root: Path) -> dict[str, Any]:
+    return copy.deepcopy(yaml.safe_load((root / "config.yaml").read_text()))
+
+
+def test_every_path_is_read_back_as_its_cell(config: dict[str, Any], root: Path) -> None:
+    import re
+
+    checked = load(config, root=root)
+    cells = [cell for name in checked.experiments for cell in checked.cells(name)]
+    assert len({cell.path for cell in cells}) == len(cells) > 10
+    single = re.compile(run_pattern(checked.run()))
+    both = re.compile("{head}/cache~(?:interrupted|rerun)/{tail}".format(**interrupted_pattern(checked.run())))
+    for cell in cells:
+        assert parse(cell.path) == cell
+        assert bool(single.fullmatch(cell.path)) != bool(both.fullmatch(cell.path)), "one rule makes it, and only one"
+        kept = cell.replace(stack=f"{cell['stack']}@0123abcd").path
+        assert not single.fullmatch(kept)
+        assert not both.fullmatch(kept)
+
+
+@pytest.mark.parametrize(
+    "path", ["", "growth", "growth/rep", "growth/stack~a~b/rep~1", "growth/stack~a", "growth/rep~x"]
+)
+def test_a_path_outside_the_grammar_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="not a run's folder"):
+        parse(path)

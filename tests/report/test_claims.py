@@ -1,0 +1,38 @@
+"""The page of claims."""
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+
+from beyond_ram import tables
+from beyond_ram.analysis.claims import claims
+from beyond_ram.analysis.runs import runs
+
+
+def test_the_page_of_claims_says_where_each_holds(root: Path, tmp_path: Path) -> None:
+    known = {"experiment": "requests", "stack": "s", "source": "A post", "n": 2, "claimed": 10.0}
+    lines = [
+        {"claim": "faster", "conditions": "near", "measured": 1.0, "low": 0.5, "high": 2.0, "holds": "not shown"},
+        {"claim": "faster", "conditions": "far <away>", "measured": 12.0, "low": 11.0, "high": 13.0, "holds": "yes"},
+        {"claim": "fewer", "conditions": "near", "measured": 3.0, "low": 3.0, "high": 3.0, "holds": "partly"},
+    ]
+    tables.write(pd.DataFrame([known | line for line in lines]), tmp_path / "c.csv", tmp_path / "c.parquet")
+    page = page_of_claims(root, tmp_path)
+    assert "1 holds, 1 not shown: the interval holds 1, of 2 conditions" in page
+    assert page.index("far &lt;away&gt;") < page.index("near")
+    assert "11 to 13" in page
+    assert "exact" in page
+
+
+def test_no_claims_are_a_page_that_says_so(root: Path, tmp_path: Path) -> None:
+    tables.write(claims(runs([])), tmp_path / "c.csv", tmp_path / "c.parquet")
+    assert "Not run: no experiment of this config streams." in page_of_claims(root, tmp_path)
+
+
+def page_of_claims(root: Path, folder: Path) -> str:
+    given = SimpleNamespace(table=str(folder / "c.parquet"), template=str(root / "report/claims.html.jinja"))
+    snakemake = SimpleNamespace(log=[str(folder / "log")], input=given, output=[str(folder / "claims.html")])
+    runpy.run_path(str(root / "scripts/claims.py"), init_globals={"snakemake": snakemake})
+    return (folder / "claims.html").read_text()

@@ -1,0 +1,36 @@
+"""Generated tars: the same bytes every time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_bytes": 20_000, "seed": 1}
+
+
+def repository(spec: dict[str, Any], out: Path, python: str = sys.executable) -> dict[str, Any]:
+    """A repository as its rule makes it; its manifest."""
+    program = ROOT / "scripts" / "repositories" / f"{spec['source']}.py"
+    told = out.with_name(f"{out.name}.json")
+    told.parent.mkdir(parents=True, exist_ok=True)
+    told.write_text(json.dumps(spec))
+    words = [python, str(program), "--name", "mine", "--spec", str(told), "--out", str(out)]
+    subprocess.run(words, check=True)
+    return dict(json.loads((out / "manifest.json").read_text()))
+
+
+def test_tars_are_the_same_each_time(tmp_path: Path) -> None:
+    first, second = (repository(TARS, tmp_path / name) for name in "ab")
+    assert first == second
+    assert (first["samples"], len(first["files"])) == (30, 2)
+    for file in first["files"]:
+        contents = [(tmp_path / name / "datasets/local/mine" / file["path"]).read_bytes() for name in "ab"]
+        assert contents[0] == contents[1]
+        assert len(contents[0]) == file["bytes"]
+    with tarfile.open(tmp_path / "a" / "datasets/local/mine" / first["files"][1]["path"]) as tar:
+        assert tar.getnames()[:2] == ["00000015.json", "00000015.bin"]

@@ -1,0 +1,52 @@
+"""A stack with one package in another release, by real resolutions."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.stacks import moved, parts_of, reason, releases, vary
+
+
+def test_a_variant_is_named_and_read_back() -> None:
+    assert parts_of("tokenizers-alone+huggingface-hub-0.17.3") == ("tokenizers-alone", "huggingface-hub", "0.17.3")
+    with pytest.raises(ValueError, match="no variant"):
+        parts_of("tokenizers-alone")
+
+
+def pins(lock: Path) -> dict[str, str]:
+    return dict(re.findall(r"(?m)^([\w.-]+)==([^\s\\;]+)", lock.read_text()))
+
+
+@pytest.mark.slow
+def test_a_variant_differs_in_the_one_package_or_says_why_it_cannot_be(root: Path, tmp_path: Path) -> None:
+    vary("tokenizers-alone+tokenizers-0.20.3", root / "envs", tmp_path / "can.txt")
+    base, made = pins(root / "envs" / "tokenizers-alone.txt"), pins(tmp_path / "can.txt")
+    assert reason(tmp_path / "can.txt") is moved(tmp_path / "can.txt") is None
+    assert {name for name in base if base[name] != made[name]} == {"tokenizers"}
+    assert made["tokenizers"] == "0.20.3"
+    vary("tokenizers-alone+tokenizers-99.0", root / "envs", tmp_path / "cannot.txt")
+    why = reason(tmp_path / "cannot.txt")
+    assert why is not None
+    assert "there is no version of tokenizers==99.0" in why
+    assert "\n" not in why
+    assert pins(tmp_path / "cannot.txt") == {}
+
+
+@pytest.mark.slow
+def test_what_a_version_cannot_be_installed_beside_moves_and_is_named(root: Path, tmp_path: Path) -> None:
+    """The newest stack has a huggingface_hub that no datasets before 5 accepts."""
+    vary("stream-current+datasets-4.8.5", root / "envs", tmp_path / "lock.txt")
+    base, made = pins(root / "envs" / "stream-current.txt"), pins(tmp_path / "lock.txt")
+    assert made["datasets"] == "4.8.5"
+    other = [name for name in sorted(base.keys() & made.keys()) if base[name] != made[name] and name != "datasets"]
+    assert "huggingface-hub" in other
+    assert len(other) < 5
+    assert moved(tmp_path / "lock.txt") == ", ".join(f"{name} {base[name]} to {made[name]}" for name in other)
+
+
+@pytest.mark.slow
+def test_releases_are_those_of_the_index_oldest_first() -> None:
+    found = releases("tokenizers")
+    assert found.index("0.13.3") < found.index("0.20.3") < found.index("0.21.0")
+    assert not any("rc" in version for version in found)

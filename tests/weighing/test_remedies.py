@@ -1,0 +1,10 @@
+"""Remedies that a run is given."""
+
+from pathlib import Path
+
+from beyond_ram.weighing.remedies import REMEDIES
+
+
+def test_every_remedy_is_in_the_docs(root: Path) -> None:
+    page = (root / "docs" / "explain.md").read_text(encoding="utf-8")
+    assert [name for name, remedy in REMEDIES.items() if f"| `{name}` | {remedy.description} |" not in page] == []

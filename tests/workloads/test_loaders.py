@@ -1,0 +1,104 @@
+"""Every loader delivers every row once, and those as written show their faults."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.experiment import tokens
+
+from ..conftest import interpreter
+from .tokens import FAMILIES, INSIDE, ROOT, ROWS, STACKS, WORKLOADS, run
+
+AS_WRITTEN = ["memmap_article", "hdf5_article", "dask_article"]
+DELIVERING = [name for name in tokens.loaders(ROOT) if name not in AS_WRITTEN]
+pytestmark = pytest.mark.slow
+
+
+def stack_of(loader: str) -> str:
+    return tokens.writer_stack(tokens.format_of(loader, ROOT), ROOT)
+
+
+def deliveries(dataset: Path, workers: int, loaders: Iterable[str]) -> dict[str, Any]:
+    """What some loaders deliver."""
+    found: dict[str, Any] = {}
+    for stack in STACKS:
+        names = [name for name in loaders if stack_of(name) == stack]
+        found |= json.loads(
+            run(interpreter(stack), INSIDE, "deliver", WORKLOADS, dataset, workers, *names).splitlines()[-1]
+        )
+    return found
+
+
+@pytest.fixture(scope="module")
+def delivered(dataset: Path) -> dict[int, dict[str, Any]]:
+    """What every loader delivered, by number of workers."""
+    names = [name for name in tokens.loaders(ROOT) if name != "dask_article"]
+    return {workers: deliveries(dataset, workers, names) for workers in (0, 2)}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("name", DELIVERING)
+def test_every_row_is_delivered_once(delivered: dict[int, dict[str, Any]], name: str, workers: int) -> None:
+    whole(delivered[workers][name])
+
+
+def whole(delivered: dict[str, Any]) -> None:
+    """Every row once, in both orders, or a reason why an order cannot be."""
+    assert "error" not in delivered, delivered
+    for order, account in delivered.items():
+        if "not_applicable" in account:
+            assert len(account["not_applicable"]) > 20, (order, account)
+            continue
+        faults = {key: account[key] for key in ("rows_twice", "rows_missing", "rows_wrong")}
+        assert faults == dict.fromkeys(faults, 0), (order, account)
+        assert account["rows_delivered"] == account["rows_expected"] == ROWS
+        assert sum(account["rows_per_worker"].values()) == ROWS
+        assert account["cpu_s"] > 0
+
+
+def test_every_row_of_ones_own_file_is_delivered(own: Path) -> None:
+    assert (own / "npy" / "ids.npy").is_symlink(), "32-bit rows are not copied"
+    found = deliveries(own, 0, FAMILIES)
+    for name in FAMILIES[1:]:
+        whole(found[name])
+        assert found[name]["sequential"]["rows_identified_by"] == "labels"
+    assert found["memmap_article"]["sequential"]["rows_missing"] == ROWS % 100
+    assert found["memmap_article"]["sequential"]["rows_wrong"] == 0
+
+
+def test_the_memmap_of_the_article_drops_the_last_rows(delivered: dict[int, dict[str, Any]]) -> None:
+    for account in delivered[0]["memmap_article"].values():
+        assert account["rows_missing"] == ROWS % 100
+        assert account["rows_wrong"] == account["rows_twice"] == 0
+
+
+READ_BY_WHOM = """
+import os, pathlib, sys
+sys.path.insert(0, sys.argv[1])
+from loaders import how, threads
+folder = pathlib.Path(sys.argv[2])
+loader = threads.make(folder, how.How(workers=2))
+fill, by_threads = loader.dataset.fill, []
+loader.dataset.fill = lambda slot, rows: by_threads.append(rows) or fill(slot, rows)
+for evict in (False, True):
+    with (folder / "ids.npy").open("rb") as file:
+        os.fdatasync(file.fileno())
+        while file.read(1 << 20):
+            pass
+        if evict:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    by_threads.clear()
+    rows = sum(len(batch[0]) for batch in loader)
+    print(rows, len(by_threads))
+"""
+
+
+def test_threads_read_only_what_is_not_in_the_page_cache(dataset: Path) -> None:
+    if (kind := run("stat", "-f", "-c", "%T", dataset).strip()) in ("tmpfs", "ramfs"):
+        pytest.skip(f"not run: {dataset} is on {kind}, which cannot be evicted")
+    cached, evicted = run(interpreter("loaders"), "-c", READ_BY_WHOM, WORKLOADS, dataset / "npy").splitlines()
+    assert cached == f"{ROWS} 0"
+    assert evicted == f"{ROWS} 4"

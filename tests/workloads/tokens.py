@@ -1,0 +1,67 @@
+"""Token datasets for the tests of loaders, and the program that reads them."""
+
+import json
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from beyond_ram.experiment import tokens
+from beyond_ram.experiment.events import faults
+
+from ..conftest import interpreter
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKLOADS = ROOT / "scripts/workloads"
+INSIDE = ROOT / "tests/workloads/inside.py"
+STACKS = ("loaders", "loaders-mds")
+ROWS = 1_003
+
+
+# Of every way to store a row one.
+FAMILIES = [
+    "memmap_article",
+    "threads",
+    "ring",
+    "hdf5_blocks",
+    "parquet_blocks",
+    "csv_pandas",
+    "webdataset",
+    "lmdb",
+    "arrayrecord",
+]
+
+
+def run(*words: object) -> str:
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, timeout=300)
+    assert not done.returncode, done.stderr[-2000:]
+    return done.stdout
+
+
+def made(folder: Path, spec: dict[str, Any], loaders: Iterable[str]) -> Path:
+    """A token dataset in the formats of some loaders."""
+    formats = {tokens.format_of(loader, ROOT) for loader in loaders} - {tokens.SOURCE_FORMAT}
+    written = folder / "spec.json"
+    written.write_text(json.dumps(spec))
+    run(interpreter("loaders"), WORKLOADS / "make_tokens.py", "--spec", written, "--out", folder)
+    for stack in STACKS:
+        names = [name for name in sorted(formats) if tokens.writer_stack(name, ROOT) == stack]
+        run(interpreter(stack), INSIDE, "write", WORKLOADS, folder, *names)
+    return folder
+
+
+def load(dataset: Path, *words: str) -> tuple[int, list[dict[str, Any]]]:
+    """The workload itself under an events file: exit status and events."""
+    events = dataset / "events.jsonl"
+    events.unlink(missing_ok=True)
+    command = ["env", f"BEYOND_RAM_EVENTS={events}", str(interpreter("loaders")), str(WORKLOADS / "load.py")]
+    command += ["--work-dir", str(dataset), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return done.returncode, read(events)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Events that follow the schema."""
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    assert not [fault for event in found for fault in faults(event)]
+    return found
