@@ -2,7 +2,9 @@
 
 import pytest
 
-from beyond_ram.analysis.loaders import account
+from beyond_ram.analysis.loaders import account, loaders
+
+from .by_hand import Run
 
 
 @pytest.mark.parametrize(
@@ -17,3 +19,51 @@ from beyond_ram.analysis.loaders import account
 )
 def test_rows_without_numbers_are_not_said_to_have_come_once(known: dict[str, object], said: str) -> None:
     assert account({"rows_delivered": 9, "outcome": "completed", "reason": "", **known}) == said
+
+
+def run(rate: float, rep: int = 1, workload: str = "load", outcome: str = "completed", **account: int) -> Run:
+    """A run that delivers ten rows at some rate per CPU-second, where reading without a loader has 100."""
+    cell = {"experiment": "e", "stack": "s", "loader": "threads", "order": "sequential", "workers": 2, "rep": rep}
+    rows = {"rows_expected": 10, "rows_delivered": 10, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0} | account
+    times = {"cpu_s": 10 / rate, "duration_s": 20 / rate, "time_to_first_batch_s": 0.5 * rep}
+    record = {
+        "cell": cell,
+        "workload": workload,
+        "outcome": outcome,
+        "work": rows,
+        "peak": {},
+        "memory_limit_bytes": 9e6,
+    }
+    work = {"event": "work", "rows_per_worker": {"0": 5, "1": 5}, "loader_kind": "best", "shuffle": "rows"}
+    work |= {"stored_bytes": 50, "bytes_in": 100, "tree": {"pss_bytes": 100 * rep, "pss_anon_bytes": 90}}
+    return record, [
+        {"event": "phase", "phase": "after the first batch", "tree": {"pss_bytes": 60, "pss_anon_bytes": 50}},
+        {"event": "epoch", "pid": 1, **rows, **times},
+        {"event": "read_ceiling", "kind": "sequential", "rows": 10, "cpu_s": 0.1},
+        *([work | rows | times] if outcome == "completed" else []),
+    ]
+
+
+def test_repeats_are_one_line_with_the_geometric_mean_of_rates_and_the_worst_account() -> None:
+    (line,) = loaders([run(25.0), run(100.0, 2, rows_missing=3, rows_delivered=7)]).to_dict("records")
+    assert line["n"] == 2
+    assert line["rows_per_cpu_s"] == pytest.approx((25 * 70) ** 0.5), "7 rows in a tenth of a second"
+    assert line["share_of_limit"] == pytest.approx((0.25 * 0.7) ** 0.5)
+    assert line["rows_per_cpu_s_low"] < line["rows_per_cpu_s"] < line["rows_per_cpu_s_high"]
+    assert (line["time_to_first_batch_s"], line["end_pss_bytes"]) == (0.75, 150), "medians"
+    assert (line["copied_bytes"], line["disk_ratio"]) == (40, 0.5)
+    assert (line["rows_missing"], line["account"]) == (3, "3 missing")
+    assert line["rows_per_worker"] == "[5, 5]"
+
+
+def test_one_repeat_that_did_not_finish_stands_for_its_cell() -> None:
+    (line,) = loaders([run(25.0), run(25.0, 2, outcome="killed_at_limit")]).to_dict("records")
+    assert (line["outcome"], line["n"]) == ("killed_at_limit", 2)
+    assert line["reason"] == "killed at its limit of 9 MB"
+    (alone,) = loaders([run(25.0, outcome="timed_out")]).to_dict("records")
+    assert alone["account"] == "not done in time"
+
+
+def test_other_workloads_have_no_line() -> None:
+    assert loaders([run(25.0, workload="write")]).empty
+    assert "account" in loaders([])

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from beyond_ram.analysis.verdicts import judge, verdicts
 
-from .by_hand import MB, torn_down, tree
+from .by_hand import MB, Event, torn_down, tree
 
 
 def record(**changes: Any) -> dict[str, Any]:
@@ -57,3 +59,55 @@ def test_pages_that_processes_share_are_nobodys_growth() -> None:
     found = judge(record(), run(180))
     assert found.verdict == "undecided"
     assert "80 MB" in found.sentence
+
+
+def residue(heap_mb: float, blocks: int = 0) -> list[Event]:
+    """A run of which 100 MB come free with nobody, with what malloc and Python say of it."""
+    events = torn_down(("tokenizer", 200), start_mb=200)
+    events[0] |= {"python_blocks": 0, "heap": {"in_use_bytes": 0}}
+    events[-1] |= {"python_blocks": blocks, "heap": {"in_use_bytes": heap_mb * MB}}
+    return events
+
+
+def repeated(events: list[Event], *sizes_mb: float) -> list[Event]:
+    """The same run with epochs of these sizes."""
+    epochs = [{"t_s": n, "event": "epoch", "tree": tree(size * MB)} for n, size in enumerate(sizes_mb)]
+    return [events[0], *epochs, *events[1:]]
+
+
+def with_files(events: list[Event], mb: float) -> list[Event]:
+    events[1]["tree"] = tree(100 * MB, mb * MB)
+    return events
+
+
+GROWS, LEVEL = (10, 20, 30, 40, 50, 60), (60, 60, 60, 60, 60, 60)
+
+
+@pytest.mark.parametrize(
+    ("events", "verdict", "owner"),
+    [
+        (torn_down(("tokenizer", 100)), "flat", ""),
+        (with_files(torn_down(("tokenizer", 100)), 60), "page-cache", "mapped files"),
+        (repeated(torn_down(("tokenizer", 100)), *GROWS), "undecided", ""),
+        (torn_down(("allocator, unused", 110), start_mb=200), "retained", "allocator"),
+        (torn_down(("arrow pool, unused", 110), start_mb=200), "retained", "arrow pool"),
+        (torn_down(("tokenizer", 110), start_mb=200), "held", "tokenizer"),
+        (residue(heap_mb=100, blocks=1_000_000), "undecided", ""),
+        (residue(heap_mb=10), "retained", "allocator (fragments)"),
+        (residue(heap_mb=50), "undecided", ""),
+        (residue(heap_mb=100), "undecided", ""),
+        (repeated(residue(heap_mb=100), *GROWS), "leak", "memory outside Python's objects"),
+        (repeated(residue(heap_mb=100), *LEVEL), "held", "native code, taken once"),
+    ],
+)
+def test_each_rule(events: list[Event], verdict: str, owner: str) -> None:
+    found = judge(record(), events)
+    assert (found.verdict, found.owner) == (verdict, owner), found
+
+
+def test_a_line_a_cell_with_the_median_growth_of_its_repeats() -> None:
+    runs = [(record(rep=rep), torn_down(("tokenizer", 100), start_mb=mb)) for rep, mb in ((1, 200), (2, 220), (3, 260))]
+    line = verdicts(runs).iloc[0]
+    assert (line["verdict"], line["owner"], line["n"]) == ("held", "tokenizer", 3)
+    assert line["anon_grown_bytes"] == 120 * MB
+    assert line["run"] == "e/stack~s/rep~1"

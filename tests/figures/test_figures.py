@@ -8,15 +8,20 @@ import pandas as pd
 import pytest
 
 from beyond_ram import figures, making, outputs
+from beyond_ram.analysis.spark import spark
 from beyond_ram.analysis.streaming import streaming
 
-from ..analysis.by_hand import Run, streamed
+from ..analysis.by_hand import Run, sparked, streamed, tree
 
 SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "scripts" / "figures").glob("*.py"), key=lambda path: path.stem)
-# These are drawn from the files of runs: the tests of the workflow draw them.
-FROM_RUNS = {"memory_over_time", "memory_by_epoch"}
-# No run of the data has Spark's Java, or loads cold and warm.
-WITHOUT = {"spark", "loading_cache"}
+# Runs that are no files.
+RUNS: dict[str, dict[str, Any]] = {
+    "tokenised": {
+        "experiment": "growth", "stack": "current", "corpus": "c", "mode": "basic", "shards": 1, "num_files": 2,
+        "batch_size": 1000, "writer_batch_size": 1000, "num_proc": 0, "cache": "cold", "rep": 1,
+    },
+    "repeated": {"experiment": "soak", "stack": "current", "subject": "tokenizers", "epochs": 3, "rep": 1},
+}  # fmt: skip
 
 
 def given(root: Path, script: Path, *, lines: bool) -> dict[str, Any]:
@@ -38,12 +43,36 @@ def test_a_figure_without_data_says_why_and_is_not_drawn(root: Path, script: Pat
     assert reason
 
 
-@pytest.mark.parametrize(
-    "script", [path for path in SCRIPTS if path.stem not in FROM_RUNS | WITHOUT], ids=lambda path: path.stem
-)
+def with_what_the_data_lack(arguments: dict[str, Any]) -> dict[str, Any]:
+    """No run of the data has Spark's Java, or loads from a cold page cache; and their files are not kept."""
+    if "spark" in arguments:
+        arguments["spark"] = spark(sparked())
+    if "loaders" in arguments:
+        cold = {"page_cache": "cold", "input_resident_before": 0.0, "input_resident_after": 1.0}
+        arguments["loaders"] = pd.concat([arguments["loaders"], arguments["loaders"].assign(**cold)])
+    return arguments | {"paths": ["repeated" if "regrowth" in arguments else "tokenised"]}
+
+
+@pytest.fixture
+def _runs_that_are_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(name: str) -> Run:
+        known = {"cell": RUNS[name], "work": {"bytes_in": 9e6}, "peak": tree(9e6), "sampler": {"interval_ms": 20}}
+        epochs = [{"event": "epoch", "epoch": n, "tree": tree(2e6 + n)} for n in range(3)]
+        return known, [{"event": "imported", "tree": tree(1e6)}, *epochs]
+
+    def samples(_: str) -> pd.DataFrame:
+        return pd.DataFrame([{"t_s": n, "phase": "work" if n else "start", **tree(n * 1e6)} for n in range(9)])
+
+    monkeypatch.setattr(making.tables, "read_run", run)
+    monkeypatch.setattr(making.tables, "read_runs", lambda names: [run(name) for name in names])
+    monkeypatch.setattr(making.tables, "read_samples", samples)
+
+
+@pytest.mark.usefixtures("_runs_that_are_no_files")
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_figure_is_drawn_with_a_caption(root: Path, tmp_path: Path, script: Path) -> None:
     before = plt.get_fignums()
-    drawn = plotted(script, given(root, script, lines=True))
+    drawn = plotted(script, with_what_the_data_lack(given(root, script, lines=True)))
     assert not isinstance(drawn, str), drawn
     figure, caption = drawn
     assert any(axes.has_data() or axes.patches for axes in figure.axes)

@@ -1,0 +1,108 @@
+"""What is found in the tables of tokenisation, from lines made by hand."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.findings import explaining, findings
+
+from ..by_hand import MB
+
+CELL = {"experiment": "e", "stack": "new"}
+
+
+def titles(**tables: list[dict[str, object]]) -> list[str]:
+    made = {name: pd.DataFrame([CELL | line for line in lines]) for name, lines in tables.items()}
+    return [finding.title for source in explaining.SOURCES for finding in source(made)]
+
+
+def slope(stack: str, middle: float, low: float, high: float, **cell: object) -> dict[str, object]:
+    line = {"stack": stack, "mode": "basic", "corpus": "c", "cache": "cold", "n": 4} | cell
+    ends = {"": middle, "_low": low, "_high": high}
+    return line | {f"anon_slope_mb_per_gb{end}": value for end, value in ends.items()}
+
+
+def test_no_lines_are_no_findings() -> None:
+    assert titles(growth=[], verdicts=[], remedies=[], runs=[], regrowth=[], ladders=[], limits=[]) == []
+
+
+def test_stacks_are_told_apart_where_their_intervals_do_not_touch() -> None:
+    apart = [slope("old", 17_000, 14_000, 20_000), slope("new", 10, -100, 120)]
+    assert titles(growth=apart) == ["old keeps 17.0 GB of anonymous memory per GB of text"]
+    assert titles(growth=[slope("old", 17_000, 100, 34_000), slope("new", 10, -100, 120)]) == []
+    assert titles(growth=[apart[0], slope("new", 10, -100, 120, mode="shard")]) == [], "another cell"
+
+
+def test_of_a_stack_the_cell_that_grew_most_is_told() -> None:
+    known = {"verdict": "held", "sentence": "s", "evidence": "e"}
+    lines = [known | {"owner": owner, "anon_grown_bytes": mb * MB} for owner, mb in (("list", 20), ("cache", 200))]
+    lines.append(known | {"owner": "", "verdict": "undecided", "anon_grown_bytes": 900 * MB})
+    assert titles(verdicts=lines) == ["new: held by cache"]
+
+
+def test_the_best_remedy_and_those_that_do_nothing() -> None:
+    known = {"metric": "grown_anon_bytes", "without": 100 * MB, "with": 10 * MB, "n": 4}
+    effects = {"good": (0.5, "helps"), "better": (0.1, "helps"), "idle": (1.0, "nothing"), "bad": (2.0, "harms")}
+    lines = [
+        known | {"remedy": name, "ratio": ratio, "low": ratio, "high": ratio, "effect": effect}
+        for name, (ratio, effect) in effects.items()
+    ]
+    assert titles(remedies=lines) == [
+        "better takes 90% of the growth away (new)",
+        "Does nothing for the growth (new): idle",
+    ]
+
+
+def encoder(subject: str, peak_mb: float, **cell: object) -> dict[str, object]:
+    known = {"subject": subject, "completed_work": True, "between": "nothing", "token_count": 9, "cache": "warm"}
+    known |= {"peak_grown_anon_bytes": peak_mb * MB, "tokens_per_cpu_s": 5.0, "version_transformers": "5"}
+    return known | {"remedy": None, "batch_size": None, "writer_batch_size": None} | cell
+
+
+def test_encoders_are_compared_where_they_give_the_same_ids() -> None:
+    lines = [encoder(subject, mb) for subject, mb in (("transformers", 40), ("tokenizers-fast", 10)) for _ in range(3)]
+    assert titles(runs=lines) == ["transformers 5 takes 4.0 times the memory that the ids need (new)"]
+    lines[0] |= {"token_count": 8}
+    assert titles(runs=lines) == []
+
+
+def test_batches_are_compared_at_the_smallest_of_the_other_kind() -> None:
+    lines = [
+        encoder("x", mb + rep, between="x", cache="cold", batch_size=size, writer_batch_size=10, bytes_in=9e6, rows=3)
+        for size, mb in ((10, 50), (100, 200))
+        for rep in (0, 1)
+    ]
+    assert titles(runs=lines) == ["batch_size 100 instead of 10: 4.0 times the peak (new)"]
+    assert titles(runs=[line | {"cache": "warm"} for line in lines]) == []
+
+
+@pytest.mark.parametrize(("verdict", "found"), [("grows", 1), ("levels off", 0)])
+def test_what_grows_with_every_epoch(verdict: str, found: int) -> None:
+    line = {"regrowth": verdict, "epoch_input_bytes": 9 * MB, "slope_bytes": MB, "subject": "x"}
+    line |= {"slope_bytes_low": 0.9 * MB, "slope_bytes_high": 1.1 * MB}
+    assert sum(title.startswith("Grows with every epoch: new") for title in titles(regrowth=[line])) == found
+
+
+@pytest.mark.parametrize("significant", [True, False])
+def test_steps_between_releases(significant: bool) -> None:
+    line = {"factor": "datasets", "metric": "grown_anon_bytes", "from_version": "1", "to_version": "2"}
+    line |= {"from_value": 100 * MB, "to_value": 10 * MB, "ratio": 0.1, "low": math.nan, "high": math.nan, "n": 1}
+    found = titles(ladders=[line | {"neighbours": True, "significant": significant}])
+    assert found == (["datasets 2: 10 MB, where 1 has 100"] if significant else [])
+
+
+def test_how_much_memory_is_needed() -> None:
+    line = {"completed_at_bytes": 200 * MB, "killed_at_bytes": 190 * MB, "peak_rss_bytes": 800 * MB, "time_ratio": 1.1}
+    line |= {"nearest_predictor": "peak PSS", "ask_bytes": 300 * MB, "mode": "basic"}
+    assert titles(limits=[line]) == ["e, new, basic: needs 200 MB, and shows 800 MB of RSS"]
+    assert titles(limits=[line | {"completed_at_bytes": None}]) == []
+
+
+def test_the_strongest_finding_comes_first() -> None:
+    slopes = pd.DataFrame([CELL | slope("old", 17_000, 14_000, 20_000), CELL | slope("new", 10, -100, 120)])
+    line = CELL | {"completed_at_bytes": 200.0, "killed_at_bytes": 190.0, "peak_rss_bytes": 800.0, "time_ratio": 1.1}
+    limit = pd.DataFrame([line | {"nearest_predictor": "x", "ask_bytes": 1.0}])
+    found = findings({"limits": limit, "growth": slopes})
+    assert [finding.figure for finding in found] == ["growth_by_input", "smallest_limit"]
+    assert found[1].strength == pytest.approx(4)

@@ -1,0 +1,44 @@
+"""Table `limits`."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.limits import limits
+
+PEAK = {"rss_bytes": 300, "pss_bytes": 220, "anon_bytes": 160, "anon_upper_bound_bytes": 190, "cgroup_bytes": None}
+
+
+def run(**limit: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    cell = {"experiment": "e", "stack": "s", "rep": 1}
+    return {"cell": cell, "peak": PEAK, "duration_s": 2.0, "limit": {"ask_bytes": 250, **limit}}, []
+
+
+def test_the_predictor_that_is_nearest_to_the_smallest_limit_is_named() -> None:
+    probes = [
+        {"limit_bytes": 400, "duration_s": 2.1, "major_faults": 0},
+        {"limit_bytes": 200, "duration_s": 3.0, "major_faults": 7},
+    ]
+    line = limits([run(killed_at_bytes=180, completed_at_bytes=200, probes=probes)]).iloc[0]
+    assert (line["killed_at_bytes"], line["completed_at_bytes"], line["probes"]) == (180, 200, 2)
+    assert line["error_rss"] == pytest.approx(0.5)
+    assert line["error_pss"] == pytest.approx(0.1)
+    assert line["error_anon"] == pytest.approx(-0.2)
+    assert line["error_anon_upper_bound"] == pytest.approx(-0.05)
+    assert pd.isna(line["error_cgroup"])
+    assert line["nearest_predictor"] == "peak anonymous, upper bound"
+    assert line["error_ask"] == pytest.approx(0.25)
+    assert (line["time_ratio"], line["major_faults_at_limit"]) == (1.5, 7)
+
+
+def test_where_no_limit_can_be_set_it_says_why_and_knows_nothing_else() -> None:
+    line = limits([run(not_run="no memory controller")]).iloc[0]
+    assert line["not_run"] == "no memory controller"
+    assert line[["completed_at_bytes", "killed_at_bytes", "error_rss", "nearest_predictor", "time_ratio"]].isna().all()
+
+
+def test_runs_whose_limit_was_not_looked_for_have_no_line() -> None:
+    without = {"cell": {"experiment": "e", "stack": "s"}, "peak": PEAK, "duration_s": 1.0}
+    assert limits([(without, [])]).empty
+    assert "completed_at_bytes" in limits([])

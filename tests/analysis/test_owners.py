@@ -1,0 +1,32 @@
+"""Table `owners`."""
+
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.owners import owners
+
+from .by_hand import MB, torn_down
+
+RECORD = {"cell": {"experiment": "e", "stack": "s", "rep": 1}}
+
+
+def test_shares_are_of_the_growth_and_add_up_with_the_residue() -> None:
+    table = owners([(RECORD, torn_down(("tokenizer", 160), ("dataset", 130), start_mb=200))])
+    assert table["owner"].tolist() == ["tokenizer", "dataset", "residue"]
+    assert table["rung"].tolist() == [1, 2, 3]
+    assert (table["anon_released_bytes"] / MB).tolist() == [40, 30, 30]
+    assert table["share"].tolist() == pytest.approx([0.4, 0.3, 0.3])
+    assert table["anon_grown_bytes"].eq(100 * MB).all()
+
+
+def test_where_nothing_had_grown_there_is_no_share() -> None:
+    table = owners([(RECORD, torn_down(("tokenizer", 100), start_mb=100))])
+    assert table["share"].isna().all()
+    assert table["anon_released_bytes"].eq(0).all()
+
+
+def test_a_teardown_that_is_not_whole_has_no_line() -> None:
+    table = owners([(RECORD, torn_down()), (RECORD, torn_down(("tokenizer", 100))[1:])])
+    assert table.empty
+    assert {"owner", "share"} <= set(table)
+    assert isinstance(table, pd.DataFrame)
