@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,13 @@ from beyond_ram import stacks
 
 ROOT = Path(__file__).resolve().parents[1]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+# Where the environment forbids bytecode, each of the hundreds of interpreters that tests start would compile pandas,
+# torch or Snakemake anew: 1 to 3 s of CPU each. It is kept beside the sources, and goes with the session.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    BYTECODE = tempfile.TemporaryDirectory(prefix="beyond-ram-bytecode-")
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = BYTECODE.name
+    sys.dont_write_bytecode = False
 
 
 def project_files() -> list[str]:

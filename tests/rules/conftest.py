@@ -38,7 +38,6 @@ def snakemake(project: Path) -> Snakemake:
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(project),
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
     def run(*words: str) -> "subprocess.CompletedProcess[str]":

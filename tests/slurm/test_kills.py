@@ -57,13 +57,21 @@ def of(folder: Path) -> list[str]:
     return found
 
 
+def reached(folder: Path, told: Callable[[], str]) -> None:
+    for phase in PHASES:
+        until((folder / f"{phase}.reached").exists, 60, told)
+
+
 @pytest.fixture(scope="module")
 def out_of_time(slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A job on its way to its time limit, a minute, while the others are tried."""
+    """A job whose time is over as soon as it is in every phase; Slurm looks every 30 s, while the others are tried."""
     folder = tmp_path_factory.mktemp("time")
     make(folder)
     (folder / "hang").write_text("sleep")
-    return folder, submit(slurm, folder)
+    job = submit(slurm, folder)
+    reached(folder, lambda: f"job {state(slurm, job)}, {of(folder)}, {logs(folder)}")
+    slurm.call("scontrol", "update", f"JobId={job}", "EndTime=now+1")
+    return folder, job
 
 
 @pytest.mark.parametrize("how", ["cancelled", "memory", "time"])
@@ -77,8 +85,7 @@ def test_in_every_phase(slurm: Slurm, tmp_path: Path, out_of_time: tuple[Path, s
     def told() -> str:
         return f"{how}: job {state(slurm, job)}, {of(folder)}, {logs(folder)}"
 
-    for phase in PHASES:
-        until((folder / f"{phase}.reached").exists, 60, told)
+    reached(folder, told)
     if how == "cancelled":
         slurm.call("scancel", job)
     until(lambda: state(slurm, job) in ENDED, 150, told)
