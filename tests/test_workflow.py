@@ -53,7 +53,7 @@ def planned(run_in: Run, *arguments: str) -> list[str]:
 
 def test_every_run_is_whole_and_its_samples_add_up(results: Path) -> None:
     runs = records(results)
-    assert len(runs) == 10
+    assert len(runs) == 8
     for folder, record in runs:
         samples = pd.read_csv(folder / "samples.csv")
         assert len(samples) == record["sampler"]["samples"] > 10
@@ -141,13 +141,9 @@ def test_every_table_has_its_twin_and_every_figure_its_caption_and_both_are_in_t
     assert not re.search(r"<(?:script|link)[^>]+(?:src|href)=\"https?://", report), "the report loads from a network"
 
 
-def test_a_second_call_has_nothing_to_do(results: Path, run_in: Run) -> None:
-    assert "Nothing to be done" in snakemake(run_in, *MICRO).stderr
-
-
-def test_touching_a_lock_reruns_nothing(results: Path, clone: Path, run_in: Run) -> None:
+def test_a_second_call_has_nothing_to_do_even_where_a_lock_was_touched(results: Path, clone: Path, run_in: Run) -> None:
     (clone / "envs/june-2023.txt").touch()
-    assert planned(run_in) == []
+    assert "Nothing to be done" in snakemake(run_in, *MICRO).stderr
 
 
 def test_editing_one_lock_reruns_its_stack_only(results: Path, clone: Path, run_in: Run) -> None:
@@ -160,7 +156,7 @@ def test_editing_one_lock_reruns_its_stack_only(results: Path, clone: Path, run_
         lock.write_bytes(before)
     assert again
     assert all("/stack~june-2023/" in path for path in again)
-    assert len(again) == 4  # 2 of growth, the warm one, and the pair of interrupted and rerun as one job
+    assert len(again) == 2  # the warm one, and the pair of interrupted and rerun as one job
 
 
 @pytest.mark.parametrize(
@@ -199,7 +195,7 @@ def test_an_upgrade_keeps_the_old_results_beside_the_new(results: Path, clone: P
     asked = (clone / "envs/current.in").read_text().split()
     added = run_in("beyond-ram", "stack", "add", "mine", *asked, "tqdm==4.67.0")
     assert added.returncode == 0, added.stderr
-    matrix = "{stack: [current, mine], mode: [basic], num_files: [3]}"
+    matrix = "{stack: [mine], mode: [basic], num_files: [3]}"
     only = f"results: results-upgrade\nonly: [growth]\nexperiments: {{growth: {{matrix: {matrix}}}}}\n"
     (clone / "upgrade.yaml").write_text(only)
     made_of_runs = ("results-upgrade/tables/runs.csv", "results-upgrade/figures/memory_over_time.svg")

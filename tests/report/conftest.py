@@ -1,6 +1,7 @@
 """Runs, tables and figures to damage and to plant things in, and the workflow's own scripts to read them."""
 
 import runpy
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -48,11 +49,17 @@ def figure(folder: Path, name: str) -> SimpleNamespace:
     return SimpleNamespace(**{kind: str(folder / f"{name}.{ending}") for kind, ending in files.items()})
 
 
-@pytest.fixture
-def tokenised(tmp_path: Path) -> list[Path]:
-    """run.json of two runs of different input that look as if they had tokenised."""
-    found = []
+@pytest.fixture(scope="session")
+def weighed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    runs = tmp_path_factory.mktemp("weighed")
     for number in (1, 2):
         cell = Cell("growth", tuple({**AXES, "num_files": number}.items()), 1)
-        found.append(weighed(tmp_path / "runs", cell, work={"bytes_in": number * 10_000_000}) / "run.json")
-    return found
+        weighed(runs, cell, work={"bytes_in": number * 10_000_000})
+    return runs
+
+
+@pytest.fixture
+def tokenised(weighed_once: Path, tmp_path: Path) -> list[Path]:
+    """run.json of two runs of different input that look as if they had tokenised; a copy to damage."""
+    shutil.copytree(weighed_once, tmp_path / "runs")
+    return sorted((tmp_path / "runs").rglob("run.json"))

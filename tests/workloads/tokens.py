@@ -50,12 +50,12 @@ def made(folder: Path, spec: dict[str, Any], loaders: Iterable[str]) -> Path:
     return folder
 
 
-def load(dataset: Path, *words: str) -> tuple[int, list[dict[str, Any]]]:
-    """The workload itself under an events file: exit status and events."""
-    events = dataset / "events.jsonl"
-    events.unlink(missing_ok=True)
+def load(work: Path, *words: str) -> tuple[int, list[dict[str, Any]]]:
+    """The workload itself in a folder that it makes: exit status and events."""
+    work.mkdir()
+    events = work / "events.jsonl"
     command = ["env", f"BEYOND_RAM_EVENTS={events}", str(interpreter("loaders")), str(WORKLOADS / "load.py")]
-    command += ["--work-dir", str(dataset), *words]
+    command += ["--work-dir", str(work), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     return done.returncode, read(events)
 
