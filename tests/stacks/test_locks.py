@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from beyond_ram import stacks
 from beyond_ram.stacks import torch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,3 +87,25 @@ def test_torch_comes_from_where_pip_would_look_first(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PIP_FIND_LINKS", "wheels more")
     assert next(torch.sources()) == ["--find-links=wheels", "--find-links=more"]
     assert list(torch.sources())[-1] == []
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("driver", "driver.txt exists, and was not made from"),
+        ("locks", "is for the locks of varied stacks"),
+        ("mine", "renews it"),
+        ("../x", "cannot name a stack"),
+        ("-x", "cannot name a stack"),
+        ("", "cannot name a stack"),
+    ],
+)
+def test_a_taken_name_is_refused_and_nothing_is_written(envs: Path, name: str, told: str) -> None:
+    before = listing(envs)
+    with pytest.raises(stacks.StackError, match=told):
+        stacks.add(name, ["packaging==24.0"], envs)
+    assert listing(envs) == before

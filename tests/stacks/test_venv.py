@@ -1,4 +1,4 @@
-"""Names that stand for something else are refused, and a folder that is no environment of ours is not removed."""
+"""A folder that is no environment of ours is not removed, and one that cannot be built is not left."""
 
 from pathlib import Path
 
@@ -8,38 +8,6 @@ from beyond_ram import stacks
 from beyond_ram.folders import MARK, ForeignFolderError
 from beyond_ram.stacks.variants import INFEASIBLE
 from beyond_ram.stacks.venv import MARKER
-
-
-def listing(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-@pytest.fixture
-def envs(tmp_path: Path) -> Path:
-    """Locks as a checkout has them: of a stack, and of the driver, which has no requirements of its own."""
-    folder = tmp_path / "envs"
-    folder.mkdir()
-    for name in ("driver.txt", "driver.yaml", "mine.in", "mine.txt", "mine.yaml"):
-        (folder / name).write_text(f"# {name}\n")
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("driver", "driver.txt exists, and was not made from"),
-        ("locks", "is for the locks of varied stacks"),
-        ("mine", "renews it"),
-        ("../x", "cannot name a stack"),
-        ("-x", "cannot name a stack"),
-        ("", "cannot name a stack"),
-    ],
-)
-def test_a_taken_name_is_refused_and_nothing_is_written(envs: Path, name: str, told: str) -> None:
-    before = listing(envs)
-    with pytest.raises(stacks.StackError, match=told):
-        stacks.add(name, ["packaging==24.0"], envs)
-    assert listing(envs) == before
 
 
 def test_a_foreign_folder_is_not_removed_for_an_environment(envs: Path) -> None:
