@@ -1,4 +1,4 @@
-"""What is planned: the cells of a part and no others, and after an edit what the edited file makes and no more."""
+"""What is planned: the cells of a part and no others."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from ..conftest import Run
 
-# A dry run of the default config costs some seconds; one file of each kind is edited.
+# A dry run of the default config costs some seconds.
 pytestmark = pytest.mark.slow
 RULE = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
 
