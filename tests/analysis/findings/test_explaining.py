@@ -62,7 +62,7 @@ def encoder(subject: str, peak_mb: float, **cell: object) -> dict[str, object]:
 
 def test_encoders_are_compared_where_they_give_the_same_ids() -> None:
     lines = [encoder(subject, mb) for subject, mb in (("transformers", 40), ("tokenizers-fast", 10)) for _ in range(3)]
-    assert titles(runs=lines) == ["transformers 5 takes 4.0 times the memory that the ids need (new)"]
+    assert titles(runs=lines) == ["transformers 5 peaks at 4.0 times the memory of tokenizers-fast (new)"]
     lines[0] |= {"token_count": 8}
     assert titles(runs=lines) == []
 

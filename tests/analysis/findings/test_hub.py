@@ -24,7 +24,7 @@ def test_what_chunking_saves_is_said_of_both_ends() -> None:
     )
     (found,) = _dedup({"dedup": table})
     assert found.strength == pytest.approx(10)
-    assert "After delete, content-defined chunking sends 5.0% of the file again instead of 50.0%" in found.title
+    assert "After delete, 5.0% of the file's bytes are new with content-defined chunking, 50.0% without" in found.title
     assert "After append it is no gain" in found.text
     assert list(_dedup({"dedup": table[table["cdc"] == "on"]})) == [], "nothing to set it against"
 

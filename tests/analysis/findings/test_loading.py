@@ -52,4 +52,4 @@ def test_reading_ahead_is_blamed_only_where_going_without_is_faster(outcome: str
     }
     table = pd.DataFrame([advised, plain]).assign(limit_percent=25)
     found = [finding.title for source in loading.SOURCES for finding in source({"loaders": table})]
-    assert sum("need MADV_RANDOM" in title for title in found) == findings
+    assert sum("with MADV_RANDOM" in title for title in found) == findings
