@@ -3,29 +3,29 @@
 from pathlib import Path
 
 from ..files import DamagedError
+from ..watch.advice import advise
 from . import records
 from .paths import Cell
 
-HEADROOM = 1.25
 # The workflow engine twice, at the job and at its step, and the watcher: 244 MB measured.
 DRIVER_MB = 350
 
 
 def request_mb(runs: Path | str, cell: Cell, estimate_mb: int, attempt: int = 1) -> int:
-    """Megabytes to ask for: the cell's measured peak with headroom and room for the driver, doubled by each attempt.
+    """Megabytes to ask for: what is advised from the cell's measured run, and room for the driver.
 
-    Any repeat of the cell will do. Without a measured run it is the estimate.
+    It is doubled by each attempt. Any repeat of the cell will do. Without a measured run it is the estimate.
     """
-    peaks = [
-        peak for rep in {cell.rep, 1} if (peak := _measured_mb(Path(runs, Cell(cell.experiment, cell.axes, rep).path)))
+    advised = [
+        size for rep in {cell.rep, 1} if (size := _advised_mb(Path(runs, Cell(cell.experiment, cell.axes, rep).path)))
     ]
-    needed_mb = max(peaks) * HEADROOM + DRIVER_MB if peaks else estimate_mb
+    needed_mb = max(advised) + DRIVER_MB if advised else estimate_mb
     return int(needed_mb * 2 ** (attempt - 1))
 
 
-def _measured_mb(run: Path) -> float | None:
+def _advised_mb(run: Path) -> float | None:
     try:
-        peak_bytes = records.record(run)["peak"].get("rss_bytes")
-    except DamagedError:
+        record = records.record(run)
+        return advise(record).ask_bytes / 1e6 if record["peak"].get("rss_bytes") else None
+    except (DamagedError, KeyError):
         return None
-    return peak_bytes / 1e6 if peak_bytes else None

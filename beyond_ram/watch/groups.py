@@ -6,9 +6,10 @@ reports why where they cannot. It is imported only here, and only when a group i
 
 import contextlib
 import logging
-import os
 from pathlib import Path
 from typing import Any
+
+from .charges import Meter
 
 
 class GroupError(RuntimeError):
@@ -29,10 +30,7 @@ class Group:
         self.folders = [str(path) for path in cgroup.paths]
         self._parents = [Path(path).parent for path in cgroup.paths]
         self.processes_files = [str(Path(path) / "cgroup.procs") for path in cgroup.paths]
-        name = "memory.max_usage_in_bytes" if self.version == 1 else "memory.peak"
-        self._peak = _open(self.path / name)
-        self._oom = _open(self.path / ("memory.oom_control" if self.version == 1 else "memory.events"))
-        self.can_reset = True
+        self.meter = Meter(self.path, self.version, ours=True)
 
     @classmethod
     def make(cls, limit_bytes: int | None = None) -> "Group":
@@ -56,7 +54,7 @@ class Group:
             if limit_bytes is not None:
                 made.write_memory_limit(limit_bytes)
             group = cls(made)
-            if limit_bytes is not None and group._oom is None:
+            if limit_bytes is not None and group.meter.kills() is None:
                 group.remove()
                 raise GroupError("the kernel does not report its kills")
             return group
@@ -70,34 +68,13 @@ class Group:
         finally:
             logging.getLogger().removeFilter(_not_below_warning)
 
-    def peak_bytes(self) -> int | None:
-        """Peak since the group was made or its peak was reset: page cache and kernel memory included, each page
-        once."""
-        return None if self._peak is None else int(os.pread(self._peak, 64, 0))
-
-    def reset_peak(self) -> None:
-        """Begin a new peak. Kernel 6.12 and later on v2; `can_reset` is false where it did not work."""
-        if self._peak is None:
-            self.can_reset = False
-            return
-        try:
-            os.pwrite(self._peak, b"0", 0)
-        except OSError:
-            self.can_reset = False
-
     def killed(self) -> bool:
-        """Whether the kernel has killed a process of the group for its limit."""
-        if self._oom is None:
-            return False
-        fields = dict(line.split() for line in os.pread(self._oom, 4096, 0).splitlines())
-        return int(fields.get(b"oom_kill", b"0")) > 0
+        """Whether the kernel has killed a process of the group for want of memory."""
+        return bool(self.meter.kills())
 
     def remove(self) -> None:
         """Take the group away; processes that still run in it go to the group it was made in."""
-        for descriptor in (self._peak, self._oom):
-            if descriptor is not None:
-                with contextlib.suppress(OSError):
-                    os.close(descriptor)
+        self.meter.close()
         for path, parent in zip(self._cgroup.paths, self._parents, strict=True):
             with contextlib.suppress(OSError):
                 for pid in (Path(path) / "cgroup.procs").read_text().split():
@@ -111,15 +88,6 @@ def _take_away(cgroup: Any) -> None:
     for path in cgroup.paths if cgroup is not None else ():
         with contextlib.suppress(OSError):
             Path(path).rmdir()
-
-
-def _open(path: Path) -> int | None:
-    for mode in (os.O_RDWR, os.O_RDONLY):
-        try:
-            return os.open(path, mode | os.O_CLOEXEC)
-        except OSError:
-            continue
-    return None
 
 
 def _not_below_warning(record: logging.LogRecord) -> bool:

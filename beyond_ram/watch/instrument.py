@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import events, procfs
+from .charges import Around
 from .command import Command
 from .groups import Group
 from .live import Line
@@ -17,8 +18,18 @@ from .missing import Missing
 from .outfile import OutFile
 from .recorder import Recorder
 from .sampler import Sampler
+from .sharing import Sharing
 
 OnEvent = Callable[[dict[str, Any], int], None]
+
+
+@dataclass
+class Counting:
+    """Who counts each page of the tree once; None for who cannot be had."""
+
+    group: Group | None = None
+    around: Around | None = None
+    sharing: Sharing | None = None
 
 
 @dataclass
@@ -33,7 +44,12 @@ class Instrument:
     on_event: OnEvent | None = None
 
     def begin(
-        self, running: Command, files: tuple[Path, Path], raw_events: Path, group: Group | None, max_lines: int
+        self,
+        running: Command,
+        files: tuple[Path, Path],
+        raw_events: Path,
+        counting: "Counting",
+        max_lines: int,
     ) -> None:
         """Open everything, and take the first sample."""
         with self.missing.step("events"):
@@ -44,8 +60,16 @@ class Instrument:
             if reason := procfs.why_not():
                 self.missing.note("samples", reason)
             elif running.guard_pid is not None:
-                how = {"group": group, "max_lines": max_lines, "missing": self.missing}
-                self.sampler = Sampler(files[0], running.began_s, running.guard_pid, **how)  # type: ignore[arg-type]
+                self.sampler = Sampler(
+                    files[0],
+                    running.began_s,
+                    running.guard_pid,
+                    group=counting.group,
+                    around=counting.around,
+                    sharing=counting.sharing,
+                    max_lines=max_lines,
+                    missing=self.missing,
+                )
         self._write([{"t_s": 0.0, "event": "start", "pid": running.pid}])
         self._sample(event=False)
 

@@ -21,6 +21,10 @@ ALLOCATOR_VARIABLES = (
 )
 
 
+# What a scheduler gives its jobs.
+SCHEDULERS = {"SLURM_JOB_ID": "slurm", "PBS_JOBID": "pbs", "LSB_JOBID": "lsf", "SGE_TASK_ID": "sge"}
+
+
 def provenance(environment: Mapping[str, str]) -> dict[str, Any]:
     """Kernel, cgroup version, transparent huge pages, allocator settings, memory in bytes and CPU count."""
     return {
@@ -29,6 +33,7 @@ def provenance(environment: Mapping[str, str]) -> dict[str, Any]:
         "libc": " ".join(platform.libc_ver()),
         "cgroup_version": cgroup_version(),
         "transparent_hugepage": _chosen(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "scheduler": next((name for variable, name in SCHEDULERS.items() if variable in environment), None),
         "allocator_settings": {name: environment[name] for name in ALLOCATOR_VARIABLES if name in environment},
         "machine_memory_bytes": memory_bytes(),
         "cpu_count": len(os.sched_getaffinity(0)),

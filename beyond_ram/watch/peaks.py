@@ -34,23 +34,32 @@ class Span:
     high_water_bytes: int = 0
     anon_bound_bytes: int = 0
     together_bytes: int = 0
+    unseen_bytes: int = 0
     processes_most: int = 0
     cgroup_bytes: int | None = None
     exact: bool = True
     reset_lag_s: float | None = None
     end_s: float | None = None
 
-    def take(self, totals: Sequence[int], high_water: int, together: int, anon: int, processes: int) -> None:
+    def take(
+        self, totals: Sequence[int], high_water: int, together: int, anon: int, processes: int, unseen: int
+    ) -> None:
         self.sampled = [max(pair) for pair in zip(self.sampled, totals, strict=True)]
         self.high_water_bytes = max(self.high_water_bytes, high_water)
         self.together_bytes = max(self.together_bytes, together, totals[0])
         self.anon_bound_bytes = max(self.anon_bound_bytes, anon, totals[1])
         self.processes_most = max(self.processes_most, processes)
+        self.unseen_bytes = max(self.unseen_bytes, unseen)
 
     def include(self, other: "Span") -> None:
         """A part of this span: its peaks are this one's too."""
         self.take(
-            other.sampled, other.high_water_bytes, other.together_bytes, other.anon_bound_bytes, other.processes_most
+            other.sampled,
+            other.high_water_bytes,
+            other.together_bytes,
+            other.anon_bound_bytes,
+            other.processes_most,
+            other.unseen_bytes,
         )
         for name in ("pss_bytes", "uss_bytes", "cgroup_bytes"):
             if (value := getattr(other, name)) is not None:
@@ -95,13 +104,14 @@ class Peaks:
         self, totals: Sequence[int], living: Iterable[Process], gone: Iterable[Process], exits: Iterable[Exit]
     ) -> None:
         """One sample: sums in the order of KINDS, living processes, ended processes, the kernel's exit records."""
-        together = anon = processes = 0
+        together = anon = processes = unseen = 0
         highest, here = 0, set()
         for process in living:
             _note_reading(process)
             here.add(process.pid)
             together += process.hwm
             anon += process.anon_high
+            unseen += max(0, process.hwm - process.rss_high)
             highest = max(highest, process.hwm)
             processes += 1
         new_exits = self._exits | {exit.pid: exit for exit in exits}
@@ -118,15 +128,17 @@ class Peaks:
                     process.anon_high = process.hwm = exit.hwm_bytes
             together += process.hwm
             anon += process.anon_high
+            unseen += max(0, process.hwm - process.rss_high)
             highest = max(highest, process.hwm)
             self._end_process(process)
         for exit in new_exits.values():  # started and ended between two samples
             together += exit.hwm_bytes
             anon += exit.hwm_bytes
+            unseen += exit.hwm_bytes
             highest = max(highest, exit.hwm_bytes)
             self.short_lived += 1
             self._record_end(exit.pid, exit.name, exit.hwm_bytes, final=True)
-        self.phase.take(totals, highest, together, anon, processes)
+        self.phase.take(totals, highest, together, anon, processes, unseen)
 
     def note_proportional(self, pss_bytes: int, uss_bytes: int) -> None:
         self.phase.pss_bytes = max(self.phase.pss_bytes or 0, pss_bytes)
@@ -148,7 +160,7 @@ class Peaks:
         for process in living:
             process.run_hwm = max(process.run_hwm, process.hwm)
             self.phase.exact &= _reset_high_water(process.pid)
-            process.hwm = process.anon_high = 0
+            process.hwm = process.anon_high = process.rss_high = 0
 
     def end(self, at_s: float) -> None:
         """Close the phase: from now on its peaks are the run's too."""
@@ -205,6 +217,7 @@ def _note_reading(process: Process) -> None:
     now, before = process.last, process.before
     assert now is not None
     mark = now.hwm_bytes
+    process.rss_high = max(process.rss_high, now.rss_bytes)
     if mark > process.hwm:
         process.hwm = mark
         if mark > now.rss_bytes:

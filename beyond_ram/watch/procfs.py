@@ -13,11 +13,14 @@ GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 # Lines of /proc/PID/status in the kernel's order. A zombie and a kernel thread have none of them.
 _LINE = rb"\s+(\d+) kB\n"
+_OTHERS = rb"(?:Vm(?!PTE:|Swap:)\w+:\s+\d+ kB\n)*"
 _STATUS = re.compile(
-    rb"VmHWM:" + _LINE + rb"VmRSS:\s+\d+ kB\nRssAnon:" + _LINE + rb"RssFile:" + _LINE + rb"RssShmem:" + _LINE
-    + rb"(?:Vm\w+:\s+\d+ kB\n)*?VmSwap:" + _LINE + rb"(?:HugetlbPages:" + _LINE + rb")?"
+    rb"(?:VmLck:" + _LINE + rb"VmPin:\s+\d+ kB\n)?"
+    + rb"VmHWM:" + _LINE + rb"VmRSS:\s+\d+ kB\nRssAnon:" + _LINE + rb"RssFile:" + _LINE + rb"RssShmem:" + _LINE
+    + _OTHERS + rb"(?:VmPTE:" + _LINE + rb")?" + _OTHERS + rb"VmSwap:" + _LINE + rb"(?:HugetlbPages:" + _LINE + rb")?"
+    + rb"(?:(?!Threads:).*\n)*(?:Threads:\s+(\d+)\n)?"
 )  # fmt: skip
-_FIRST, _PAST = b"VmHWM:", b"CoreDumping:"
+_FIRST, _PAST = b"VmLck:", b"SigQ:"
 
 
 class Memory(NamedTuple):
@@ -29,6 +32,9 @@ class Memory(NamedTuple):
     shmem_bytes: int
     swap_bytes: int
     hugetlb_bytes: int
+    page_tables_bytes: int = 0
+    locked_bytes: int = 0
+    threads: int = 1
 
     @property
     def rss_bytes(self) -> int:
@@ -80,10 +86,9 @@ def parse_memory(status: bytes) -> Memory | None:
     found = _STATUS.search(status)
     if found is None:
         return None
-    hwm, anon, file, shmem, swap, hugetlb = found.groups(b"0")
-    return Memory(
-        int(hwm) << 10, int(anon) << 10, int(file) << 10, int(shmem) << 10, int(swap) << 10, int(hugetlb) << 10
-    )
+    *sizes, threads = found.groups(b"0")
+    locked, hwm, anon, file, shmem, tables, swap, hugetlb = (int(size) << 10 for size in sizes)
+    return Memory(hwm, anon, file, shmem, swap, hugetlb, tables, locked, max(1, int(threads)))
 
 
 def memory(pid: int) -> Memory | None:
@@ -98,6 +103,9 @@ class Proportional(NamedTuple):
     uss_bytes: int
     pss_anon_bytes: int | None
     """The part of PSS that is anonymous; None before Linux 5.9, which does not say."""
+    shared_anon_bytes: int = 0
+    """How much more anonymous memory and swap is resident here than is this process's part of it."""
+    pss_shmem_bytes: int | None = None
 
 
 def proportional(pid: int) -> Proportional | None:
@@ -110,7 +118,10 @@ def proportional(pid: int) -> Proportional | None:
         name, _, value = line.partition(b":")
         fields[name] = int(value.split()[0]) << 10
     private = fields.get(b"Private_Clean", 0) + fields.get(b"Private_Dirty", 0)
-    return Proportional(fields.get(b"Pss", 0), private, fields.get(b"Pss_Anon"))
+    anon = fields.get(b"Pss_Anon")
+    shared = fields.get(b"Anonymous", 0) - anon if anon is not None else 0
+    shared += fields.get(b"Swap", 0) - fields.get(b"SwapPss", 0)
+    return Proportional(fields.get(b"Pss", 0), private, anon, shared, fields.get(b"Pss_Shmem"))
 
 
 def parse_usage(stat: bytes, *, own: bool = True) -> Usage:
@@ -120,6 +131,24 @@ def parse_usage(stat: bytes, *, own: bool = True) -> Usage:
     minor, major = (sum(map(int, fields[at + first : at + 2])) for at in (7, 9))
     ticks = sum(map(int, fields[11 if own else 13 : 15]))
     return Usage(ticks / TICKS_PER_S, minor, major)
+
+
+class Origin(NamedTuple):
+    """Where a process comes from, and its own minor faults."""
+
+    parent: int
+    minor_faults: int
+    image: tuple[int, int] | None
+    """Where exec has put its code and its stack: random, and the same in what is forked from it. None where it may not
+    be read."""
+    reaped_faults: int
+    """The minor faults of its children that were waited for."""
+
+
+def parse_origin(stat: bytes) -> Origin:
+    fields = stat[stat.rindex(b")") + 2 :].split(maxsplit=26)
+    code, stack = int(fields[23]), int(fields[25])
+    return Origin(int(fields[1]), int(fields[7]), (code, stack) if stack else None, int(fields[8]))
 
 
 def parse_storage(io: bytes) -> tuple[int, int]:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import events, machine, pagecache, procfs
+from . import advice, events, machine, pagecache, procfs
+from .charges import Around
 from .exit_status import signal_name
 from .groups import Group
 from .missing import Missing
@@ -39,6 +40,7 @@ class Outcome:
     sampler_cpu_s: float | None
     left_running: list[dict[str, Any]]
     group: Group | None
+    around: Around | None
     no_group: str | None
     residency: tuple[pagecache.Residency | None, pagecache.Residency | None] | None
 
@@ -77,6 +79,7 @@ def make(outcome: Outcome, sampler: Sampler | None, log: events.Log | None, miss
         lambda: _end(outcome, log),
         lambda: {"provenance": _provenance(outcome, log)},
         lambda: {"peak": _peak(sampler, log, outcome)},
+        lambda: {"peak": found["peak"] | _kept(sampler, outcome)},
         lambda: {"phases": [span.record() for span in sampler.peaks.phases] if sampler else []},
         lambda: {"sampler": _sampling(outcome, sampler)},
         lambda: _used(outcome, sampler),
@@ -185,6 +188,8 @@ def _peak(sampler: Sampler | None, log: events.Log | None, outcome: Outcome) -> 
         "pss_bytes": run.pss_bytes,
         "uss_bytes": run.uss_bytes,
         "anon_upper_bound_bytes": run.anon_bound_bytes,
+        # By how much marks were above the samples of their own process, summed over those that lived at one time.
+        "unseen_bytes": run.unseen_bytes,
         "hwm_bytes": {
             "processes": ranked[:_PROCESSES_IN_RECORD],
             "sum_upper_bound_bytes": max(peaks.ended_sum_bytes, sum(entry["hwm_bytes"] for entry in ranked)),
@@ -197,7 +202,9 @@ def _peak(sampler: Sampler | None, log: events.Log | None, outcome: Outcome) -> 
         },
         "processes": run.processes_most,
         "cgroup_bytes": run.cgroup_bytes,
-        "cgroup": {"version": group.version, "resets": group.can_reset} if group else {"reason": outcome.no_group},
+        "cgroup": {"version": group.version, "resets": group.meter.can_reset}
+        if group
+        else {"reason": outcome.no_group},
         "witnesses": witnesses,
         "disagreements": _disagreements(
             run.by_kind["rss_bytes"], run.together_bytes, run.cgroup_bytes, run.processes_most
@@ -205,6 +212,17 @@ def _peak(sampler: Sampler | None, log: events.Log | None, outcome: Outcome) -> 
         if seen
         else [],
     }
+
+
+def _kept(sampler: Sampler | None, outcome: Outcome) -> dict[str, Any]:
+    """What could not be reclaimed, and who says so; and the group around ours."""
+    around = {"around": outcome.around.record() if outcome.around else None}
+    if sampler and sampler.meter:
+        basis = advice.GROUP if outcome.group and sampler.meter is outcome.group.meter else advice.AROUND
+        return {"kept": {"basis": basis, **sampler.meter.record()}, **around}
+    if sampler and sampler.sharing and sampler.recorder.samples:
+        return {"kept": {"basis": advice.TREE, **sampler.sharing.record()}, **around}
+    return {"kept": None, **around}
 
 
 def _witness(name: str, value: int | None, bound: str, means: str) -> dict[str, Any]:

@@ -7,11 +7,13 @@ from typing import Any
 
 from ..run_files import COLUMNS
 from . import procfs
+from .charges import Around, Meter
 from .exits import Exit, Exits
 from .groups import Group
 from .missing import Missing, printable
 from .peaks import KINDS, Peaks
 from .recorder import MAX_LINES, Recorder
+from .sharing import Sample, Sharing, Twice, read_now
 from .tree import Process, Tree
 
 # The sampler's own CPU time as a share of one core: while memory moves, and while every reading is as it was. Samples
@@ -30,6 +32,8 @@ _PROPORTIONAL_ALLOWANCE_S = 0.03
 # While memory rises and is close to its highest so far, a peak may come: samples come this many times as often.
 _PEAK_SPEEDUP, _PEAK_FROM = 5, 0.9
 _PROPORTIONAL_EVERY_S = 0.25
+# Where no group counts shared pages once, PSS does: what may be spent on it at once, and as a share of the time.
+_SHARING_ALLOWANCE_S, _SHARING_BUDGET, _SHARING_APART_S = 0.5, 0.005, 0.05
 # A reading of PSS during which memory moved by more than this is none.
 _STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
 _PROPORTIONAL_S_PER_BYTE = 40e-12
@@ -48,6 +52,8 @@ class Sampler:
         root: int,
         *,
         group: Group | None = None,
+        around: Around | None = None,
+        sharing: Sharing | None = None,
         max_lines: int = MAX_LINES,
         missing: Missing | None = None,
     ) -> None:
@@ -60,8 +66,19 @@ class Sampler:
         with self._missing.step("exit records"):
             self.exits = Exits.open()
         self.cost_s = 0.0
+        self.meter: Meter | None = None
+        """Of the group that holds the tree and nothing else."""
+        if group:
+            self.meter = group.meter
+        elif around and around.alone:
+            self.meter = around.meter
         self._group = group
         self._last_pids: set[int] = set()
+        self.sharing: Sharing | None = None
+        if self.meter is None:
+            with self._missing.step("shared pages"):
+                self.sharing = sharing or Sharing()
+        self._sharing_s = 0.0
         self._sums = [0] * 5
         self._spent_s = time.process_time()
         self._proportional_s = self._proportional_rate = 0.0
@@ -72,10 +89,10 @@ class Sampler:
         self._events_s, self._events_at = 0.0, start_s
 
     def close(self) -> None:
-        for close in (self.recorder.close, self.tree.close, self.exits.close if self.exits else None):
+        closes = [part.close for part in (self.recorder, self.tree, self.exits, self.sharing) if part]
+        for close in closes:
             with self._missing.step("samples"):
-                if close:
-                    close()
+                close()
 
     def sample(self, *, event: bool = False, proportional: bool = False) -> dict[str, Any] | None:
         """Read the tree once, keep the line and return it; None when no process could be read.
@@ -98,6 +115,7 @@ class Sampler:
         self._peaking, self._changed = False, changed
         if changed:  # else the processes and their memory are as they were
             self._note(living, ended)
+        self._changed |= self._note_kept(living)
         spent = time.process_time()
         own_s = max(0.0, spent - self._spent_s)
         self.cost_s += 0.1 * (own_s - self.cost_s)
@@ -130,7 +148,7 @@ class Sampler:
         self._last_pids = pids
         totals = [0] * len(KINDS)
         if living:
-            _, anon, file, shmem, swap, hugetlb = map(sum, zip(*(p.last for p in living if p.last), strict=True))
+            _, anon, file, shmem, swap, hugetlb, *_ = map(sum, zip(*(p.last for p in living if p.last), strict=True))
             totals = [anon + file + shmem, anon, file, shmem, swap, hugetlb]
         self._peaking = totals[0] > max(self._sums[0], _PEAK_FROM * self.peaks.highest_rss_bytes)
         self._sums = totals[:5]
@@ -139,20 +157,41 @@ class Sampler:
                 process.name = printable(procfs.name(process.pid))
         self.peaks.note(totals, living, ended, exits)
 
+    def _note_kept(self, living: list[Process]) -> bool:
+        """Note how much cannot be reclaimed; whether there was anything new."""
+        new = False
+        with self._missing.step("cgroup"):
+            if self.meter:
+                before = self.meter.sampled_bytes
+                new = self.meter.look()
+                self._peaking |= self.meter.sampled_bytes > before
+                if new and self._group:
+                    self.peaks.note_cgroup(self.meter.high_bytes, by_phase=self.meter.can_reset)
+        with self._missing.step("shared pages"):
+            if self.sharing and (self.sharing.look() or self._changed) and living:
+                new = True
+                self.sharing.note(self._sharing_sample(self.sharing, living))
+        return new
+
+    def _sharing_sample(self, sharing: Sharing, living: list[Process]) -> Sample:
+        origins = self.tree.origins()
+        return sharing.sample(
+            {one.pid: (one.last, origins[one.pid]) for one in living if one.last and one.pid in origins}
+        )
+
     def begin_phase(self, name: str, at_s: float) -> dict[str, Any] | None:
         """Take the last reading of the phase that ends, reset every mark, and take the first of the one that begins."""
         self.sample()
-        self._note_group()
         self.peaks.begin(name, at_s, time.monotonic() - self.start_s, self.tree.living)
-        if self._group:
-            self._group.reset_peak()
         self._phase = name
         return self.sample(event=True, proportional=True)
 
     def finish(self, end_s: float) -> None:
         """The last look, right after the command has ended: mostly the kernel's exit records."""
         self.sample()
-        self._note_group()
+        with self._missing.step("shared pages"):
+            if self.sharing:
+                self.sharing.end()
         self.peaks.end(end_s)
         self.peaks.finish(self.tree.living)
 
@@ -163,12 +202,6 @@ class Sampler:
             for process in self.tree.processes.values()
             if process.last
         ]
-
-    def _note_group(self) -> None:
-        if not self._group:
-            return
-        with self._missing.step("cgroup"):  # its peak is kept by the kernel: it is enough to read it at a phase's end
-            self.peaks.note_cgroup(self._group.peak_bytes(), by_phase=self._group.can_reset)
 
     def interval_s(self, requested_s: float) -> float:
         """Time from one sample to the next: as requested, or longer where a sample costs too much."""
@@ -191,26 +224,45 @@ class Sampler:
             row["read_bytes"], row["written_bytes"] = storage
 
     def _proportional_is_due(self, now: float, rss_bytes: int, *, event: bool) -> bool:
-        if now - self._proportional_at < _PROPORTIONAL_EVERY_S and not event:
-            return False
         expected_s = (self._proportional_rate or _PROPORTIONAL_S_PER_BYTE) * rss_bytes
+        since_s = now - self._proportional_at
+        if self.sharing and since_s > _SHARING_APART_S:
+            most_s = _SHARING_ALLOWANCE_S + _SHARING_BUDGET * (now - self.start_s)
+            spent = (self._sharing_s + expected_s) / most_s
+            if spent < 1 and self.sharing.worth_reading(spent):
+                return True
+        if since_s < _PROPORTIONAL_EVERY_S and not event:
+            return False
         budget = _EVENTS_PROPORTIONAL_BUDGET if event else PROPORTIONAL_BUDGET
         return self._proportional_s + expected_s < budget * (now - self.start_s) + _PROPORTIONAL_ALLOWANCE_S
 
     def _read_proportional(self, row: dict[str, Any], living: list[Process]) -> None:
         began = time.monotonic()
+        sharing = self.sharing if len(living) > 1 else None
+        before = self._sharing_sample(sharing, living) if sharing else None
         found = [procfs.proportional(process.pid) for process in living]
         self._proportional_at = time.monotonic()
         took_s = self._proportional_at - began
         self._proportional_s += took_s
+        self._sharing_s += took_s
         self._proportional_rate = took_s / max(row["rss_bytes"], 1)
         read = [one for one in found if one is not None]
-        if len(read) == len(found) and self._stood_still(living):
+        if len(read) < len(found):
+            return
+        if self._stood_still(living):
             row["pss_bytes"] = sum(one.pss_bytes for one in read)
             row["uss_bytes"] = sum(one.uss_bytes for one in read)
             anonymous = [one.pss_anon_bytes for one in read if one.pss_anon_bytes is not None]
             row["pss_anon_bytes"] = sum(anonymous) if len(anonymous) == len(read) else ""
             self.peaks.note_proportional(row["pss_bytes"], row["uss_bytes"])
+        # Somebody who came meanwhile has a part of the others' pages, and may go again unseen.
+        if before and sharing and set(procfs.descendants(self.tree.root)) <= self.tree.known():
+            now = read_now(before.processes)
+            shmem = [one.pss_shmem_bytes for one in read if one.pss_shmem_bytes is not None]
+            if now and len(shmem) == len(read):
+                mapped = sum(held.shmem_bytes for held in before.processes.values())
+                twice = Twice(sum(one.shared_anon_bytes for one in read), max(0, mapped - sum(shmem)))
+                sharing.read(before, sharing.sample(now), twice)
 
     @staticmethod
     def _stood_still(living: list[Process]) -> bool:

@@ -1,40 +1,27 @@
 """What a person reads at the end of a run: ten lines."""
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
-# A working set of program code and mapped data that a command wants to keep, and room for what was not seen.
-_MAPPED_BYTES, _ROOM_BYTES, _ROOM_SHARE, _STEP_BYTES = 128 << 20, 32 << 20, 0.10, 64 << 20
+from . import advice
+
+_TERMS = {"shmem": "shared or in tmpfs", "kernel": "kernel", "swap": "swapped out", "locked_file": "locked file"}
+_WORTH_BYTES, _FAR = 8_000_000, 1.25
 
 
 def megabytes(size_bytes: float | None) -> str:
     return "not sampled" if size_bytes is None else f"{size_bytes / 1e6:,.0f} MB"
 
 
-def request_bytes(record: dict[str, Any]) -> tuple[int, str]:
-    """How much memory to ask a scheduler for, in bytes, and why.
-
-    A scheduler kills for what the kernel cannot take back: anonymous and shared memory. Their peak is taken at its
-    upper bound, but not above the group's own peak, which holds everything.
-    """
-    peak = record["peak"]
-    sampled = {kind: peak[kind] or 0 for kind in ("anon_bytes", "file_bytes", "shmem_bytes", "hugetlb_bytes")}
-    needed = max(peak["anon_upper_bound_bytes"], sampled["anon_bytes"])
-    needed += sampled["shmem_bytes"] + sampled["hugetlb_bytes"]
-    if peak["cgroup_bytes"] is not None:
-        needed = min(needed, max(peak["cgroup_bytes"], peak["pss_bytes"] or 0))
-    mapped = min(sampled["file_bytes"], _MAPPED_BYTES)
-    asked = needed * (1 + _ROOM_SHARE) + mapped + _ROOM_BYTES
-    asked_bytes = math.ceil(asked / _STEP_BYTES) * _STEP_BYTES
-    why = f"{megabytes(needed)} that cannot be reclaimed + {_ROOM_SHARE:.0%}, {megabytes(mapped)} mapped, 34 MB of room"
-    return asked_bytes, why
+def mebibytes(size_bytes: int) -> str:
+    """As limits and requests are given; rounded up."""
+    return f"{-(-size_bytes // advice.MIB):,} MiB"
 
 
 def lines(record: dict[str, Any]) -> Iterable[str]:
     """Ten lines, and one more for each warning."""
     peak, sampler = record["peak"], record["sampler"]
-    marks, asked = peak["hwm_bytes"], request_bytes(record)
+    marks, asked = peak["hwm_bytes"], advice.advise(record)
     yield f"outcome     {_outcome(record)}"
     yield f"peak RSS    {megabytes(peak['rss_bytes'])} over the process tree ({peak['processes']} at once), as sampled"
     yield f"  anonymous {megabytes(peak['anon_bytes'])} heap and stacks: only the program can give them back"
@@ -47,14 +34,15 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     largest = f"{megabytes(top['hwm_bytes'])} in one process ({top['name']}), {ends}"
     yield f"high water  {largest}; at most {megabytes(marks['concurrent_upper_bound_bytes'])} at once"
     if peak["cgroup_bytes"] is not None:
-        reclaimable = megabytes(max(0, peak["cgroup_bytes"] - (peak["anon_bytes"] or 0) - (peak["shmem_bytes"] or 0)))
+        reclaimable = megabytes(max(0, peak["cgroup_bytes"] - asked.kept_bytes))
         yield f"cgroup      {megabytes(peak['cgroup_bytes'])} with page cache; about {reclaimable} of it reclaimable"
     else:
         yield f"cgroup      none ({peak['cgroup']['reason']}); {megabytes(peak['file_bytes'])} of the peak reclaimable"
-    yield f"ask for     {asked[0] >> 20:,} MiB: {asked[1]}"
+    yield f"ask for     {_asked(asked)}"
     slowed = sampler["interval_used_ms"] > 1.5 * sampler["interval_ms"]
     pace = f"every {sampler['interval_ms']} ms" + (", slowed down" if slowed else "")
     yield f"sampler     {sampler['samples']:,} samples {pace}, {sampler['duty_cycle']:.2%} of one core"
+    yield from _enforced(record, asked)
     for sentence in peak["disagreements"]:
         yield f"note        {sentence}"
     if record["left_running"]:
@@ -63,6 +51,39 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     if record.get("page_cache", {}).get("warning"):
         yield f"note        {record['page_cache']['warning']}"
     yield from lacking(record)
+
+
+_COUNTED_BY = {
+    advice.GROUP: "by its group",
+    advice.AROUND: "by the job's group",
+    advice.TREE: "by PSS and the machine's shared memory",
+    advice.MARKS: "by the marks of its processes",
+}
+
+
+def _asked(asked: advice.Advice) -> str:
+    if asked.killed:
+        at = f" at the limit of {mebibytes(asked.killed_at_bytes)}" if asked.killed_at_bytes else " for want of memory"
+        return f"at least {mebibytes(asked.ask_bytes)}: killed{at}, and how much more it needs was not seen"
+    room = f"+ {advice.ROOM_SHARE:.0%}, {mebibytes(asked.mapped_bytes)} mapped, {mebibytes(advice.ROOM_BYTES)} of room"
+    least = "at least " if asked.at_least else ""
+    return f"{least}{mebibytes(asked.ask_bytes)}: {mebibytes(asked.kept_bytes)} kept, {_COUNTED_BY[asked.basis]} {room}"
+
+
+def _enforced(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]:
+    """What it is made of, and who ends it: a line each where there is something to say."""
+    terms = {name: asked.terms.get(f"{name}_bytes", 0) for name in ("anon", "shmem", "kernel", "swap", "locked_file")}
+    beside = [
+        f"{megabytes(size)} {_TERMS[name]}" for name, size in terms.items() if name != "anon" and size >= _WORTH_BYTES
+    ]
+    if beside:
+        yield f"note        kept: {megabytes(terms['anon'])} anonymous, {', '.join(beside)}"
+    around = record["peak"].get("around") or {}
+    if around.get("limit_bytes"):
+        kills = f"{around['kills']} killed by it" if around["kills"] is not None else "its kills are not told"
+        yield f"note        the group around has a limit of {mebibytes(around['limit_bytes'])}, {kills}"
+    if asked.enforced_by == advice.POLLING or asked.polled_bytes > _FAR * asked.ask_bytes:
+        yield f"note        {mebibytes(asked.polled_bytes)} where a scheduler adds up RSS, and no group decides"
 
 
 def lacking(record: dict[str, Any]) -> Iterable[str]:
@@ -76,7 +97,7 @@ def _outcome(record: dict[str, Any]) -> str:
     by = f" by {record['signal']}" if record["signal"] else ""
     if record["killed_for_memory"] and record["outcome"] == "failed":
         by += " for want of memory"
-    limit = f" (limit {megabytes(record['memory_limit_bytes'])})" if record["memory_limit_bytes"] else ""
+    limit = f" (limit {mebibytes(record['memory_limit_bytes'])})" if record["memory_limit_bytes"] else ""
     time = f"{record['duration_s']:.1f} s, {record['cpu_s']:.1f} s of CPU"
     read = f"{megabytes(record['storage']['read_bytes'])} read from disk, {record['faults']['major']:,} major faults"
     return f"{record['outcome']}{by}{limit} · {time} · {read}"

@@ -31,6 +31,7 @@ class Process:
         "lines",
         "name",
         "pid",
+        "rss_high",
         "run_hwm",
         "stat",
         "status",
@@ -43,7 +44,7 @@ class Process:
         self.status = self.stat = self.io = -1
         self.before: procfs.Memory | None = None
         self.last: procfs.Memory | None = None
-        self.hwm = self.anon_high = self.run_hwm = 0
+        self.hwm = self.anon_high = self.run_hwm = self.rss_high = 0
         self.final = False
 
     def close(self) -> int:
@@ -77,6 +78,15 @@ class Tree:
             self._open -= process.close()
         if self._loadavg >= 0:
             os.close(self._loadavg)
+
+    def known(self) -> set[int]:
+        """The processes of the last listing, those that have ended and were not reaped yet included."""
+        return {*self.processes, *self._zombies}
+
+    def origins(self) -> dict[int, procfs.Origin]:
+        """Where the living processes come from, and their faults so far."""
+        texts = [(process.pid, self._read(process, "stat")) for process in self.living]
+        return {pid: procfs.parse_origin(text) for pid, text in texts if text}
 
     def memory(self) -> tuple[bool, list[Process]]:
         """Read every process. Whether anything is new since the last call, and those that were found to have ended."""

@@ -23,13 +23,15 @@ from typing import Any
 
 from ..run_files import RUN_FILES
 from . import descriptors, events, machine, pagecache, record
+from .charges import Around
 from .command import Command, Order
 from .groups import Group, GroupError, LimitError
-from .instrument import Instrument, OnEvent
+from .instrument import Counting, Instrument, OnEvent
 from .live import Line
 from .missing import Missing, one_line
 from .outfile import copy
 from .recorder import MAX_LINES
+from .sharing import Sharing
 from .waiting import PlainWaiting, Waiting
 
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
@@ -90,6 +92,7 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
         run.look_at_inputs()
         stack.callback(run.clean_up)
         run.make_scratch()
+        run.look_around()
         run.make_group()
         found = run.weigh(mask)
     return found  # noqa: RET504 (a stack might have swallowed an error, for all that mypy knows)
@@ -107,6 +110,8 @@ class _Run:
         self.command, self.out, self.options = command, out, options
         self.missing = Missing()
         self.group: Group | None = None
+        self.around: Around | None = None
+        self.sharing: Sharing | None = None
         self.no_group: str | None = None
         # A folder that is not there: what is to be written waits in memory.
         self.scratch = (out or Path(tempfile.gettempdir())) / ".watch"
@@ -163,6 +168,13 @@ class _Run:
         self.scratch = Path(made).absolute()
         self.folders = [str(self.scratch)]
 
+    def look_around(self) -> None:
+        """The group that we are in, and the machine's shared memory, before the command begins."""
+        with self.missing.step("the group around"):
+            self.around = Around.find()
+        with self.missing.step("shared pages"):
+            self.sharing = Sharing()
+
     def make_group(self) -> None:
         """A memory group for the command, where one can be made. Raises LimitError where a limit needs one."""
         try:
@@ -175,6 +187,10 @@ class _Run:
     def clean_up(self) -> None:
         if self.group:
             self.quietly(self.group.remove)
+        if self.around:
+            self.quietly(self.around.meter.close)
+        if self.sharing:
+            self.quietly(self.sharing.close)
         for folder in self.folders:
             self.quietly(shutil.rmtree, folder, True)
 
@@ -208,13 +224,15 @@ class _Run:
                 group = self.group
             files = self.scratch / RUN_FILES[0], self.scratch / RUN_FILES[1]
             with missing.step("samples and events"):
-                weighing.begin(running, files, raw_events or files[0], group, options.max_lines)
+                counting = Counting(group, self.around, self.sharing)
+                weighing.begin(running, files, raw_events or files[0], counting, options.max_lines)
             self._follow(running, weighing, raw_events)
             duration_s = self._since(running.began_s)
             with missing.step("samples and events"):
                 left = weighing.finish(duration_s, running.returncode)
-            killed = self._killed_for_memory(group)
-            if killed and self.ended_by is None and options.memory_limit_bytes is not None:
+            limited = self._killed_for_memory(group)
+            killed = limited or (group is None and self._killed_around(running.returncode))
+            if limited and self.ended_by is None and options.memory_limit_bytes is not None:
                 self.ended_by = "killed_at_limit"
             running.leave()
             elsewhere = self._deliver(weighing)
@@ -241,6 +259,7 @@ class _Run:
             sampler_cpu_s=cpu_s,
             left_running=left or [],
             group=group,
+            around=self.around,
             no_group=self.no_group,
             residency=residency,
         )
@@ -274,6 +293,12 @@ class _Run:
     def _killed_for_memory(self, group: Group | None) -> bool:
         with self.missing.step("memory limit"):
             return bool(group and group.killed())
+        return False
+
+    def _killed_around(self, status: int | None) -> bool:
+        """Whether the kernel has killed some of it in the group around us; others there may be killed beside it."""
+        with self.missing.step("the group around"):
+            return bool(self.around and self.around.kills() and (self.around.alone or status))
         return False
 
     def _follow(self, running: Command, weighing: Instrument, raw_events: Path | None) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..watch import LimitError
-from ..watch.summary import request_bytes
+from ..watch.advice import advise
 from .cell import Setting, finish, prepare, weighed
 from .private import private_folder
 
@@ -31,7 +31,7 @@ def weigh_limit(setting: Setting, runs: Path) -> None:
         prepare(setting, work)
         record = weighed(setting, work, out)
         if record["outcome"] != "not_applicable":
-            record["limit"] = {"ask_bytes": request_bytes(record)[0]}
+            record["limit"] = {"ask_bytes": advise(record).ask_bytes}
         finish(setting, work, out, record, last=lambda: _look(setting, record))
 
 

@@ -12,6 +12,7 @@ from beyond_ram import tables
 from beyond_ram.experiment import Cell, ConfigError, kept, memory, parse, records
 from beyond_ram.files import DamagedError
 from beyond_ram.watch import watch, write_record
+from beyond_ram.watch.advice import advise
 
 LOCK = b"datasets==5.2.0\n"
 LOCK_SHA256 = hashlib.sha256(LOCK).hexdigest()
@@ -134,8 +135,8 @@ def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder: Path, 
 @pytest.mark.parametrize("content", ["", "[]", '{"peak": []}', "{"])
 def test_a_damaged_record_is_no_measurement_to_ask_memory_by(folder: Path, content: str) -> None:
     runs, cell = folder.parents[4], Cell(CELL.experiment, CELL.axes, rep=2)  # any repeat of the cell will do
-    measured_mb = records.record(folder)["peak"]["rss_bytes"] / 1e6
-    assert memory.request_mb(runs, cell, 4000) == int(measured_mb * 1.25 + 350)
+    advised_mb = advise(records.record(folder)).ask_bytes / 1e6
+    assert memory.request_mb(runs, cell, 4000) == int(advised_mb + memory.DRIVER_MB)
     (folder / "run.json").write_text(content)
     assert memory.request_mb(runs, cell, 4000) == 4000
 

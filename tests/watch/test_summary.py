@@ -4,15 +4,12 @@ import os
 import pty
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
-from beyond_ram.watch.summary import lines, request_bytes
+from beyond_ram.watch.summary import lines
 
 from .conftest import PYTHON, Watch
-
-GIB = 1 << 30
 
 
 def test_ten_lines_and_one_for_each_note(watched: Watch) -> None:
@@ -25,21 +22,25 @@ def test_ten_lines_and_one_for_each_note(watched: Watch) -> None:
         assert any(word in line for line in said), word
 
 
-def peak(**sizes: Any) -> dict[str, Any]:
-    kinds = ("anon", "shmem", "hugetlb", "file", "anon_upper_bound")
-    found = {f"{kind}_bytes": sizes.get(kind, 0) for kind in kinds}
-    return {"peak": found | {"cgroup_bytes": sizes.get("cgroup"), "pss_bytes": sizes.get("pss")}}
+def test_limits_and_requests_are_in_the_same_unit(watched: Watch) -> None:
+    record = watched("held = bytearray(30_000_000)") | {"memory_limit_bytes": 500 << 20}
+    assert "(limit 500 MiB)" in next(iter(lines(record)))
+    record |= {"outcome": "killed_at_limit", "killed_for_memory": True, "signal": "SIGKILL"}
+    asked = next(line for line in lines(record) if line.startswith("ask for"))
+    assert (
+        asked == "ask for     at least 502 MiB: killed at the limit of 500 MiB, and how much more it needs was not seen"
+    )
 
 
-def test_what_to_ask_for_covers_what_cannot_be_reclaimed_and_not_the_page_cache() -> None:
-    asked, why = request_bytes(peak(anon=2 * GIB, shmem=GIB, file=20 * GIB, anon_upper_bound=2 * GIB))
-    assert 3.3 * GIB < asked < 3.6 * GIB
-    assert "cannot be reclaimed" in why
-
-
-def test_shared_pages_that_many_processes_count_are_asked_for_once() -> None:
-    asked, _ = request_bytes(peak(anon=8 * GIB, anon_upper_bound=8 * GIB, cgroup=GIB, pss=GIB))
-    assert asked < 1.3 * GIB
+def test_what_it_is_made_of_and_who_ends_it(watched: Watch) -> None:
+    record = watched("pass")
+    record["peak"]["kept"]["at_kept"] |= {"anon_bytes": 20_000_000, "shmem_bytes": 300_000_000}
+    record["peak"]["around"] = {"limit_bytes": 1 << 30, "kills": 2}
+    record["peak"]["rss_bytes"] = 4_000_000_000
+    said = "\n".join(lines(record))
+    assert "kept: 20 MB anonymous, 300 MB shared or in tmpfs" in said
+    assert "the group around has a limit of 1,024 MiB, 2 killed by it" in said
+    assert "4,202 MiB where a scheduler adds up RSS" in said
 
 
 @pytest.mark.slow

@@ -1,0 +1,84 @@
+"""How much memory to ask a scheduler for, from the record of a run: the one rule, for the terminal, the tables and the
+requests of the workflow. Standard library only.
+
+The kernel's group kills for what cannot be reclaimed (`charges.py`): so much is asked for, with room for another run,
+and for the program's code and data files to stay mapped. A scheduler that looks at processes now and then adds up RSS,
+where shared pages count in each process and mapped files count too.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MIB = 1 << 20
+# Peaks of anonymous memory differ from run to run by up to 9 %.
+ROOM_SHARE = 0.10
+ROOM_BYTES, _MAPPED_BYTES, _STEP_BYTES = 4 * MIB, 48 * MIB, 2 * MIB
+GROUP, AROUND, TREE, MARKS = "group", "around", "tree", "marks"
+_ENDED_EARLY = ("timed_out", "interrupted_on_purpose")
+KERNEL, POLLING, UNKNOWN = "kernel", "polling", "unknown"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to ask for, in bytes, and why."""
+
+    ask_bytes: int
+    at_least: bool
+    """A lower bound: the run was ended, for want of memory or otherwise, before all that it needs was seen."""
+    killed: bool
+    """It was ended for want of memory."""
+    kept_bytes: int
+    """What could not be reclaimed, at its highest."""
+    basis: str
+    """Who counted: the command's own `group`, the group `around` it, or the `tree` of processes with PSS; `marks` of
+    processes in records from before."""
+    terms: Mapping[str, int]
+    """Of what `kept_bytes` was made, where it was sampled highest."""
+    mapped_bytes: int
+    """Room for mapped files."""
+    polled_bytes: int
+    """What to ask for where a scheduler adds up the RSS of processes."""
+    enforced_by: str
+    """Where the run was: the `kernel`, by a group with a limit; `polling`, under a scheduler without one; or
+    `unknown`."""
+    killed_at_bytes: int | None = None
+    """The limit that the run was killed at, where one is known."""
+
+
+def advise(record: Mapping[str, Any]) -> Advice:
+    """The advice from the record of a weighed run. Raises KeyError for a record without readings."""
+    peak = record["peak"]
+    kept, basis, terms = _kept(peak)
+    mapped = min(peak["file_bytes"] or 0, _MAPPED_BYTES)
+    polled = _up(max(peak["rss_bytes"] or 0, 0) * (1 + ROOM_SHARE) + ROOM_BYTES)
+    around = peak.get("around") or {}
+    limits = [size for size in (record.get("memory_limit_bytes"), around.get("limit_bytes")) if size]
+    enforced_by = KERNEL if limits else POLLING if record.get("provenance", {}).get("scheduler") else UNKNOWN
+    killed = record.get("outcome") == "killed_at_limit" or bool(record.get("killed_for_memory"))
+    killed_at = min(limits, default=None) if killed else None
+    asked = _up(max(kept, (killed_at or 0) + 1) if killed else kept * (1 + ROOM_SHARE) + mapped + ROOM_BYTES)
+    if enforced_by == POLLING:
+        asked = max(asked, polled)
+    at_least = killed or record.get("outcome") in _ENDED_EARLY
+    return Advice(asked, at_least, killed, kept, basis, terms, mapped, polled, enforced_by, killed_at)
+
+
+def _kept(peak: Mapping[str, Any]) -> tuple[int, str, Mapping[str, int]]:
+    """How much could not be reclaimed at its highest, who says so, and of what it was made."""
+    kept = peak.get("kept")
+    if not kept:
+        kinds = ("anon_upper_bound_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes")
+        return sum(peak.get(kind) or 0 for kind in kinds), MARKS, {}
+    # What rose between two samples and was seen by the kernel's marks alone; processes need not have peaked together.
+    unseen = min(peak["unseen_bytes"], max(0, peak["anon_upper_bound_bytes"] - (peak["anon_bytes"] or 0)))
+    sampled, most = kept["kept_sampled_bytes"], kept["kept_upper_bound_bytes"]
+    size = sampled + unseen if most is None else min(sampled + unseen, most)
+    if kept["basis"] == TREE:
+        size += peak.get("hugetlb_bytes") or 0
+    return max(kept["kept_bytes"], size), kept["basis"], kept["at_kept"]
+
+
+def _up(size_bytes: float) -> int:
+    return math.ceil(size_bytes / _STEP_BYTES) * _STEP_BYTES

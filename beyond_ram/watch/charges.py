@@ -1,0 +1,244 @@
+"""What a memory group is charged with, and how much of it the kernel cannot take back; cgroup v1 and v2.
+
+A limit kills for what cannot be reclaimed: anonymous memory, shared memory and tmpfs whether mapped or not, locked file
+pages, kernel memory (page tables, stacks, slabs, sockets). All of it is the usage less the file pages on the lists that
+reclaim takes from; what was swapped out comes on top, since elsewhere there may be no swap.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import procfs
+
+_UNLIMITED = 1 << 60  # v1 writes "no limit" as the largest multiple of a page
+_V1 = {"usage": "memory.usage_in_bytes", "peak": "memory.max_usage_in_bytes", "kills": "memory.oom_control"}
+_V2 = {"usage": "memory.current", "peak": "memory.peak", "kills": "memory.events", "swap": "memory.swap.current"}
+
+
+class Charges(NamedTuple):
+    """One reading, in bytes. `kernel_bytes` is what is neither anonymous memory nor pages of a file."""
+
+    usage_bytes: int
+    evictable_bytes: int
+    anon_bytes: int
+    shmem_bytes: int
+    kernel_bytes: int
+    swap_bytes: int
+
+    @property
+    def kept_bytes(self) -> int:
+        return max(0, self.usage_bytes - self.evictable_bytes) + self.swap_bytes
+
+    def less(self, other: "Charges") -> "Charges":
+        return Charges(*(max(0, mine - theirs) for mine, theirs in zip(self, other, strict=True)))
+
+
+def parse(version: int, stat: bytes, usage_bytes: int, swap_bytes: int | None = None) -> Charges:
+    """A reading from the text of memory.stat, the usage, and on v2 memory.swap.current."""
+    fields = {name: int(value) for name, _, value in (line.partition(b" ") for line in stat.splitlines())}
+    prefix = b"total_" if version == 1 else b""
+
+    def get(name: bytes) -> int:
+        return fields.get(prefix + name, 0)
+
+    anon, file = (get(b"rss"), get(b"cache")) if version == 1 else (get(b"anon"), get(b"file"))
+    evictable = get(b"inactive_file") + get(b"active_file") + get(b"slab_reclaimable")
+    swapped = get(b"swap") if swap_bytes is None else swap_bytes
+    # A page that was read back and still has its place in swap is charged as memory too.
+    swapped = max(0, swapped - get(b"swapcached"))
+    rest = max(0, usage_bytes - anon - file - get(b"slab_reclaimable"))
+    return Charges(usage_bytes, evictable, anon, get(b"shmem"), rest, swapped)
+
+
+class Meter:
+    """Follows one group from sample to sample. What it held `before` is not counted: nothing, for a group of our own.
+
+    Between two samples the kernel's own peak tells how high the usage was: less the page cache there was at either end
+    it is how much could not be reclaimed, spikes included.
+    """
+
+    def __init__(self, path: Path, version: int, *, ours: bool) -> None:
+        self.path, self.version = path, version
+        self.can_reset = ours
+        names = _V1 if version == 1 else _V2
+        self._stat = os.open(path / "memory.stat", os.O_RDONLY | os.O_CLOEXEC)
+        self._open = {name: _opened(path / file, write=ours and name == "peak") for name, file in names.items()}
+        self.kept_bytes = self.sampled_bytes = self.bound_bytes = 0
+        self.high_bytes: int | None = None
+        """The kernel's peak at the last look, since the one before where it can be reset."""
+        self.at: Charges | None = None
+        self._before = self._last = None if ours else self.charges()
+        self._usage, self._high = self._number("usage"), self._number("peak")
+
+    def close(self) -> None:
+        for descriptor in (self._stat, *self._open.values()):
+            if descriptor is not None:
+                with contextlib.suppress(OSError):
+                    os.close(descriptor)
+        self._open = {}
+
+    def _number(self, name: str) -> int | None:
+        descriptor = self._open.get(name)
+        return None if descriptor is None else int(os.pread(descriptor, 64, 0))
+
+    def peak_bytes(self) -> int | None:
+        """The kernel's peak of the usage, page cache included; since the last look where it can be reset."""
+        return self._number("peak")
+
+    def charges(self) -> Charges:
+        usage = self._number("usage") or 0
+        return parse(self.version, os.pread(self._stat, 16384, 0), usage, self._number("swap"))
+
+    def kills(self) -> int | None:
+        """How many of the group's processes the kernel has killed for want of memory; None where it does not say."""
+        descriptor = self._open.get("kills")
+        if descriptor is None:
+            return None
+        fields = dict(line.split() for line in os.pread(descriptor, 4096, 0).splitlines())
+        count = fields.get(b"oom_kill")
+        return None if count is None else int(count)
+
+    def look(self) -> bool:
+        """Take a reading; whether anything is new since the last one."""
+        usage, high = self._number("usage"), self._number("peak")
+        if self._last is not None and (usage, high) == (self._usage, self._high):
+            return False
+        now = self.charges()
+        self._note(now, high, fresh=self.can_reset or high != self._high)
+        self.high_bytes = high
+        self._usage, self._high, self._last = usage, high, now
+        if self.can_reset and high is not None:
+            self._reset()
+            self._high = self._number("peak")
+        return True
+
+    def _note(self, now: Charges, high: int | None, *, fresh: bool) -> None:
+        last = self._last or now
+        before = self._before.kept_bytes if self._before else 0
+        sampled = max(0, now.kept_bytes - before)
+        if sampled >= self.sampled_bytes:
+            self.sampled_bytes = sampled
+            self.at = now.less(self._before) if self._before else now
+        self.kept_bytes = max(self.kept_bytes, sampled)
+        if high is None:
+            return
+        ends, swapped = (last.evictable_bytes, now.evictable_bytes), max(last.swap_bytes, now.swap_bytes)
+        if fresh:
+            self.kept_bytes = max(self.kept_bytes, high - max(ends) + swapped - before)
+        # Without a reset the peak may be older than the page cache at the two ends.
+        evictable = min(ends) if self.can_reset else 0
+        self.bound_bytes = max(self.bound_bytes, high - evictable + swapped - before)
+
+    def _reset(self) -> None:
+        """Begin a new peak. On v2 kernel 6.12 and later; `can_reset` is false where it did not work."""
+        try:
+            os.pwrite(self._open["peak"] or -1, b"0", 0)
+        except OSError:
+            self.can_reset = False
+
+    def record(self) -> dict[str, Any]:
+        """What the highest of it was, in bytes; `at_kept` is the sample where it was highest."""
+        at = {name: value for name, value in (self.at._asdict() if self.at else {}).items() if name != "usage_bytes"}
+        return {
+            "kept_bytes": self.kept_bytes,
+            "kept_sampled_bytes": self.sampled_bytes,
+            "kept_upper_bound_bytes": max(self.kept_bytes, self.bound_bytes) if self.bound_bytes else None,
+            "at_kept": at,
+        }
+
+
+class Around:
+    """The group that this process is in itself: a scheduler's, a container's, a login session's.
+
+    Its limit and its kills are of interest in any case. What it is charged with says what the command needs only where
+    nobody is in it but this process and those that have started it.
+    """
+
+    def __init__(self, path: Path, version: int) -> None:
+        self.meter = Meter(path, version, ours=False)
+        self.limit_bytes = limit_bytes(path, version)
+        self.alone = _alone(path)
+        self._kills = self.meter.kills()
+
+    @classmethod
+    def find(cls) -> "Around | None":
+        """The memory group of this process; None where that is the machine's root, or cannot be read."""
+        found = own_group()
+        if found is None:
+            return None
+        with contextlib.suppress(OSError):
+            return cls(*found)
+        return None
+
+    def kills(self) -> int | None:
+        """Kills for want of memory since this began."""
+        now = self.meter.kills()
+        return None if now is None or self._kills is None else max(0, now - self._kills)
+
+    def record(self) -> dict[str, Any]:
+        found = {"version": self.meter.version, "limit_bytes": self.limit_bytes, "kills": self.kills()}
+        return found | {"peak_bytes": self.meter.peak_bytes(), "alone": self.alone}
+
+
+def own_group(proc: Path = Path("/proc/self")) -> tuple[Path, int] | None:
+    """Folder and version of the memory group of this process; None for the root of all groups."""
+    try:
+        lines = [line.split(":", 2) for line in (proc / "cgroup").read_text().splitlines()]
+        mounts = [line.split() for line in (proc / "mountinfo").read_text().splitlines()]
+    except OSError:
+        return None
+    for version in (1, 2):
+        ours = [p for _, names, p in lines if (names == "" if version == 2 else "memory" in names.split(","))]
+        path, kind = ours[0] if ours else "/", "cgroup" if version == 1 else "cgroup2"
+        for words in mounts if ours else ():
+            kinds = words[words.index("-") + 1 :]
+            if kinds[0] != kind or (version == 1 and "memory" not in kinds[-1].split(",")):
+                continue
+            below = path.removeprefix(words[3]) if words[3] != "/" else path
+            folder = Path(words[4] + "/" + below.strip("/")) if below.strip("/") else Path(words[4])
+            # Only the root of all groups has release_agent (v1), and it alone has no usage (v2).
+            if (folder / "release_agent").exists() or not (folder / "memory.stat").exists():
+                break
+            if (folder / ("memory.usage_in_bytes" if version == 1 else "memory.current")).exists():
+                return folder, version
+    return None
+
+
+def limit_bytes(path: Path, version: int) -> int | None:
+    """The limit that holds in a group: the lowest of its own and of those around it; None without one."""
+    if version == 1:
+        fields = dict(line.split() for line in (path / "memory.stat").read_text().splitlines())
+        limit = int(fields.get("hierarchical_memory_limit", _UNLIMITED))
+        return limit if limit < _UNLIMITED else None
+    limits = []
+    for folder in (path, *path.parents):
+        try:
+            said = (folder / "memory.max").read_text().strip()
+        except OSError:
+            break
+        if said != "max":
+            limits.append(int(said))
+    return min(limits, default=None)
+
+
+def _alone(path: Path) -> bool:
+    """Whether nobody is in a group but this process and those that have started it."""
+    ours, pid = set(), os.getpid()
+    while pid > 0 and pid not in ours:
+        ours.add(pid)
+        stat = procfs.read(pid, "stat")
+        pid = int(stat[stat.rindex(b")") + 2 :].split()[1]) if stat else 0
+    try:
+        here = {int(word) for file in path.rglob("cgroup.procs") for word in file.read_text().split()}
+    except OSError:
+        return False
+    return bool(here) and here <= ours
+
+
+def _opened(path: Path, *, write: bool) -> int | None:
+    for mode in (os.O_RDWR, os.O_RDONLY) if write else (os.O_RDONLY,):
+        with contextlib.suppress(OSError):
+            return os.open(path, mode | os.O_CLOEXEC)
+    return None

@@ -1,0 +1,301 @@
+"""What a tree holds that cannot be reclaimed, each shared page once, where no group counts it.
+
+Sums over processes count a page in each that has it, and PSS, which does not, is dear to read. So it is read now and
+then, and followed in between from what is cheap. Of the pages that are counted more than once is known:
+
+- A process that was forked shares with its parent what both have, but for one page for each page fault of either.
+- From then on they become fewer by no more than what processes unmap, and one for each page fault that did not add to a
+  process's memory: a page that is copied on write is such a fault.
+- Before a reading they were fewer by no more than what processes have mapped until then: anonymous pages become shared
+  by forks alone, and a fork is a new process.
+
+So a reading holds for the samples on both sides of it, and without one the sum is still never less than what there was,
+with one exception: huge pages that a process takes, in the same moment in which it gives up as much that is shared.
+
+What no process has mapped (files written to /dev/shm, memfd) is seen in the machine's own count of shared memory alone,
+and so is what others put there meanwhile.
+"""
+
+import mmap
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from . import procfs
+from .procfs import Memory, Origin
+
+PAGE = mmap.PAGESIZE
+_PENDING = 64
+_MOVED_BYTES = 1 << 20
+# A thread's kernel stack, and what else the kernel keeps of it.
+_THREAD_BYTES = 32 << 10
+# Samples this close to each other are one.
+_ALIKE = 0.01
+# A reading is worth it where the highest sample is above what is settled by this share, and more where much was spent.
+_WORTH = 0.05
+_SHMEM = re.compile(rb"^Shmem:\s+(\d+) kB$", re.MULTILINE)
+
+
+class Twice(NamedTuple):
+    """How much is counted more than once, at least, in bytes."""
+
+    anon_bytes: int
+    shmem_bytes: int
+
+    def less(self, anon_bytes: int, shmem_bytes: int) -> "Twice":
+        return Twice(max(0, self.anon_bytes - anon_bytes), max(0, self.shmem_bytes - shmem_bytes))
+
+
+NONE = Twice(0, 0)
+
+
+class Held(NamedTuple):
+    """What one process holds, in bytes, and where it comes from."""
+
+    anon_bytes: int
+    """Swapped-out memory included."""
+    shmem_bytes: int
+    minor_faults: int
+    origin: tuple[int, tuple[int, int] | None] = (0, None)
+    """Its parent, and the addresses that an exec has given it; a fork has its parent's."""
+    reaped_faults: int = 0
+    """Those of its children that have ended."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The processes at one time, sums over them, and the machine's shared memory, in all and above where it began."""
+
+    processes: Mapping[int, Held]
+    swap_bytes: int = 0
+    kernel_bytes: int = 0
+    """Page tables and threads: what can be told of a process."""
+    locked_bytes: int = 0
+    machine_shmem_bytes: int = 1 << 62
+    rise_bytes: int = 0
+
+    def kept_bytes(self, twice: Twice) -> int:
+        """With so much of it counted more than once."""
+        anon = sum(held.anon_bytes for held in self.processes.values()) - twice.anon_bytes
+        return anon + self._shmem(twice) + self.kernel_bytes + self.locked_bytes
+
+    def _shmem(self, twice: Twice) -> int:
+        mapped = sum(held.shmem_bytes for held in self.processes.values()) - twice.shmem_bytes
+        return max(min(mapped, self.machine_shmem_bytes), self.rise_bytes)
+
+    def terms(self, twice: Twice) -> dict[str, int]:
+        anon = sum(held.anon_bytes for held in self.processes.values()) - self.swap_bytes - twice.anon_bytes
+        return {
+            "anon_bytes": max(0, anon),
+            "shmem_bytes": self._shmem(twice),
+            "kernel_bytes": self.kernel_bytes,
+            "swap_bytes": self.swap_bytes,
+            "locked_file_bytes": self.locked_bytes,
+            "counted_twice_bytes": twice.anon_bytes + twice.shmem_bytes,
+        }
+
+    def lost(self, before: "Sample") -> Twice:
+        """How much of what its processes shared before may have been unmapped or copied until now."""
+        anon = shmem = 0
+        for pid, then in before.processes.items():
+            now = self.processes.get(pid)
+            if now is None:
+                anon, shmem = anon + then.anon_bytes, shmem + then.shmem_bytes
+                continue
+            faulted = PAGE * max(0, now.minor_faults - then.minor_faults)
+            anon += _lost(now.anon_bytes - then.anon_bytes, faulted)
+            shmem += _lost(now.shmem_bytes - then.shmem_bytes, faulted)
+        return Twice(anon, shmem)
+
+    def mapped(self, before: "Sample") -> Twice:
+        """How much of what its processes share now may have been mapped since."""
+        anon = shmem = 0
+        for pid, now in self.processes.items():
+            then = before.processes.get(pid)
+            if then is None:
+                anon, shmem = anon + now.anon_bytes, shmem + now.shmem_bytes
+                continue
+            anon += max(0, now.anon_bytes - then.anon_bytes)
+            faulted = PAGE * max(0, now.minor_faults - then.minor_faults)
+            shmem += max(0, now.shmem_bytes - then.shmem_bytes, faulted)
+        return Twice(anon, shmem)
+
+    def forked(self, before: "Sample | None") -> int:
+        """How much the processes that have come since share with their parents, at least."""
+        return sum(
+            self._with_parent(held, before)
+            for pid, held in self.processes.items()
+            if before is None or pid not in before.processes
+        )
+
+    def _with_parent(self, child: Held, before: "Sample | None") -> int:
+        pid, image = child.origin
+        parent = self.processes.get(pid)
+        if image is None or parent is None or parent.origin[1] != image:
+            return 0
+        first = before.processes.get(pid) if before else None
+        if first is None:
+            grandparent = self.processes.get(parent.origin[0])
+            if grandparent is not None and grandparent.origin[1] == image:
+                return 0  # forked itself just now: what it began with is not known
+            first = Held(0, 0, 0)
+        inherited = child.anon_bytes - PAGE * child.minor_faults
+        given_up = first.anon_bytes + PAGE * (parent.minor_faults - first.minor_faults) - parent.anon_bytes
+        return max(0, min(inherited, parent.anon_bytes, inherited - given_up))
+
+
+def _lost(grown_bytes: int, faulted_bytes: int) -> int:
+    """Of one process: what it has unmapped or copied, where it has grown by so much, or shrunk."""
+    return max(0, -grown_bytes) + max(0, faulted_bytes - max(0, grown_bytes))
+
+
+class Sharing:
+    """Takes samples and readings of PSS in; `kept_bytes` is the highest, in bytes."""
+
+    def __init__(self) -> None:
+        """Make it before the command begins: the machine's shared memory is counted from here."""
+        self._meminfo = os.open("/proc/meminfo", os.O_RDONLY | os.O_CLOEXEC)
+        self._began_bytes = self._machine_bytes = self._read_machine()
+        self.highest_rise_bytes = 0
+        self.settled_bytes = self.readings = 0
+        self._terms: dict[str, int] = {}
+        self._last: Sample | None = None
+        self._twice = NONE
+        self._pending: list[tuple[Sample, Twice]] = []
+
+    def close(self) -> None:
+        if self._meminfo >= 0:
+            os.close(self._meminfo)
+            self._meminfo = -1
+
+    def _read_machine(self) -> int:
+        found = _SHMEM.search(os.pread(self._meminfo, 4096, 0))
+        return int(found[1]) << 10 if found else 0
+
+    def look(self) -> bool:
+        """Read the machine's shared memory; whether it has moved enough to take a sample."""
+        now = self._read_machine()
+        if abs(now - self._machine_bytes) < _MOVED_BYTES:
+            return False
+        self._machine_bytes = now
+        self.highest_rise_bytes = max(self.highest_rise_bytes, now - self._began_bytes)
+        return True
+
+    def sample(self, processes: Mapping[int, tuple[Memory, Origin]]) -> Sample:
+        """One reading of each process."""
+        memories = [memory for memory, _ in processes.values()]
+        return Sample(
+            {
+                pid: Held(
+                    memory.anon_bytes + memory.swap_bytes,
+                    memory.shmem_bytes,
+                    origin.minor_faults,
+                    (origin.parent, origin.image),
+                    origin.reaped_faults,
+                )
+                for pid, (memory, origin) in processes.items()
+            },
+            sum(one.swap_bytes for one in memories),
+            sum(one.page_tables_bytes + _THREAD_BYTES * one.threads for one in memories),
+            sum(min(one.locked_bytes, one.file_bytes) for one in memories),
+            self._machine_bytes,
+            max(0, self._machine_bytes - self._began_bytes),
+        )
+
+    @property
+    def kept_bytes(self) -> int:
+        return max(self.settled_bytes, self._highest())
+
+    def _highest(self) -> int:
+        return max((sample.kept_bytes(twice) for sample, twice in self._pending), default=0)
+
+    def note(self, sample: Sample) -> None:
+        """One sample of the tree."""
+        self._follow(sample)
+        if len(sample.processes) < 2:
+            self._settle(sample, NONE)
+            return
+        size = sample.kept_bytes(self._twice)
+        if size <= self.settled_bytes:
+            return
+        if self._pending:
+            before, among = self._pending[-1]
+            other = before.kept_bytes(among)
+            alike = before.processes.keys() == sample.processes.keys() and abs(size - other) <= _ALIKE * other
+            if alike and size <= other:
+                return
+            if alike:
+                self._pending.pop()
+        self._pending.append((sample, self._twice))
+        if len(self._pending) > _PENDING:
+            self._thin()
+
+    def _follow(self, sample: Sample) -> None:
+        """Keep account of what is counted more than once."""
+        if self._last is not None:
+            self._twice = self._twice.less(*sample.lost(self._last))
+        self._twice = Twice(self._twice.anon_bytes + sample.forked(self._last), self._twice.shmem_bytes)
+        self._last = sample
+
+    def _thin(self) -> None:
+        """Of two neighbours keep the higher one."""
+        pairs = zip(self._pending[::2], self._pending[1::2], strict=False)
+        rest = self._pending[len(self._pending) // 2 * 2 :]
+        self._pending = [max(pair, key=lambda entry: entry[0].kept_bytes(entry[1])) for pair in pairs] + rest
+
+    def worth_reading(self, spent: float) -> bool:
+        """Whether a reading of PSS could say much, where this share of what may be spent on them was spent."""
+        return self._highest() > self.settled_bytes * (1 + _WORTH + max(0.0, spent))
+
+    def read(self, before: Sample, after: Sample, twice: Twice) -> None:
+        """A reading of PSS: samples right before and after it, and how much was counted more than once in it.
+
+        The pages were looked at one process after another: what was unmapped or copied meanwhile is taken off. A child
+        that came and went meanwhile had a part of them: then it is no reading.
+        """
+        if any(now.reaped_faults != before.processes[pid].reaped_faults for pid, now in after.processes.items()):
+            return
+        self.readings += 1
+        sure = twice.less(*after.lost(before))
+        for sample, since in self._pending:
+            until = sure.less(*before.mapped(sample))
+            both = zip(since, until, strict=True)
+            self._settle(sample, Twice(*(max(pair) for pair in both)))
+        self._pending = []
+        self._follow(after)
+        self._twice = Twice(*(max(pair) for pair in zip(self._twice, sure, strict=True)))
+        self._settle(after, self._twice)
+
+    def _settle(self, sample: Sample, twice: Twice) -> None:
+        size = sample.kept_bytes(twice)
+        if size > self.settled_bytes:
+            self.settled_bytes, self._terms = size, sample.terms(twice)
+
+    def end(self) -> None:
+        """No reading will come any more."""
+        for sample, twice in self._pending:
+            self._settle(sample, twice)
+        self._pending = []
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "kept_bytes": self.kept_bytes,
+            "kept_sampled_bytes": self.kept_bytes,
+            "kept_upper_bound_bytes": None,
+            "at_kept": self._terms,
+            "readings": self.readings,
+            "machine_shmem_rise_bytes": self.highest_rise_bytes,
+        }
+
+
+def read_now(pids: Mapping[int, object]) -> dict[int, tuple[Memory, Origin]] | None:
+    """A reading of each process; None where one has ended."""
+    found: dict[int, tuple[Memory, Origin]] = {}
+    for pid in pids:
+        memory, stat = procfs.memory(pid), procfs.read(pid, "stat")
+        if memory is None or not stat:
+            return None
+        found[pid] = memory, procfs.parse_origin(stat)
+    return found

@@ -1,0 +1,282 @@
+"""Programs that are weighed, advised, and run again under exactly what was asked; their smallest limits by bisection.
+
+    python advised.py SITUATION FOLDER [NAME…]
+
+prints a line of JSON per program. Needs root and a writable v1 memory controller. The situations: `root`, whose command
+has a group of its own; `user`, an ordinary one without any; `job` and `job-root`, inside a group with a limit as a
+scheduler makes it, as an ordinary user and as root. Limits are set here, by plain files of the kernel's: neither the
+watcher nor BenchExec is in the second run.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import beyond_ram
+from beyond_ram.watch import calibration
+from beyond_ram.watch.advice import Advice, advise
+from beyond_ram.watch.calibration import cases
+
+PROGRAMS = Path(__file__).with_name("programs")
+ROOT = Path(__file__).parents[2]
+MEMORY = Path("/sys/fs/cgroup/memory")
+NOBODY = 65534
+SITUATIONS = ("root", "user", "job", "job-root")
+JOB_LIMIT = 6 << 30
+TOLERANCE = 1.04
+"""Where the bisection ends: the smallest limit that was enough over the largest that was not."""
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    command: Sequence[str]
+    """{folder} is a folder for its files, on disk."""
+    unseen: str | None = None
+    """What of its memory cannot be told without a group."""
+    options: Sequence[str] = ()
+    wish: str | None = None
+    """Why its smallest limit is not what it had without one."""
+
+
+def program(name: str, file: str, *arguments: object, **how: Any) -> Program:
+    return Program(name, [python(), "-B", str(PROGRAMS / f"{file}.py"), *map(str, arguments)], **how)
+
+
+def python() -> str:
+    return sys.executable
+
+
+def _calibrated() -> Iterator[Program]:
+    for case in calibration.CASES:
+        if case.not_run() is None:
+            command = cases.command(case.program, case.arguments, Path("{folder}"))
+            wish = "a limit that has no room for huge pages gives small ones" if case.program == "huge" else None
+            options = ["--follow"] if case.follow else []
+            yield Program(f"calibration: {case.name}", command, options=options, wish=wish)
+
+
+def _loading() -> Iterator[Program]:
+    """A real DataLoader, where its stack has been built."""
+    stack = ROOT / ".stacks" / "loaders" / "bin" / "python"
+    if stack.exists():
+        command = [str(stack), "-B", str(PROGRAMS / "objects.py"), "400", "4"]
+        yield Program("DataLoader, 4 forked workers over objects", command)
+
+
+def programs() -> list[Program]:
+    shell = "head -c 200000000 /dev/zero | tail -c 150000000 | wc -c"
+    return [
+        *_calibrated(),
+        program("written to /dev/shm", "devshm", 300),
+        program("written to a memfd", "memfd", 300),
+        program("10,000 files in tmpfs", "small_files", 200),
+        program("a shared segment, 4 workers", "segment", 200, 4),
+        program("8 forks sharing 1 GB", "forks", 1000, 8, 0),
+        program("8 forks, a tenth copied", "forks", 300, 8, 10),
+        program("4 forks, all copied", "forks", 200, 4, 1),
+        program("forks of forks", "levels", 300, 3),
+        program("40 forks, one after another", "one_after_another", 300, 40, "fork"),
+        program("20 other programs from 300 MB", "one_after_another", 300, 20, "exec"),
+        program("locked, anonymous", "locked", 200, "anonymous", "{folder}"),
+        program("locked, of a file", "locked", 200, "file", "{folder}"),
+        program("page tables of a sparse map", "sparse", 64),
+        program("heavy page cache", "cached", 1000, 50, "{folder}"),
+        program("temporary files on disk", "temporary", 100, 8, 100, "{folder}"),
+        program("a file mapped privately", "private_map", 200, "{folder}"),
+        program("bursts of 300 MB", "burst", 300, 4),
+        program("a buffer that grows", "grown", 300, 5),
+        program("JSON of 300,000 records", "parsed", 300),
+        program("SQLite in memory", "database", 200, "memory", "{folder}"),
+        program("SQLite on disk", "database", 200, "disk", "{folder}"),
+        program("a pool of 4 spawned workers", "spawned", 60, 4),
+        program("6 forks that peak in turn", "in_turn", 200, 50, 6),
+        program("500 threads", "stacks", 500),
+        program("full pipes", "pipes", 800, unseen="pipe buffers stand in no file of a process"),
+        program("4 forked workers over objects", "objects", 400, 4),
+        Program("a shell pipeline", ["sh", "-c", shell]),
+        Program("dd with a large block", ["dd", "if=/dev/zero", "of=/dev/null", "bs=250M", "count=4"]),
+        Program("a small command", ["sleep", "0.5"]),
+        *_loading(),
+    ]
+
+
+SUBSET = ("written to /dev/shm", "8 forks sharing 1 GB", "locked, of a file")
+"""What the ordinary run of the tests takes; all together take 15 minutes and more in each situation."""
+
+
+@contextmanager
+def group(path: str, limit: int | None = None) -> Iterator[Path]:
+    """A v1 memory group below the root, with a limit on memory and swap together where there is such a limit."""
+    folder = MEMORY / path
+    folder.mkdir()
+    try:
+        if limit is not None:
+            for name in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
+                if (folder / name).exists():
+                    (folder / name).write_text(str(limit))
+        yield folder
+    finally:
+        for _ in range(50):  # a process that was killed may still be on its way out
+            with suppress(OSError):
+                folder.rmdir()
+                break
+            time.sleep(0.1)
+
+
+def _hidden(path: Path) -> Path | None:
+    """The outermost folder of a path that nobody else may enter."""
+    return next((folder for folder in reversed(path.parents) if not folder.stat().st_mode & 1), None)
+
+
+def as_user(command: Sequence[str], user: int | None) -> list[str]:
+    """The command as another user, with no capability but to lock memory.
+
+    An interpreter below a folder that only root may enter is put where it can be reached, in a mount namespace of the
+    command's own.
+    """
+    if user is None:
+        return list(command)
+    words = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+    words += [f"--{name}=-all,+ipc_lock" for name in ("bounding-set", "inh-caps", "ambient-caps")]
+    words += command
+    prefix = Path(sys.base_prefix)
+    hidden = _hidden(prefix / "bin")
+    if hidden is None:
+        return words
+    script = f"""
+kept=$(mktemp -d) && mount --make-rprivate / && mount --bind {shlex.quote(str(prefix))} "$kept" || exit 125
+mount -t tmpfs -o mode=755 none {shlex.quote(str(hidden))} && mkdir -p {shlex.quote(str(prefix))} || exit 125
+mount --bind "$kept" {shlex.quote(str(prefix))} && umount "$kept" && rmdir "$kept" || exit 125
+exec "$@"
+"""
+    return ["unshare", "--mount", "sh", "-c", script, "sh", *words]
+
+
+def run(
+    command: Sequence[str], within: Path, user: int | None, timeout_s: float, *, follow: bool = False
+) -> tuple[int | None, str]:
+    """Exit status, None after the time limit, and what was said; all of it in a group. What outlives it is killed, or
+    with `follow` waited for."""
+
+    def join() -> None:
+        (within / "cgroup.procs").write_text("0")
+
+    paths = [str(Path(beyond_ram.__file__).parents[1]), *filter(lambda path: path.endswith("site-packages"), sys.path)]
+    environment = {"PATH": os.environ["PATH"], "HOME": "/var/tmp", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryDirectory() as cwd:
+        Path(cwd).chmod(0o777)
+        process = subprocess.Popen(
+            as_user(command, user), cwd=cwd, env=environment, preexec_fn=join, stdout=said, stderr=said,
+            stdin=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        try:
+            status: int | None = process.wait(timeout_s)
+            while follow and (within / "cgroup.procs").read_text():
+                time.sleep(0.02)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            for _ in range(20):  # what has outlived it too
+                left = (within / "cgroup.procs").read_text().split() if within != MEMORY else []
+                for pid in left or ([str(process.pid)] if process.poll() is None else []):
+                    subprocess.run(["kill", "-9", pid], stderr=subprocess.DEVNULL)
+                if not left:
+                    break
+                time.sleep(0.05)
+            process.wait()
+        said.seek(0)
+        return status, said.read()
+
+
+def weighed(one: Program, situation: str, folder: Path) -> dict[str, Any]:
+    """The record of a run under the watcher, without a limit of the command's own."""
+    user = None if "root" in situation else NOBODY
+    out = folder / "out"
+    out.mkdir()
+    command = [python(), "-m", "beyond_ram", "watch", "--out", str(out), *one.options, "--", *_placed(one, folder)]
+    for path in (folder, out):
+        path.chmod(0o777)
+    if situation == "user":  # in the root of all groups: there is nothing to read but the processes
+        status, said = run(command, MEMORY, user, 300)
+    else:
+        name = f"advised-{os.getpid()}"
+        limit = JOB_LIMIT if situation.startswith("job") else None
+        with group(name, limit), group(f"{name}/step_0") as step:
+            status, said = run(command, step, user, 300)
+    assert status == 0, said
+    found: dict[str, Any] = json.loads((out / "run.json").read_text())
+    return found | {"said": said}
+
+
+def _placed(one: Program, folder: Path) -> list[str]:
+    return [word.replace("{folder}", str(folder)) for word in one.command]
+
+
+def completes(one: Program, limit: int, folder: Path, user: int | None, duration_s: float) -> bool:
+    """Whether it ends well in a group of this limit, within five times its time and ten seconds."""
+    with group(f"advised-{os.getpid()}-limit", limit) as limited:
+        status, _ = run(_placed(one, folder), limited, user, 5 * duration_s + 10, follow=bool(one.options))
+        kills = dict(line.split() for line in (limited / "memory.oom_control").read_text().splitlines())["oom_kill"]
+    return status == 0 and kills == "0"
+
+
+def smallest(one: Program, asked: int, folder: Path, user: int | None, duration_s: float) -> int:
+    """The smallest limit that is enough, to TOLERANCE."""
+    enough, killed = asked, 0
+    while not completes(one, enough, folder, user, duration_s):
+        enough, killed = round(enough * 1.3), enough
+    while enough > TOLERANCE * max(killed, 1 << 20):
+        limit = round((enough * max(killed, enough * 0.6)) ** 0.5) if not killed else round((enough * killed) ** 0.5)
+        if completes(one, limit, folder, user, duration_s):
+            enough = limit
+        else:
+            killed = limit
+    return enough
+
+
+def judged(one: Program, situation: str, folder: Path, known: int | None = None) -> dict[str, Any]:
+    """What was asked, whether that was enough, and the smallest limit; `known` from another situation."""
+    record = weighed(one, situation, folder)
+    asked: Advice = advise(record)
+    user, duration_s = None if "root" in situation else NOBODY, record["duration_s"]
+    enough = completes(one, asked.ask_bytes, folder, user, duration_s)
+    least = known or smallest(one, asked.ask_bytes, folder, user, duration_s)
+    return {
+        "name": one.name,
+        "situation": situation,
+        "basis": asked.basis,
+        "ask_bytes": asked.ask_bytes,
+        "kept_bytes": asked.kept_bytes,
+        "at_least": asked.at_least,
+        "completes": enough,
+        "smallest_bytes": least,
+        "wish": one.wish,
+        "ratio": round(asked.ask_bytes / least, 3),
+        "duty_cycle": record["sampler"]["duty_cycle"],
+        "kept": record["peak"]["kept"],
+    }
+
+
+def main() -> int:
+    situation, at, names = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
+    known = json.loads(os.environ.get("SMALLEST", "{}"))
+    for one in programs():
+        if (not names or one.name in names) and not (situation == "user" and one.unseen):
+            with tempfile.TemporaryDirectory(dir=at) as folder:
+                print(json.dumps(judged(one, situation, Path(folder), known.get(one.name))), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

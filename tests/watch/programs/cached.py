@@ -1,0 +1,16 @@
+"""N MB written to a file on disk and read twice, beside M MB of its own: heavy page cache."""
+
+import os
+import sys
+import tempfile
+import time
+
+held = bytearray(int(sys.argv[2]) * 1_000_000)
+with tempfile.TemporaryFile(dir=sys.argv[3]) as file:
+    for _ in range(int(sys.argv[1])):
+        os.write(file.fileno(), held[:1_000_000])
+    for _ in range(2):
+        file.seek(0)
+        while file.read(1 << 20):
+            pass
+    time.sleep(0.3)

@@ -1,0 +1,9 @@
+"""A buffer that grows by M MB at a time to N MB."""
+
+import sys
+import time
+
+held = bytearray()
+while len(held) < int(sys.argv[1]) * 1_000_000:
+    held.extend(bytes(int(sys.argv[2]) * 1_000_000))
+    time.sleep(0.01)

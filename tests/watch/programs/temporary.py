@@ -1,0 +1,11 @@
+"""Files of N MB on disk, written and deleted one after another, K of them, beside M MB of its own."""
+
+import os
+import sys
+import tempfile
+
+held = bytearray(int(sys.argv[3]) * 1_000_000)
+for _ in range(int(sys.argv[2])):
+    with tempfile.TemporaryFile(dir=sys.argv[4]) as file:
+        for _ in range(int(sys.argv[1])):
+            os.write(file.fileno(), held[:1_000_000])

@@ -1,0 +1,237 @@
+"""What a group is charged with: texts of real groups of both versions, and a real one where it can be made."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.watch import charges
+from beyond_ram.watch.charges import Meter, limit_bytes, own_group, parse
+
+from .conftest import Watch, needs_group
+
+MB = 1_000_000
+# Of a group on Linux 6.18 that held 300 MB written to /dev/shm and 50 MB of a file on disk.
+V1 = b"""cache 350003200
+rss 5722112
+shmem 300003328
+mapped_file 0
+swap 0
+swapcached 0
+hierarchical_memory_limit 9223372036854771712
+total_cache 350003200
+total_rss 5722112
+total_shmem 300003328
+total_mapped_file 0
+total_swap 40960
+total_swapcached 4096
+total_inactive_anon 305725440
+total_active_anon 0
+total_inactive_file 49999872
+total_active_file 0
+total_unevictable 0
+"""
+# Of a systemd scope on Linux 6.8, shortened.
+V2 = b"""anon 104857600
+file 62914560
+kernel 9437184
+kernel_stack 1048576
+pagetables 2097152
+sec_pagetables 0
+percpu 10240
+sock 0
+vmalloc 0
+shmem 20971520
+zswap 0
+zswapped 0
+file_mapped 8388608
+file_dirty 0
+file_writeback 0
+swapcached 1048576
+anon_thp 0
+inactive_anon 125829120
+active_anon 0
+inactive_file 31457280
+active_file 6291456
+unevictable 4194304
+slab_reclaimable 3145728
+slab_unreclaimable 2097152
+slab 5242880
+"""
+
+
+def test_version_1() -> None:
+    found = parse(1, V1, 357_000_000)
+    assert (found.anon_bytes, found.shmem_bytes, found.swap_bytes) == (5722112, 300003328, 40960 - 4096)
+    assert found.kernel_bytes == 357_000_000 - 5722112 - 350003200
+    # Shared memory that nobody has mapped stays; the file on disk does not.
+    assert found.kept_bytes == 357_000_000 - 49999872 + 36864
+
+
+def test_version_2() -> None:
+    usage = 104857600 + 62914560 + 9437184
+    found = parse(2, V2, usage, 5242880)
+    assert (found.anon_bytes, found.shmem_bytes) == (104857600, 20971520)
+    assert found.kernel_bytes == 9437184 - 3145728
+    assert found.swap_bytes == 5242880 - 1048576
+    # Locked file pages are on no list that reclaim takes from: they stay.
+    locked = 62914560 - 20971520 - 31457280 - 6291456
+    kept = found.anon_bytes + found.shmem_bytes + found.kernel_bytes + locked + found.swap_bytes
+    assert found.kept_bytes == kept
+
+
+class Folder:
+    """A group's files, as plain ones."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        (path / "memory.events").write_text("low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\noom_group_kill 0\n")
+        self.set(0, 0, 0)
+
+    def set(self, kept: int, cached: int, peak: int, swap: int = 0) -> None:
+        stat = f"anon {kept}\nfile {cached}\nshmem 0\ninactive_file {cached}\nactive_file 0\n"
+        (self.path / "memory.stat").write_text(stat)
+        (self.path / "memory.current").write_text(f"{kept + cached}\n")
+        (self.path / "memory.peak").write_text(f"{peak:020d}\n")
+        (self.path / "memory.swap.current").write_text(f"{swap}\n")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_a_spike_between_two_samples_is_the_peak_less_the_page_cache(folder: Folder) -> None:
+    meter = Meter(folder.path, 2, ours=True)
+    folder.set(10 * MB, 100 * MB, 110 * MB)
+    assert meter.look()
+    folder.set(10 * MB, 100 * MB, 150 * MB)  # 40 MB came and went
+    meter.look()
+    assert meter.kept_bytes == 50 * MB
+    assert meter.sampled_bytes == 10 * MB
+    folder.set(10 * MB, 400 * MB, 410 * MB)  # only the page cache has grown
+    meter.look()
+    record = meter.record()
+    assert record["kept_bytes"] == 50 * MB
+    assert record["kept_upper_bound_bytes"] == 310 * MB, "for what a sample of the page cache can tell"
+    meter.close()
+
+
+def test_a_peak_that_cannot_be_reset_counts_where_it_rises(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> int:
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(os, "pwrite", refused)
+    meter = Meter(folder.path, 2, ours=True)
+    folder.set(10 * MB, 100 * MB, 300 * MB)
+    meter.look()
+    assert not meter.can_reset
+    assert meter.kept_bytes == 200 * MB
+    folder.set(10 * MB, 20 * MB, 300 * MB)  # old by now: it says nothing of the cache of today
+    meter.look()
+    assert meter.kept_bytes == 200 * MB
+    folder.set(20 * MB, 20 * MB, 320 * MB)
+    meter.look()
+    assert meter.kept_bytes == 300 * MB
+    meter.close()
+
+
+def test_what_is_swapped_out_counts(folder: Folder) -> None:
+    meter = Meter(folder.path, 2, ours=True)
+    folder.set(100 * MB, 0, 100 * MB, swap=50 * MB)
+    meter.look()
+    assert meter.kept_bytes == 150 * MB
+    meter.close()
+
+
+def test_what_a_job_held_before_the_command_is_not_the_commands(folder: Folder) -> None:
+    folder.set(30 * MB, 70 * MB, 500 * MB)
+    meter = Meter(folder.path, 2, ours=False)
+    folder.set(80 * MB, 200 * MB, 500 * MB)
+    meter.look()
+    assert meter.record()["kept_bytes"] == 50 * MB
+    assert meter.record()["at_kept"]["anon_bytes"] == 50 * MB
+    assert meter.record()["kept_upper_bound_bytes"] == 470 * MB
+    meter.close()
+
+
+def test_kills_are_those_since_it_began(folder: Folder) -> None:
+    (folder.path / "memory.max").write_text("524288000\n")
+    (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n{os.getppid()}\n")
+    (folder.path / "memory.events").write_text("oom 1\noom_kill 2\n")
+    around = charges.Around(folder.path, 2)
+    assert around.alone
+    assert around.record() | {"peak_bytes": 0} == {
+        "version": 2, "limit_bytes": 524288000, "kills": 0, "peak_bytes": 0, "alone": True
+    }  # fmt: skip
+    (folder.path / "memory.events").write_text("oom 2\noom_kill 3\n")
+    assert around.kills() == 1
+    (folder.path / "cgroup.procs").write_text(f"{os.getpid()}\n1\n999999999\n")
+    assert not charges.Around(folder.path, 2).alone, "somebody else is in it"
+
+
+def test_the_lowest_limit_of_all_around_holds(tmp_path: Path) -> None:
+    inner = tmp_path / "job" / "step"
+    inner.mkdir(parents=True)
+    (tmp_path / "job" / "memory.max").write_text("1073741824\n")
+    (inner / "memory.max").write_text("max\n")
+    assert limit_bytes(inner, 2) == 1 << 30
+    (inner / "memory.max").write_text("536870912\n")
+    assert limit_bytes(inner, 2) == 1 << 29
+    (inner / "memory.stat").write_text("cache 0\nhierarchical_memory_limit 268435456\n")
+    assert limit_bytes(inner, 1) == 1 << 28
+    (inner / "memory.stat").write_text("cache 0\nhierarchical_memory_limit 9223372036854771712\n")
+    assert limit_bytes(inner, 1) is None
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("place", ["below", "own namespace", "bound", "root"])
+def test_the_group_of_this_process_is_found(tmp_path: Path, version: int, place: str) -> None:
+    """As /proc shows it: below the root of all groups, as the root of a namespace, bound into a container."""
+    proc, mount = tmp_path / "proc", tmp_path / "mount"
+    proc.mkdir()
+    group = mount / "slurm" / "job_1" if place == "below" else mount
+    group.mkdir(parents=True)
+    root, path = {
+        "below": ("/", "/slurm/job_1"),
+        "own namespace": ("/", "/"),
+        "bound": ("/docker/1", "/docker/1"),
+        "root": ("/", "/"),
+    }[place]
+    kind = "cgroup2 cgroup2 rw" if version == 2 else "cgroup cgroup rw,memory"
+    other = "31 24 0:27 / /sys/fs/cgroup/cpu rw,nosuid - cgroup cgroup rw,cpu"
+    (proc / "mountinfo").write_text(f"{other}\n35 24 0:30 {root} {mount} rw,nosuid shared:9 - {kind}\n")
+    (proc / "cgroup").write_text(f"3:cpu:/\n{'0:' if version == 2 else '4:memory'}:{path}\n")
+    (group / "memory.stat").write_text("")
+    if version == 1:
+        (group / "memory.usage_in_bytes").write_text("0")
+        if place == "root":
+            (group / "release_agent").write_text("")
+    elif place != "root":
+        (group / "memory.current").write_text("0")
+    assert own_group(proc) == (None if place == "root" else (group, version))
+
+
+@pytest.mark.cgroup
+@needs_group
+def test_what_is_written_to_shared_memory_and_not_mapped_is_kept(watched: Watch) -> None:
+    program = """
+import os, tempfile, time
+with tempfile.TemporaryFile(dir='/dev/shm') as file:
+    os.write(file.fileno(), bytes(50_000_000))
+    time.sleep(0.2)
+"""
+    peak = watched(program)["peak"]
+    assert peak["kept"]["basis"] == "group"
+    assert 50 * MB < peak["kept"]["kept_bytes"] < 80 * MB
+    assert peak["kept"]["at_kept"]["shmem_bytes"] == pytest.approx(50 * MB, rel=0.01)
+    assert peak["shmem_bytes"] < 1 * MB
+
+
+@pytest.mark.cgroup
+@needs_group
+def test_page_cache_is_not_kept(watched: Watch, tmp_path: Path) -> None:
+    program = "import sys, time; open(sys.argv[1], 'wb').write(bytes(60_000_000)); time.sleep(0.2)"
+    peak = watched(program, str(tmp_path / "file"))["peak"]
+    assert peak["cgroup_bytes"] > 60 * MB, "what is written stays in the page cache"
+    assert peak["kept"]["kept_bytes"] < 30 * MB

@@ -1,0 +1,176 @@
+"""Pages that processes share, counted once: never less than there are, and the truth where PSS is read."""
+
+import mmap
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from beyond_ram.watch.sharing import Held, Sample, Sharing, Twice
+
+PAGE = mmap.PAGESIZE
+IMAGE = (1, 2)
+
+
+class World:
+    """Processes and their pages, each page with the processes that have it; page faults as the kernel counts them."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.private: dict[int, set[int]] = {1: set()}
+        self.shared: dict[int, set[int]] = {1: set()}
+        self.parents, self.faults, self._next, self._pid = {1: 0}, {1: 0}, 0, 1
+
+    def sample(self) -> Sample:
+        return Sample(
+            {
+                pid: Held(
+                    len(self.private[pid]) * PAGE,
+                    len(self.shared[pid]) * PAGE,
+                    self.faults[pid],
+                    (self.parents[pid], IMAGE),
+                )
+                for pid in self.private
+            }
+        )
+
+    def truth(self) -> int:
+        return PAGE * sum(len(set().union(*pages.values())) for pages in (self.private, self.shared))
+
+    def twice(self) -> Twice:
+        both = (self.private, self.shared)
+        sums = [sum(map(len, pages.values())) - len(set().union(*pages.values())) for pages in both]
+        return Twice(sums[0] * PAGE, sums[1] * PAGE)
+
+    def step(self) -> None:
+        pid = self.chance.choice(list(self.private))
+        some = self.chance.randrange(1, 60)
+        what = self.chance.choice(["take", "give", "fork", "end", "copy", "map", "unmap"])
+        if what == "take":
+            self._touch(pid, self.private[pid], some)
+        elif what == "give":
+            self._drop(self.private[pid], some)
+        elif what == "fork" and len(self.private) < 9:
+            self._pid += 1
+            self.private[self._pid], self.shared[self._pid] = set(self.private[pid]), set()
+            self.parents[self._pid], self.faults[self._pid] = pid, 0
+        elif what == "end" and len(self.private) > 1:
+            del self.private[pid], self.shared[pid]
+            self.parents |= {child: 0 for child, parent in self.parents.items() if parent == pid}
+        elif what == "copy":
+            owners = Counter(page for pages in self.private.values() for page in pages)
+            common = [page for page in self.private[pid] if owners[page] > 1][:some]
+            self.private[pid] -= set(common)
+            self._touch(pid, self.private[pid], len(common))
+        elif what == "map":
+            there = sorted(set().union(*self.shared.values()) - self.shared[pid])[:some]
+            self.faults[pid] += len(there)
+            self.shared[pid] |= set(there)
+            self._touch(pid, self.shared[pid], some // 4)
+        elif what == "unmap":
+            self._drop(self.shared[pid], some)
+
+    def _touch(self, pid: int, pages: set[int], count: int) -> None:
+        pages |= set(range(self._next, self._next + count))
+        self._next += count
+        self.faults[pid] += count
+
+    def _drop(self, pages: set[int], count: int) -> None:
+        pages -= set(self.chance.sample(sorted(pages), min(count, len(pages))))
+
+
+@pytest.fixture
+def sharing() -> Iterator[Sharing]:
+    made = Sharing()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_never_less_than_there_was(sharing: Sharing, seed: int) -> None:
+    chance = random.Random(seed)
+    world, most = World(chance), 0
+    for _ in range(chance.randrange(5, 120)):
+        for _ in range(chance.randrange(4)):  # what happens between two samples
+            world.step()
+        most = max(most, world.truth())
+        sharing.note(world.sample())
+        if chance.random() < 0.2:
+            now = world.sample()
+            sharing.read(now, now, world.twice())
+    sharing.end()
+    assert sharing.kept_bytes >= 0.99 * most, "samples within 1 % of each other are one"
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_truth_where_every_sample_is_read(sharing: Sharing, seed: int) -> None:
+    world, most = World(random.Random(seed)), 0
+    for _ in range(60):
+        world.step()
+        most = max(most, world.truth())
+        now = world.sample()
+        sharing.note(now)
+        sharing.read(now, now, world.twice())
+    sharing.end()
+    assert sharing.kept_bytes == most
+
+
+def held(**anon: int) -> Sample:
+    return Sample({int(pid[1:]): Held(size * PAGE, 0, 0) for pid, size in anon.items()})
+
+
+def test_a_reading_holds_for_what_came_before_it(sharing: Sharing) -> None:
+    for size in (100, 900, 1000):
+        sharing.note(held(p1=size))
+    sharing.note(held(p1=1000, p2=1000))
+    now = held(p1=1000, p2=1000, p3=1000)
+    sharing.note(now)
+    assert sharing.kept_bytes == 3000 * PAGE
+    sharing.read(now, now, Twice(2000 * PAGE, 0))
+    assert sharing.kept_bytes == 1000 * PAGE
+
+
+def test_a_fork_shares_with_its_parent_what_it_has_not_touched(sharing: Sharing) -> None:
+    parent = Held(1000 * PAGE, 0, 1000, (1, IMAGE))
+    sharing.note(Sample({2: parent}))
+    sharing.note(Sample({2: parent, 3: Held(1000 * PAGE, 0, 30, (2, IMAGE))}))
+    assert sharing.kept_bytes == 1030 * PAGE
+    # Another program has its addresses from its own exec, and a stranger shares with nobody.
+    sharing.note(Sample({2: parent, 3: Held(1000 * PAGE, 0, 30, (2, IMAGE)), 4: Held(500 * PAGE, 0, 10, (2, (3, 4)))}))
+    assert sharing.kept_bytes == 1530 * PAGE
+
+
+def test_a_page_that_is_copied_is_a_fault(sharing: Sharing) -> None:
+    now = held(p1=1000, p2=1000)
+    sharing.note(now)
+    sharing.read(now, now, Twice(1000 * PAGE, 0))
+    sharing.note(Sample({1: Held(1000 * PAGE, 0, 700), 2: Held(1000 * PAGE, 0, 0)}))  # RSS does not move
+    assert sharing.kept_bytes == 1700 * PAGE
+
+
+def test_a_child_that_came_and_went_spoils_a_reading(sharing: Sharing) -> None:
+    before, after = (Sample({1: Held(PAGE, 0, 0, (0, None), faults), 2: Held(PAGE, 0, 0)}) for faults in (0, 90))
+    sharing.note(before)
+    sharing.read(before, after, Twice(PAGE, 0))
+    assert sharing.kept_bytes == 2 * PAGE
+
+
+def test_shared_memory_that_nobody_has_mapped_is_the_machines(sharing: Sharing) -> None:
+    sharing.note(Sample({1: Held(10 * PAGE, 5 * PAGE, 0)}, rise_bytes=700 * PAGE))
+    assert sharing.kept_bytes == 710 * PAGE
+    sharing.end()
+    assert sharing.record()["at_kept"]["shmem_bytes"] == 700 * PAGE
+
+
+def test_a_tree_has_no_more_shared_memory_than_the_machine(sharing: Sharing) -> None:
+    both = {1: Held(0, 500 * PAGE, 0), 2: Held(0, 500 * PAGE, 0)}
+    sharing.note(Sample(both, machine_shmem_bytes=520 * PAGE))
+    assert sharing.kept_bytes == 520 * PAGE
+
+
+def test_it_holds_few_samples_however_many_come(sharing: Sharing) -> None:
+    for size in range(1, 5000):
+        sharing.note(held(p1=size * size, p2=size))
+    assert len(sharing._pending) <= 64
+    assert sharing.kept_bytes == (4999**2 + 4999) * PAGE
