@@ -6,6 +6,7 @@ import pandas as pd
 
 from ..metrics import Record, Records
 from ..metrics.limits import PREDICTORS
+from ..watch.advice import advise
 
 COLUMNS = ["experiment", "stack", "killed_at_bytes", "completed_at_bytes", "nearest_predictor", "ask_bytes", "not_run"]
 
@@ -22,20 +23,20 @@ def limits(records: Records) -> pd.DataFrame:
 
 def _line(record: Record) -> dict[str, Any]:
     limit, peak = record["limit"], record["peak"]
-    completed = limit.get("completed_at_bytes")
+    completed, asked = limit.get("completed_at_bytes"), advise(record)
     line: dict[str, Any] = {
         **record["cell"],
         "killed_at_bytes": limit.get("killed_at_bytes"),
         "completed_at_bytes": completed,
         **{f"peak_{name}": peak[name] for name in PREDICTORS},
-        "ask_bytes": limit["ask_bytes"],
+        "ask_bytes": asked.ask_bytes,
         "probes": len(limit.get("probes", [])),
         "not_run": limit.get("not_run", ""),
     }
     known = {name: peak[name] for name in PREDICTORS if completed and peak[name] is not None}
     errors = {name: size / completed - 1 for name, size in known.items()}
     line |= {f"error_{name.removesuffix('_bytes')}": errors.get(name) for name in PREDICTORS}
-    line["error_ask"] = limit["ask_bytes"] / completed - 1 if completed else None
+    line["error_ask"] = asked.ask_bytes / completed - 1 if completed else None
     line["nearest_predictor"] = PREDICTORS[min(errors, key=lambda name: abs(errors[name]))] if errors else None
     nearest = [probe for probe in limit.get("probes", []) if probe["limit_bytes"] == completed]
     line["time_ratio"] = nearest[0]["duration_s"] / record["duration_s"] if nearest else None

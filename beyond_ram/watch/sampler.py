@@ -158,7 +158,7 @@ class Sampler:
         self.peaks.note(totals, living, ended, exits)
 
     def _note_kept(self, living: list[Process]) -> bool:
-        """Note how much cannot be reclaimed; whether there was anything new."""
+        """Note how much cannot be reclaimed; whether there was anything new in the group."""
         new = False
         with self._missing.step("cgroup"):
             if self.meter:
@@ -168,8 +168,8 @@ class Sampler:
                 if new and self._group:
                     self.peaks.note_cgroup(self.meter.high_bytes, by_phase=self.meter.can_reset)
         with self._missing.step("shared pages"):
-            if self.sharing and (self.sharing.look() or self._changed) and living:
-                new = True
+            # The machine's shared memory may be others': it makes no haste.
+            if self.sharing and (self.sharing.look() or self.tree.moved) and living:
                 self.sharing.note(self._sharing_sample(self.sharing, living))
         return new
 

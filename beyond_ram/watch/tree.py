@@ -72,6 +72,8 @@ class Tree:
             self._loadavg = -1
         self._listed_s = -math.inf
         self._someone_ended = True
+        self.moved = False
+        """Whether the last reading found anything else than the one before: in memory, or who is there."""
 
     def close(self) -> None:
         for process in [*self.processes.values(), *self._zombies.values()]:
@@ -91,7 +93,7 @@ class Tree:
     def memory(self) -> tuple[bool, list[Process]]:
         """Read every process. Whether anything is new since the last call, and those that were found to have ended."""
         changed = self._list_if_needed()
-        ended = []
+        self.moved, ended = False, []
         for process in self.living:
             try:
                 text = os.pread(process.status, 4096, 0) if process.status >= 0 else self._read(process, "status")
@@ -100,7 +102,7 @@ class Tree:
             lines = procfs.memory_lines(text) if text else b""
             if lines == process.lines and lines:
                 continue
-            changed = True
+            changed = self.moved = True
             reading = procfs.parse_memory(lines)
             if reading is None:
                 ended.append(process)

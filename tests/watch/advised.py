@@ -11,20 +11,25 @@ watcher nor BenchExec is in the second run.
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 import beyond_ram
+from beyond_ram import experiment
 from beyond_ram.watch import calibration
 from beyond_ram.watch.advice import Advice, advise
 from beyond_ram.watch.calibration import cases
+from beyond_ram.weighing import Setting
 
 PROGRAMS = Path(__file__).with_name("programs")
 ROOT = Path(__file__).parents[2]
@@ -32,7 +37,7 @@ MEMORY = Path("/sys/fs/cgroup/memory")
 NOBODY = 65534
 SITUATIONS = ("root", "user", "job", "job-root")
 JOB_LIMIT = 6 << 30
-TOLERANCE = 1.04
+TOLERANCE = 1.05
 """Where the bisection ends: the smallest limit that was enough over the largest that was not."""
 
 
@@ -44,6 +49,8 @@ class Program:
     unseen: str | None = None
     """What of its memory cannot be told without a group."""
     options: Sequence[str] = ()
+    cell: Setting | None = None
+    """The cell of an experiment that it is."""
     wish: str | None = None
     """Why its smallest limit is not what it had without one."""
 
@@ -71,6 +78,49 @@ def _loading() -> Iterator[Program]:
     if stack.exists():
         command = [str(stack), "-B", str(PROGRAMS / "objects.py"), "400", "4"]
         yield Program("DataLoader, 4 forked workers over objects", command)
+
+
+# A cell of each workload, as config/tiny.yaml has it.
+CELLS = {
+    "growth": {"stack": "current", "num_files": "2"},
+    "limit-basic": {},
+    "limit-scan": {},
+    "again": {},
+    "remedies": {"remedy": "none"},
+    "encoders": {"subject": "tokenizers"},
+    "articles": {"loader": "hdf5_corrected"},
+    "loaders": {"loader": "memmap_batched", "workers": "2"},
+    "write": {},
+    "ranks": {},
+    "requests": {"stack": "stream-current"},
+    "copy": {},
+    "dedup": {},
+    "tars": {},
+    "frames": {},
+}
+
+
+def _cells() -> Iterator[Program]:
+    """One of each workload, where the tiny config has been run in this checkout: corpora and repositories are there."""
+    if not (ROOT / "results-tiny" / "runs").exists():
+        return
+    config = _config()
+    for name, axes in CELLS.items():
+        cells = [cell for cell in config.cells(name) if all(str(cell[axis]) == axes[axis] for axis in axes)]
+        job = config.job(cells[0])
+        interpreter = ROOT / ".stacks" / cells[0]["stack"] / "bin" / "python"
+        lock = ROOT / "envs" / f"{cells[0]['stack']}.txt"
+        if interpreter.exists():
+            yield Program(f"workload {job.workload}: {name}", [], cell=Setting(job, str(interpreter), lock, ROOT))
+
+
+def _config() -> experiment.Config:
+    def content(file: Path) -> dict[str, Any]:
+        return dict(yaml.safe_load(file.read_text()))
+
+    files = [ROOT / "config.yaml"], [ROOT / "config" / "tiny.yaml"]
+    merged, read = experiment.merge.read(*files, {}, content)
+    return experiment.load(merged, read, ROOT)
 
 
 def programs() -> list[Program]:
@@ -107,6 +157,7 @@ def programs() -> list[Program]:
         Program("dd with a large block", ["dd", "if=/dev/zero", "of=/dev/null", "bs=250M", "count=4"]),
         Program("a small command", ["sleep", "0.5"]),
         *_loading(),
+        *_cells(),
     ]
 
 
@@ -163,7 +214,13 @@ exec "$@"
 
 
 def run(
-    command: Sequence[str], within: Path, user: int | None, timeout_s: float, *, follow: bool = False
+    command: Sequence[str],
+    within: Path,
+    user: int | None,
+    timeout_s: float,
+    more: Mapping[str, str] | None = None,
+    *,
+    follow: bool = False,
 ) -> tuple[int | None, str]:
     """Exit status, None after the time limit, and what was said; all of it in a group. What outlives it is killed, or
     with `follow` waited for."""
@@ -171,13 +228,11 @@ def run(
     def join() -> None:
         (within / "cgroup.procs").write_text("0")
 
-    paths = [str(Path(beyond_ram.__file__).parents[1]), *filter(lambda path: path.endswith("site-packages"), sys.path)]
     environment = {"PATH": os.environ["PATH"], "HOME": "/var/tmp", "PYTHONDONTWRITEBYTECODE": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join(paths)
-    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryDirectory() as cwd:
-        Path(cwd).chmod(0o777)
+    environment |= more or {}
+    with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
-            as_user(command, user), cwd=cwd, env=environment, preexec_fn=join, stdout=said, stderr=said,
+            as_user(command, user), cwd=ROOT, env=environment, preexec_fn=join, stdout=said, stderr=said,
             stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         try:
@@ -199,21 +254,29 @@ def run(
         return status, said.read()
 
 
+def _watcher() -> list[str]:
+    """`beyond-ram` without a variable in the environment, which its command would inherit."""
+    paths = [str(Path(beyond_ram.__file__).parents[1]), *filter(lambda path: path.endswith("site-packages"), sys.path)]
+    program = f"import sys; sys.path[:0] = {paths!r}; from beyond_ram.cli import main; sys.exit(main(sys.argv[1:]))"
+    return [python(), "-c", program]
+
+
 def weighed(one: Program, situation: str, folder: Path) -> dict[str, Any]:
     """The record of a run under the watcher, without a limit of the command's own."""
     user = None if "root" in situation else NOBODY
     out = folder / "out"
     out.mkdir()
-    command = [python(), "-m", "beyond_ram", "watch", "--out", str(out), *one.options, "--", *_placed(one, folder)]
     for path in (folder, out):
         path.chmod(0o777)
-    if situation == "user":  # in the root of all groups: there is nothing to read but the processes
-        status, said = run(command, MEMORY, user, 300)
-    else:
-        name = f"advised-{os.getpid()}"
-        limit = JOB_LIMIT if situation.startswith("job") else None
-        with group(name, limit), group(f"{name}/step_0") as step:
-            status, said = run(command, step, user, 300)
+    with _ready(one, folder) as (words, environment):
+        command = [*_watcher(), "watch", "--out", str(out), *one.options, "--", *words]
+        if situation == "user":  # in the root of all groups: there is nothing to read but the processes
+            status, said = run(command, MEMORY, user, 300, environment)
+        else:
+            name = f"advised-{os.getpid()}"
+            limit = JOB_LIMIT if situation.startswith("job") else None
+            with group(name, limit), group(f"{name}/step_0") as step:
+                status, said = run(command, step, user, 300, environment)
     assert status == 0, said
     found: dict[str, Any] = json.loads((out / "run.json").read_text())
     return found | {"said": said}
@@ -223,25 +286,48 @@ def _placed(one: Program, folder: Path) -> list[str]:
     return [word.replace("{folder}", str(folder)) for word in one.command]
 
 
+@contextmanager
+def _ready(one: Program, folder: Path) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """Its command and what is added to its environment, in a folder where it finds what it needs."""
+    if one.cell is None:
+        yield _placed(one, folder), {}
+        return
+    from beyond_ram.weighing import served
+    from beyond_ram.weighing.cell import command, prepare
+
+    work = Path(tempfile.mkdtemp(dir=folder))
+    setting = replace(one.cell, work=work)
+    prepare(setting, work)
+    asked = setting.job.served
+    with served.serving(asked, Path(asked.repository), work, setting.python) if asked else nullcontext() as endpoint:
+        for path in [work, *work.rglob("*")]:
+            path.chmod(0o777 if path.is_dir() else 0o666)
+        words = command(setting, work)
+        words[1] = str(ROOT / words[1])
+        yield words, endpoint.environment if endpoint else {}
+    shutil.rmtree(work)
+
+
 def completes(one: Program, limit: int, folder: Path, user: int | None, duration_s: float) -> bool:
     """Whether it ends well in a group of this limit, within five times its time and ten seconds."""
-    with group(f"advised-{os.getpid()}-limit", limit) as limited:
-        status, _ = run(_placed(one, folder), limited, user, 5 * duration_s + 10, follow=bool(one.options))
+    with _ready(one, folder) as (words, environment), group(f"advised-{os.getpid()}-limit", limit) as limited:
+        status, _ = run(words, limited, user, 5 * duration_s + 10, environment, follow=bool(one.options))
         kills = dict(line.split() for line in (limited / "memory.oom_control").read_text().splitlines())["oom_kill"]
     return status == 0 and kills == "0"
 
 
-def smallest(one: Program, asked: int, folder: Path, user: int | None, duration_s: float) -> int:
-    """The smallest limit that is enough, to TOLERANCE."""
-    enough, killed = asked, 0
+def smallest(one: Program, asked: int, kept: int, folder: Path, user: int | None, duration_s: float) -> int:
+    """The smallest limit that is enough, to TOLERANCE; looked for first right below what was kept."""
+    enough, killed, limit = asked, 0, round(0.97 * kept)
     while not completes(one, enough, folder, user, duration_s):
         enough, killed = round(enough * 1.3), enough
+        limit = round((enough * killed) ** 0.5)
     while enough > TOLERANCE * max(killed, 1 << 20):
-        limit = round((enough * max(killed, enough * 0.6)) ** 0.5) if not killed else round((enough * killed) ** 0.5)
         if completes(one, limit, folder, user, duration_s):
             enough = limit
         else:
             killed = limit
+        limit = round((enough * killed) ** 0.5) if killed else round(enough * 0.7)
     return enough
 
 
@@ -251,7 +337,7 @@ def judged(one: Program, situation: str, folder: Path, known: int | None = None)
     asked: Advice = advise(record)
     user, duration_s = None if "root" in situation else NOBODY, record["duration_s"]
     enough = completes(one, asked.ask_bytes, folder, user, duration_s)
-    least = known or smallest(one, asked.ask_bytes, folder, user, duration_s)
+    least = known or smallest(one, asked.ask_bytes, asked.kept_bytes, folder, user, duration_s)
     return {
         "name": one.name,
         "situation": situation,
