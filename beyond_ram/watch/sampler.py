@@ -168,16 +168,15 @@ class Sampler:
                 if new and self._group:
                     self.peaks.note_cgroup(self.meter.high_bytes, by_phase=self.meter.can_reset)
         with self._missing.step("shared pages"):
-            # The machine's shared memory may be others': it makes no haste.
-            if self.sharing and (self.sharing.look() or self.tree.moved) and living:
+            # The machine's shared memory may be others': it makes no haste. What is copied on write moves nothing else.
+            if self.sharing and (self.sharing.look() or self.tree.moved or self.sharing.shares) and living:
                 self.sharing.note(self._sharing_sample(self.sharing, living))
         return new
 
     def _sharing_sample(self, sharing: Sharing, living: list[Process]) -> Sample:
         origins = self.tree.origins()
-        return sharing.sample(
-            {one.pid: (one.last, origins[one.pid]) for one in living if one.last and one.pid in origins}
-        )
+        found = {one.pid: (one.last, origins[one.pid]) for one in living if one.last and one.pid in origins}
+        return sharing.sample(found, self.tree.faults)
 
     def begin_phase(self, name: str, at_s: float) -> dict[str, Any] | None:
         """Take the last reading of the phase that ends, reset every mark, and take the first of the one that begins."""
@@ -262,7 +261,8 @@ class Sampler:
             if now and len(shmem) == len(read):
                 mapped = sum(held.shmem_bytes for held in before.processes.values())
                 twice = Twice(sum(one.shared_anon_bytes for one in read), max(0, mapped - sum(shmem)))
-                sharing.read(before, sharing.sample(now), twice)
+                self.tree.origins()
+                sharing.read(before, sharing.sample(now, self.tree.faults), twice)
 
     @staticmethod
     def _stood_still(living: list[Process]) -> bool:

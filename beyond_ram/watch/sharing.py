@@ -16,6 +16,7 @@ What no process has mapped (files written to /dev/shm, memfd) is seen in the mac
 and so is what others put there meanwhile.
 """
 
+import math
 import mmap
 import os
 import re
@@ -75,6 +76,8 @@ class Sample:
     locked_bytes: int = 0
     machine_shmem_bytes: int = 1 << 62
     rise_bytes: int = 0
+    faults: int = 0
+    """Of the whole tree so far, of those that have ended too."""
 
     def kept_bytes(self, twice: Twice) -> int:
         """With so much of it counted more than once."""
@@ -135,15 +138,22 @@ class Sample:
         parent = self.processes.get(pid)
         if image is None or parent is None or parent.origin[1] != image:
             return 0
-        first = before.processes.get(pid) if before else None
-        if first is None:
-            grandparent = self.processes.get(parent.origin[0])
-            if grandparent is not None and grandparent.origin[1] == image:
-                return 0  # forked itself just now: what it began with is not known
-            first = Held(0, 0, 0)
         inherited = child.anon_bytes - PAGE * child.minor_faults
-        given_up = first.anon_bytes + PAGE * (parent.minor_faults - first.minor_faults) - parent.anon_bytes
-        return max(0, min(inherited, parent.anon_bytes, inherited - given_up))
+        given_up = self._at_most(parent, pid, before) - parent.anon_bytes
+        return int(max(0, min(inherited, parent.anon_bytes, inherited - given_up)))
+
+    def _at_most(self, held: Held, pid: int, before: "Sample | None") -> float:
+        """The most that a process can have had at any time since, in anonymous memory: each page of it a fault, but for
+        what it had before, or was forked with."""
+        first = before.processes.get(pid) if before else None
+        if first is not None:
+            return first.anon_bytes + PAGE * (held.minor_faults - first.minor_faults)
+        pid, image = held.origin
+        parent = self.processes.get(pid)
+        if image is not None and parent is not None and parent.origin[1] == image:
+            return PAGE * held.minor_faults + self._at_most(parent, pid, before)
+        own = PAGE * held.minor_faults
+        return own if held.anon_bytes <= own else math.inf  # forked from one that has gone
 
 
 def _lost(grown_bytes: int, faulted_bytes: int) -> int:
@@ -183,8 +193,16 @@ class Sharing:
         self.highest_rise_bytes = max(self.highest_rise_bytes, now - self._began_bytes)
         return True
 
-    def sample(self, processes: Mapping[int, tuple[Memory, Origin]]) -> Sample:
-        """One reading of each process."""
+    @property
+    def shares(self) -> bool:
+        """Whether processes share much anonymous memory: it may be copied, and no process's memory moves."""
+        if self._last is None:
+            return False
+        held = sum(one.anon_bytes for one in self._last.processes.values())
+        return self._twice.anon_bytes > max(_MOVED_BYTES, _WORTH * held)
+
+    def sample(self, processes: Mapping[int, tuple[Memory, Origin]], faults: int = 0) -> Sample:
+        """One reading of each process, and the faults of the whole tree so far."""
         memories = [memory for memory, _ in processes.values()]
         return Sample(
             {
@@ -202,6 +220,7 @@ class Sharing:
             sum(min(one.locked_bytes, one.file_bytes) for one in memories),
             self._machine_bytes,
             max(0, self._machine_bytes - self._began_bytes),
+            faults,
         )
 
     @property
@@ -213,11 +232,19 @@ class Sharing:
 
     def note(self, sample: Sample) -> None:
         """One sample of the tree."""
+        if self._last is not None and not self._last.processes.keys() <= sample.processes.keys():
+            # What those that have ended have copied since the last sample is in the faults of the tree alone.
+            copied = PAGE * max(0, sample.faults - self._last.faults)
+            self._consider(self._last, self._twice.less(copied, copied))
         self._follow(sample)
         if len(sample.processes) < 2:
             self._settle(sample, NONE)
             return
-        size = sample.kept_bytes(self._twice)
+        self._consider(sample, self._twice)
+
+    def _consider(self, sample: Sample, twice: Twice) -> None:
+        """Hold on to a sample that may be the highest, until a reading of PSS says more of it."""
+        size = sample.kept_bytes(twice)
         if size <= self.settled_bytes:
             return
         if self._pending:
@@ -228,7 +255,7 @@ class Sharing:
                 return
             if alike:
                 self._pending.pop()
-        self._pending.append((sample, self._twice))
+        self._pending.append((sample, twice))
         if len(self._pending) > _PENDING:
             self._thin()
 

@@ -72,6 +72,7 @@ class Tree:
             self._loadavg = -1
         self._listed_s = -math.inf
         self._someone_ended = True
+        self.faults = 0
         self.moved = False
         """Whether the last reading found anything else than the one before: in memory, or who is there."""
 
@@ -86,9 +87,13 @@ class Tree:
         return {*self.processes, *self._zombies}
 
     def origins(self) -> dict[int, procfs.Origin]:
-        """Where the living processes come from, and their faults so far."""
-        texts = [(process.pid, self._read(process, "stat")) for process in self.living]
-        return {pid: procfs.parse_origin(text) for pid, text in texts if text}
+        """Where the living processes come from, and their faults so far; sets `faults`, those of the whole tree."""
+        texts = [(process.pid, self._read(process, "stat")) for process in (*self.living, *self._zombies.values())]
+        found = {pid: procfs.parse_origin(text) for pid, text in texts if text}
+        reaped = procfs.read(self.root, "stat")
+        count = procfs.parse_usage(reaped, own=False).minor_faults if reaped else 0
+        self.faults = max(self.faults, count + sum(one.minor_faults + one.reaped_faults for one in found.values()))
+        return found
 
     def memory(self) -> tuple[bool, list[Process]]:
         """Read every process. Whether anything is new since the last call, and those that were found to have ended."""

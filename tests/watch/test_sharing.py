@@ -141,6 +141,15 @@ def test_a_fork_shares_with_its_parent_what_it_has_not_touched(sharing: Sharing)
     assert sharing.kept_bytes == 1530 * PAGE
 
 
+def test_forks_of_forks_between_two_samples(sharing: Sharing) -> None:
+    first = Held(1000 * PAGE, 0, 1000, (1, IMAGE))
+    sharing.note(Sample({2: first}))
+    forks = {3: (2, 10), 4: (3, 20), 5: (4, 30)}
+    tree = {pid: Held(1000 * PAGE, 0, faults, (parent, IMAGE)) for pid, (parent, faults) in forks.items()}
+    sharing.note(Sample({2: first, **tree}))
+    assert 1060 * PAGE <= sharing.kept_bytes <= 1150 * PAGE
+
+
 def test_a_page_that_is_copied_is_a_fault(sharing: Sharing) -> None:
     now = held(p1=1000, p2=1000)
     sharing.note(now)
@@ -174,3 +183,12 @@ def test_it_holds_few_samples_however_many_come(sharing: Sharing) -> None:
         sharing.note(held(p1=size * size, p2=size))
     assert len(sharing._pending) <= 64
     assert sharing.kept_bytes == (4999**2 + 4999) * PAGE
+
+
+def test_what_ends_has_copied_until_its_end(sharing: Sharing) -> None:
+    first = Held(1000 * PAGE, 0, 1000, (1, IMAGE))
+    sharing.note(Sample({2: first}, faults=1000))
+    sharing.note(Sample({2: first, 3: Held(1000 * PAGE, 0, 0, (2, IMAGE))}, faults=1000))
+    assert sharing.kept_bytes == 1000 * PAGE
+    sharing.note(Sample({2: first}, faults=1800))  # all that is left of it is how many pages it has copied
+    assert sharing.kept_bytes == 1800 * PAGE
