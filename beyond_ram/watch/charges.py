@@ -18,7 +18,7 @@ _V2 = {"usage": "memory.current", "peak": "memory.peak", "kills": "memory.events
 
 
 class Charges(NamedTuple):
-    """One reading, in bytes. `kernel_bytes` is what is neither anonymous memory nor pages of a file."""
+    """One reading, in bytes. `kernel_bytes` is without reclaimable slabs."""
 
     usage_bytes: int
     evictable_bytes: int
@@ -26,10 +26,17 @@ class Charges(NamedTuple):
     shmem_bytes: int
     kernel_bytes: int
     swap_bytes: int
+    swapcached_bytes: int
+    """Of that, what is in memory as well, and charged as usage too."""
+
+    @property
+    def away_bytes(self) -> int:
+        """What is in swap alone."""
+        return max(0, self.swap_bytes - self.swapcached_bytes)
 
     @property
     def kept_bytes(self) -> int:
-        return max(0, self.usage_bytes - self.evictable_bytes) + self.swap_bytes
+        return max(0, self.usage_bytes - self.evictable_bytes) + self.away_bytes
 
     def less(self, other: "Charges") -> "Charges":
         return Charges(*(max(0, mine - theirs) for mine, theirs in zip(self, other, strict=True)))
@@ -46,10 +53,9 @@ def parse(version: int, stat: bytes, usage_bytes: int, swap_bytes: int | None = 
     anon, file = (get(b"rss"), get(b"cache")) if version == 1 else (get(b"anon"), get(b"file"))
     evictable = get(b"inactive_file") + get(b"active_file") + get(b"slab_reclaimable")
     swapped = get(b"swap") if swap_bytes is None else swap_bytes
-    # A page that was read back and still has its place in swap is charged as memory too.
-    swapped = max(0, swapped - get(b"swapcached"))
-    rest = max(0, usage_bytes - anon - file - get(b"slab_reclaimable"))
-    return Charges(usage_bytes, evictable, anon, get(b"shmem"), rest, swapped)
+    kernel = get(b"kernel") or usage_bytes - anon - file - get(b"swapcached")
+    kernel = max(0, kernel - get(b"slab_reclaimable"))
+    return Charges(usage_bytes, evictable, anon, get(b"shmem"), kernel, swapped, get(b"swapcached"))
 
 
 class Meter:
@@ -124,7 +130,7 @@ class Meter:
         self.kept_bytes = max(self.kept_bytes, sampled)
         if high is None:
             return
-        ends, swapped = (last.evictable_bytes, now.evictable_bytes), max(last.swap_bytes, now.swap_bytes)
+        ends, swapped = (last.evictable_bytes, now.evictable_bytes), max(last.away_bytes, now.away_bytes)
         if fresh:
             self.kept_bytes = max(self.kept_bytes, high - max(ends) + swapped - before)
         # Without a reset the peak may be older than the page cache at the two ends.

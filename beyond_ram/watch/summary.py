@@ -73,6 +73,7 @@ def _asked(asked: advice.Advice) -> str:
 def _enforced(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]:
     """What it is made of, and who ends it: a line each where there is something to say."""
     terms = {name: asked.terms.get(f"{name}_bytes", 0) for name in ("anon", "shmem", "kernel", "swap", "locked_file")}
+    terms["swap"] = max(terms["swap"], asked.terms.get("swapcached_bytes", 0))  # v1 counts these there alone
     beside = [
         f"{megabytes(size)} {_TERMS[name]}" for name, size in terms.items() if name != "anon" and size >= _WORTH_BYTES
     ]
