@@ -30,7 +30,7 @@ COLUMNS: list[Column] = [
     ),
     Column(
         key="ask_bytes", label="What to ask a scheduler for", unit="bytes", direction="lower", tables=("limits",),
-        derivation="what could not be reclaimed and 10 %, mapped files up to 48 MiB, 4 MiB of room; see watch.md",
+        derivation="what could not be reclaimed and 10 %, mapped files up to 40 MiB, 4 MiB of room; see watch.md",
         trust="one rule for the terminal, this table and the workflow's requests: error_ask says how far off it is",
     ),
     Column(

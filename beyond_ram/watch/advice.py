@@ -14,7 +14,7 @@ from typing import Any
 MIB = 1 << 20
 # Peaks of anonymous memory differ from run to run by up to 9 %.
 ROOM_SHARE = 0.10
-ROOM_BYTES, _MAPPED_BYTES, _STEP_BYTES = 4 * MIB, 48 * MIB, 2 * MIB
+ROOM_BYTES, _MAPPED_BYTES, _STEP_BYTES = 4 * MIB, 40 * MIB, 2 * MIB
 GROUP, AROUND, TREE, MARKS = "group", "around", "tree", "marks"
 _ENDED_EARLY = ("timed_out", "interrupted_on_purpose")
 KERNEL, POLLING, UNKNOWN = "kernel", "polling", "unknown"

@@ -33,7 +33,7 @@ _PROPORTIONAL_ALLOWANCE_S = 0.03
 _PEAK_SPEEDUP, _PEAK_FROM = 5, 0.9
 _PROPORTIONAL_EVERY_S = 0.25
 # Where no group counts shared pages once, PSS does: what may be spent on it at once, and as a share of the time.
-_SHARING_ALLOWANCE_S, _SHARING_BUDGET, _SHARING_APART_S = 0.5, 0.005, 0.05
+_SHARING_ALLOWANCE_S, _SHARING_BUDGET, _SHARING_APART_S = 0.3, 0.005, 0.05
 # A reading of PSS during which memory moved by more than this is none.
 _STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
 _PROPORTIONAL_S_PER_BYTE = 40e-12

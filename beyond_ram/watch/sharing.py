@@ -285,15 +285,23 @@ class Sharing:
         if any(now.reaped_faults != before.processes[pid].reaped_faults for pid, now in after.processes.items()):
             return
         self.readings += 1
-        sure = twice.less(*after.lost(before))
+        lost = after.lost(before)
+        sure = twice.less(*lost)
+        known = []
         for sample, since in self._pending:
             until = sure.less(*before.mapped(sample))
-            both = zip(since, until, strict=True)
-            self._settle(sample, Twice(*(max(pair) for pair in both)))
-        self._pending = []
+            known.append((sample, Twice(*(max(pair) for pair in zip(since, until, strict=True)))))
         self._follow(after)
         self._twice = Twice(*(max(pair) for pair in zip(self._twice, sure, strict=True)))
-        self._settle(after, self._twice)
+        self._pending = [*known, (after, self._twice)]
+        # Where memory moved meanwhile a later reading may say more.
+        moved = sum(lost) + sum(after.mapped(before))
+        if moved <= max(
+            _MOVED_BYTES, _ALIKE * sum(held.anon_bytes + held.shmem_bytes for held in after.processes.values())
+        ):
+            self.end()
+        if len(self._pending) > _PENDING:
+            self._thin()
 
     def _settle(self, sample: Sample, twice: Twice) -> None:
         size = sample.kept_bytes(twice)
@@ -301,7 +309,7 @@ class Sharing:
             self.settled_bytes, self._terms = size, sample.terms(twice)
 
     def end(self) -> None:
-        """No reading will come any more."""
+        """No reading will say more of what was seen until now."""
         for sample, twice in self._pending:
             self._settle(sample, twice)
         self._pending = []

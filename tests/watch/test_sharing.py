@@ -192,3 +192,17 @@ def test_what_ends_has_copied_until_its_end(sharing: Sharing) -> None:
     assert sharing.kept_bytes == 1000 * PAGE
     sharing.note(Sample({2: first}, faults=1800))  # all that is left of it is how many pages it has copied
     assert sharing.kept_bytes == 1800 * PAGE
+
+
+def test_a_reading_while_memory_grows_is_not_the_last_word(sharing: Sharing) -> None:
+    """Eight workers map the same segment, and are read halfway and at the end."""
+
+    def mapped(size: int) -> Sample:
+        return Sample({pid: Held(0, size * PAGE, size // 16) for pid in range(1, 9)})
+
+    sharing.note(mapped(1000))
+    sharing.read(mapped(1000), mapped(4000), Twice(0, 7000 * PAGE))
+    assert sharing.kept_bytes > 20_000 * PAGE, "what has come meanwhile may be of each worker's own"
+    sharing.note(mapped(5000))
+    sharing.read(mapped(5000), mapped(5000), Twice(0, 35_000 * PAGE))
+    assert sharing.kept_bytes <= 5000 * PAGE
