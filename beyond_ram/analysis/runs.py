@@ -40,6 +40,7 @@ def _line(record: Record, events: Events) -> dict[str, Any]:
         "workload": record.get("workload", "tokenize"),  # all there was, in runs kept from before
         **{key: record[key] for key in SCALARS},
         **{key: measured[key] for key in ("duration_s", "cpu_s")},
+        "started_at": record.get("started_at"),  # not in runs kept from before
         "reason": record.get("reason", ""),
         **{key: measured[key] for key in ("rows", "bytes_in")},
         "ids_sha256": record["work"].get("ids_sha256"),

@@ -23,6 +23,7 @@ IDENTIFYING: Mapping[str, str] = {
     "completed_work": "whether the work was finished, whatever the exit said",
     "exit_status": "the command's own",
     "signal": "the signal that ended it",
+    "started_at": "when the command started, in seconds of Unix time",
     "reason": "why there is no result, or not all of it",
     "ids_sha256": "hash of all token ids",
     "ids_agree": "whether all completed runs of the same input have the same hash; empty where it is the only one",

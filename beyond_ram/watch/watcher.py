@@ -217,6 +217,7 @@ class _Run:
         weighing = Instrument(missing, line=Line() if options.live else None, on_event=options.on_event)
         try:
             running.start()
+            started_at = time.time()
             missing.began_s = running.began_s
             if running.no_group:
                 self.no_group, group = f"the command could not join it: {running.no_group}", None
@@ -255,6 +256,7 @@ class _Run:
             killed_for_memory=killed,
             memory_limit_bytes=options.memory_limit_bytes,
             interval_ms=options.interval_ms,
+            started_at=started_at,
             duration_s=duration_s,
             sampler_cpu_s=cpu_s,
             left_running=left or [],
