@@ -164,6 +164,15 @@ def request_mb(cell, attempt):
     return experiment.memory.request_mb(RUNS, cell, experiment_of(cell).memory_mb, attempt)
 
 
+# Of what runs need: all of it is there before a first repeat, which would else be left behind by second ones.
+BEFORE_RUNS = 1_000_000
+
+
+def repeat_first(cell):
+    """The priority of a run: repeat 1 of everything comes before repeat 2, so that repeats are blocks in time."""
+    return BEFORE_RUNS - cell.rep
+
+
 def interrupted_cells(wildcards):
     """The cell of an interrupted run, and that of its rerun."""
     return [

@@ -16,6 +16,7 @@ rule corpus:
         files=directory(f"{CORPORA}/{{corpus}}/files"),
     log:
         f"{RESULTS}/logs/corpora/{{corpus}}.log",
+    priority: BEFORE_RUNS
     conda:
         "../envs/corpora.yaml"
     params:
@@ -39,6 +40,7 @@ rule tokenizer:
         directory=directory(f"{CORPORA}/{{corpus}}/tokenizer"),
     log:
         f"{RESULTS}/logs/corpora/{{corpus}}.tokenizer.log",
+    priority: BEFORE_RUNS
     conda:
         "../envs/corpora.yaml"
     params:

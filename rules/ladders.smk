@@ -20,6 +20,7 @@ rule variant:
         ".stacks/locks/{variant}.txt",
     log:
         f"{RESULTS}/logs/stacks/{{variant}}.lock.log",
+    priority: BEFORE_RUNS
     conda:
         "../envs/driver.yaml"
     shell:
@@ -31,6 +32,7 @@ rule releases:
         f"{RESULTS}/ladders/{{sweep}}/releases.json",
     log:
         f"{RESULTS}/logs/ladders/{{sweep}}/releases.log",
+    priority: BEFORE_RUNS
     conda:
         "../envs/driver.yaml"
     params:
@@ -47,6 +49,7 @@ checkpoint sweep_round:
         f"{RESULTS}/ladders/{{sweep}}/round~{{round}}.json",
     log:
         f"{RESULTS}/logs/ladders/{{sweep}}/round~{{round}}.log",
+    priority: BEFORE_RUNS
     conda:
         "../envs/driver.yaml"
     params:

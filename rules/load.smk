@@ -24,6 +24,7 @@ rule tokens:
         npy=directory(f"{TOKENS}/{{tokens}}/npy"),
     log:
         f"{RESULTS}/logs/tokens/{{tokens}}.log",
+    priority: BEFORE_RUNS
     conda:
         "../envs/corpora.yaml"
     params:
@@ -51,6 +52,7 @@ rule tokens_in_format:
         directory(f"{TOKENS}/{{tokens}}/{{format}}"),
     log:
         f"{RESULTS}/logs/tokens/{{tokens}}.{{format}}.log",
+    priority: BEFORE_RUNS
     conda:
         lambda w: f"../envs/{experiment.tokens.writer_stack(w.format)}.yaml"
     params:

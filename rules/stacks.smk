@@ -12,6 +12,7 @@ rule stack:
         marker=".stacks/{stack}/beyond-ram.lock",
     log:
         f"{RESULTS}/logs/stacks/{{stack}}.log",
+    priority: BEFORE_RUNS
     conda:
         "../envs/driver.yaml"
     params:

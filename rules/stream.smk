@@ -19,6 +19,7 @@ rule repository:
         manifest=f"{REPOSITORIES}/{{repository}}/manifest.json",
     log:
         f"{RESULTS}/logs/repositories/{{repository}}.log",
+    priority: BEFORE_RUNS
     conda:
         lambda w: conda_of(CONFIG.repositories[w.repository].STACK)
     params:

@@ -16,6 +16,7 @@ rule weigh:
         run_files("{run}"),
     log:
         f"{RESULTS}/logs/{{run}}.log",
+    priority: lambda w: repeat_first(experiment.parse(w.run))
     conda:
         lambda w: conda_of(experiment.parse(w.run)["stack"])
     resources:
