@@ -38,6 +38,8 @@ class Metric(Column):
     """A column that is read off one run: its record and its events. Tables of cells put the repeats together."""
 
     derive: Derive
+    decided: tuple[str, ...] = ()
+    """The workloads in which a report decides it. Few: each comparison more makes all others harder to show."""
 
 
 EXACT = "exact"

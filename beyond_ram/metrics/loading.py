@@ -154,7 +154,8 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="rows_per_cpu_s", label="Rows per CPU-second", unit="1/s", direction="higher",
-        tables=("loaders", "choices"), derivation=f"rows delivered / CPU-seconds, last epoch; {_RATES}", trust=CPU,
+        tables=("runs", "loaders", "choices"), decided=("load",),
+        derivation=f"rows delivered / CPU-seconds, last epoch; {_RATES}", trust=CPU,
         derive=lambda _, events: _rate(last(events, "work"), "cpu_s"),
     ),
     Metric(

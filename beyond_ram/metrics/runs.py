@@ -92,7 +92,7 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="end_pss_bytes", label="PSS at end of work", unit="bytes", direction="lower", tables=("runs",),
-        derivation=_AT_WORK, trust=MARK, derive=at("work", "pss_bytes"),
+        derivation=_AT_WORK, trust=MARK, decided=("load",), derive=at("work", "pss_bytes"),
     ),
     Metric(
         key="baseline_anon_bytes", label="Anonymous memory after imports", unit="bytes", direction="lower",
@@ -100,7 +100,7 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="grown_anon_bytes", label="Growth of anonymous memory", unit="bytes", direction="lower",
-        tables=("runs",), derivation=_GROWN, trust=MARK, derive=_difference("anon_bytes"),
+        tables=("runs",), derivation=_GROWN, trust=MARK, decided=("tokenize", "soak"), derive=_difference("anon_bytes"),
     ),
     Metric(
         key="grown_file_bytes", label="Growth of file memory", unit="bytes", tables=("runs",),
@@ -133,7 +133,8 @@ COLUMNS: list[Column] = [
     Metric(
         key="peak_grown_anon_bytes", label="Peak of anonymous memory above the imports", unit="bytes",
         direction="lower", tables=("runs", "writers"),
-        derivation="peak_anon_upper_bound_bytes less the mark `imported`", trust=UPPER_BOUND, derive=_peak_growth,
+        derivation="peak_anon_upper_bound_bytes less the mark `imported`", trust=UPPER_BOUND,
+        decided=("tokenize", "soak"), derive=_peak_growth,
     ),
     Metric(
         key="cache_written_bytes", label="Written into map's cache", unit="bytes", direction="lower",
@@ -157,7 +158,8 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="tokens_per_cpu_s", label="Tokens per CPU-second", unit="1/s", direction="higher", tables=("runs",),
-        derivation="tokens / CPU-seconds of all processes at the mark `work`", trust=CPU, derive=_per_cpu_s,
+        derivation="tokens / CPU-seconds of all processes at the mark `work`", trust=CPU,
+        decided=("tokenize", "soak"), derive=_per_cpu_s,
     ),
     Metric(
         key="input_resident_before", label="Input in page cache before", unit="share", tables=("runs", "loaders"),

@@ -99,12 +99,12 @@ COLUMNS: list[Column] = [
     Metric(
         key="requests_metadata", label="Requests that are no reads of data", unit="requests", direction="lower",
         tables=_STREAMED, derivation="the endpoint's log: repository, listings, paths, HEADs, small files",
-        trust=COUNTED, derive=_requested(lambda kind, role: not _is_data(kind)),
+        trust=COUNTED, decided=("stream",), derive=_requested(lambda kind, role: not _is_data(kind)),
     ),
     Metric(
         key="requests_data", label="Reads of data", unit="requests", direction="lower", tables=_SERVED,
         derivation="the endpoint's log: GETs of data files, their redirects included",
-        trust=COUNTED, derive=_requested(lambda kind, role: _is_data(kind)),
+        trust=COUNTED, decided=("stream",), derive=_requested(lambda kind, role: _is_data(kind)),
     ),
     Metric(
         key="requests_listing_of_workers", label="Requests of workers for the list of files", unit="requests",
@@ -140,16 +140,17 @@ COLUMNS: list[Column] = [
     Metric(
         key="resolution_s", label="Resolution time", unit="s", direction="lower", tables=_STREAMED,
         derivation="time in load_dataset, imports not included", trust=CLOCK,
-        derive=event_field("resolved", "duration_s"),
+        decided=("stream",), derive=event_field("resolved", "duration_s"),
     ),
     Metric(
         key="time_to_first_batch_s", label="Time to the first batch", unit="s", direction="lower", tables=_STREAMED,
         derivation="from the call of load_dataset to the first batch, imports of the main process not included",
-        trust=CLOCK, derive=event_field("first_batch", "duration_s"),
+        trust=CLOCK, decided=("stream",), derive=event_field("first_batch", "duration_s"),
     ),
     Metric(
         key="rows_per_s", label="Rows per second", unit="1/s", direction="higher", tables=_STREAMED,
-        derivation="rows delivered / time, over all finished epochs", trust=CLOCK, derive=_rate("rows_delivered"),
+        derivation="rows delivered / time, over all finished epochs", trust=CLOCK,
+        decided=("stream",), derive=_rate("rows_delivered"),
     ),
     Metric(
         key="payload_bytes_per_s", label="Payload per second", unit="bytes/s", direction="higher", tables=_STREAMED,
@@ -165,7 +166,8 @@ COLUMNS: list[Column] = [
     Metric(
         key="worker_grown_anon_bytes", label="Growth of anonymous memory of a worker", unit="bytes",
         direction="lower", tables=_STREAMED, derivation="worker_anon_bytes less what the worker had when it began",
-        trust="free of what a fork shares; spikes within a batch are not in it", derive=_worker_grown,
+        trust="free of what a fork shares; spikes within a batch are not in it", decided=("stream",),
+        derive=_worker_grown,
     ),
     Column(
         key="requests_KIND_ROLE", label="Requests by kind and role", unit="requests", direction="lower",

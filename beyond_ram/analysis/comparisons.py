@@ -1,0 +1,136 @@
+"""Table `comparisons`: everything that a report holds against something else, decided together.
+
+What is decided, the registry says (`decided` of a metric); what is held against what, CONTRASTS and the config's roles.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from ..metrics import METRICS
+from .decide import Decision, Question, decide, outcomes, side
+from .frame import Cell, Pairs, against, axes, same_but_for
+
+DECIDED = [
+    "metric", "baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "paired", "exact",
+    "verdict", "matters", "could_see", "strength",
+]  # fmt: skip
+COLUMNS = ["experiment", "stack", "axis", "before", "after", *DECIDED, "asked", "finished", "failed", "why"]
+Sides = Iterator[tuple[Any, Any]]
+
+
+def against_value(value: Any) -> Callable[[list[Any]], Sides]:
+    """Every other value of an axis against this one."""
+    return lambda values: ((value, other) for other in values if value in values and other != value)
+
+
+def against_first(values: list[Any]) -> Sides:
+    """Every other value of an axis against the one that the config names first."""
+    return ((values[0], other) for other in values[1:])
+
+
+def ends(values: list[Any]) -> Sides:
+    """The largest value of an axis against the smallest."""
+    if len(values) > 1:
+        yield min(values), max(values)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """An axis whose values are held against each other, all else the same."""
+
+    axis: str
+    sides: Callable[[list[Any]], Sides]
+    workloads: tuple[str, ...]
+    along: tuple[str, ...] = ()
+    """Axes that go with it, as the way in which workers start goes with their number."""
+
+
+CONTRASTS = (
+    Contrast("remedy", against_value("none"), ("tokenize",)),
+    Contrast("batch_size", ends, ("tokenize",)),
+    Contrast("writer_batch_size", ends, ("tokenize",)),
+    Contrast("subject", against_value("transformers"), ("soak",)),
+    Contrast("buffering", against_value("default"), ("stream",)),
+    Contrast("advice", against_value("none"), ("load",)),
+    Contrast("loader", against_first, ("load",)),
+    Contrast("workers", ends, ("load",), ("start",)),
+)
+
+
+def comparisons(runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
+    """A line a comparison: a metric of a cell with one value on `axis` against the same cell with another.
+
+    The columns of the cell are the candidate's. `asked`, `finished` and `failed` count the runs of both sides. Their
+    p-values are corrected for each other, so this table holds all that a report may call different.
+    """
+    questions, lines = [], []
+    for axis, (before, after), cell, (first, second) in _compared(runs, pairs):
+        for metric in _decided(first, second):
+            questions.append(Question(side(first, metric), side(second, metric), metric))
+            known = cell | {"axis": axis, "before": str(before), "after": str(after), "metric": metric}
+            lines.append(known | outcomes(pd.concat([first, second])))
+    found = [
+        {**line, **{name: value for name, value in asdict(decision).items() if name in DECIDED}}
+        for line, decision in zip(lines, decide(questions), strict=True)
+    ]
+    table = pd.DataFrame(found, columns=None if found else COLUMNS)
+    return table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
+
+
+def _compared(
+    runs: pd.DataFrame, pairs: Pairs
+) -> Iterator[tuple[str, tuple[Any, Any], Cell, tuple[pd.DataFrame, pd.DataFrame]]]:
+    """The axis, its two values, the candidate's cell, and the runs of both."""
+    for workload, found in _comparable(runs).groupby("workload", sort=False):
+        for cell, pair, sides in against(found, pairs):
+            yield "stack", pair, _own(sides[1], cell), sides
+        for contrast in CONTRASTS:
+            if workload not in contrast.workloads:
+                continue
+            for cell, group in same_but_for(found, contrast.axis, *contrast.along):
+                values = list(dict.fromkeys(group[contrast.axis].dropna()))
+                for before, after in contrast.sides(values):
+                    first, second = (group[group[contrast.axis] == value] for value in (before, after))
+                    if all((one[list(contrast.along)].nunique() <= 1).all() for one in (first, second)):
+                        yield contrast.axis, (before, after), _own(second, cell), (first, second)
+
+
+def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
+    """Runs that are held against others: under no fault, and not from a cache."""
+    if runs.empty or "workload" not in runs:
+        return runs.reindex(columns=[*runs, *({"workload"} - set(runs))])
+    found = runs
+    for axis, wanted in (("fault", "none"), ("cache", "cold")):
+        if axis in found:
+            found = found[found[axis].isna() | found[axis].eq(wanted)]
+    return found
+
+
+def _own(runs: pd.DataFrame, cell: Cell) -> Cell:
+    """The whole cell of some runs."""
+    return {axis: runs[axis].iloc[0] for axis in axes(runs) if axis in runs} | {"experiment": cell["experiment"]}
+
+
+def _decided(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
+    """The metrics that are decided of two sides. A client that reads other rows does other work, and is no rival."""
+    workload = first["workload"].iloc[0]
+    if workload == "stream" and "rows" in first:
+        rows = pd.concat([first["rows"], second["rows"]]).dropna()
+        if rows.nunique() > 1:
+            return []
+    measured = [name for name, metric in METRICS.items() if workload in metric.decided]
+    return [name for name in measured if name in first and first[name].notna().any() and second[name].notna().any()]
+
+
+def of(table: pd.DataFrame, axis: str, metric: str | None = None) -> pd.DataFrame:
+    """The lines of the table on one axis, and of one metric."""
+    found = table[table["axis"] == axis]
+    return found if metric is None else found[found["metric"] == metric]
+
+
+def said(line: "pd.Series[Any]") -> Decision:
+    """A line's decision."""
+    return Decision(**{name: line[name] for name in DECIDED if name != "metric"})

@@ -1,0 +1,515 @@
+"""The one place that says better, worse, same, not shown, not enough data: pure functions on values.
+
+Method, limits and what was found by simulation: docs/method.md.
+"""
+
+import itertools
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.special import betaln
+
+from ..metrics import METRICS
+from ..metrics.base import EXACT
+from .matters import Bound, bound_of
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Verdict = Literal["better", "worse", "differs", "same", "not shown", "not enough data"]
+Holds = Literal["holds", "reached, not shown", "partly", "no", "not shown", "not enough data"]
+Direction = Literal["lower", "higher", "neither"]
+
+ALPHA = 0.05
+"""At most this share of reports in which nothing differs says any difference."""
+LEVEL = 0.95
+"""Of every interval that is given: it is for the one comparison, and not corrected."""
+AT_LEAST = 2
+"""Repeats on each side, below which nothing is decided."""
+# Fewer comparisons than this tell nothing of how noise differs among them.
+_POOL = 3
+# Candidates for the prior degrees of freedom, and for the log of the prior variance around those seen.
+_DEGREES = np.array([0.5, 1, 2, 4, 8, 16, 32, 64, 128])
+_AROUND, _STEPS = 3.0, 49
+# Readings of memory, of processors and of clocks scatter by this share at least, also where two happen to agree.
+_RESOLUTION = 0.001
+# Differences that are the same but for rounding.
+_SAME = 1e-12
+# Weights of the prior that are less than this change no p-value that is decided on.
+_NEGLIGIBLE = 1e-6
+
+
+@dataclass(frozen=True)
+class Side:
+    """The repeats of a metric in one cell, in the order of their numbers."""
+
+    values: tuple[float, ...]
+    repeats: tuple[int, ...] = ()
+    """The number of each; without them the sides are not paired."""
+    started_at: tuple[float, ...] = ()
+    """Unix time at which each began; empty or NaN where it is not known."""
+    ended_at: tuple[float, ...] = ()
+
+
+def side(runs: pd.DataFrame, metric: str) -> Side:
+    """The runs of a cell that finished their work and have the metric, as lines of table `runs`."""
+    found = runs[runs[metric].notna()]
+    if "completed_work" in found:
+        found = found[found["completed_work"].astype(bool)]
+    if "rep" not in found:
+        return Side(tuple(found[metric].astype(float)))
+    found = found.sort_values("rep")
+    values, repeats = tuple(found[metric].astype(float)), tuple(found["rep"].astype(int))
+    if not {"started_at", "duration_s"} <= set(found):
+        return Side(values, repeats)
+    starts = pd.to_numeric(found["started_at"])
+    return Side(values, repeats, tuple(starts), tuple(starts + pd.to_numeric(found["duration_s"])))
+
+
+def interleaved(first: Side, second: Side) -> list[int]:
+    """The repeats that are blocks: run on both sides, and one over before the next begins. None where it is not known.
+
+    They are read off the runs' own times. Runs of one block share what the machine did meanwhile.
+    """
+    common = sorted(set(first.repeats) & set(second.repeats))
+    if len(set(first.repeats)) < len(first.repeats) or len(set(second.repeats)) < len(second.repeats):
+        return []
+    if len(common) < AT_LEAST or not (first.started_at and second.started_at):
+        return []
+    if any(map(math.isnan, (*first.started_at, *first.ended_at, *second.started_at, *second.ended_at))):
+        return []
+    spans = []
+    for repeat in common:
+        at = [(one, one.repeats.index(repeat)) for one in (first, second)]
+        spans.append((min(one.started_at[i] for one, i in at), max(one.ended_at[i] for one, i in at)))
+    return common if all(before[1] <= after[0] for before, after in itertools.pairwise(sorted(spans))) else []
+
+
+@dataclass(frozen=True)
+class Question:
+    """Two sides of one metric in one cell, the baseline first."""
+
+    baseline: Side
+    candidate: Side
+    metric: str = ""
+    """Of the registry. Questions of one metric share what is known of noise."""
+    direction: Direction | None = None
+    """Which way is better; the metric's own by default."""
+    bound: Bound | None = None
+    """What is too little to matter; the metric's own by default."""
+    counted: bool | None = None
+    """Whether values are exact counts; by default what the registry says of the metric."""
+
+    @property
+    def better(self) -> Direction:
+        """Which way is better."""
+        known = METRICS.get(self.metric)
+        return self.direction or (known.direction if known else "neither")
+
+    @property
+    def counts(self) -> bool:
+        """Whether values are counts, of which repeats that agree are exact; readings may agree by chance."""
+        if self.counted is not None:
+            return self.counted
+        return self.metric in METRICS and METRICS[self.metric].trust.startswith(EXACT)
+
+    @property
+    def trivial(self) -> Bound:
+        """What is too little to matter."""
+        return self.bound or bound_of(self.metric)
+
+    @property
+    def as_ratio(self) -> bool:
+        """Whether it is a ratio that is compared: every value is large enough that one means something.
+
+        It looks at both sides together, so that which one is the candidate cannot matter.
+        """
+        values = (*self.baseline.values, *self.candidate.values)
+        return bool(values) and min(values) > 0 and min(values) >= self.trivial.floor
+
+    @property
+    def paired(self) -> bool:
+        """Whether repeats are blocks."""
+        return bool(interleaved(self.baseline, self.candidate))
+
+    def scaled(self) -> tuple[Array, Array]:
+        """The values that are compared, as logarithms or as they are; of paired ones the common repeats."""
+        blocks = interleaved(self.baseline, self.candidate)
+        found = []
+        for one in (self.baseline, self.candidate):
+            kept = [v for v, r in zip(one.values, one.repeats, strict=True) if r in blocks] if blocks else one.values
+            values = np.asarray(kept, float)
+            found.append(np.log(values) if self.as_ratio else values)
+        return found[0], found[1]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What may be said of a question. Numbers that are not known are NaN."""
+
+    baseline: float
+    """The mean of the baseline: geometric where a ratio is compared."""
+    candidate: float
+    ratio: float
+    """Candidate over baseline; NaN where a difference is compared."""
+    difference: float
+    """Candidate less baseline; NaN where a ratio is compared."""
+    low: float
+    """The lower end of the 95 % interval of the ratio, or of the difference."""
+    high: float
+    p: float
+    p_corrected: float
+    """By Holm, over all comparisons that were decided together."""
+    n: int
+    """Repeats of the side that has fewer; of paired ones the pairs."""
+    paired: bool
+    exact: bool
+    """Every repeat of each side gave the same, as did those of every other comparison of the metric."""
+    verdict: Verdict
+    matters: bool
+    """Whether it differs by more than what is too little to matter."""
+    could_see: float
+    """The smallest ratio above 1, or difference above 0, that would have been called one here."""
+    strength: float
+    """How much it differs for sure: the log of the interval's bad end, as a ratio; 0 where it need not differ."""
+
+    @property
+    def worth(self) -> str:
+        """The numbers in words: what was found, between what, over how many."""
+        if self.n < AT_LEAST:
+            return f"{self._effect(self.middle)} (n = {self.n})"
+        sure = (
+            "the same in every repeat" if self.exact else f"95 % {self._effect(self.low)} to {self._effect(self.high)}"
+        )
+        return f"{self._effect(self.middle)} ({sure}, n = {self.n})"
+
+    @property
+    def middle(self) -> float:
+        """The ratio, or the difference."""
+        return self.difference if math.isnan(self.ratio) else self.ratio
+
+    def _effect(self, value: float) -> str:
+        return f"{value:+,.4g}" if math.isnan(self.ratio) else f"{value:,.3g}"
+
+
+class Noise:
+    """What the comparisons of one metric tell together of the variance of each: it is drawn from a common distribution.
+
+    A scaled inverse chi-square, as in limma (Smyth 2004, doi:10.2202/1544-6115.1027). Its degrees of freedom and its
+    scale are not estimated by moments, of which few comparisons give poor ones, but averaged over their likelihood
+    F(d, d0), with a prior of 1/(1 + d0)^2 on the degrees: in doubt each comparison stands alone.
+    """
+
+    def __init__(self, variances: Array, degrees: Array) -> None:
+        seen = variances > 0  # without a logarithm, and no evidence of noise
+        logs, own = np.log(variances[seen]), degrees[seen]
+        self.pooled = len(logs) >= _POOL
+        self.weight, self.prior, self.degrees = np.ones(1), np.ones(1), np.zeros(1)
+        if not self.pooled:
+            return
+        scale = np.linspace(logs.min() - _AROUND, logs.max() + _AROUND, _STEPS)
+        d, d0 = own[:, None, None], _DEGREES[None, None, :]
+        away = logs[:, None, None] - scale[None, :, None]
+        with np.errstate(over="ignore"):
+            likely = d / 2 * (np.log(d / d0) + away) - (d + d0) / 2 * np.log1p(d / d0 * np.exp(away))
+        summed = (likely - betaln(d / 2, d0 / 2)).sum(0) - 2 * np.log1p(_DEGREES)
+        weight = np.exp(summed - summed.max())
+        at_scale, at_degree = np.nonzero(weight > _NEGLIGIBLE * weight.sum())
+        kept = weight[at_scale, at_degree]
+        self.weight, self.prior, self.degrees = kept / kept.sum(), np.exp(scale[at_scale]), _DEGREES[at_degree]
+
+    def p(self, effect: Array, variance: Array, degrees: Array, n: Array) -> Array:
+        """Two-sided p of means of n with these variances; of one without any variance NaN."""
+        own, count = degrees[:, None], n[:, None]
+        together = own + self.degrees
+        moderated = (self.degrees * self.prior + own * variance[:, None]) / together
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.abs(effect)[:, None] / np.sqrt(moderated / count)
+        found: Array = (self.weight * 2 * stats.t.sf(t, together)).sum(1)
+        known: Array = np.where((moderated > 0).all(1), found, math.nan)
+        return known
+
+    def half(self, level: Array, variance: Array, degrees: Array, n: Array) -> Array:
+        """Half the width of the interval outside which p is below `level`, by bisection."""
+        largest = np.maximum(variance, self.prior.max() if self.pooled else 0.0)
+        low = np.full(len(variance), -40.0)
+        high = np.log(np.sqrt(np.maximum(largest, 1e-300))) + 2 - 2 * np.log(np.maximum(level, 1e-12))
+        for _ in range(50):
+            middle = (low + high) / 2
+            inside = self.p(np.exp(middle), variance, degrees, n) > level
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        found: Array = np.exp((low + high) / 2)
+        return found
+
+
+def differences(first: Array, second: Array) -> Array:
+    """One value a pair, whose mean is that of the second less that of the first, and whose scatter is that mean's.
+
+    With equal numbers the plain differences; with unequal ones those of Scheffé (1943, doi:10.1214/aoms/1177731465),
+    which hold however much the two sides' variances differ.
+    """
+    if len(first) == len(second):
+        return second - first
+    sign = 1.0
+    if len(second) > len(first):
+        first, second, sign = second, first, -1.0
+    few, many = len(second), len(first)
+    spread = first[:few] * math.sqrt(few / many)
+    found: Array = sign * (second - spread + spread.mean() - first.mean())
+    return found
+
+
+def decide(questions: Sequence[Question], alpha: float = ALPHA) -> list[Decision]:
+    """Decide questions together: those of one metric share what is known of noise, and all are corrected for all.
+
+    Pairs where the runs' times show that repeats are blocks, else repeats in order. A side with fewer than two repeats
+    decides nothing.
+    """
+    prepared, pools = _with_p(questions)
+    decided = sum(not math.isnan(one.p) for one in prepared)
+    for members in pools:
+        _widths(members, alpha / max(decided, 1))
+    return [one.decision(alpha) for one in prepared]
+
+
+def corrected(questions: Sequence[Question]) -> list[float]:
+    """The corrected p-values that `decide` comes to, without its intervals."""
+    return [one.p_corrected for one in _with_p(questions)[0]]
+
+
+def compare(baseline: Side, candidate: Side, **about: Any) -> Decision:
+    """One question alone, as one of a report of one."""
+    return decide([Question(baseline, candidate, **about)])[0]
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """p-values corrected by Holm (1979): whatever depends on what, at most alpha of all families hold a false one."""
+    order = sorted(range(len(p)), key=p.__getitem__)
+    corrected, largest = [math.nan] * len(p), 0.0
+    for place, i in enumerate(order):
+        largest = max(largest, min(1.0, (len(p) - place) * p[i]))
+        corrected[i] = largest
+    return corrected
+
+
+@dataclass
+class _Prepared:
+    """A question while it is decided."""
+
+    question: Question
+    enough: bool
+    paired: bool
+    as_ratio: bool
+    means: tuple[float, float]
+    """On the scale that is compared."""
+    identical: bool
+    n: int
+    effect: float
+    variance: float = math.nan
+    p: float = math.nan
+    p_corrected: float = math.nan
+    half: float = math.nan
+    half_corrected: float = math.nan
+    exact: bool = False
+    noise: Noise | None = field(default=None, repr=False)
+
+    @property
+    def pool(self) -> Hashable:
+        return self.question.metric, self.as_ratio
+
+    def decision(self, alpha: float) -> Decision:
+        low, high = self.effect - self.half, self.effect + self.half
+        verdict = self._verdict(low, high, alpha)
+        trivial = self.question.trivial
+        effect = _back(self.effect, self.as_ratio)
+        return Decision(
+            baseline=_back(self.means[0], self.as_ratio),
+            candidate=_back(self.means[1], self.as_ratio),
+            ratio=effect if self.as_ratio else math.nan,
+            difference=math.nan if self.as_ratio else effect,
+            low=_back(low, self.as_ratio),
+            high=_back(high, self.as_ratio),
+            p=self.p,
+            p_corrected=self.p_corrected,
+            n=self.n,
+            paired=self.paired,
+            exact=self.exact,
+            verdict=verdict,
+            matters=verdict in ("better", "worse", "differs")
+            and not trivial.holds(self.effect, self.means[0], self.as_ratio),
+            could_see=_back(self.half_corrected, self.as_ratio),
+            strength=strength(low, high, self.means[0], trivial.floor, as_ratio=self.as_ratio),
+        )
+
+    def _verdict(self, low: float, high: float, alpha: float) -> Verdict:
+        if not self.enough or math.isnan(self.p):
+            return "not enough data"
+        trivial = self.question.trivial
+        if all(trivial.holds(end, self.means[0], self.as_ratio) for end in (low, high)):
+            return "same"
+        if self.p_corrected >= alpha:
+            return "not shown"
+        if self.question.better == "neither":
+            return "differs"
+        return "better" if (self.effect < 0) == (self.question.better == "lower") else "worse"
+
+
+def _back(value: float, as_ratio: bool) -> float:
+    return value if not as_ratio or math.isnan(value) else math.exp(value) if value < 700 else math.inf
+
+
+def _with_p(questions: Sequence[Question]) -> "tuple[list[_Prepared], list[list[_Prepared]]]":
+    """Questions with their p-values, and those that share their noise."""
+    prepared = [_prepared(question) for question in questions]
+    pools: dict[Hashable, list[_Prepared]] = {}
+    for one in prepared:
+        if one.enough:
+            pools.setdefault(one.pool, []).append(one)
+    for members in pools.values():
+        _judge(members)
+    decided = [one for one in prepared if not math.isnan(one.p)]
+    for one, p in zip(decided, holm([one.p for one in decided]), strict=True):
+        one.p_corrected = p
+    return prepared, list(pools.values())
+
+
+def _prepared(question: Question) -> _Prepared:
+    first, second = question.scaled()
+    n = min(len(first), len(second))
+    means = tuple(float(one.mean()) if len(one) else math.nan for one in (first, second))
+    identical = question.counts and n >= AT_LEAST and bool(np.ptp(first) == 0 and np.ptp(second) == 0)
+    one = _Prepared(
+        question, n >= AT_LEAST, question.paired, question.as_ratio, (means[0], means[1]), identical, n,
+        means[1] - means[0],
+    )  # fmt: skip
+    if one.enough:
+        one.variance = _variance(first, second)
+        if not question.counts:
+            largest = max(np.abs(first).max(), np.abs(second).max())
+            one.variance = max(one.variance, 2 * (_RESOLUTION * (1.0 if question.as_ratio else largest)) ** 2)
+    return one
+
+
+def _variance(first: Array, second: Array) -> float:
+    """Of the difference of a pair. Whole numbers may differ by the same in every pair and scatter all the same."""
+    if np.ptp(first) == 0 and np.ptp(second) == 0:
+        return 0.0  # and not that of a rounded logarithm
+    apart = differences(first, second)
+    return float(apart.var(ddof=1) if np.ptp(apart) > _SAME else first.var(ddof=1) + second.var(ddof=1))
+
+
+def _judge(members: Sequence[_Prepared]) -> None:
+    """The p-values of one metric's questions."""
+    if all(one.identical for one in members):
+        for one in members:
+            one.exact, one.p = True, float(one.effect == 0)
+        return
+    n = np.array([one.n for one in members], float)
+    variance = np.array([one.variance for one in members])
+    noise = Noise(variance, n - 1)
+    if not noise.pooled:
+        # Nothing says how noisy one is whose repeats happen to agree: as noisy as the noisiest.
+        variance = np.where(variance > 0, variance, variance.max())
+        for one, known in zip(members, variance, strict=True):
+            one.variance = float(known)
+    for one, p in zip(members, noise.p(np.array([o.effect for o in members]), variance, n - 1, n), strict=True):
+        one.noise, one.p = noise, float(p)
+
+
+def _widths(members: Sequence[_Prepared], corrected: float) -> None:
+    """The intervals of one metric's questions, and how wide they are at the corrected level."""
+    noise = members[0].noise
+    if noise is None:
+        for one in members:
+            one.half = one.half_corrected = 0.0
+        return
+    known = [one for one in members if not math.isnan(one.p)]
+    if not known:
+        return
+    n, variance = np.array([one.n for one in known], float), np.array([one.variance for one in known])
+    level = np.full(len(known), 1 - LEVEL)
+    plain = noise.half(level, variance, n - 1, n)
+    strict = noise.half(np.minimum(level, corrected), variance, n - 1, n)
+    for one, half, half_corrected in zip(known, plain, strict, strict=True):
+        one.half, one.half_corrected = float(half), float(half_corrected)
+
+
+def strength(low: float, high: float, baseline: float, floor: float = 0.0, *, as_ratio: bool = True) -> float:
+    """How much two sides differ for sure, as the log of a ratio: at the end of the interval that is nearest to none.
+
+    `low`, `high` and `baseline` are logarithms, or of a difference the values themselves; then sizes below `floor`
+    count as that, so that a ratio to nothing is not endless. 0 where the interval holds no difference, or is not known.
+    """
+    if math.isnan(low) or math.isnan(high) or low <= 0 <= high:
+        return 0.0
+    bad = low if low > 0 else high
+    if as_ratio:
+        return abs(bad)
+    least = floor or 1.0
+    return abs(math.log(max(baseline + bad, least) / max(baseline, least)))
+
+
+def holds(decision: Decision, claimed: float, *, higher: bool = True) -> Holds:
+    """Whether a published ratio is reached; `higher` where a larger one is better.
+
+    `holds` where the interval's bad end reaches it; `reached, not shown` where the middle does and the bad end does
+    not; `partly` where it is better for sure and less than claimed for sure; `no` where it is less than claimed for
+    sure and better for sure it is not. What is none of these is `not shown`. One run a side is not enough.
+    """
+    return held(decision.ratio, decision.low, decision.high, claimed, higher=higher)
+
+
+# Means of logarithms do not come back exactly.
+_ROUNDING = 1e-9
+
+
+def held(middle: float, low: float, high: float, claimed: float, *, higher: bool = True, none: float = 1.0) -> Holds:
+    """The rule of `holds` for any number with an interval, where `none` is what there is without any gain."""
+    if math.isnan(middle) or math.isnan(low) or math.isnan(high):
+        return "not enough data"
+    bad, good = (low, high) if higher else (-high, -low)
+    middle, claimed, none = (middle, claimed, none) if higher else (-middle, -claimed, -none)
+    slack = _ROUNDING * max(abs(claimed), 1e-300)
+    if bad >= claimed - slack:
+        return "holds"
+    if middle >= claimed - slack:
+        return "reached, not shown"
+    if good >= claimed - slack:
+        return "not shown"
+    return "partly" if bad > none else "no"
+
+
+def selected(names: Sequence[str], values: Sequence[float], *, largest: bool = True) -> tuple[str, str]:
+    """The one of several that was chosen for its value, and what may be said of it: that it is so of those run here.
+
+    Raises ValueError where there is none.
+    """
+    known = [(value, name) for name, value in zip(names, values, strict=True) if not math.isnan(value)]
+    if not known:
+        raise ValueError("nothing to select from")
+    chosen = (max if largest else min)(known)[1]
+    word = "largest" if largest else "smallest"
+    return chosen, f"{word} of {len(known)} run here" if len(known) > 1 else "the only one run here"
+
+
+def outcomes(runs: pd.DataFrame) -> dict[str, Any]:
+    """How many runs were asked for, finished and failed, and why. Those not applicable did neither."""
+    finished = runs["completed_work"].astype(bool) & runs["outcome"].eq("completed")
+    left_out = runs["outcome"].eq("not_applicable")
+    reasons = [_reason(line) for line in runs[~finished].to_dict("records")]
+    why = [f"{reason} ({reasons.count(reason)} of {len(runs)})" for reason in dict.fromkeys(reasons)]
+    return {
+        "asked": len(runs),
+        "finished": int(finished.sum()),
+        "failed": int((~finished & ~left_out).sum()),
+        "why": "; ".join(why),
+    }
+
+
+def _reason(line: dict[Hashable, Any]) -> str:
+    why = line.get("reason")
+    said = str(line["outcome"]).replace("_", " ")
+    return f"{said}: {why}" if isinstance(why, str) and why else said

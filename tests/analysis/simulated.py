@@ -1,0 +1,162 @@
+"""Reports that are simulated, from draws and from runs that were really made: how often a decision is wrong, or found.
+
+`python -m tests.analysis.simulated` prints the tables of docs/method.md.
+"""
+
+import functools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from beyond_ram.analysis.decide import ALPHA, Noise, Question, Side, corrected, decide, differences
+
+NOISE = Path(__file__).parent.parent / "data" / "noise.csv"
+SPREADS = ("equal", "inverse chi-square", "lognormal", "two kinds")
+DIFFERENT = ("better", "worse", "differs")
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def scatter(spread: str, cells: int, rng: np.random.Generator) -> Array:
+    """Standard deviations of cells that differ in that way."""
+    if spread == "inverse chi-square":
+        return np.sqrt(2 / rng.chisquare(2, cells))
+    if spread == "lognormal":
+        return np.exp(rng.normal(0, 1, cells))
+    return np.where(rng.random(cells) < 0.15, 10.0, 1.0) if spread == "two kinds" else np.ones(cells)
+
+
+def drawn(
+    spread: str, n: int, m: int, cells: int, rng: np.random.Generator, *, alike: bool
+) -> tuple[Noise, Array, Array, Array]:
+    """A report of cells in which nothing differs: what is known of their noise, the effects, variances and degrees."""
+    first = scatter(spread, cells, rng)
+    second = first if alike else scatter(spread, cells, rng)
+    values = [(s * rng.normal(size=n), t * rng.normal(size=m)) for s, t in zip(first, second, strict=True)]
+    apart = [differences(*pair) for pair in values]
+    variance = np.array([one.var(ddof=1) for one in apart])
+    degrees = np.full(cells, min(n, m) - 1.0)
+    return Noise(variance, degrees), np.array([one.mean() for one in apart]), variance, degrees
+
+
+def coverage(
+    spread: str, n: int, m: int, cells: int, reports: int, rng: np.random.Generator, *, alike: bool = True
+) -> tuple[float, float]:
+    """The share of 95 % intervals that hold the truth, and of reports that say any difference."""
+    held, said = 0, 0
+    for _ in range(reports):
+        noise, effect, variance, degrees = drawn(spread, n, m, cells, rng, alike=alike)
+        p = noise.p(effect, variance, degrees, degrees + 1)
+        held += int((p > 0.05).sum())
+        said += bool(p.min() * cells < ALPHA)
+    return held / (reports * cells), said / reports
+
+
+@functools.cache
+def noise() -> list[tuple[str, Array]]:
+    """Runs that were really made: of each cell and metric the values of all repeats, in the order of time."""
+    table = pd.read_csv(NOISE).sort_values("rep")
+    return [(str(metric), group["value"].to_numpy()) for (_, metric), group in table.groupby(["cell", "metric"])]
+
+
+def sizes() -> list[int]:
+    """Numbers of repeats on a side that there are enough runs for."""
+    return [n for n in (2, 3, 4, 6, 8) if 2 * n <= len(noise()[0][1])]
+
+
+def sides(n: int, rng: np.random.Generator, *, blocked: bool) -> Iterator[tuple[str, Side, Side]]:
+    """Of each cell and metric two sides of n repeats between which nothing differs: its own, with labels permuted.
+
+    Those that are blocked are neighbours in time, with the labels of each two permuted; the same of every cell.
+    """
+    at = 2 * rng.choice(len(noise()[0][1]) // 2, n, replace=False)
+    blocks, starts = tuple(range(n)), tuple(float(2 * i) for i in range(n))
+    ends = tuple(start + 1 for start in starts)
+    for metric, values in noise():
+        if blocked:
+            flips = rng.integers(2, size=n)
+            first, second = tuple(values[at + flips]), tuple(values[at + 1 - flips])
+            yield metric, Side(first, blocks, starts, ends), Side(second, blocks, starts, ends)
+        else:
+            chosen = rng.permutation(values)[: 2 * n]
+            yield metric, Side(tuple(chosen[:n])), Side(tuple(chosen[n:]))
+
+
+def differ(asked: list[Question]) -> bool:
+    """Whether a report says any difference. Most do not come so far that their intervals are wanted."""
+    if all(math.isnan(p) or p >= ALPHA for p in corrected(asked)):
+        return False
+    return any(one.verdict in DIFFERENT for one in decide(asked))
+
+
+def false_alarms(n: int, reports: int, rng: np.random.Generator, *, blocked: bool) -> float:
+    """The share of reports, from runs that were really made, that say any difference where there is none."""
+    said = 0
+    for _ in range(reports):
+        asked = [Question(*pair, metric) for metric, *pair in sides(n, rng, blocked=blocked)]
+        said += differ(asked)
+    return said / reports
+
+
+def covered(n: int, reports: int, rng: np.random.Generator, *, blocked: bool) -> float:
+    """The share of 95 % intervals over runs that were really made that hold the truth, which is no difference."""
+    held, asked_in_all = 0, 0
+    for _ in range(reports):
+        asked = [Question(*pair, metric) for metric, *pair in sides(n, rng, blocked=blocked)]
+        found = [one for one in decide(asked) if not math.isnan(one.low)]
+        none = [1.0 if math.isnan(one.difference) else 0.0 for one in found]
+        held += sum(one.low <= truth <= one.high for one, truth in zip(found, none, strict=True))
+        asked_in_all += len(found)
+    return held / asked_in_all
+
+
+def found(n: int, effect: float, reports: int, rng: np.random.Generator, *, blocked: bool) -> dict[str, float]:
+    """The share of planted effects that are found, in one cell of each report, by metric."""
+    hits: dict[str, list[bool]] = {}
+    for _ in range(reports):
+        asked = [(metric, pair) for metric, *pair in sides(n, rng, blocked=blocked)]
+        planted = int(rng.integers(len(asked)))
+        questions = []
+        for i, (metric, (first, second)) in enumerate(asked):
+            factor = 1 + effect if i == planted else 1.0
+            more = Side(tuple(factor * v for v in second.values), second.repeats, second.started_at, second.ended_at)
+            questions.append(Question(first, more, metric))
+        hits.setdefault(asked[planted][0], []).append(
+            corrected(questions)[planted] < ALPHA and decide(questions)[planted].verdict in DIFFERENT
+        )
+    return {metric: float(np.mean(each)) for metric, each in sorted(hits.items())}
+
+
+def main() -> None:
+    """Print the tables of docs/method.md."""
+    rng = np.random.default_rng(1)
+    print("| variances of cells | n | m | comparisons | 95 % intervals that hold | reports that say a difference |")
+    print("|---|--:|--:|--:|--:|--:|")
+    for spread in SPREADS:
+        for n, m, alike in ((2, 2, True), (2, 2, False), (3, 3, True), (4, 8, False), (8, 8, True)):
+            for cells in (4, 12, 30):
+                held, said = coverage(spread, n, m, cells, 400, rng, alike=alike)
+                sort = spread + ("" if alike else ", sides differ")
+                print(f"| {sort} | {n} | {m} | {cells} | {held:.3f} | {said:.3f} |", flush=True)
+    print("\n| n | blocks | reports that say a difference | 95 % intervals that hold |\n|--:|---|--:|--:|")
+    for n in sizes():
+        for blocked in (True, False):
+            alarms = false_alarms(n, 1000, rng, blocked=blocked)
+            held = covered(n, 20, rng, blocked=blocked)
+            print(f"| {n} | {'yes' if blocked else 'no'} | {alarms:.3f} | {held:.3f} |", flush=True)
+    print("\n| metric | n | 10 % | 20 % | 50 % |\n|---|--:|--:|--:|--:|")
+    for n in sizes():
+        by_effect = [found(n, effect, 600, rng, blocked=True) for effect in (0.1, 0.2, 0.5)]
+        for metric in by_effect[0]:
+            print(
+                f"| {metric} | {n} | "
+                + " | ".join(f"{shares.get(metric, math.nan):.0%}" for shares in by_effect)
+                + " |"
+            )
+
+
+if __name__ == "__main__":
+    main()

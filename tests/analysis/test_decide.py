@@ -1,0 +1,326 @@
+"""What may be said: by hand where the answer is known, by what must hold of any data, and by simulation."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from beyond_ram.analysis.decide import (
+    Noise,
+    Question,
+    Side,
+    compare,
+    corrected,
+    decide,
+    differences,
+    held,
+    holm,
+    interleaved,
+    outcomes,
+    selected,
+    side,
+    strength,
+)
+from beyond_ram.analysis.matters import Bound, bound_of
+
+from . import simulated
+
+SIZE = st.floats(1e7, 1e12)
+SIDES = st.integers(2, 6).flatmap(lambda n: st.tuples(*[st.lists(SIZE, min_size=n, max_size=n)] * 2))
+OPPOSITE = {"better": "worse", "worse": "better"}
+
+
+def plain(*values: float) -> Side:
+    return Side(tuple(map(float, values)))
+
+
+def at(values: list[float], starts: list[float], took: float = 1.0) -> Side:
+    """Repeats 1, 2, … that began at these times."""
+    return Side(tuple(values), tuple(range(1, len(values) + 1)), tuple(starts), tuple(t + took for t in starts))
+
+
+def test_one_comparison_alone_is_the_paired_t_test_on_logarithms() -> None:
+    """With nothing to share noise with there is nothing but the pairs: scipy's own test says the same."""
+    first, second = [100.0, 104.0, 99.0, 101.0], [150.0, 149.0, 155.0, 160.0]
+    found = compare(plain(*first), plain(*second), direction="lower")
+    known = stats.ttest_rel(np.log(second), np.log(first))
+    interval = known.confidence_interval(0.95)
+    assert found.p == pytest.approx(known.pvalue)
+    assert (found.low, found.high) == pytest.approx((math.exp(interval.low), math.exp(interval.high)), rel=1e-9)
+    assert found.ratio == pytest.approx(stats.gmean(second) / stats.gmean(first))
+    assert found.verdict == "worse"
+    assert found.matters
+    assert found.strength == pytest.approx(interval.low)
+
+
+def test_by_hand_two_pairs() -> None:
+    """Differences 2 and 4: mean 3, standard error 1, t(1) at 97.5 % 12.706."""
+    found = compare(plain(10, 20), plain(12, 24), bound=Bound(floor=1e9))
+    assert found.difference == 3
+    assert (found.low, found.high) == pytest.approx((3 - 12.706, 3 + 12.706), abs=1e-3)
+    assert found.verdict == "not shown"
+    assert found.could_see == pytest.approx(12.706, abs=1e-3)
+
+
+def test_numbers_of_repeats_that_differ_lose_none_of_them() -> None:
+    apart = differences(np.array([1.0, 2.0, 6.0]), np.array([10.0, 14.0]))
+    assert apart.mean() == pytest.approx(12 - 3)
+    assert differences(np.array([10.0, 14.0]), np.array([1.0, 2.0, 6.0])).mean() == pytest.approx(3 - 12)
+
+
+def test_runs_that_alternate_are_paired_and_others_are_not() -> None:
+    one = at([1, 2, 3], [0, 10, 20])
+    assert interleaved(one, at([1, 2, 3], [2, 12, 22])) == [1, 2, 3]
+    assert interleaved(one, at([1, 2, 3], [100, 110, 120])) == [], "one side after the other"
+    assert interleaved(one, at([1, 2, 3], [2, 12, 22], took=10)) == [], "a block that reaches into the next"
+    assert interleaved(one, replace(at([1, 2, 3], [2, 12, 22]), started_at=(2, math.nan, 22))) == []
+    assert interleaved(one, plain(1, 2, 3)) == [], "nothing is known of times"
+    assert interleaved(at([1, 2, 3], [20, 10, 0]), at([1, 2, 3], [22, 12, 2])) == [1, 2, 3], "backwards in time"
+
+
+def test_what_a_block_shares_is_taken_out_of_paired_runs() -> None:
+    first, second = [100.0, 200.0, 400.0], [110.0, 221.0, 439.0]
+    together = compare(at(first, [0, 10, 20]), at(second, [2, 12, 22]), direction="lower", bound=Bound(share=0.01))
+    assert together.paired
+    assert together.verdict == "worse"
+    apart = compare(at(first, [0, 10, 20]), at([221.0, 439.0, 110.0], [50, 60, 70]), direction="lower")
+    assert not apart.paired
+    assert apart.verdict == "not shown"
+
+
+def test_repeats_that_are_the_same_are_exact_unless_others_of_the_metric_are_not() -> None:
+    alone = compare(plain(65, 65), plain(129, 129), metric="requests_metadata")
+    assert (alone.exact, alone.verdict, alone.low, alone.high) == (True, "worse", alone.ratio, alone.ratio)
+    assert "the same in every repeat" in alone.worth
+    racing = Question(plain(65, 70), plain(69, 66), "requests_metadata")
+    beside, _ = decide([Question(plain(65, 65), plain(67, 67), "requests_metadata"), racing])
+    assert not beside.exact
+    assert beside.low < 1 < beside.high
+    assert not compare(plain(65), plain(129), metric="requests_metadata").exact
+    read = compare(plain(65e6, 65e6), plain(129e6, 129e6), metric="grown_anon_bytes")
+    assert not read.exact, "readings that agree may do so by chance"
+    assert read.low < read.ratio < read.high
+
+
+def test_counts_from_none_are_a_difference_and_no_ratio() -> None:
+    found = compare(plain(0, 0), plain(8, 8), metric="requests_listing_of_workers")
+    assert math.isnan(found.ratio)
+    assert (found.difference, found.low, found.verdict) == (8, 8, "worse")
+    assert found.strength == pytest.approx(math.log(8))
+
+
+def test_growth_about_nothing_is_a_difference() -> None:
+    found = compare(plain(2e5, -1e5, 4e5), plain(400e6, 401e6, 402e6), metric="grown_anon_bytes")
+    assert math.isnan(found.ratio)
+    assert found.verdict == "worse"
+    assert found.difference == pytest.approx(400.83e6, rel=1e-3)
+
+
+def test_the_same_needs_the_whole_interval_within_what_matters() -> None:
+    inside = compare(plain(100e6, 101e6, 100e6), plain(101e6, 101e6, 102e6), metric="peak_grown_anon_bytes")
+    assert inside.verdict == "same"
+    wild = compare(plain(100e6, 150e6, 100e6), plain(101e6, 101e6, 152e6), metric="peak_grown_anon_bytes")
+    assert wild.verdict == "not shown"
+    assert wild.could_see > 1.2
+
+
+def test_what_is_real_and_small_does_not_matter() -> None:
+    close = [plain(*(100e6 + d for d in (0, 1e5, 2e5, 1e5, 0))), plain(*(106e6 + d for d in (1e5, 0, 1e5, 2e5, 0)))]
+    found = compare(*close, metric="peak_grown_anon_bytes")
+    assert found.verdict == "same", "within 8 MB"
+    assert compare(*close, metric="peak_grown_anon_bytes", bound=Bound(share=0.01)).matters
+    speed = [plain(1000, 1001, 1002), plain(930, 931, 933)]
+    assert compare(*speed, metric="tokens_per_cpu_s").matters
+
+
+def test_a_way_that_is_neither_better_nor_worse_differs() -> None:
+    assert compare(plain(10, 10.1), plain(20, 20.1), direction="neither").verdict == "differs"
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+
+
+def test_each_comparison_more_makes_every_other_harder_to_show() -> None:
+    strong = Question(plain(100, 101, 100), plain(108, 110, 109), direction="lower")
+    idle = [Question(plain(5, 6, 7), plain(6, 7, 5), f"idle {i}") for i in range(40)]
+    alone, among = decide([strong])[0], decide([strong, *idle])[0]
+    assert alone.verdict == "worse"
+    assert among.verdict == "not shown"
+    assert (alone.p, alone.low) == (among.p, among.low), "the interval is for the one comparison"
+    assert among.could_see > alone.could_see
+
+
+def test_cells_of_one_metric_share_what_is_known_of_noise() -> None:
+    """Two repeats alone show nothing; among cells that are all as quiet they do."""
+    rng = np.random.default_rng(1)
+    pair = Question(plain(100, 100.1), plain(102, 102.3), "tokens_per_cpu_s")
+    quiet = [
+        Question(plain(*(100 + 0.1 * rng.normal(size=2))), plain(*(100 + 0.1 * rng.normal(size=2))), pair.metric)
+        for _ in range(11)
+    ]
+    alone, among = compare(pair.baseline, pair.candidate, metric=pair.metric), decide([pair, *quiet])[0]
+    assert among.p < alone.p / 5
+    assert among.high - among.low < (alone.high - alone.low) / 3
+
+
+@given(SIDES, st.floats(0.01, 100))
+@settings(max_examples=60, deadline=None)
+def test_units_do_not_matter(sides: tuple[list[float], list[float]], factor: float) -> None:
+    first, second = sides
+    known, scaled = (
+        compare(plain(*(f * v for v in first)), plain(*(f * v for v in second)), direction="lower")
+        for f in (1.0, factor)
+    )
+    assert scaled.ratio == pytest.approx(known.ratio, rel=1e-6)
+    assert scaled.p == pytest.approx(known.p, rel=1e-3, abs=1e-9)
+
+
+@given(SIDES)
+@settings(max_examples=60, deadline=None)
+def test_sides_that_are_swapped_turn_the_verdict_round(sides: tuple[list[float], list[float]]) -> None:
+    there, back = (compare(plain(*a), plain(*b), direction="lower") for a, b in (sides, sides[::-1]))
+    assert back.p == pytest.approx(there.p, rel=1e-6, abs=1e-12)
+    assert 1 / back.ratio == pytest.approx(there.ratio, rel=1e-9)
+    if "same" not in (there.verdict, back.verdict):  # a share of the baseline is of another one then
+        assert back.verdict == OPPOSITE.get(there.verdict, there.verdict)
+
+
+@given(st.lists(SIZE, min_size=1, max_size=8), SIZE)
+@settings(max_examples=40, deadline=None)
+def test_one_run_never_decides(values: list[float], other: float) -> None:
+    for pair in ((plain(*values), plain(other)), (plain(other), plain(*values))):
+        found = compare(*pair, direction="lower")
+        assert found.verdict == "not enough data"
+        assert not (found.exact or found.matters)
+        assert found.strength == 0
+        assert math.isnan(found.low)
+
+
+@given(st.floats(1.01, 3), st.lists(st.floats(-0.2, 0.2), min_size=3, max_size=6), st.floats(1.1, 20))
+@settings(max_examples=60, deadline=None)
+def test_wider_noise_never_makes_it_more_certain(effect: float, noise: list[float], wider: float) -> None:
+    """The same middle, with every repeat that much further from it."""
+    away = np.array(noise) - np.mean(noise)
+    if np.ptp(away) < 1e-3:
+        away = np.linspace(-0.1, 0.1, len(noise))
+    found = [
+        compare(plain(*[100.0] * len(away)), plain(*(100 * effect * np.exp(k * away))), direction="lower")
+        for k in (1, wider)
+    ]
+    assert found[0].ratio == pytest.approx(found[1].ratio)
+    assert found[0].p <= found[1].p * (1 + 1e-9)
+    assert found[0].strength >= found[1].strength
+    assert found[0].low >= found[1].low
+
+
+@pytest.mark.parametrize(
+    ("middle", "low", "high", "said"),
+    [
+        (2.5, 2.0, 3.0, "holds"),
+        (2.04, 1.08, 3.86, "reached, not shown"),
+        (5.0, 0.6, 40.0, "reached, not shown"),
+        (1.5, 1.2, 1.9, "partly"),
+        (1.5, 1.2, 2.3, "not shown"),
+        (1.1, 0.9, 1.3, "no"),
+        (0.8, 0.7, 0.9, "no"),
+        (1.1, 0.4, 3.0, "not shown"),
+        (2.5, math.nan, math.nan, "not enough data"),
+        (2.0, 2.0, 2.0, "holds"),
+        (1.0, 1.0, 1.0, "no"),
+    ],
+)
+def test_a_claim_of_two_by_the_one_rule(middle: float, low: float, high: float, said: str) -> None:
+    assert held(middle, low, high, 2.0) == said
+    assert held(1 / middle, 1 / high, 1 / low, 0.5, higher=False) == said
+
+
+def test_a_claim_that_nothing_remains_is_reached_by_nothing_only() -> None:
+    assert held(0, 0, 0, 0, higher=False, none=1) == "holds"
+    assert held(2, 2, 2, 0, higher=False, none=1) == "no"
+
+
+def test_strength_is_how_much_it_differs_for_sure() -> None:
+    assert strength(math.log(2), math.log(8), 0) == pytest.approx(math.log(2))
+    assert strength(-math.log(8), -math.log(2), 0) == pytest.approx(math.log(2))
+    assert strength(-0.1, 3, 0) == 0
+    assert strength(1e8, 2e8, 0, floor=1e7, as_ratio=False) == pytest.approx(math.log(10))
+
+
+def test_what_was_selected_says_among_how_many() -> None:
+    assert selected(["a", "b", "c", "d"], [1, 4, 2, math.nan]) == ("b", "largest of 3 run here")
+    assert selected(["a", "b"], [1, 4], largest=False) == ("a", "smallest of 2 run here")
+    assert selected(["a"], [1]) == ("a", "the only one run here")
+    with pytest.raises(ValueError, match="nothing"):
+        selected(["a"], [math.nan])
+
+
+def runs(*outcomes: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "outcome": outcomes,
+            "completed_work": [outcome == "completed" for outcome in outcomes],
+            "reason": ["disk full" if outcome == "failed" else "" for outcome in outcomes],
+            "rep": range(1, len(outcomes) + 1),
+            "rows_per_s": [10.0 + i for i in range(len(outcomes))],
+        }
+    )
+
+
+def test_a_repeat_that_failed_is_counted_and_told_and_not_averaged() -> None:
+    known = outcomes(runs("completed", "failed", "failed", "killed_at_limit"))
+    assert known == {
+        "asked": 4,
+        "finished": 1,
+        "failed": 3,
+        "why": "failed: disk full (2 of 4); killed at limit (1 of 4)",
+    }
+    assert outcomes(runs("completed", "completed"))["why"] == ""
+    assert outcomes(runs("not_applicable"))["failed"] == 0
+    assert side(runs("completed", "failed", "completed"), "rows_per_s").values == (10, 12)
+
+
+def test_a_bound_is_a_share_or_so_much_in_the_metrics_unit() -> None:
+    assert bound_of("grown_anon_bytes") == Bound(least=8e6, floor=8e6)
+    assert bound_of("tokens_per_cpu_s") == Bound()
+    with_least = Bound(share=0.05, least=8)
+    assert with_least.holds(math.log(1.2), math.log(20), True), "4 of 20 are fewer than 8"
+    assert not with_least.holds(math.log(1.2), math.log(200), True)
+    assert not Bound().holds(1e9, 1.0, True)
+
+
+@pytest.mark.parametrize("spread", simulated.SPREADS)
+@pytest.mark.parametrize(("n", "m", "alike"), [(2, 2, True), (2, 3, False), (3, 3, True), (8, 8, False)])
+def test_intervals_hold_the_truth_as_often_as_they_say(spread: str, n: int, m: int, alike: bool) -> None:
+    """30 cells; docs/method.md has the full table, with more reports and fewer cells."""
+    held, said = simulated.coverage(spread, n, m, 30, 300, np.random.default_rng(1), alike=alike)
+    assert 0.93 <= held <= 0.975
+    assert said <= 0.1
+
+
+@pytest.mark.parametrize("blocked", [True, False])
+def test_of_null_reports_from_real_runs_at_most_one_in_twenty_says_a_difference(blocked: bool) -> None:
+    said = [simulated.false_alarms(n, 500, np.random.default_rng(n), blocked=blocked) for n in simulated.sizes()]
+    assert np.mean(said) <= 0.05
+
+
+def test_a_planted_half_is_found_in_memory() -> None:
+    found = simulated.found(simulated.sizes()[-1], 0.5, 150, np.random.default_rng(1), blocked=True)
+    assert found["peak_grown_anon_bytes"] > 0.8
+
+
+def test_without_scatter_anywhere_noise_knows_nothing() -> None:
+    noise = Noise(np.zeros(5), np.ones(5))
+    assert not noise.pooled
+    assert math.isnan(noise.p(np.ones(1), np.zeros(1), np.ones(1), np.full(1, 2.0))[0])
+
+
+def test_corrected_is_what_decide_says() -> None:
+    asked = [Question(plain(i, i + 1, i + 2), plain(3 * i, 3 * i + 2, 3 * i + 1)) for i in range(2, 9)]
+    assert corrected(asked) == [one.p_corrected for one in decide(asked)]
