@@ -88,7 +88,7 @@ def _compared(
         for cell, pair, sides in against(found, pairs):
             yield "stack", pair, _own(sides[1], cell), sides
         for contrast in CONTRASTS:
-            if workload not in contrast.workloads:
+            if workload not in contrast.workloads or not {contrast.axis, *contrast.along} <= set(found):
                 continue
             for cell, group in same_but_for(found, contrast.axis, *contrast.along):
                 values = list(dict.fromkeys(group[contrast.axis].dropna()))
@@ -101,7 +101,7 @@ def _compared(
 def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
     """Runs that are held against others: under no fault, and not from a cache."""
     if runs.empty or "workload" not in runs:
-        return runs.reindex(columns=[*runs, *({"workload"} - set(runs))])
+        return runs.head(0).reindex(columns=[*runs, *({"workload"} - set(runs))])
     found = runs
     for axis, wanted in (("fault", "none"), ("cache", "cold")):
         if axis in found:

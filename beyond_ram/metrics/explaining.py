@@ -3,7 +3,7 @@
 from .base import EXACT, MARK, Column
 
 _FIT = "scipy.stats.linregress"
-_WELCH = "Welch's 95 % interval on the difference of logarithms (scipy.stats.ttest_ind)"
+_DECIDED = "a 95 % interval for the one comparison: see docs/method.md"
 _OWNERS = "read from outside at each step of the release order; what comes free with a step was held by its owner alone"
 _SHARD = "tree at the mark `shard`"
 
@@ -104,7 +104,44 @@ COLUMNS: list[Column] = [
     ),
     Column(
         key="ratio", label="Ratio", unit="ratio", tables=("remedies", "ladders"), names=("ratio", "low", "high"),
-        derivation="geometric mean of the second over that of the first; `low` and `high` its interval", trust=_WELCH,
+        derivation="geometric mean of the second over that of the first; `low` and `high` its interval",
+        trust=_DECIDED,
+    ),
+    *(
+        Column(
+            key=key, label=f"The {key}", unit="the metric's", tables=("comparisons",), trust="that of the metric",
+            derivation="mean of its repeats, geometric where a ratio is compared",
+        )
+        for key in ("baseline", "candidate")
+    ),
+    Column(
+        key="ratio", label="Ratio", unit="ratio", tables=("comparisons",), names=("ratio", "low", "high"),
+        derivation="candidate / baseline, geometric, where all values are large enough for one; `low` and `high` the "
+        "ends of its interval, or of the difference's",
+        trust=_DECIDED,
+    ),
+    Column(
+        key="difference", label="Difference", unit="the metric's", tables=("comparisons",),
+        derivation="candidate less baseline, where a value is too small for a ratio", trust=_DECIDED,
+    ),
+    Column(
+        key="p", label="p", unit="probability", tables=("comparisons",),
+        names=("p",), trust="see docs/method.md",
+        derivation="two-sided, of no difference: t of the pairs, its variance moderated over the metric's comparisons",
+    ),
+    Column(
+        key="p_corrected", label="p, corrected", unit="probability", tables=("comparisons",),
+        derivation="p by Holm, over all lines of the table", trust="holds whatever depends on what",
+    ),
+    Column(
+        key="could_see", label="Smallest that could be seen", unit="ratio, or the metric's", tables=("comparisons",),
+        derivation="the ratio above 1, or difference above 0, from which on this line would be called different",
+        trust="of such an effect about half are found",
+    ),
+    Column(
+        key="strength", label="Strength", unit="log of a ratio", tables=("comparisons",),
+        derivation="log of the end of the interval that is nearest to no difference; 0 where it holds none",
+        trust=_DECIDED,
     ),
     Column(
         key="claimed", label="What is claimed", unit="ratio, or as the claim says", tables=("claims",),
@@ -115,6 +152,6 @@ COLUMNS: list[Column] = [
         names=("measured", "low", "high"),
         derivation="after over before, the way round in which larger is better, unless the claim is a number of its "
         "own; `low` and `high` its interval",
-        trust=f"{_WELCH}; counts that are the same in every repeat are exact",
+        trust=f"{_DECIDED}; counts that are the same in every repeat, two or more, are exact",
     ),
 ]  # fmt: skip

@@ -47,7 +47,8 @@ IDENTIFYING: Mapping[str, str] = {
     "from_cache": "whether the shard came from the cache",
     "rung": "number of the step of the teardown",
     "owner": "what was let go, or what holds the memory",
-    "verdict": "`flat`, `page-cache`, `retained`, `held`, `leak`, `undecided`",
+    "verdict": "why memory grew: `flat`, `page-cache`, `retained`, `held`, `leak`, `undecided`; of a comparison: "
+    "`better`, `worse`, `differs`, `same`, `not shown`, `not enough data`",
     "sentence": "the verdict in words",
     "evidence": "the numbers that it rests on",
     "regrowth": "`levels off`, `grows`, `too few epochs`, `unclear`",
@@ -70,7 +71,7 @@ IDENTIFYING: Mapping[str, str] = {
     "shuffle": "what the loader shuffles",
     "account": "what became of the rows, in words",
     "of_loaders": "how many loaders the front was taken of",
-    "why": "what makes the loader worth choosing",
+    "why": "what makes the loader worth choosing; of runs that did not finish, what ended them",
     "counts_identical": "whether every repeat asked the same",
     "edit": "what was done to the table; `none` for the first push",
     "step": "what Spark was asked to do",
@@ -78,7 +79,16 @@ IDENTIFYING: Mapping[str, str] = {
     "source": "where the claim was published",
     "claim": "what it says",
     "conditions": "under which it was measured",
-    "holds": "`yes`, `partly`, `no`, `not shown`, `not enough data`, `not run`",
+    "holds": "`holds`, `reached, not shown`, `partly`, `no`, `not shown`, `not enough data`, `not run`",
+    "axis": "the axis on which the two sides differ",
+    "before": "the baseline's value on it",
+    "after": "the candidate's",
+    "paired": "whether repeats are blocks in time",
+    "exact": "whether every repeat of the metric's comparisons gave the same",
+    "matters": "whether it differs, and by more than what is too little to matter",
+    "asked": "runs that were asked for",
+    "finished": "runs that finished their work",
+    "failed": "runs that did not, though they could have",
 }
 """Columns beside the axes that are not measured; a name that ends in `_` stands for all that begin with it."""
 

@@ -1,0 +1,103 @@
+"""Table `comparisons`: what is held against what, and that it is decided as one."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.comparisons import COLUMNS, comparisons, of, said
+from beyond_ram.analysis.decide import holm
+
+MB = 1e6
+
+
+def runs(workload: str = "tokenize", n: int = 3, outcome: str = "completed", **line: Any) -> list[dict[str, Any]]:
+    """Repeats of a cell, one after the other in blocks; a metric is given as the middle of its values."""
+    rng = np.random.default_rng(sum(map(ord, str(sorted(line.items())))))
+    cell = {"experiment": "e", "stack": "new", "workload": workload, "reason": ""}
+    grown, rate = line.pop("grown", 100.0), line.pop("rate", 1000.0)
+    return [
+        cell
+        | {"outcome": outcome, "completed_work": outcome == "completed", "rep": rep, "started_at": 100.0 * rep}
+        | {"duration_s": 5.0, "grown_anon_bytes": grown * MB * math.exp(0.001 * rng.normal())}
+        | {"tokens_per_cpu_s": rate * math.exp(0.01 * rng.normal())}
+        | line
+        for rep in range(1, n + 1)
+    ]
+
+
+def table(*cells: list[dict[str, Any]], pairs: list[tuple[str, str]] | None = None) -> pd.DataFrame:
+    return comparisons(pd.DataFrame([line for cell in cells for line in cell]), pairs or [("old", "new")])
+
+
+def test_stacks_of_the_configs_pairs_are_held_against_each_other_and_no_others() -> None:
+    found = table(*(runs(stack=stack, grown=grown) for stack, grown in (("old", 400), ("new", 100), ("other", 100))))
+    assert found[["axis", "before", "after"]].drop_duplicates().to_numpy().tolist() == [["stack", "old", "new"]]
+    line = of(found, "stack", "grown_anon_bytes").iloc[0]
+    assert line["verdict"] == "better"
+    assert line["stack"] == "new"
+    assert line["ratio"] == pytest.approx(0.25, rel=0.01)
+    assert line["paired"]
+    assert said(line).worth.startswith("0.25 (95 % 0.2")
+
+
+def test_all_lines_are_corrected_for_each_other() -> None:
+    remedies = [runs(remedy=f"r{i}", grown=100 + 3 * i) for i in range(6)]
+    found = table(runs(remedy="none"), *remedies)
+    assert len(found) == 12
+    assert found["p_corrected"].tolist() == pytest.approx(holm(found["p"].tolist()))
+    assert set(found["before"]) == {"none"}
+
+
+def test_the_ends_of_batch_sizes_are_compared_all_else_the_same() -> None:
+    cells = [runs(batch_size=b, writer_batch_size=w) for b in (1, 2, 4) for w in (1, 4)]
+    found = of(table(*cells), "batch_size", "grown_anon_bytes")
+    assert found[["before", "after", "writer_batch_size"]].to_numpy().tolist() == [["1", "4", 1], ["1", "4", 4]]
+
+
+def test_workers_are_held_against_none_whatever_starts_them() -> None:
+    cells = [
+        runs("load", workers=w, start=s, loader="a", rows_per_cpu_s=r)
+        for w, s, r in ((0, "none", 100.0), (4, "fork", 20.0))
+    ]
+    line = of(table(*cells), "workers", "rows_per_cpu_s").iloc[0]
+    assert (line["before"], line["after"], line["start"]) == ("0", "4", "fork")
+
+
+def test_what_is_not_of_the_workload_is_not_decided() -> None:
+    found = table(runs(stack="old"), runs(stack="new", peak_rss_bytes=1.0))
+    assert set(found["metric"]) == {"grown_anon_bytes", "tokens_per_cpu_s"}
+
+
+def test_clients_that_read_other_rows_are_no_rivals() -> None:
+    cells = [runs("stream", stack=s, rows=r, requests_metadata=9) for s, r in (("old", 5), ("new", 50))]
+    assert table(*cells).empty
+    cells = [runs("stream", stack=s, rows=5, requests_metadata=k) for s, k in (("old", 90), ("new", 9))]
+    line = table(*cells).iloc[0]
+    assert (line["exact"], line["verdict"]) == (True, "better")
+
+
+def test_what_is_under_faults_or_from_a_cache_is_not_compared() -> None:
+    assert table(*(runs("stream", stack=s, rows=5, requests_metadata=9, fault="drop") for s in ("old", "new"))).empty
+    assert table(*(runs(stack=s, cache="warm") for s in ("old", "new"))).empty
+
+
+def test_a_run_that_failed_is_counted_beside_what_is_said() -> None:
+    broken = [line | {"rep": 4, "reason": "disk full"} for line in runs(stack="new", n=1, outcome="failed")]
+    line = table(runs(stack="old"), runs(stack="new") + broken).iloc[0]
+    assert (line["asked"], line["finished"], line["failed"]) == (7, 6, 1)
+    assert line["why"] == "failed: disk full (1 of 7)"
+    assert line["n"] == 3
+
+
+def test_one_run_a_side_is_a_line_that_says_so() -> None:
+    found = table(runs(stack="old", n=1), runs(stack="new", n=1, grown=900))
+    assert set(found["verdict"]) == {"not enough data"}
+    assert not found["matters"].any()
+
+
+def test_without_anything_to_compare_the_columns_are_the_same() -> None:
+    assert list(table(runs())) == COLUMNS
+    assert list(comparisons(pd.DataFrame(), [])) == COLUMNS
