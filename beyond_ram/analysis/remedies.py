@@ -1,50 +1,69 @@
 """Table `remedies`: what a remedy does to growth, peak and speed, against the same cell without one."""
 
-import math
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
-from ..metrics import METRICS
-from .compare import ratio
-from .frame import same_but_for
-from .matters import SHARE
+from .comparisons import of
+from .frame import Cell, axes, where
 
-SHOWN = ("grown_anon_bytes", "peak_anon_upper_bound_bytes", "tokens_per_cpu_s")
-"""The metrics in which a remedy is compared with none."""
-COLUMNS = ["experiment", "stack", "remedy", "metric", "without", "with", "ratio", "low", "high", "n", "effect"]
+SHOWN = ("grown_anon_bytes", "peak_grown_anon_bytes", "tokens_per_cpu_s")
+"""The metrics in which a remedy is held against none."""
+COLUMNS = [
+    "experiment",
+    "stack",
+    "remedy",
+    "metric",
+    "without",
+    "with",
+    "ratio",
+    "low",
+    "high",
+    "n",
+    "effect",
+    "reason",
+]
+_EFFECTS = {"better": "helps", "worse": "harms", "same": "nothing"}
 
 
-def remedies(runs: pd.DataFrame) -> pd.DataFrame:
+def remedies(comparisons: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """A line a cell, remedy and metric. `effect` is `helps`, `harms`, `nothing`, `not enough data` or `not run`.
 
-    `nothing` is claimed only where the whole interval lies within 5 % of no effect; what is neither that nor
-    significant is `not shown`.
+    They are lines of table `comparisons`: corrected for everything else that is compared. `nothing` is claimed only
+    where the whole interval lies within what is too little to matter; what is neither that nor significant is `not
+    shown`. Where growth comes so near none that only a difference was compared, the ratio is that of the difference to
+    what grows without, whose own scatter is not in it.
     """
-    lines = []
-    for cell, group in same_but_for(runs[runs["remedy"].notna()], "remedy"):
-        if group["remedy"].nunique() < 2:
-            continue
-        without = group[group["remedy"] == "none"]
-        for remedy, tried in group[group["remedy"] != "none"].groupby("remedy", sort=False):
-            for metric in SHOWN:
-                first, second = without[metric].dropna(), tried[metric].dropna()
-                line: dict[str, Any] = cell | {"remedy": remedy, "metric": metric}
-                found = ratio(first.tolist(), second.tolist())
-                line |= {"without": first.median(), "with": second.median()}
-                line |= {"ratio": found.ratio, "low": found.low, "high": found.high, "n": min(len(first), len(second))}
-                not_run = tried.loc[tried["outcome"] == "not_applicable", "reason"]
-                line["effect"] = "not run" if len(not_run) else _effect(found.ratio, found.low, found.high, metric)
-                line["reason"] = not_run.iloc[0] if len(not_run) else ""
-                lines.append(line)
+    lines = [*_decided(of(comparisons, "remedy")), *_not_run(runs)]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def _effect(middle: float, low: float, high: float, metric: str) -> str:
-    if math.isnan(low):
-        return "not enough data"
-    if low > 1 - SHARE and high < 1 + SHARE:
-        return "nothing"
-    if low <= 1 <= high:
-        return "not shown"
-    return "helps" if (middle < 1) == (METRICS[metric].direction == "lower") else "harms"
+def _decided(compared: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    held = axes(compared)
+    for line in compared[compared["metric"].isin(SHOWN)].to_dict("records"):
+        found = {str(axis): line[axis] for axis in held} | {"metric": line["metric"], "n": line["n"], "reason": ""}
+        found |= {"without": line["baseline"], "with": line["candidate"]}
+        found |= {name: line[name] for name in ("ratio", "low", "high")}
+        if pd.isna(line["ratio"]) and line["baseline"] > 0:
+            changes = zip(("ratio", "low", "high"), ("difference", "low", "high"), strict=True)
+            found |= {name: 1 + line[change] / line["baseline"] for name, change in changes}
+        yield found | {"effect": _EFFECTS.get(line["verdict"], line["verdict"])}
+
+
+def _not_run(runs: pd.DataFrame) -> Iterator[Cell]:
+    """Remedies that could not be tried here, and why."""
+    absent = where(runs, outcome="not_applicable")
+    if "remedy" not in absent:
+        return
+    absent = absent[absent["remedy"].notna() & absent["remedy"].ne("none")]
+    held = axes(absent)
+    for line in absent.drop_duplicates(held).to_dict("records"):
+        for metric in SHOWN:
+            yield {
+                **{str(axis): line[axis] for axis in held},
+                "metric": metric,
+                "n": 0,
+                "effect": "not run",
+                "reason": line["reason"],
+            }

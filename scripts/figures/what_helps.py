@@ -56,7 +56,7 @@ def draw(remedies):
         for row in growth.head(4).itertuples()
     )
     caption = f"""
-The same cell with a remedy over without one: ratio of geometric means with Welch's 95 % interval, n at least
+The same cell with a remedy over without one: ratio of geometric means with its 95 % interval, n at least
 {first["n"].min()} on each side. Growth of anonymous memory is lowered by: {best or "none of them"}. No effect on growth
 was shown for: {", ".join(idle) or "none of them"}.
 """
