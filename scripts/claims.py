@@ -4,9 +4,10 @@ from beyond_ram import logs, pages, tables
 
 # As they are listed below a claim, with how each is called there.
 HOLDS = {
-    "yes": "holds",
+    "holds": "holds",
+    "reached, not shown": "reached, not shown: the interval reaches below",
     "partly": "better, by less",
-    "not shown": "not shown: the interval holds 1",
+    "not shown": "not shown",
     "no": "does not hold",
     "not enough data": "not enough data",
     "not run": "not run",
@@ -26,7 +27,7 @@ def listed(line):
     interval = f"{number(line['low'])} to {number(line['high'])}" if known and not exact else "exact" if exact else ""
     return {
         "holds": HOLDS.get(line["holds"], line["holds"]),
-        "class": line["holds"].split()[0] if line["holds"] in HOLDS else "",
+        "class": line["holds"].split()[0].strip(",") if line["holds"] in HOLDS else "",
         "measured": number(line["measured"]),
         "interval": interval,
         "n": f"{line['n']:.0f}",

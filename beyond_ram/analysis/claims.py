@@ -2,7 +2,7 @@
 
 A line a claim and condition: the same claim may hold under one and not under another. `measured` is a ratio, after over
 before, the way round in which larger is better, unless the claim is a number of its own. `low` and `high` are its 95 %
-interval by Welch, where the repeats allow one; counts that are the same in every repeat are exact.
+interval where the repeats allow one; counts that are the same in every repeat, two or more, are exact.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from .compare import Ratio, ratio
+from .decide import AT_LEAST, Question, decide, held, holds, middle, side
 from .dedup import against
 from .frame import Cell, Pairs, same_but_for, where
 from .frame import against as compared
@@ -38,10 +38,6 @@ CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
     _SPARK: 1.0,
     _PIPELINES: 1.0,
 }
-# The mean of equal logarithms is not exactly the same number.
-_ROUNDING = 1e-9
-# An exact ratio this close to 1 is no difference.
-_NO_DIFFERENCE = 0.01
 
 
 def claims(
@@ -55,9 +51,8 @@ def claims(
 
     `claimed` are the stacks from before the post, each with one from it on.
 
-    `holds` is `yes` where the claimed factor is reached, `partly` where it became better by less, `no` where it did
-    not, `not shown` where the interval holds 1, `not enough data` where there is none. A claim that nothing here was
-    run for has one line, `not run`, without a number; where nothing was run at all there is no line.
+    `holds` is what `decide.holds` says of the interval. A claim that nothing here was run for has one line, `not run`,
+    without a number; where nothing was run at all there is no line.
     """
     streamed = where(runs, workload="stream")
     lines: list[dict[str, Any]] = []
@@ -74,17 +69,18 @@ def claims(
 
 def _by_release(runs: pd.DataFrame, pairs: Pairs) -> Iterator[dict[str, Any]]:
     plain = _done(runs, mode="stream", buffering="default", fault="none")
+    asked = []
     # A client that reads other rows (2.13 knows no configurations, and reads those of all) does other work.
     for _, same_work in plain.groupby("rows", sort=False, dropna=False):
         for cell, (before, after), sides in compared(same_work, pairs):
             for metric, claim, claimed, higher in _RELEASES:
-                first, second = (side[metric].dropna().tolist() for side in sides)
-                found = ratio(first, second) if higher else ratio(second, first)
-                conditions = f"{after} against {before}; {_conditions(cell)}"
-                exact = metric == "requests_metadata"
-                n = min(len(first), len(second))
-                if not math.isnan(found.ratio):
-                    yield _line(cell["experiment"], after, claim, conditions, claimed, found, n, exact)
+                first, second = (side(lines, metric) for lines in sides)
+                if first.values and second.values:
+                    # The way round in which larger is better.
+                    question = Question(first, second, metric) if higher else Question(second, first, metric)
+                    conditions = f"{after} against {before}; {_conditions(cell)}"
+                    asked.append((question, _known(cell["experiment"], after, claim, conditions, claimed)))
+    yield from _decided(asked)
 
 
 def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -94,35 +90,25 @@ def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[dict[str
         asked = group["requests_listing_of_workers"].dropna()
         if asked.empty:
             continue
-        workers = group["workers"].iloc[0]
-        yield {
-            "experiment": cell["experiment"],
-            "stack": cell["stack"],
-            "source": SOURCE,
-            "claim": _SHARED,
-            "conditions": f"{cell['stack']}; {_conditions(cell)}",
-            "claimed": CLAIMS[_SHARED],
-            "measured": asked.median() / workers,
-            "low": asked.min() / workers,
-            "high": asked.max() / workers,
-            "n": len(asked),
-            "holds": "yes" if asked.max() == 0 else "partly" if asked.max() / workers < 3 else "no",
-        }
+        found = middle((asked / group["workers"].iloc[0]).tolist(), counted=True)
+        known = _known(cell["experiment"], cell["stack"], _SHARED, f"{cell['stack']}; {_conditions(cell)}", CLAIMS[_SHARED])
+        holds = held(found.mean, found.low, found.high, 0.0, higher=False, none=0.0)
+        yield known | {"measured": found.mean, "low": found.low, "high": found.high, "n": found.n, "holds": holds}
 
 
 def _buffering(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Parquet's reading ahead, set by hand, against its default, of one release."""
     done = _done(runs, mode="stream", fault="none")
+    asked = []
     for cell, group in same_but_for(done, "buffering"):
-        default = group[group["buffering"] == "default"]["rows_per_s"].dropna().tolist()
-        for name, tried in group[group["buffering"] != "default"].groupby("buffering", sort=False):
-            values = tried["rows_per_s"].dropna().tolist()
-            found = ratio(default, values)
-            if math.isnan(found.ratio):
-                continue
-            conditions = f"{name} against default; {_conditions(cell)}"
-            n = min(len(default), len(values))
-            yield _line(cell["experiment"], cell["stack"], _BUFFERED, conditions, CLAIMS[_BUFFERED], found, n, False)
+        default = side(group[group["buffering"] == "default"], "rows_per_s")
+        for name, lines in group[group["buffering"] != "default"].groupby("buffering", sort=False):
+            tried = side(lines, "rows_per_s")
+            if default.values and tried.values:
+                conditions = f"{name} against default; {_conditions(cell)}"
+                known = _known(cell["experiment"], cell["stack"], _BUFFERED, conditions, CLAIMS[_BUFFERED])
+                asked.append((Question(default, tried, "rows_per_s"), known))
+    yield from _decided(asked)
 
 
 def _spark_source(spark: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -137,19 +123,17 @@ def _spark_source(spark: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _deduplicated(dedup: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """How many times fewer bytes are new where pages are cut by content."""
+    asked = []
     for setting, shares in against(dedup):
         for edit in map(str, shares.index):
             same = where(dedup, edit=edit, **setting)
-            sides = [same.loc[same["cdc"] == cdc, "new_share"].tolist() for cdc in ("on", "off")]
-            found = ratio(*sides)
+            sides = [side(where(same, cdc=cdc), "new_share") for cdc in ("on", "off")]
             conditions = (
                 f"{edit}, compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
             )
-            experiment, stack = setting["experiment"], setting["stack"]
-            if not math.isnan(found.ratio):
-                # Bytes do not vary from run to run: a single one is exact.
-                n = min(map(len, sides))
-                yield _line(experiment, stack, _CHUNKED, conditions, CLAIMS[_CHUNKED], found, n, exact=True)
+            known = _known(setting["experiment"], setting["stack"], _CHUNKED, conditions, CLAIMS[_CHUNKED])
+            asked.append((Question(sides[0], sides[1], "new_share", counted=True), known))
+    yield from _decided(asked)
 
 
 def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -172,10 +156,11 @@ def _not_run(seen: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def _share(experiment: Any, stack: Any, claim: str, conditions: str, share: float, n: int) -> dict[str, Any]:
-    """A line of a claim that something works: the share in which it does."""
-    known = {"experiment": experiment, "stack": stack, "source": SOURCE, "claim": claim, "conditions": conditions}
-    holds = "yes" if share == 1 else "partly" if share > 0 else "no"
-    return known | {"claimed": CLAIMS[claim], "measured": share, "low": share, "high": share, "n": n, "holds": holds}
+    """A line of a claim that something works: the share in which it does. One failure is enough to say so."""
+    holds = "partly" if 0 < share < 1 else "no" if share == 0 else "holds" if n >= AT_LEAST else "not enough data"
+    end = share if n >= AT_LEAST else math.nan
+    found = {"measured": share, "low": end, "high": end, "n": n, "holds": holds}
+    return _known(experiment, stack, claim, conditions, CLAIMS[claim]) | found
 
 
 def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:
@@ -185,10 +170,7 @@ def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:
     return found
 
 
-def _line(
-    experiment: Any, stack: Any, claim: str, conditions: str, claimed: float, found: Ratio, n: int, exact: bool
-) -> dict[str, Any]:
-    low, high = (found.ratio, found.ratio) if exact and math.isnan(found.low) else (found.low, found.high)
+def _known(experiment: Any, stack: Any, claim: str, conditions: str, claimed: float) -> dict[str, Any]:
     return {
         "experiment": experiment,
         "stack": stack,
@@ -196,22 +178,16 @@ def _line(
         "claim": claim,
         "conditions": conditions,
         "claimed": claimed,
-        "measured": round(found.ratio, 9),
-        "low": round(low, 9),
-        "high": round(high, 9),
-        "n": n,
-        "holds": _holds(found.ratio, low, high, claimed),
     }
 
 
-def _holds(measured: float, low: float, high: float, claimed: float) -> str:
-    if math.isnan(low):
-        return "not enough data"
-    if low == high and abs(measured - 1) < _NO_DIFFERENCE:
-        return "no"
-    if low > 1:
-        return "yes" if measured >= claimed * (1 - _ROUNDING) else "partly"
-    return "no" if high <= 1 else "not shown"
+def _decided(asked: Sequence[tuple[Question, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """Lines of claims that are ratios. Counts from or to none have no ratio, and no line."""
+    for (_, known), found in zip(asked, decide([question for question, _ in asked]), strict=True):
+        if not math.isnan(found.ratio):
+            numbers = {"measured": found.ratio, "low": found.low, "high": found.high}
+            rounded = {name: round(value, 9) for name, value in numbers.items()}
+            yield known | rounded | {"n": found.n, "holds": holds(found, known["claimed"])}
 
 
 def _conditions(cell: Cell) -> str:

@@ -3,7 +3,8 @@
 What is decided, the registry says (`decided` of a metric); what is held against what, CONTRASTS and the config's roles.
 """
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 from ..metrics import METRICS
 from .decide import Decision, Question, decide, outcomes, side
 from .frame import Cell, Pairs, against, axes, same_but_for
+from .matters import bound_of
 
 DECIDED = [
     "metric", "baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "paired", "exact",
@@ -134,3 +136,17 @@ def of(table: pd.DataFrame, axis: str, metric: str | None = None) -> pd.DataFram
 def said(line: "pd.Series[Any]") -> Decision:
     """A line's decision."""
     return Decision(**{name: line[name] for name in DECIDED if name != "metric"})
+
+
+def ratio_of(line: Mapping[str, Any]) -> dict[str, float]:
+    """`ratio`, `low` and `high` of a decision, as a ratio also where a difference was compared.
+
+    That is then the baseline and the difference over the baseline, whose own scatter is not in it; NaN where the
+    baseline is too small for a ratio.
+    """
+    if not pd.isna(line["ratio"]):
+        return {name: line[name] for name in ("ratio", "low", "high")}
+    if not line["baseline"] > bound_of(line["metric"]).floor:
+        return dict.fromkeys(("ratio", "low", "high"), math.nan)
+    changes = zip(("ratio", "low", "high"), ("difference", "low", "high"), strict=True)
+    return {name: 1 + line[change] / line["baseline"] for name, change in changes}

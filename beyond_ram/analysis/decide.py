@@ -285,6 +285,26 @@ def compare(baseline: Side, candidate: Side, **about: Any) -> Decision:
     return decide([Question(baseline, candidate, **about)])[0]
 
 
+@dataclass(frozen=True)
+class Middle:
+    """The mean of repeats with its 95 % interval; the ends are NaN where one repeat has none."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+def middle(values: Sequence[float], *, counted: bool = False) -> Middle:
+    """Student's interval on the mean. Counts that are the same in every repeat, two or more, are exact."""
+    sample = np.asarray(values, float)
+    mean = float(sample.mean()) if len(sample) else math.nan
+    if len(sample) < AT_LEAST or (not counted and np.ptp(sample) == 0):
+        return Middle(mean, math.nan, math.nan, len(sample))
+    half = float(stats.t.ppf((1 + LEVEL) / 2, len(sample) - 1) * stats.sem(sample)) if np.ptp(sample) else 0.0
+    return Middle(mean, mean - half, mean + half, len(sample))
+
+
 def holm(p: Sequence[float]) -> list[float]:
     """p-values corrected by Holm (1979): whatever depends on what, at most alpha of all families hold a false one."""
     order = sorted(range(len(p)), key=p.__getitem__)
@@ -456,10 +476,12 @@ def holds(decision: Decision, claimed: float, *, higher: bool = True) -> Holds:
     """Whether a published ratio is reached; `higher` where a larger one is better.
 
     `holds` where the interval's bad end reaches it; `reached, not shown` where the middle does and the bad end does
-    not; `partly` where it is better for sure and less than claimed for sure; `no` where it is less than claimed for
-    sure and better for sure it is not. What is none of these is `not shown`. One run a side is not enough.
+    not; `partly` where it is better for sure, by more than what is too little to matter, and less than claimed for
+    sure; `no` where it is less than claimed for sure, and so much better it is not. What is none of these is `not
+    shown`. One run a side is not enough.
     """
-    return held(decision.ratio, decision.low, decision.high, claimed, higher=higher)
+    found = held(decision.ratio, decision.low, decision.high, claimed, higher=higher)
+    return "no" if found == "partly" and decision.verdict == "same" else found
 
 
 # Means of logarithms do not come back exactly.

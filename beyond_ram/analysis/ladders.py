@@ -3,18 +3,17 @@
 import itertools
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 
 from ..metrics import METRICS
-from .compare import ratio
+from .comparisons import ratio_of
+from .decide import AT_LEAST, Decision, Question, decide, side
 from .frame import axes
 from .matters import LEAST, STEP_SHARE
 
-# Growth of a megabyte and less, or below 0, is that of nothing: ratios are taken from there. Where such values scatter
-# too much, they are taken from what would matter as a step.
-_FLOOR = {"bytes": 1e6, "requests": 1.0, "s": 1e-3}
 _MOVE = re.compile(r"(\S+) (\S+) to ([^\s,]+)")
 COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]
 COLUMNS += ["ratio", "low", "high", "n", "significant", "neighbours", "infeasible", "moved"]
@@ -23,29 +22,30 @@ COLUMNS += ["ratio", "low", "high", "n", "significant", "neighbours", "infeasibl
 def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: Sequence[str]) -> pd.DataFrame:
     """A line a step between versions next to each other among those that were weighed, in the order of `releases`.
 
-    `runs` are lines of table `runs` with `base` and `version` beside them. `significant` by Welch's interval on the
-    ratio, and only where the step matters. `neighbours` says that no release lies between that could be weighed;
-    `infeasible` which ones could not, with the resolver's reason; `moved` what else differs between the two, because
-    one of them cannot be installed otherwise. A version that could not and lies between no two that could has a line of
-    its own, without a step.
+    `runs` are lines of table `runs` with `base` and `version` beside them. `significant` where the step is decided,
+    corrected for all steps of this sweep, and matters: never from one run a side. `neighbours` says that no release
+    lies between that could be weighed; `infeasible` which ones could not, with the resolver's reason; `moved` what else
+    differs between the two, because one of them cannot be installed otherwise. A version that could not and lies
+    between no two that could has a line of its own, without a step.
     """
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
     impossible = infeasible(runs)
     order = [version for version in releases if version not in impossible]
     runs = runs.assign(moved=runs["moved"].fillna("") if "moved" in runs else "")
-    lines = []
+    lines: list[dict[str, Any]] = []
+    questions: list[Question] = []
     held = [axis for axis in axes(runs) if axis != "stack"]
     for _, cell in runs.groupby([*held, "base"], sort=False, dropna=False):
-        values = {str(version): group[metric].dropna().tolist() for version, group in cell.groupby("version")}
-        weighed = [version for version in releases if values.get(version)]
+        sides = {str(version): side(group, metric) for version, group in cell.groupby("version")}
+        weighed = [version for version in releases if version in sides and sides[version].values]
         known = {axis: cell[axis].iloc[0] for axis in held} | {"stack": cell["base"].iloc[0]}
         known |= {"ladder": name, "factor": package, "metric": metric}
         outside = set(impossible)
         for before, after in itertools.pairwise(weighed):
-            found = _step(values[before], values[after], METRICS[metric].unit)
+            questions.append(Question(sides[before], sides[after], metric))
             apart = releases[releases.index(before) + 1 : releases.index(after)]
-            line = known | {"from_version": before, "to_version": after} | found
+            line = known | {"from_version": before, "to_version": after}
             line["neighbours"] = order.index(after) == order.index(before) + 1
             line["infeasible"] = "; ".join(f"{v}: {impossible[v]}" for v in apart if v in impossible)
             line["moved"] = _moved(*(str(cell.loc[cell["version"] == v, "moved"].iloc[0]) for v in (before, after)))
@@ -54,6 +54,9 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
         for version in (version for version in releases if version in outside):
             line = known | {"from_version": version, "n": 0, "significant": False, "neighbours": False}
             lines.append(line | {"infeasible": f"{version}: {impossible[version]}"})
+    steps = [line for line in lines if "to_version" in line]
+    for line, question, found in zip(steps, questions, decide(questions), strict=True):
+        line |= _step(question, found)
     table = pd.DataFrame(lines, columns=None if lines else COLUMNS)
     table = table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS])))
     return table[["experiment", "stack", *[c for c in table if c not in ("experiment", "stack")]]]
@@ -66,14 +69,16 @@ def infeasible(runs: pd.DataFrame) -> dict[str, str]:
 
 
 def next_versions(table: pd.DataFrame, releases: Sequence[str], impossible: Iterable[str]) -> list[str]:
-    """For each significant step that spans other releases, the one in the middle of them; empty when all are found."""
+    """For each step worth a closer look that spans other releases, the one in the middle; empty when all are found.
+
+    Worth one are significant steps; of single runs, of which none is, those that are twice as large as what matters.
+    """
     order = [version for version in releases if version not in set(impossible)]
     wanted = set()
-    for before, after in table.loc[table["significant"].astype(bool), ["from_version", "to_version"]].itertuples(
-        index=False, name=None
-    ):
-        first, last = order.index(before), order.index(after)
-        if last - first > 1:
+    for step in table[table["to_version"].notna()].to_dict("records"):
+        looked_at = step["n"] < AT_LEAST and _large(step["from_value"], step["to_value"], step["metric"], 2)
+        first, last = order.index(step["from_version"]), order.index(step["to_version"])
+        if (step["significant"] or looked_at) and last - first > 1:
             wanted.add(order[(first + last) // 2])
     return [version for version in order if version in wanted]
 
@@ -86,24 +91,20 @@ def _moved(before: str, after: str) -> str:
     return ", ".join(f"{name} {old} to {new}" for name, old, new in sides if old != new)
 
 
-def _step(before: Sequence[float], after: Sequence[float], unit: str) -> dict[str, Any]:
-    first, second = (float(pd.Series(values).median()) for values in (before, after))
-    least = LEAST.get(unit, 0.0)
-    for floor in (_FLOOR.get(unit, 0.0), least):
-        found = ratio(*([max(value, floor) for value in values] for values in (before, after)))
-        if found.significant:
-            break
-    repeats = min(len(before), len(after))
-    margin = 1 if repeats > 1 else 2
-    change = abs(second - first)
-    matters = change > margin * least
-    matters &= change > margin * STEP_SHARE * max(abs(first), abs(second))
+def _step(question: Question, found: Decision) -> dict[str, Any]:
+    first, second = (float(pd.Series(one.values).median()) for one in (question.baseline, question.candidate))
+    differs = found.verdict in ("better", "worse", "differs")
     return {
         "from_value": first,
         "to_value": second,
-        "ratio": found.ratio,
-        "low": found.low,
-        "high": found.high,
-        "n": repeats,
-        "significant": bool(matters and (found.significant or repeats < 2)),
+        **ratio_of(asdict(found) | {"metric": question.metric}),
+        "n": found.n,
+        "significant": bool(differs and _large(first, second, question.metric)),
     }
+
+
+def _large(first: float, second: float, metric: str, times: float = 1) -> bool:
+    """Whether a step matters: more than the least in its unit, and than a share of the larger side."""
+    change = abs(second - first)
+    least = LEAST.get(METRICS[metric].unit, 0.0)
+    return bool(change > times * least and change > times * STEP_SHARE * max(abs(first), abs(second)))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from .comparisons import of
+from .comparisons import of, ratio_of
 from .frame import Cell, axes, where
 
 SHOWN = ("grown_anon_bytes", "peak_grown_anon_bytes", "tokens_per_cpu_s")
@@ -44,10 +44,7 @@ def _decided(compared: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for line in compared[compared["metric"].isin(SHOWN)].to_dict("records"):
         found = {str(axis): line[axis] for axis in held} | {"metric": line["metric"], "n": line["n"], "reason": ""}
         found |= {"without": line["baseline"], "with": line["candidate"]}
-        found |= {name: line[name] for name in ("ratio", "low", "high")}
-        if pd.isna(line["ratio"]) and line["baseline"] > 0:
-            changes = zip(("ratio", "low", "high"), ("difference", "low", "high"), strict=True)
-            found |= {name: 1 + line[change] / line["baseline"] for name, change in changes}
+        found |= ratio_of({str(name): value for name, value in line.items()})
         yield found | {"effect": _EFFECTS.get(line["verdict"], line["verdict"])}
 
 

@@ -82,12 +82,13 @@ def test_a_version_that_cannot_be_is_stepped_over_and_told() -> None:
     assert found["infeasible"].item() == "1.1: needs q<2"
 
 
-def test_one_run_a_side_needs_a_larger_step_and_has_no_interval() -> None:
-    small, _ = swept({"1.0": [100], "1.1": [88]})
-    large, _ = swept({"1.0": [100], "1.1": [50]})
+def test_one_run_a_side_shows_no_step_but_a_large_one_is_looked_at() -> None:
+    small, none = swept({"1.0": [100], "1.6": [88]})
+    large, more = swept({"1.0": [100], "1.6": [50]})
     assert not small["significant"].any()
-    assert large["significant"].all()
+    assert not large["significant"].any()
     assert large["low"].isna().all()
+    assert (none, more) == ([], ["1.3"])
 
 
 def test_a_step_names_what_else_differs_between_its_sides() -> None:
@@ -110,6 +111,7 @@ def test_requests_have_a_measure_of_their_own(before: float, after: float, matte
         {"experiment": "x", "stack": "b+p-1", "rep": 1, "base": "b", "outcome": "completed", "reason": ""}
         | {"version": version, "requests_metadata": value}
         for version, value in (("1.0", before), ("1.1", after))
+        for _ in range(2)
     ]
     table = pd.DataFrame(lines)
     assert ladders("l", "p", "requests_metadata", table, ["1.0", "1.1"])["significant"].tolist() == [matters]
