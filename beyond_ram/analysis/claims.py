@@ -15,6 +15,7 @@ from .decide import AT_LEAST, Question, decide, held, holds, middle, side
 from .dedup import against
 from .frame import Cell, Pairs, same_but_for, where
 from .frame import against as compared
+from .matters import Bound
 
 SOURCE = "Streaming datasets: 100x more efficient"
 COLUMNS = ["experiment", "stack", "source", "claim", "conditions", "claimed", "measured", "low", "high", "n", "holds"]
@@ -30,6 +31,8 @@ _BUFFERED = "Parquet prefetch and buffering: up to 2 times faster"
 _SPARK = "a Spark data source reads and writes datasets"
 _CHUNKED = "Parquet content-defined chunking: fewer new bytes after an edit, in Xet storage"
 _PIPELINES = "HfFileSystem serves custom pipelines: tars of WebDataset, frames of a video (share of right samples)"
+# What is claimed is a ratio, however small the numbers are.
+RATIO = Bound()
 # All of them, with what is claimed.
 CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
     _SHARED: 0.0,
@@ -77,7 +80,8 @@ def _by_release(runs: pd.DataFrame, pairs: Pairs) -> Iterator[dict[str, Any]]:
                 first, second = (side(lines, metric) for lines in sides)
                 if first.values and second.values:
                     # The way round in which larger is better.
-                    question = Question(first, second, metric) if higher else Question(second, first, metric)
+                    from_, to = (first, second) if higher else (second, first)
+                    question = Question(from_, to, metric, bound=RATIO)
                     conditions = f"{after} against {before}; {_conditions(cell)}"
                     asked.append((question, _known(cell["experiment"], after, claim, conditions, claimed)))
     yield from _decided(asked)
@@ -107,7 +111,7 @@ def _buffering(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
             if default.values and tried.values:
                 conditions = f"{name} against default; {_conditions(cell)}"
                 known = _known(cell["experiment"], cell["stack"], _BUFFERED, conditions, CLAIMS[_BUFFERED])
-                asked.append((Question(default, tried, "rows_per_s"), known))
+                asked.append((Question(default, tried, "rows_per_s", bound=RATIO), known))
     yield from _decided(asked)
 
 
@@ -132,7 +136,7 @@ def _deduplicated(dedup: pd.DataFrame) -> Iterator[dict[str, Any]]:
                 f"{edit}, compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
             )
             known = _known(setting["experiment"], setting["stack"], _CHUNKED, conditions, CLAIMS[_CHUNKED])
-            asked.append((Question(sides[0], sides[1], "new_share", counted=True), known))
+            asked.append((Question(sides[0], sides[1], "new_share", bound=RATIO, counted=True), known))
     yield from _decided(asked)
 
 
