@@ -43,3 +43,18 @@ def test_a_report_is_made_of_the_part_that_is_named_beside_it(run_in: Run, clone
     assert {"report", "overview", "findings", "table_runs", "table_limits"} <= set(found)
     assert not {"claims_page", "choices_page", "figure_memory_over_time", "tokens", "repository"} & set(found)
     assert found["weigh"] == 2
+
+
+def test_repeat_1_of_everything_comes_before_repeat_2(run_in: Run, clone: Path) -> None:
+    """Repeats are blocks in time; what runs need comes before all of them."""
+    words = ("snakemake", "-n", "--cores", "2", "explain", "--config", f"results={clone}/never-made")
+    done = run_in(*words)
+    assert done.returncode == 0, done.stderr[-3000:]
+    jobs = re.split(r"\n(?=(?:local)?(?:rule|checkpoint) )", done.stdout + done.stderr)
+    runs = {int(rep): int(found) for job in jobs for rep, found in re.findall(r"rep~(\d)\n +priority: (\d+)", job)}
+    assert set(runs) == {1, 2}
+    needed = [
+        int(found) for job in jobs for found in re.findall(r"^rule (?:stack|corpus):.*?priority: (\d+)", job, re.S)
+    ]
+    assert needed
+    assert min(needed) > runs[1] > runs[2] > 0

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,9 @@ def test_a_folder_holds_the_run_files_and_nothing_else(tmp_path: Path) -> None:
     record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert record["outcome"] == "completed"
     assert record["sampler"]["duty_cycle"] > 0
+
+
+def test_a_record_says_when_its_command_started(tmp_path: Path) -> None:
+    before = time.time()
+    record = watch([*PYTHON, "import time; time.sleep(0.3)"], tmp_path)
+    assert before - 0.01 <= record["started_at"] <= time.time() - 0.25
