@@ -21,6 +21,7 @@ from beyond_ram.analysis.decide import (
     held,
     holm,
     interleaved,
+    middle,
     outcomes,
     selected,
     side,
@@ -244,6 +245,14 @@ def test_a_claim_of_two_by_the_one_rule(middle: float, low: float, high: float, 
 def test_a_claim_that_nothing_remains_is_reached_by_nothing_only() -> None:
     assert held(0, 0, 0, 0, higher=False, none=1) == "holds"
     assert held(2, 2, 2, 0, higher=False, none=1) == "no"
+
+
+def test_a_mean_has_an_interval_from_two_repeats_on() -> None:
+    found = middle([1, 2, 3])
+    assert (found.mean, found.low, found.high) == pytest.approx((2, 2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-3)
+    assert math.isnan(middle([2], counted=True).low)
+    assert (middle([2, 2], counted=True).low, middle([2, 2], counted=True).high) == (2, 2)
+    assert math.isnan(middle([2.0, 2.0]).low), "readings may agree by chance"
 
 
 def test_strength_is_how_much_it_differs_for_sure() -> None:
