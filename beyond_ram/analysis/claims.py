@@ -95,7 +95,9 @@ def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[dict[str
         if asked.empty:
             continue
         found = middle((asked / group["workers"].iloc[0]).tolist(), counted=True)
-        known = _known(cell["experiment"], cell["stack"], _SHARED, f"{cell['stack']}; {_conditions(cell)}", CLAIMS[_SHARED])
+        known = _known(
+            cell["experiment"], cell["stack"], _SHARED, f"{cell['stack']}; {_conditions(cell)}", CLAIMS[_SHARED]
+        )
         holds = held(found.mean, found.low, found.high, 0.0, higher=False, none=0.0)
         yield known | {"measured": found.mean, "low": found.low, "high": found.high, "n": found.n, "holds": holds}
 
