@@ -4,9 +4,9 @@ from typing import Any
 
 import pandas as pd
 
+from ..advice import advise
 from ..metrics import Record, Records
 from ..metrics.limits import PREDICTORS
-from ..watch.advice import advise
 
 COLUMNS = ["experiment", "stack", "killed_at_bytes", "completed_at_bytes", "nearest_predictor", "ask_bytes", "not_run"]
 

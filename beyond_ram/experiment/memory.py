@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from ..advice import advise
 from ..files import DamagedError
-from ..watch.advice import advise
 from . import records
 from .paths import Cell
 

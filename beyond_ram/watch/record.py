@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import advice, events, machine, pagecache, procfs
+from .. import advice
+from . import events, machine, pagecache, procfs
 from .charges import Around
 from .exit_status import signal_name
 from .groups import Group

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from . import advice
+from .. import advice
 
 _TERMS = {"shmem": "shared or in tmpfs", "kernel": "kernel", "swap": "swapped out", "locked_file": "locked file"}
 _WORTH_BYTES, _FAR = 8_000_000, 1.25

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..advice import advise
 from ..watch import LimitError
-from ..watch.advice import advise
 from .cell import Setting, finish, prepare, weighed
 from .private import private_folder
 

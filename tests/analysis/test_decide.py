@@ -313,12 +313,14 @@ def test_intervals_hold_the_truth_as_often_as_they_say(spread: str, n: int, m: i
     assert said <= 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocked", [True, False])
 def test_of_null_reports_from_real_runs_at_most_one_in_twenty_says_a_difference(blocked: bool) -> None:
     said = [simulated.false_alarms(n, 500, np.random.default_rng(n), blocked=blocked) for n in simulated.sizes()]
     assert np.mean(said) <= 0.05
 
 
+@pytest.mark.slow
 def test_a_planted_half_is_found_in_memory() -> None:
     found = simulated.found(simulated.sizes()[-1], 0.5, 150, np.random.default_rng(1), blocked=True)
     assert found["peak_grown_anon_bytes"] > 0.8

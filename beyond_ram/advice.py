@@ -1,9 +1,9 @@
 """How much memory to ask a scheduler for, from the record of a run: the one rule, for the terminal, the tables and the
 requests of the workflow. Standard library only.
 
-The kernel's group kills for what cannot be reclaimed (`charges.py`): so much is asked for, with room for another run,
-and for the program's code and data files to stay mapped. A scheduler that looks at processes now and then adds up RSS,
-where shared pages count in each process and mapped files count too.
+The kernel's group kills for what cannot be reclaimed (`watch/charges.py`): so much is asked for, with room for another
+run, and for the program's code and data files to stay mapped. A scheduler that looks at processes now and then adds up
+RSS, where shared pages count in each process and mapped files count too.
 """
 
 import math
