@@ -166,10 +166,3 @@ LOADER_KINDS = {
 def loader_kind(kind: object) -> tuple[str, str]:
     """The label and the colour of a kind of loader; one that is not ours is `own`."""
     return LOADER_KINDS.get(str(kind), ("your own", "#CC79A7"))
-
-
-def whole(table: pd.DataFrame) -> pd.DataFrame:
-    """The lines of table `loaders` with a rate, without a limit: those that figures of rates draw."""
-    if "end_pss_bytes" not in table or "rows_per_cpu_s" not in table:
-        return table.head(0)
-    return table[(table["limit_percent"] == 0) & table["rows_per_cpu_s"].notna() & table["end_pss_bytes"].notna()]

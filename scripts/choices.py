@@ -2,12 +2,13 @@
 
 from beyond_ram import logs, pages, tables
 from beyond_ram.analysis.frame import describe, same_but_for, varied
-from beyond_ram.analysis.loaders import OF_A_LOADER
+from beyond_ram.analysis.loaders import OF_A_LOADER, by_way
 from beyond_ram.figures import MB, loader_kind
 
 
 def groups(choices):
     """Title and lines of each front."""
+    choices = by_way(choices)
     said = [axis for axis in varied(choices) if axis not in ("experiment", *OF_A_LOADER)]
     for found, group in same_but_for(choices, *OF_A_LOADER):
         title = ", ".join([found["tokens"], *describe(found, (axis for axis in said if axis != "tokens"))])

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from .frame import axes, same_but_for
-from .loaders import AS_MANY, EVERY_ROW_ONCE, OF_A_LOADER
+from .loaders import AS_MANY, EVERY_ROW_ONCE, OF_A_LOADER, by_way
 
 
 def choices(loaders: pd.DataFrame) -> pd.DataFrame:
@@ -19,7 +19,7 @@ def choices(loaders: pd.DataFrame) -> pd.DataFrame:
     sound = loaders[loaders["account"].isin([EVERY_ROW_ONCE, AS_MANY]) & loaders["end_pss_bytes"].notna()]
     fronts = []
     for cell, group in same_but_for(sound, *OF_A_LOADER):
-        if group["loader"].nunique() < 2:
+        if by_way(group)["loader"].nunique() < 2:
             continue
         ordered, least = group.sort_values("rows_per_cpu_s", ascending=False), math.inf
         for line in ordered.to_dict("records"):

@@ -11,12 +11,13 @@ from ..metrics.base import last
 from ..metrics.loading import ACCOUNT
 from ..units import MB
 from .compare import Mean, mean
+from .frame import describe
 
 AVERAGED = ["rows_per_cpu_s", "share_of_limit", "rows_per_s"]
 # Of a table without lines, which is read like any other.
 COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
 COLUMNS += ["outcome", "n", *AVERAGED, "time_to_first_batch_s", "disk_ratio", *ACCOUNT, "end_pss_bytes", "account"]
-OF_A_LOADER = ("stack", "loader", "start", "advice")
+OF_A_LOADER = ("stack", "loader", "start", "advice", "option")
 """The axes that belong to a way of loading; on the others two loaders that are compared must agree."""
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
 
@@ -36,6 +37,20 @@ def loaders(records: Records) -> pd.DataFrame:
             cells.setdefault(tuple(cell.items()), []).append(_run(record, events))
     lines = [dict(cell) | _merged(repeats) for cell, repeats in cells.items()]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+
+
+def by_way(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with each loader named by its way of loading: by advice and option too, where it has any."""
+    names = [", ".join([line["loader"], *describe(line, ("advice", "option"))]) for _, line in table.iterrows()]
+    return table.assign(loader=names) if names else table
+
+
+def whole(table: pd.DataFrame) -> pd.DataFrame:
+    """The lines with a rate and without a limit, by way of loading: those that figures of rates draw."""
+    if "end_pss_bytes" not in table or "rows_per_cpu_s" not in table:
+        return table.head(0)
+    rated = table["rows_per_cpu_s"].notna() & table["end_pss_bytes"].notna()
+    return by_way(table[(table["limit_percent"] == 0) & rated])
 
 
 def _run(record: Record, events: Events) -> dict[str, Any]:

@@ -167,9 +167,31 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
         if not (loader in own and own[loader].data) and "none" in getattr(matrix, "tokens", ()):
             hint = "; name one here, or its own `data` there" if loader in own else ""
             yield where(*key, "tokens") + f"loader {loader!r} reads a token dataset, and none is named{hint}"
+    yield from _option_faults(config, name, root, where)
     module = getattr(config.run()[name], "module", None)
     if module and (fault := inputs.module(module, ["stream"])):
         yield where("experiments", name, "module") + fault
+
+
+def _option_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:
+    """Options that no loader of an experiment has."""
+    matrix = config.run()[name].matrix
+    asked = {option for value in getattr(matrix, "option", ()) for option in tokens.options_in(value)}
+    if not asked:
+        return
+    modules = [config.loader_module(loader, root) for loader in getattr(matrix, "loader", ())]
+    try:
+        # A module that cannot be read is told where it is named.
+        known = [option for path in modules if not inputs.module(path, []) for option in tokens.options_of(path)]
+    except ValueError as error:
+        yield where("experiments", name, "matrix", "option") + str(error)
+        return
+    for option in sorted(asked - {*known}):
+        yield (
+            where("experiments", name, "matrix", "option")
+            + f"no loader here has an option {option!r}"
+            + _suggestion(option, known)
+        )
 
 
 def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:

@@ -1,6 +1,7 @@
 """The model of the config. The JSON schema and the tables of docs/configuration.md are generated from it."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt, StringConstraints
@@ -106,7 +107,22 @@ class Config(Strict):
         """The cells of an experiment; none where it is not run."""
         experiment = self.run().get(name)
         found = experiment.cells(name) if experiment else []
-        return list(dict.fromkeys(self._read_by(cell) for cell in found))
+        return list(dict.fromkeys(self._read_by(cell) for cell in found if self._can(cell)))
+
+    def loader_module(self, name: str, root: Path | str = ".") -> str:
+        """The file of a loader, one's own or shipped."""
+        own = self.loaders.get(name)
+        return own.module if own else str(Path(root, tokens.LOADERS, f"{name}.py"))
+
+    def _can(self, cell: Cell) -> bool:
+        """Whether a cell's loader has the options that it is asked for. A file that is not there is told elsewhere."""
+        asked = tokens.options_in(str(cell.get("option", "none")))
+        if not asked:
+            return True
+        try:
+            return {*asked} <= {*tokens.options_of(self.loader_module(str(cell["loader"])))}
+        except (OSError, ValueError, SyntaxError):
+            return True
 
     def _read_by(self, cell: Cell) -> Cell:
         """The cell, without its token dataset where a loader of one's own reads other data."""

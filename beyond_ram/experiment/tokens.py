@@ -6,6 +6,7 @@ stack.
 """
 
 import ast
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -97,19 +98,39 @@ def loaders(root: Path | str = ".") -> list[str]:
 
 def format_of(loader: str, root: Path | str = ".") -> str:
     """The format that a loader reads. Raises ValueError where its module does not say."""
-    return _constant(Path(root, LOADERS, f"{loader}.py"), "FORMAT")
+    return str(_constant(Path(root, LOADERS, f"{loader}.py"), "FORMAT"))
+
+
+def options_in(value: str) -> list[str]:
+    """The names in a value of the axis `option`."""
+    return re.findall("[a-z_]+(?=-)", value)
+
+
+def options_of(module: Path | str) -> list[str]:
+    """What can be varied of the loader of a module alone: its OPTIONS, none by default.
+
+    Raises ValueError where the source does not state them.
+    """
+    return list(_constant(Path(module), "OPTIONS", ()))
 
 
 def writer_stack(name: str, root: Path | str = ".") -> str:
     """The stack that writes a format: its module's STACK, else `loaders`."""
-    return _constant(Path(root, FORMATS, f"{name}.py"), "STACK", "loaders")
+    return str(_constant(Path(root, FORMATS, f"{name}.py"), "STACK", "loaders"))
 
 
 def _modules(folder: Path) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.py") if path.stem not in _HELPERS)
 
 
-def _constant(module: Path, name: str, default: str | None = None) -> str:
+def _literal(value: ast.expr, module: Path, name: str) -> Any:
+    try:
+        return ast.literal_eval(value)
+    except ValueError:
+        raise ValueError(f"{module}: the constant {name} has to be written out") from None
+
+
+def _constant(module: Path, name: str, default: Any = None) -> Any:
     """The value of a module's constant, given alone or in a tuple, as its source states it."""
     for node in ast.parse(module.read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.Assign):
@@ -121,7 +142,7 @@ def _constant(module: Path, name: str, default: str | None = None) -> str:
             )
             for one, value in zip(names, values, strict=True):
                 if isinstance(one, ast.Name) and one.id == name:
-                    return str(ast.literal_eval(value))
+                    return _literal(value, module, name)
     if default is None:
         raise ValueError(f"{module}: has no constant {name}")
     return default

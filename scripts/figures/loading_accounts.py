@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
+from beyond_ram.analysis.loaders import by_way
 
 COLOURS = {
     "once": "#009E73",
@@ -75,7 +76,7 @@ def column(line):
 
 
 def accounted(loaders):
-    return loaders[loaders["account"].notna()] if "account" in loaders else loaders.head(0)
+    return by_way(loaders[loaders["account"].notna()]) if "account" in loaders else loaders.head(0)
 
 
 def plot(loaders):

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
+from beyond_ram.analysis.loaders import whole
 
 
 def both(loaders):
@@ -53,4 +54,4 @@ n = {loaders["n"].min():.0f}. The clock depends on the disk and on what else the
 
 def plot(loaders):
     reason = "no experiment of this config loads from a cold and from a warm page cache"
-    return figures.drawn(both(figures.whole(loaders)), draw, reason)
+    return figures.drawn(both(whole(loaders)), draw, reason)

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
+from beyond_ram.analysis.loaders import whole
 from beyond_ram.metrics.loading import CEILING_OF
 
 
@@ -107,4 +108,4 @@ Highest shares of the read ceiling: {best_shares or "not known"}. Bars: 95 % int
 
 
 def plot(loaders):
-    return figures.drawn(figures.whole(loaders), draw, "no experiment of this config loads token datasets")
+    return figures.drawn(whole(loaders), draw, "no experiment of this config loads token datasets")

@@ -3,12 +3,13 @@
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
+from beyond_ram.analysis.loaders import by_way
 
 
 def limited(loaders):
     if "limit_percent" not in loaders:
         return loaders.head(0)
-    return loaders[(loaders["limit_percent"] > 0) & (loaders["outcome"] != "not_applicable")]
+    return by_way(loaders[(loaders["limit_percent"] > 0) & (loaders["outcome"] != "not_applicable")])
 
 
 def draw(loaders):
@@ -19,7 +20,6 @@ def draw(loaders):
         + ", "
         + loaders["workers"].astype(int).astype(str)
         + " workers"
-        + loaders["advice"].map({"random": ", MADV_RANDOM"}).fillna("")
     )
     loaders = loaders.sort_values(["rows_per_s_first_epoch"], ascending=False, na_position="last")
     figure, axes = plt.subplots(figsize=(10, 0.34 * len(loaders) + 1.8), layout="constrained")

@@ -1,6 +1,7 @@
 """Memory against the number of workers: PSS beside summed RSS."""
 
 from beyond_ram import figures
+from beyond_ram.analysis.loaders import whole
 
 
 def several_counts(loaders):
@@ -40,4 +41,4 @@ RSS summed over all processes counts what they share once for each of them; PSS 
 
 def plot(loaders):
     reason = "no experiment of this config loads with several numbers of workers"
-    return figures.drawn(several_counts(figures.whole(loaders)), draw, reason)
+    return figures.drawn(several_counts(whole(loaders)), draw, reason)

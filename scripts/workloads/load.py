@@ -37,6 +37,7 @@ def arguments(argv=None):
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--pin-memory", choices=["no", "yes"], default="no")
     parser.add_argument("--advice", choices=["none", "random"], default="none")
+    parser.add_argument("--option", default="none", help="of the loader's own OPTIONS: NAME-NUMBER-NAME-NUMBER")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument(
         "--limit-percent", type=int, default=0, help="under a memory limit no read ceilings are measured"
@@ -249,7 +250,10 @@ def load(args):
         events.not_applicable("pin_memory does nothing here: there is no accelerator")
     if args.advice != "none" and not getattr(module, "ADVISED", False):
         events.not_applicable("this loader maps no file that could be advised")
-    how = how_module.How(args.order, args.workers, args.start, args.batch_size, pinning, args.advice)
+    chosen = how_module.options(args.option)
+    if unknown := sorted(set(chosen) - set(getattr(module, "OPTIONS", ()))):
+        events.not_applicable(f"this loader has no option {' and no '.join(unknown)}")
+    how = how_module.How(args.order, args.workers, args.start, args.batch_size, pinning, args.advice, chosen)
     account = TokenRows(rows) if rows else OwnRows(args.rows, module)
     events.phase("open")
     begun = time.perf_counter()

@@ -29,6 +29,13 @@ def test_a_loader_that_nothing_was_held_against_is_no_choice() -> None:
     assert set(choices(pd.DataFrame([alone, *rivals, *pair]))["loader"]) == {"fast", "lean"}
 
 
+def test_a_loader_with_another_option_is_another_to_choose() -> None:
+    told = {"advice": "none", "option": "none"}
+    pair = [loader("scan", 9, 900) | told, loader("scan", 5, 100) | told | {"option": "ahead-0"}]
+    found = choices(pd.DataFrame(pair))
+    assert found.set_index("option")["why"].to_dict() == {"none": "most rows per CPU-second", "ahead-0": "least memory"}
+
+
 def test_each_order_has_a_front_of_its_own() -> None:
     shuffled = [loader("fast", 9, 900), loader("lean", 1, 100)]
     in_order = [loader("lean", 2, 50, order="sequential"), loader("beaten", 1, 60, order="sequential")]

@@ -1,10 +1,11 @@
 """Table `loaders`."""
 
+import pandas as pd
 import pytest
 
-from beyond_ram.analysis.loaders import account, loaders
+from beyond_ram.analysis.loaders import account, by_way, loaders, whole
 
-from .by_hand import Run
+from .by_hand import Run, loader
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,14 @@ def test_one_repeat_that_did_not_finish_stands_for_its_cell() -> None:
     assert line["reason"] == "killed at its limit of 9 MB"
     (alone,) = loaders([run(25.0, outcome="timed_out")]).to_dict("records")
     assert alone["account"] == "not done in time"
+
+
+def test_a_way_of_loading_is_a_loader_with_its_option_and_advice() -> None:
+    told = [("none", "none"), ("none", "ahead-0"), ("random", "none")]
+    table = pd.DataFrame([loader("scan", 9, 9) | {"advice": advice, "option": option} for advice, option in told])
+    assert list(whole(table)["loader"]) == ["scan", "scan, ahead-0", "scan, madvise random"]
+    assert len(whole(table.assign(limit_percent=25))) == 0
+    assert list(by_way(table.drop(columns=["advice", "option"]))["loader"]) == ["scan"] * 3
 
 
 def test_other_workloads_have_no_line() -> None:

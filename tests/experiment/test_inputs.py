@@ -125,6 +125,45 @@ def test_a_loader_with_its_own_data_is_never_held_against_a_token_dataset(tmp_pa
     ]  # fmt: skip
 
 
+def test_an_option_is_one_that_a_loader_of_the_experiment_has(tmp_path: Path) -> None:
+    def said(options: str, value: str, loaders: tuple[str, ...] = ("mine", "threads")) -> str:
+        (tmp_path / "mine.py").write_text(MODULE + options)
+        return told(
+            tmp_path,
+            loaders={"mine": {"module": "mine.py"}},
+            tokens={"few": {"rows": 10}},
+            experiments={
+                "x": {
+                    "workload": "load",
+                    "matrix": {"stack": ["loaders"], "loader": loaders, "tokens": ["few"], "option": ["none", value]},
+                }
+            },
+        )
+
+    names = "OPTIONS = ('ahead', 'block_rows')\n"
+    assert said(names, "ahead-0") == ""
+    assert said(names, "ahead-0-block_rows-8") == ""
+    where = "experiments.x.matrix.option"
+    assert f"{where}: no loader here has an option 'ahed'; did you mean 'ahead'?" in said(names, "ahed-1")
+    assert f"{where}: no loader here has an option 'ahead'" in said("", "ahead-0")
+    assert f"{where}: no loader here has an option 'ahead'" in said(names, "ahead-0", ("threads",))
+    assert "the constant OPTIONS has to be written out" in said("OPTIONS = tuple(make)\n", "ahead-0")
+    assert f"{where}.1: " in said(names, "ahead-many")
+
+
+def test_a_loader_has_cells_with_the_options_that_it_has(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE + "OPTIONS = ('ahead', 'block_rows')")
+    matrix = {"stack": ["loaders"], "loader": ["mine", "threads"], "tokens": ["few"]}
+    config = {
+        "folder": str(tmp_path),
+        "loaders": {"mine": {"module": "mine.py"}},
+        "tokens": {"few": {"rows": 10}},
+        "experiments": {"x": {"workload": "load", "matrix": matrix | {"option": ["none", "ahead-1-block_rows-2"]}}},
+    }
+    cells = [(cell["loader"], cell["option"]) for cell in load(config, [], ROOT).cells("x")]
+    assert cells == [("mine", "none"), ("mine", "ahead-1-block_rows-2"), ("threads", "none")]
+
+
 def test_the_files_of_a_corpus_are_there_and_as_many_as_asked(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n\n' * 3)
     (tmp_path / "b.csv").write_text("text\na\nb\n")

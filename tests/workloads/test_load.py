@@ -19,6 +19,8 @@ def make(folder, how):
     ids = numpy.load(folder / "ids.npy", mmap_mode="r")
     return [[ids[at : at + 100]] for at in [*range(0, 1000, 100), 0]]
 """
+# It takes one number of its own, and names it or not.
+OPTIONAL = NO_LABELS.replace("    ids =", "    assert how.option == {'ahead': 3}\n    ids =")
 Events = list[dict[str, Any]]
 
 
@@ -27,6 +29,8 @@ def ran(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> d
     """Exit status and events of every run, two at a time: most of one is imports and waiting, and none is timed."""
     work = tmp_path_factory.mktemp("work")
     (work / "no_labels.py").write_text(NO_LABELS)
+    (work / "unnamed.py").write_text(OPTIONAL)
+    (work / "named.py").write_text(OPTIONAL + "OPTIONS = ('ahead',)")
     shuffled = ["--order", "shuffled", "--advice", "random"]
     commands: dict[str, list[str]] = {
         "dask": ["--tokens-dir", str(dataset), "--loader", "dask_article"],
@@ -37,6 +41,9 @@ def ran(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> d
         "apart": ["--loader", "mine", "--module", str(OWN_LOADER), "--data", str(dataset / "npy/ids.npy")],
     }
     commands["apart"] += ["--rows", str(ROWS), "--workers", "2"]
+    for name in ("named", "unnamed"):
+        words = ["--tokens-dir", str(dataset), "--data", str(dataset / "npy"), "--loader", "mine"]
+        commands[f"{name} option"] = [*words, "--module", str(work / f"{name}.py"), "--option", "ahead-3"]
     for whose, folder in (("generated", dataset), ("own", own)):
         words = ["--tokens-dir", str(folder), "--data", str(folder / "npy"), "--loader", "mine"]
         commands[f"labels, {whose}"] = [*words, "--module", str(OWN_LOADER), "--workers", "2"]
@@ -82,6 +89,13 @@ def test_advice_is_followed_or_said_to_mean_nothing(ran: dict[str, tuple[int, Ev
     status, events = ran["no advice"]
     assert status == 0
     assert "not_applicable" in [event["event"] for event in events]
+
+
+def test_an_option_is_given_to_the_loader_that_names_it_and_to_no_other(ran: dict[str, tuple[int, Events]]) -> None:
+    assert work(ran["named option"])["rows_delivered"] == 1100
+    status, events = ran["unnamed option"]
+    reasons = [event["reason"] for event in events if event["event"] == "not_applicable"]
+    assert (status, reasons) == (0, ["this loader has no option ahead"])
 
 
 def test_the_read_ceilings_are_measured_in_the_same_run(ran: dict[str, tuple[int, Events]]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ...units import MB
 from ..frame import same_but_for
-from ..loaders import OF_A_LOADER
+from ..loaders import OF_A_LOADER, by_way
 from ..matters import SHARE
 from .base import Finding, Line, Source, Tables, lines_of, reads
 
@@ -12,7 +12,7 @@ from .base import Finding, Line, Source, Tables, lines_of, reads
 @reads("loaders")
 def _rows_lost(tables: Tables) -> Iterator[Finding]:
     """Loaders that do not deliver every row once."""
-    loaders = tables["loaders"]
+    loaders = by_way(tables["loaders"])
     wrong = loaders[
         (loaders["outcome"] == "completed") & loaders["account"].str.contains(r"\d (?:missing|twice|wrong)")
     ]
@@ -34,7 +34,7 @@ def _sent(tables: Tables) -> Iterator[Finding]:
 
     Of forked workers only: one that is spawned imports everything anew, which over few rows costs more than all else.
     """
-    loaders = tables["loaders"]
+    loaders = by_way(tables["loaders"])
     whole = loaders[loaders["rows_per_cpu_s"].notna() & (loaders["limit_percent"] == 0)]
     whole = whole[whole["start"].isin(["none", "fork"])]
     worst: tuple[float, Line, Line] | None = None
@@ -62,7 +62,7 @@ def _sent(tables: Tables) -> Iterator[Finding]:
 @reads("loaders")
 def _fastest(tables: Tables) -> Iterator[Finding]:
     """Of each order the loader with most rows per CPU-second, against the best of the libraries."""
-    loaders = tables["loaders"]
+    loaders = by_way(tables["loaders"])
     sound = loaders[(loaders["account"] == "every row once") & (loaders["limit_percent"] == 0)]
     for cell, group in same_but_for(sound, *OF_A_LOADER, "workers"):
         ordered = lines_of(group.sort_values("rows_per_cpu_s"))

@@ -2,11 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from ..job import Job
 from ..paths import Cell, Point
 from .base import Axis, Counts, Experiment, Matrix, Names, Order, Places, Sizes, TokenDatasets, Values
+
+# What only some loaders have: names that stand in their modules, each with a number.
+Option = Annotated[str, StringConstraints(pattern=r"^(none|[a-z_]+-[0-9]+(-[a-z_]+-[0-9]+)*)$")]
 
 
 class LoadMatrix(Matrix):
@@ -28,8 +31,13 @@ class LoadMatrix(Matrix):
     )
     batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows of a batch.")
     pin_memory: Values[Literal["no", "yes"]] = Field(["no"], description="`pin_memory` of the DataLoader.")
-    advice: Values[Literal["none", "random"]] = Field(
+    advice: Annotated[Values[Literal["none", "random"]], Axis(label="madvise", nothing="")] = Field(
         ["none"], description="`random`: MADV_RANDOM, for loaders that map a file."
+    )
+    option: Annotated[Values[Option], Axis(alone=True, nothing="")] = Field(
+        ["none"],
+        description="`NAME-NUMBER`, or several with `-` between: of what a loader names in its module's `OPTIONS`. "
+        "`none` leaves all as the library has it.",
     )
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field(
         [2], description="Epochs in one process; rates are the last one's."

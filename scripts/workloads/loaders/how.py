@@ -3,7 +3,8 @@
 A loader is a module with the constants FORMAT (what it reads: a module of `formats`), KIND (`as written`, `corrected`,
 `best` or `library`) and SHUFFLE (what shuffled means for it: `rows`, `blocks`, `buffer`, `shards` or `none`), and a
 function `make(folder, how)`. It returns an iterable that gives one epoch each time it is iterated: batches of ids
-[n, width] and labels [n], and the number of the worker that made them.
+[n, width] and labels [n], and the number of the worker that made them. A constant OPTIONS names what can be varied of
+this loader alone: `how.option` has the numbers of those that are given.
 """
 
 from dataclasses import dataclass, field
@@ -17,6 +18,12 @@ class NotApplicableError(Exception):
     """What is asked for does not exist for this loader; the text is the reason."""
 
 
+def options(text):
+    """The options of a loader, by name, of `none` or NAME-NUMBER-NAME-NUMBER."""
+    parts = [] if text == "none" else text.split("-")
+    return dict(zip(parts[::2], map(int, parts[1::2]), strict=True))
+
+
 @dataclass
 class How:
     order: str = "sequential"
@@ -25,6 +32,8 @@ class How:
     batch_size: int = 256
     pin_memory: bool = False
     advice: str = "none"
+    option: dict = field(default_factory=dict)
+    """Of the loader's own OPTIONS those that are given, each a number."""
     seed: int = 1
     rank: int = 0
     ranks: int = 1

@@ -27,6 +27,13 @@ def test_a_loader_that_loses_rows_is_named_and_the_fastest_is_held_against_a_lib
     assert "50% of reading without a loader" in text
 
 
+def test_a_loader_is_named_with_its_option() -> None:
+    lines = [loader("ours", 90, 9e6, option="ahead-0"), loader("theirs", 30, 9e6, option="none", loader_kind="library")]
+    table = pd.DataFrame(lines).assign(outcome="completed")
+    titles = [finding.title for source in loading.SOURCES for finding in source({"loaders": table})]
+    assert titles == ["ours, ahead-0 delivers 3.0 times the rows per CPU-second of the best library (shuffled)"]
+
+
 @pytest.mark.parametrize(("start", "findings"), [("fork", 1), ("spawn", 0)])
 def test_what_a_spawned_worker_imports_is_not_the_price_of_sending(start: str, findings: int) -> None:
     table = pd.DataFrame([loader("batched", 1000, 1), loader("batched", 10, 1, workers=4, start=start)])
