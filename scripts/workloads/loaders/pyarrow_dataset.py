@@ -1,0 +1,55 @@
+"""pyarrow.dataset: the record batches of a scan, which reads ahead by itself."""
+
+import numpy
+import pyarrow.dataset
+import pyarrow.parquet
+from loaders.how import Blocks
+from torch.utils.data import IterableDataset, get_worker_info
+
+FORMAT, KIND, SHUFFLE = "parquet", "library", "blocks"
+# Batches and fragments that are read ahead, whether a fragment's bytes are all asked for at once, and how many row
+# groups a fragment has: all of them in order, and one where shuffled, since a scan keeps the order within a fragment.
+OPTIONS = ("batch_readahead", "fragment_readahead", "pre_buffer", "fragment_row_groups")
+
+
+class Scan(IterableDataset):
+    def __init__(self, path, bounds, how):
+        self.path, self.bounds, self.how, self.epoch = path, bounds, how, 0
+
+    def __iter__(self):
+        blocks, info = Blocks(self.bounds, self.how, group=1), get_worker_info()
+        blocks.epoch = self.epoch
+        self.epoch += 1
+        number, count = (info.id, info.num_workers) if info else (0, 1)
+        starts = {first: at for at, first in enumerate(self.bounds)}
+        groups = [starts[first] for ((first, _, _),) in blocks][number::count]
+        if not groups:
+            return
+        rng = numpy.random.default_rng((self.how.seed, self.epoch, number))
+        for batch in self.scanner(groups).to_batches():
+            ids, labels = batch.column("ids"), batch.column("label").to_numpy()
+            ids = ids.flatten().to_numpy().reshape(len(labels), -1)
+            if self.how.shuffled:
+                order = rng.permutation(len(labels))
+                ids, labels = ids[order], labels[order]
+            for start in range(0, len(labels), self.how.batch_size):
+                stop = start + self.how.batch_size
+                yield ids[start:stop], labels[start:stop]
+
+    def scanner(self, groups):
+        options = dict(self.how.option)
+        buffered = {"pre_buffer": bool(options.pop("pre_buffer"))} if "pre_buffer" in options else {}
+        size = options.pop("fragment_row_groups", 1 if self.how.shuffled else len(groups))
+        whole = pyarrow.dataset.dataset(self.path, format="parquet")
+        (file,) = whole.get_fragments()
+        fragments = [file.subset(row_group_ids=groups[at : at + size]) for at in range(0, len(groups), size)]
+        shared = pyarrow.dataset.FileSystemDataset(fragments, whole.schema, whole.format, whole.filesystem)
+        how = pyarrow.dataset.ParquetFragmentScanOptions(**buffered)
+        return shared.scanner(columns=["ids", "label"], fragment_scan_options=how, **options)
+
+
+def make(folder, how):
+    path = folder / "tokens.parquet"
+    found = pyarrow.parquet.read_metadata(path)
+    sizes = [found.row_group(number).num_rows for number in range(found.num_row_groups)]
+    return how.stream(Scan(str(path), numpy.cumsum([0, *sizes]).tolist(), how))
