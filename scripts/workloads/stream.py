@@ -10,6 +10,7 @@ resume    a process that is killed half way, and another that goes on from the `
 import argparse
 import dataclasses
 import importlib
+import inspect
 import json
 import os
 import pathlib
@@ -50,6 +51,7 @@ def arguments(argv=None):
     parser.add_argument("--start", choices=("fork", "spawn", "none"), default="none", help="of the workers")
     parser.add_argument("--buffering", default="default")
     parser.add_argument("--shuffle-buffer", type=int, default=0)
+    parser.add_argument("--input-shards", type=int, default=0, help="of which the buffer is filled at a time")
     parser.add_argument("--prefetch-factor", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--module", help="mode custom: a Python file")
@@ -120,8 +122,17 @@ def opened(args):
         how = buffered(args.buffering) if streaming else {}
         data = datasets.load_dataset(known["id"], known["config"], split=known["split"], streaming=streaming, **how)
     if args.shuffle_buffer and args.mode != "download":
-        data = data.shuffle(seed=1, buffer_size=args.shuffle_buffer)
+        data = data.shuffle(seed=1, buffer_size=args.shuffle_buffer, **interleaved(data, args.input_shards))
     return data
+
+
+def interleaved(data, shards):
+    """The arguments of `shuffle` for so many shards that are read at once."""
+    if not shards:
+        return {}
+    if "max_buffer_input_shards" not in inspect.signature(data.shuffle).parameters:
+        events.not_applicable("the shuffle of this release of datasets has no max_buffer_input_shards")
+    return {"max_buffer_input_shards": shards}
 
 
 def loader_of(args, data):

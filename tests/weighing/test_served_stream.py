@@ -80,6 +80,14 @@ def test_a_killed_process_is_resumed_without_loss(root: Path, python: Path, tmp_
     assert (work["rows_expected"], work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 300, 0, 0)
 
 
+def test_shards_that_are_shuffled_together_come_whole(root: Path, python: Path, tmp_path: Path) -> None:
+    record, _ = weighed(root, python, tmp_path, shuffle_buffer=10, input_shards=3)
+    work = record["work"]
+    assert record["outcome"] == "completed"
+    assert (work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 0, 0)
+    assert work["rows_per_worker"] == {"0": 150, "1": 150}
+
+
 def test_workers_read_another_hub_with_a_token_that_is_none_of_its(
     root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

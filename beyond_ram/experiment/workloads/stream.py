@@ -62,6 +62,11 @@ class StreamMatrix(Matrix):
     shuffle_buffer: Annotated[Counts, Axis(unit="rows", nothing="no shuffle")] = Field(
         [0], description="Rows in the buffer of `shuffle`; 0 does not shuffle."
     )
+    input_shards: Annotated[Counts, Axis(unit="input shards", label="input shards", nothing="")] = Field(
+        [0],
+        description="Shards of the input that fill the buffer of `shuffle` at a time (`max_buffer_input_shards`); 0 "
+        "leaves it to the release.",
+    )
     prefetch_factor: Annotated[Sizes, Axis(unit="batches", nothing="")] = Field(
         [2], description="Batches that each worker has ready."
     )
@@ -70,6 +75,8 @@ class StreamMatrix(Matrix):
     def normalise(self, point: dict[str, Any]) -> Point:
         if not point["workers"]:
             point |= {"start": "none", "prefetch_factor": 0}
+        if not point["shuffle_buffer"] or point["mode"] in ("download", "custom"):
+            point["input_shards"] = 0
         if point["mode"] == "resume" and (point["workers"] or point["epochs"] > 1):
             return ()  # the state of several workers is not the dataset's to keep
         if point["mode"] in ("s3", "custom") and point["buffering"] != "default":
