@@ -51,9 +51,7 @@ CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 onstart:
     experiment.places.open_results(RESULTS)
     experiment.specs.write(CONFIG, config)
-    progress.Progress(
-        workflow, RUNS, ALL_SLOTS, lambda cell: experiment_of(cell).workload
-    ).start()
+    progress.Progress(workflow, RUNS, ALL_SLOTS, lambda cell: experiment_of(cell).workload).start()
 
 
 def run_files(path):

@@ -1,7 +1,8 @@
 """Loading for training: token datasets, their formats, and what loaders deliver from them.
 
-Needs: stacks, corpora where a dataset is cut from one. Makes: tokens/NAME/FORMAT, tables `loaders`, `writers` and
-`ranks`, figures. Always holds: all formats of a dataset hold the same rows, and every delivered row is accounted for.
+Needs: stacks, corpora where a dataset is cut from one. Makes: tokens/NAME/FORMAT, tables `loaders`, `writers`, `ranks`
+and `copy_on_write`, figures. Always holds: all formats of a dataset hold the same rows, and every delivered row is
+accounted for.
 """
 
 
@@ -82,6 +83,13 @@ OUTPUTS.add(
         ),
     },
     pages={"choices": "which loader to choose"},
+)
+OUTPUTS.add(
+    "load",
+    "Loading",
+    covers=lambda found: found.workload == "copy-on-write",
+    tables=["copy_on_write"],
+    figures={"copy_on_write": Figure("Loading: records held in memory")},
 )
 for workload, name in (("write", "writers"), ("ranks", "ranks")):
     OUTPUTS.add(

@@ -40,7 +40,7 @@ _CEILING_EVENTS = ("read_ceiling", "limit")
 _IN_PHASE = "read from outside within one interval, while nothing moves for 0.3 s"
 _RATES = "geometric mean over repeats, with Student's 95 % interval on the logarithms"
 _PROGRAM_CLOCK = "monotonic clock of the program; a busy machine shows in it"
-_ACCOUNTED = ("loaders", "ranks", "streaming")
+_ACCOUNTED = ("loaders", "ranks", "streaming", "copy_on_write")
 _LAST, _WORST = "in the last epoch", "in the epoch with most of them"
 _COUNTED_ROWS = "exact: by the number that each row carries; of repeats the worst"
 
@@ -122,22 +122,27 @@ COLUMNS: list[Column] = [
         trust="exact: by a sum of the row's bytes; of repeats the worst", derive=account("rows_wrong", worst=True),
     ),
     Metric(
+        key="epoch", label="Number of the epoch", unit="epochs", tables=("copy_on_write",),
+        derivation="of the epoch that the line is about, from 0", trust=EXACT,
+        derive=lambda _, events: last(events, "epoch").get("epoch"),
+    ),
+    Metric(
         key="stored_bytes", label="Stored", unit="bytes", direction="lower", tables=("loaders", "writers"),
         derivation="files of the format", trust=SIZES, derive=_of_work("stored_bytes"),
     ),
     *(
         Metric(
             key=f"end_{kind}", label=f"{label[0].upper()}{label[1:]} at the end", unit="bytes",
-            direction="neither" if kind == "file_bytes" else "lower", tables=("loaders", "ranks"),
-            derivation="tree when the last epoch is delivered, everything still held", trust=_IN_PHASE,
-            derive=_delivered(kind),
+            direction="neither" if kind == "file_bytes" else "lower", tables=("loaders", "ranks", "copy_on_write"),
+            derivation="tree when the epoch of the line, or the last, is delivered, everything still held",
+            trust=_IN_PHASE, derive=_delivered(kind),
         )
         for kind, label in MEMORIES.items()
     ),
     *(
         Metric(
             key=f"first_batch_{kind}", label=f"{label[0].upper()}{label[1:]} after the first batch", unit="bytes",
-            direction="neither" if kind == "file_bytes" else "lower", tables=("loaders",),
+            direction="neither" if kind == "file_bytes" else "lower", tables=("loaders", "copy_on_write"),
             derivation="tree after the first batch, workers full and waiting", trust=_IN_PHASE,
             derive=_first_batch(kind),
         )
@@ -199,7 +204,8 @@ COLUMNS: list[Column] = [
         derivation="stored_bytes / bytes of the rows", trust=SIZES, derive=_disk_ratio,
     ),
     Metric(
-        key="copied_bytes", label="Copied after the first batch", unit="bytes", direction="lower", tables=("loaders",),
+        key="copied_bytes", label="Copied after the first batch", unit="bytes", direction="lower",
+        tables=("loaders", "copy_on_write"),
         derivation="anonymous PSS at the end less that after the first batch: with forked workers, copies on write",
         trust=_IN_PHASE, derive=_copied,
     ),

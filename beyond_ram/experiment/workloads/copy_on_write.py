@@ -1,0 +1,43 @@
+"""Records held in memory by a dataset, read by the workers of a DataLoader."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from ..paths import Point
+from .base import Axis, Counts, Experiment, Matrix, Order, Sizes, Values
+
+
+class CopyOnWriteMatrix(Matrix):
+    """The axes of the workload `copy-on-write`."""
+
+    holding: Annotated[Values[Literal["dicts", "strings", "numpy", "arrow", "tensor"]], Axis(alone=True)] = Field(
+        ["dicts", "numpy"],
+        description="What holds the records: a list of dictionaries, a list of strings, arrays of NumPy, an Arrow "
+        "table, or tensors in shared memory.",
+    )
+    records: Annotated[Sizes, Axis(unit="records")] = Field(
+        [400_000], description="Records, each a number and a text of 64 characters."
+    )
+    order: Order = Field(["shuffled"])
+    workers: Annotated[Counts, Axis(unit="workers", nothing="no workers")] = Field(
+        [4], description="Worker processes of the DataLoader."
+    )
+    start: Annotated[Values[Literal["fork", "forkserver", "spawn"]], Axis(alone=True, nothing="")] = Field(
+        ["fork"], description="How workers are started."
+    )
+    epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([2], description="Epochs, by the same workers.")
+
+    def normalise(self, point: dict[str, Any]) -> Point:
+        if not point["workers"]:
+            point["start"] = "none"
+        return super().normalise(point)
+
+
+class CopyOnWriteExperiment(Experiment):
+    """Records held in memory by a dataset, read by the workers of a DataLoader: what each copies of them."""
+
+    PROGRAM = "copy_on_write.py"
+
+    workload: Literal["copy-on-write"]
+    matrix: CopyOnWriteMatrix = Field(description="The axes; every combination is a cell.")

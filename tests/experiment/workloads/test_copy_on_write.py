@@ -1,0 +1,10 @@
+"""The cells of the workload `copy-on-write`."""
+
+from beyond_ram.experiment import WORKLOADS
+
+
+def test_how_workers_start_means_nothing_without_any() -> None:
+    matrix = {"stack": ["loaders"], "holding": ["dicts"], "workers": [0, 2], "start": ["fork", "spawn"]}
+    experiment = WORKLOADS["copy-on-write"].model_validate({"workload": "copy-on-write", "matrix": matrix})
+    starts = [(cell["workers"], cell["start"]) for cell in experiment.cells("x")]
+    assert starts == [(0, "none"), (2, "fork"), (2, "spawn")]
