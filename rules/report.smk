@@ -54,7 +54,6 @@ rule findings:
     conda:
         "../envs/driver.yaml"
     params:
-        pairs=PAIRS,
         folder=CONFIG.folder,
         locks=experiment.kept.locks(RESULTS),
         # Those that were given by hand: config.yaml comes by itself.

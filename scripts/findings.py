@@ -4,10 +4,8 @@ import base64
 import shlex
 from pathlib import Path
 
-import pandas as pd
-
 from beyond_ram import logs, pages, tables
-from beyond_ram.analysis.findings import PAIRS, findings
+from beyond_ram.analysis.findings import findings
 from beyond_ram.figures import NOT_DRAWN
 
 
@@ -45,7 +43,7 @@ def not_empty(svg):
 def main(snakemake):
     given = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}
     params = snakemake.params
-    found = findings(given | {PAIRS: pd.DataFrame(params.pairs, columns=["baseline", "candidate"])})
+    found = findings(given)
     drawn = [path for path in map(Path, snakemake.input.svg) if not_empty(path)]
     figures = {path.stem: base64.b64encode(path.read_bytes()).decode() for path in drawn}
     pages.write(

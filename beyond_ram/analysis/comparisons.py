@@ -46,19 +46,21 @@ class Contrast:
     axis: str
     sides: Callable[[list[Any]], Sides]
     workloads: tuple[str, ...]
+    figure: str
+    """What shows it."""
     along: tuple[str, ...] = ()
     """Axes that go with it, as the way in which workers start goes with their number."""
 
 
 CONTRASTS = (
-    Contrast("remedy", against_value("none"), ("tokenize",)),
-    Contrast("batch_size", ends, ("tokenize",)),
-    Contrast("writer_batch_size", ends, ("tokenize",)),
-    Contrast("subject", against_value("transformers"), ("soak",)),
-    Contrast("buffering", against_value("default"), ("stream",)),
-    Contrast("advice", against_value("none"), ("load",)),
-    Contrast("loader", against_first, ("load",)),
-    Contrast("workers", ends, ("load",), ("start",)),
+    Contrast("remedy", against_value("none"), ("tokenize",), "what_helps"),
+    Contrast("batch_size", ends, ("tokenize",), "peak_by_batch"),
+    Contrast("writer_batch_size", ends, ("tokenize",), "peak_by_batch"),
+    Contrast("subject", against_value("transformers"), ("soak",), "encoders"),
+    Contrast("buffering", against_value("default"), ("stream",), "worker_memory"),
+    Contrast("advice", against_value("none"), ("load",), "loading_limit"),
+    Contrast("loader", against_first, ("load",), "loading_cost"),
+    Contrast("workers", ends, ("load",), "loading_cost", ("start",)),
 )
 
 
@@ -133,7 +135,7 @@ def of(table: pd.DataFrame, axis: str, metric: str | None = None) -> pd.DataFram
     return found if metric is None else found[found["metric"] == metric]
 
 
-def said(line: "pd.Series[Any]") -> Decision:
+def decision(line: "pd.Series[Any]") -> Decision:
     """A line's decision."""
     return Decision(**{name: line[name] for name in DECIDED if name != "metric"})
 

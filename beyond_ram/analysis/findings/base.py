@@ -13,7 +13,7 @@ Line = dict[str, Any]
 
 @dataclass(frozen=True)
 class Finding:
-    """One paragraph. `strength` orders them: the effect as a factor, where 2 and one half are as strong."""
+    """One paragraph. `strength` orders them: what is sure of the effect, as a factor (2 and one half are as strong)."""
 
     title: str
     text: str
@@ -41,15 +41,6 @@ def reads(*names: str) -> Callable[[Source], Source]:
     return only_where_run
 
 
-PAIRS = "pairs"
-"""The name under which the tables hold the pairs of stacks, columns `baseline` and `candidate`."""
-
-
-def pairs_of(tables: Tables) -> list[tuple[str, str]]:
-    """The stacks that are held against each other."""
-    return [(str(baseline), str(candidate)) for baseline, candidate in tables[PAIRS].itertuples(index=False, name=None)]
-
-
 def as_factor(ratio: float) -> float:
     """A ratio as a factor: 2 and one half are both 2."""
     return max(ratio, 1 / ratio) if ratio > 0 else 1.0
@@ -58,3 +49,11 @@ def as_factor(ratio: float) -> float:
 def lines_of(table: pd.DataFrame) -> list[Line]:
     """The lines of a table, by column."""
     return [{str(key): value for key, value in line.items()} for line in table.to_dict("records")]
+
+
+def tries(failed: int, runs: int) -> float:
+    """The strength of a failure: how often one would have to try until it works, after so many of so many runs failed.
+
+    By the mean of Jeffreys' posterior of the share that fails: 4 after one run, 8 after three.
+    """
+    return (runs + 1) / (runs - failed + 0.5) if failed else 1.0

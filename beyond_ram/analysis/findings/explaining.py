@@ -7,7 +7,6 @@ import pandas as pd
 
 from ...metrics import METRICS
 from ...units import MB
-from ..compare import ratio
 from ..frame import describe, same_but_for
 from ..matters import SHARE
 from .base import Finding, Line, Source, Tables, as_factor, lines_of, reads
@@ -57,22 +56,11 @@ def _owners(tables: Tables) -> Iterator[Finding]:
 
 @reads("remedies")
 def _remedies(tables: Tables) -> Iterator[Finding]:
-    """What lowers growth most, and what is told to people and does nothing."""
+    """What is told to people and does nothing."""
     remedies = tables["remedies"]
     growth = remedies[remedies["metric"] == "grown_anon_bytes"]
     for stack, group in growth.groupby("stack", sort=False):
-        helps = group[group["effect"] == "helps"].sort_values("ratio")
         idle = group[group["effect"] == "nothing"]
-        if len(helps):
-            best = helps.iloc[0]
-            yield Finding(
-                f"{best['remedy']} takes {1 - best['ratio']:.0%} of the growth away ({stack})",
-                f"Growth of anonymous memory {best['without'] / MB:,.0f} MB without, {best['with'] / MB:,.0f} MB with: "
-                f"ratio {best['ratio']:.2f} (95 % {best['low']:.2f} to {best['high']:.2f}, n = {best['n']}).",
-                "what_helps",
-                str(best["experiment"]),
-                as_factor(best["ratio"]),
-            )
         if len(idle):
             names = ", ".join(f"{row['remedy']} ({row['low']:.2f} to {row['high']:.2f})" for row in lines_of(idle))
             yield Finding(
@@ -81,71 +69,6 @@ def _remedies(tables: Tables) -> Iterator[Finding]:
                 "what_helps",
                 str(idle["experiment"].iloc[0]),
                 1.0,
-            )
-
-
-@reads("runs")
-def _encoders(tables: Tables) -> Iterator[Finding]:
-    """As many ids by another call, for less: runs of `soak` that differ in nothing but the subject."""
-    runs = tables["runs"]
-    usual, fast = "transformers", "tokenizers-fast"
-    tried = runs[
-        runs["subject"].isin([usual, fast]) & runs["completed_work"].astype(bool) & runs["between"].eq("nothing")
-    ]
-    for cell, group in same_but_for(tried, "subject"):
-        sides = {subject: group[group["subject"] == subject] for subject in (usual, fast)}
-        if any(side.empty for side in sides.values()) or group["token_count"].nunique() != 1:
-            continue
-        peaks = ratio(*(side["peak_grown_anon_bytes"].tolist() for side in sides.values()))
-        speeds = ratio(*(side["tokens_per_cpu_s"].tolist() for side in sides.values()))
-        if not peaks.significant or peaks.ratio > 1:
-            continue
-        version = group["version_transformers"].dropna().iloc[0]
-        yield Finding(
-            f"transformers {version} peaks at {1 / peaks.ratio:.1f} times the memory of {fast} ({cell['stack']})",
-            f"Peak above the imports, for as many ids: {_by_call(group)}; {fast} over {usual}: "
-            f"ratio {peaks.ratio:.2f} (95 % {peaks.low:.2f} to {peaks.high:.2f}); ids per CPU-second "
-            f"{speeds.ratio:.2f} times ({speeds.low:.2f} to {speeds.high:.2f}); n = {len(sides[fast])}.",
-            "encoders",
-            str(cell["experiment"]),
-            as_factor(peaks.ratio),
-        )
-
-
-def _by_call(runs: pd.DataFrame) -> str:
-    """The median peak of each call, the largest first."""
-    peaks = runs.groupby("subject")["peak_grown_anon_bytes"].median().sort_values(ascending=False) / MB
-    return ", ".join(f"{peak:,.0f} MB by {subject}" for subject, peak in peaks.items())
-
-
-@reads("runs")
-def _batches(tables: Tables) -> Iterator[Finding]:
-    """What a larger batch does to the peak."""
-    runs = tables["runs"]
-    done = runs[
-        runs["completed_work"].astype(bool) & runs["cache"].eq("cold") & runs["remedy"].fillna("none").eq("none")
-    ]
-    for cell, group in same_but_for(done, "batch_size", "writer_batch_size"):
-        for varied, other in (("batch_size", "writer_batch_size"), ("writer_batch_size", "batch_size")):
-            lowest = group[group[other] == group[other].min()]
-            small, large = lowest[varied].min(), lowest[varied].max()
-            if small == large:
-                continue
-            sides = [lowest.loc[lowest[varied] == size, "peak_grown_anon_bytes"] for size in (small, large)]
-            found = ratio(*(side.tolist() for side in sides))
-            if not found.significant or found.ratio < 1:
-                continue
-            first, second = (side.median() / MB for side in sides)
-            bytes_in = group["bytes_in"].median()
-            yield Finding(
-                f"{varied} {large:.0f} instead of {small:.0f}: {found.ratio:.1f} times the peak ({cell['stack']})",
-                f"Over the same {bytes_in / MB:,.0f} MB of text in "
-                f"{group['rows'].median():,.0f} documents the peak above the imports is {first:,.0f} MB with "
-                f"{small:.0f}, {second:,.0f} MB with {large:.0f}: ratio {found.ratio:.2f} (95 % "
-                f"{found.low:.2f} to {found.high:.2f}, n = {min(map(len, sides))} each).",
-                "peak_by_batch",
-                str(cell["experiment"]),
-                as_factor(found.ratio),
             )
 
 
@@ -208,4 +131,4 @@ def _limits(tables: Tables) -> Iterator[Finding]:
         )
 
 
-SOURCES: tuple[Source, ...] = (_growth, _version_steps, _limits, _owners, _remedies, _encoders, _batches, _regrowth)
+SOURCES: tuple[Source, ...] = (_growth, _version_steps, _limits, _owners, _remedies, _regrowth)

@@ -2,11 +2,7 @@
 
 from collections.abc import Iterator
 
-from ...metrics import METRICS
-from ...units import MB
-from ..frame import against, same_but_for
-from ..matters import LEAST, SHARE
-from .base import Finding, Line, Source, Tables, as_factor, lines_of, pairs_of, reads
+from .base import Finding, Line, Source, Tables, lines_of, reads, tries
 
 
 @reads("streaming")
@@ -20,7 +16,7 @@ def _gave_up(tables: Tables) -> Iterator[Finding]:
             f"{line['n']}.",
             "requests_by_workers",
             str(line["experiment"]),
-            100.0,
+            tries(1, 1 + int(line["n"])),
         )
 
 
@@ -41,30 +37,6 @@ def _under_faults(tables: Tables) -> Iterator[Finding]:
             "requests_by_workers",
             str(experiment),
             1 + len(failed) / len(group),
-        )
-
-
-@reads("streaming")
-def _requests(tables: Tables) -> Iterator[Finding]:
-    """Of each repository the conditions under which stacks differ most in what they ask."""
-    streaming = tables["streaming"]
-    usual = streaming[(streaming["outcome"] == "completed") & streaming["requests_metadata"].gt(0)]
-    usual = usual[(usual["mode"] == "stream") & (usual["fault"] == "none")]
-    best: dict[str, tuple[float, Line, Line]] = {}
-    for _, group in same_but_for(usual[usual["start"] != "spawn"], "stack"):
-        lines = sorted(lines_of(group), key=lambda line: float(line["requests_metadata"]))
-        factor = lines[-1]["requests_metadata"] / lines[0]["requests_metadata"]
-        if factor > best.get(str(lines[0]["repository"]), (1.0, {}, {}))[0]:
-            best[str(lines[0]["repository"])] = (factor, lines[0], lines[-1])
-    for repository, (factor, least, most) in best.items():
-        yield Finding(
-            f"{most['stack']} asks {factor:,.1f} times as often as {least['stack']} ({repository}, {_workers(most)})",
-            f"Beside its reads of data it makes {most['requests_metadata']:,.0f} requests, {least['stack']} "
-            f"{least['requests_metadata']:,.0f} (n = {most['n']} and {least['n']}); the time to the first batch is "
-            f"{most['time_to_first_batch_s']:.2f} s and {least['time_to_first_batch_s']:.2f} s.",
-            "requests_by_workers",
-            str(most["experiment"]),
-            factor,
         )
 
 
@@ -90,73 +62,8 @@ def _requests_of_workers(tables: Tables) -> Iterator[Finding]:
         )
 
 
-# What is compared between a baseline and its candidate, with what is too small to matter.
-_WATCHED = {
-    "requests_metadata": LEAST["requests"],
-    "requests_data": LEAST["requests"],
-    "resolution_s": LEAST["s"],
-    "time_to_first_batch_s": LEAST["s"],
-    "worker_grown_anon_bytes": 4e6,
-}
-
-
-@reads("streaming")
-def _worse(tables: Tables) -> Iterator[Finding]:
-    """What a candidate does worse than its baseline, under the same conditions: every run beyond every run."""
-    streaming = tables["streaming"]
-    done = streaming[(streaming["outcome"] == "completed") & (streaming["fault"] == "none")]
-    for _, _, sides in against(done, pairs_of(tables)):
-        (before,), (newest,) = (lines_of(side) for side in sides)
-        for metric, least in _WATCHED.items():
-            exact = METRICS[metric].unit == "requests"
-            low, high = newest.get(f"{metric}_low", newest[metric]), before.get(f"{metric}_high", before[metric])
-            enough = exact or min(newest["n"], before["n"]) >= 2
-            if not enough or not low > max(high, before[metric] + least, before[metric] * (1 + SHARE)):
-                continue
-            unit, scale = ("MB", MB) if METRICS[metric].unit == "bytes" else (METRICS[metric].unit, 1)
-            yield Finding(
-                f"Worse in {newest['stack']} than in {before['stack']}: {METRICS[metric].label.lower()} "
-                f"({newest['repository']}, {_workers(newest)})",
-                f"{newest[metric] / scale:,.2f} {unit} where it was {before[metric] / scale:,.2f}; n = {newest['n']} "
-                f"and {before['n']}, every run above every run before.",
-                "worker_memory" if "anon" in metric else "requests_by_workers",
-                str(newest["experiment"]),
-                as_factor(newest[metric] / before[metric]) if before[metric] else 10.0,
-            )
-
-
-@reads("streaming")
-def _reading_ahead(tables: Tables) -> Iterator[Finding]:
-    """What a setting of Parquet's reading ahead does to the memory of a process that reads."""
-    streaming = tables["streaming"]
-    done = streaming[(streaming["outcome"] == "completed") & (streaming["mode"] == "stream")]
-    done = done[done["worker_grown_anon_bytes"] > 0]
-    best: dict[tuple[str, str], tuple[float, Line, Line]] = {}
-    for _, group in same_but_for(done, "buffering"):
-        sides = {line["buffering"]: line for line in lines_of(group)}
-        if "default" not in sides:
-            continue
-        default = sides.pop("default")
-        for name, line in sides.items():
-            ratio_of = line["worker_grown_anon_bytes"] / default["worker_grown_anon_bytes"]
-            key = (str(line["stack"]), str(name))
-            if as_factor(ratio_of) > best.get(key, (1.2, {}, {}))[0]:
-                best[key] = (as_factor(ratio_of), default, line)
-    for (stack, name), (factor, default, line) in best.items():
-        sizes = [side["worker_grown_anon_bytes"] / MB for side in (line, default)]
-        yield Finding(
-            f"{name}: {sizes[0]:,.0f} MB in each process that reads, {sizes[1]:,.0f} by default ({stack})",
-            f"Repository {line['repository']}, {_workers(line)}, {line['latency_ms']:.0f} ms, "
-            f"{line['bandwidth_mb_per_s']:.0f} MB/s: {line['rows_per_s']:,.0f} rows per second with it, "
-            f"{default['rows_per_s']:,.0f} by default; n = {line['n']} and {default['n']}.",
-            "worker_memory",
-            str(line["experiment"]),
-            factor,
-        )
-
-
 def _workers(line: Line) -> str:
     return f"{line['workers']:.0f} workers by {line['start']}" if line["workers"] else "no workers"
 
 
-SOURCES: tuple[Source, ...] = (_gave_up, _under_faults, _requests, _requests_of_workers, _worse, _reading_ahead)
+SOURCES: tuple[Source, ...] = (_gave_up, _under_faults, _requests_of_workers)

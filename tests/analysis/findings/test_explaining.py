@@ -24,7 +24,7 @@ def slope(stack: str, middle: float, low: float, high: float, **cell: object) ->
 
 
 def test_no_lines_are_no_findings() -> None:
-    assert titles(growth=[], verdicts=[], remedies=[], runs=[], regrowth=[], ladders=[], limits=[]) == []
+    assert titles(growth=[], verdicts=[], remedies=[], regrowth=[], ladders=[], limits=[]) == []
 
 
 def test_stacks_are_told_apart_where_their_intervals_do_not_touch() -> None:
@@ -41,40 +41,14 @@ def test_of_a_stack_the_cell_that_grew_most_is_told() -> None:
     assert titles(verdicts=lines) == ["new: held by cache"]
 
 
-def test_the_best_remedy_and_those_that_do_nothing() -> None:
+def test_remedies_that_do_nothing() -> None:
     known = {"metric": "grown_anon_bytes", "without": 100 * MB, "with": 10 * MB, "n": 4}
     effects = {"good": (0.5, "helps"), "better": (0.1, "helps"), "idle": (1.0, "nothing"), "bad": (2.0, "harms")}
     lines = [
         known | {"remedy": name, "ratio": ratio, "low": ratio, "high": ratio, "effect": effect}
         for name, (ratio, effect) in effects.items()
     ]
-    assert titles(remedies=lines) == [
-        "better takes 90% of the growth away (new)",
-        "Does nothing for the growth (new): idle",
-    ]
-
-
-def encoder(subject: str, peak_mb: float, **cell: object) -> dict[str, object]:
-    known = {"subject": subject, "completed_work": True, "between": "nothing", "token_count": 9, "cache": "warm"}
-    known |= {"peak_grown_anon_bytes": peak_mb * MB, "tokens_per_cpu_s": 5.0, "version_transformers": "5"}
-    return known | {"remedy": None, "batch_size": None, "writer_batch_size": None} | cell
-
-
-def test_encoders_are_compared_where_they_give_the_same_ids() -> None:
-    lines = [encoder(subject, mb) for subject, mb in (("transformers", 40), ("tokenizers-fast", 10)) for _ in range(3)]
-    assert titles(runs=lines) == ["transformers 5 peaks at 4.0 times the memory of tokenizers-fast (new)"]
-    lines[0] |= {"token_count": 8}
-    assert titles(runs=lines) == []
-
-
-def test_batches_are_compared_at_the_smallest_of_the_other_kind() -> None:
-    lines = [
-        encoder("x", mb + rep, between="x", cache="cold", batch_size=size, writer_batch_size=10, bytes_in=9e6, rows=3)
-        for size, mb in ((10, 50), (100, 200))
-        for rep in (0, 1)
-    ]
-    assert titles(runs=lines) == ["batch_size 100 instead of 10: 4.0 times the peak (new)"]
-    assert titles(runs=[line | {"cache": "warm"} for line in lines]) == []
+    assert titles(remedies=lines) == ["Does nothing for the growth (new): idle"]
 
 
 @pytest.mark.parametrize(("verdict", "found"), [("grows", 1), ("levels off", 0)])

@@ -1,0 +1,81 @@
+"""What is found in table `comparisons`: nothing that the data does not carry."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.comparisons import comparisons
+from beyond_ram.analysis.findings import Finding, compared
+
+from ..by_hand import MB
+
+PAIRS = [("old", "new")]
+
+
+def runs(stack: str, sizes_mb: list[float], **cell: Any) -> list[dict[str, Any]]:
+    known = {"experiment": "e", "stack": stack, "workload": "tokenize", "cache": "cold", "remedy": "none"} | cell
+    done = {"outcome": "completed", "completed_work": True}
+    return [
+        known | done | {"rep": rep, "grown_anon_bytes": size * MB, "peak_grown_anon_bytes": 2 * size * MB}
+        for rep, size in enumerate(sizes_mb, 1)
+    ]
+
+
+def found(*lines: list[dict[str, Any]]) -> dict[str, Finding]:
+    table = comparisons(pd.DataFrame([line for group in lines for line in group]), PAIRS)
+    return {finding.title: finding for source in compared.SOURCES for finding in source({"comparisons": table})}
+
+
+OLD = runs("old", [100, 101, 100.5])
+
+
+def test_a_difference_is_told_once_with_all_metrics_that_differ_and_how_often() -> None:
+    elsewhere = [runs(stack, [50, 50.5, 50.2], num_files=9) for stack in ("old", "new")]
+    told = found([line | {"num_files": 4} for line in OLD], runs("new", [300, 302, 301], num_files=4), *elsewhere)
+    ((title, finding),) = told.items()
+    assert title.startswith("new against old: ")
+    assert "2.99 times" in title or "3.00 times" in title
+    assert "n = 3" in finding.text
+    assert "Seen in 1 of 2 cells" in finding.text
+    assert finding.strength > 2
+
+
+def test_the_opposite_says_the_opposite() -> None:
+    (title,) = [
+        title for title in found(runs("new", [100, 101, 100.5]), runs("old", [300, 302, 301])) if "times" in title
+    ]
+    assert "0.33 times" in title
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        pytest.param([100.2, 100.9, 100.6], id="absent"),
+        pytest.param([300], id="one run"),
+        pytest.param([30, 300, 120], id="wild noise"),
+    ],
+)
+def test_what_the_data_does_not_carry_is_not_told(new: list[float]) -> None:
+    old = OLD[: len(new)]
+    (title,) = found(old, runs("new", new))
+    assert title == "new: nothing is shown to be worse than in old"
+
+
+def test_nothing_worse_says_what_it_is_worth() -> None:
+    (finding,) = found(OLD, runs("new", [100.2, 100.9, 100.6])).values()
+    assert finding.text == "Of 2 comparisons: 2 same; n = 3 to 3."
+    assert finding.strength == 0
+    (finding,) = found(OLD[:1], runs("new", [300])).values()
+    assert "2 not enough data; n = 1 to 1" in finding.text
+
+
+def test_a_failed_repeat_is_counted() -> None:
+    failed = runs("new", [300, 302, 301, 303])
+    failed[0] |= {"outcome": "failed", "completed_work": False}
+    told = found(runs("old", [100, 101, 100.5, 100.2]), failed)
+    assert "of their runs failed" in next(iter(told.values())).text
+
+
+def test_no_comparisons_are_no_findings() -> None:
+    assert found([]) == {}
