@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.comparisons import COLUMNS, comparisons, of, said
+from beyond_ram.analysis.comparisons import COLUMNS, comparisons, decision, of
 from beyond_ram.analysis.decide import holm
 
 MB = 1e6
@@ -40,7 +40,7 @@ def test_stacks_of_the_configs_pairs_are_held_against_each_other_and_no_others()
     assert line["stack"] == "new"
     assert line["ratio"] == pytest.approx(0.25, rel=0.01)
     assert line["paired"]
-    assert said(line).worth.startswith("0.25 (95 % 0.2")
+    assert decision(line).worth.startswith("0.25 (95 % 0.2")
 
 
 def test_all_lines_are_corrected_for_each_other() -> None:
