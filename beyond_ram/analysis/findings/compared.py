@@ -59,8 +59,11 @@ def _nothing_worse(tables: Tables) -> Iterator[Finding]:
             else ""
         )
         first = lines_of(group)[0]
+        decided = group["verdict"].ne("not enough data").any()
         yield Finding(
-            f"{after}: nothing is shown to be worse than in {before}",
+            f"{after}: nothing is shown to be worse than in {before}"
+            if decided
+            else f"{after} against {before}: too few repeats to tell",
             f"Of {len(group)} comparisons: {', '.join(known)}; n = {int(group['n'].min())} to {int(group['n'].max())}."
             + reach,
             _FIGURES[METRICS[first["metric"]].decided[0]],

@@ -53,8 +53,8 @@ def _hub_files(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             f"Blocks of {most:,} KiB receive {sizes[most] / sizes[least]:.1f} times the bytes of blocks of {least:,} "
             f"KiB ({cell['repository']}, latency {cell['latency_ms']} ms)",
-            f"A sample through HfFileSystem, stack {cell['stack']}, medians of {len(group) // len(blocks)} runs. "
-            f"Blocks of {'; '.join(said)}. What is read at once by itself is 5,120 KiB.",
+            f"A sample through HfFileSystem, stack {cell['stack']}, n = {len(group) // len(blocks)}. "
+            f"Blocks of {'; '.join(said)}.",
             "hub_files",
             str(cell["experiment"]),
             as_factor(sizes[most] / sizes[least]),

@@ -59,7 +59,9 @@ def test_the_opposite_says_the_opposite() -> None:
 def test_what_the_data_does_not_carry_is_not_told(new: list[float]) -> None:
     old = OLD[: len(new)]
     (title,) = found(old, runs("new", new))
-    assert title == "new: nothing is shown to be worse than in old"
+    assert title == (
+        "new: nothing is shown to be worse than in old" if len(new) > 1 else "new against old: too few repeats to tell"
+    )
 
 
 def test_nothing_worse_says_what_it_is_worth() -> None:
