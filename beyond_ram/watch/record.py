@@ -37,7 +37,7 @@ class Outcome:
     killed_for_memory: bool
     memory_limit_bytes: int | None
     interval_ms: int
-    started_at: float
+    started_at: float | None
     """Seconds of Unix time, so that runs can be put in order."""
     duration_s: float
     sampler_cpu_s: float | None
@@ -75,7 +75,7 @@ def make(outcome: Outcome, sampler: Sampler | None, log: events.Log | None, miss
         "storage": {"read_bytes": None, "written_bytes": None},
         "left_running": outcome.left_running,
         "sampler": {"interval_ms": outcome.interval_ms, "samples": 0},
-        "started_at": round(outcome.started_at, 3),
+        "started_at": None if outcome.started_at is None else round(outcome.started_at, 3),
         "duration_s": outcome.duration_s,
         "cpu_s": None,
     }

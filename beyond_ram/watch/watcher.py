@@ -199,7 +199,7 @@ class _Run:
         options, missing = self.options, self.missing
         raw_events = self._events_file()
         environment = self._environment(raw_events)
-        cpu_s = left = None
+        cpu_s = left = started_at = None
         with missing.step("duty cycle"):
             cpu_s = time.process_time()
         order = Order(
@@ -217,7 +217,8 @@ class _Run:
         weighing = Instrument(missing, line=Line() if options.live else None, on_event=options.on_event)
         try:
             running.start()
-            started_at = time.time()
+            with missing.step("start time"):
+                started_at = time.time()
             missing.began_s = running.began_s
             if running.no_group:
                 self.no_group, group = f"the command could not join it: {running.no_group}", None
