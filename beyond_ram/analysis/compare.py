@@ -1,4 +1,4 @@
-"""Repeats of one metric: their mean, and two samples against each other."""
+"""Repeats of one rate: their mean."""
 
 import math
 from collections.abc import Sequence
@@ -6,38 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """The second sample's geometric mean over the first's, with its 95 % interval; NaN where n is too small."""
-
-    ratio: float
-    low: float
-    high: float
-
-    @property
-    def significant(self) -> bool:
-        """Whether the interval leaves 1 out."""
-        return self.low > 1 or self.high < 1
-
-
-def ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Ratio:
-    """Welch's interval on the difference of logarithms (scipy.stats.ttest_ind): ratios are what repeats scatter in.
-
-    No interval with fewer than two values on either side, and no ratio unless all values are above 0.
-    """
-    first, second = np.asarray(baseline, float), np.asarray(candidate, float)
-    if not len(first) or not len(second) or (first <= 0).any() or (second <= 0).any():
-        return Ratio(math.nan, math.nan, math.nan)
-    logs = np.log(first), np.log(second)
-    middle = math.exp(logs[1].mean() - logs[0].mean())
-    if len(first) < 2 or len(second) < 2:
-        return Ratio(middle, math.nan, math.nan)
-    if logs[0].std() == logs[1].std() == 0:
-        return Ratio(middle, middle, middle)
-    interval = stats.ttest_ind(logs[1], logs[0], equal_var=False).confidence_interval(0.95)
-    return Ratio(middle, math.exp(interval.low), math.exp(interval.high))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 
 from beyond_ram import figures
-from beyond_ram.analysis.compare import ratio
+from beyond_ram.analysis.decide import Side, compare
 from beyond_ram.analysis.dedup import FIRST
 from beyond_ram.analysis.frame import axes as axes_of
 
@@ -48,7 +48,8 @@ def caption_of(dedup, edited):
     if all(map(len, sides)):
         sizes = sides[1]["file_bytes"].sum() / sides[0]["file_bytes"].sum()
         paid = "; ".join(writer(name, lines) for name, lines in dedup.groupby("compression"))
-        both = f"CPU time of the writer with chunking over without, per compression: {paid}. Files: {sizes:.3f} times."
+        both = f"CPU time of the writer with chunking over without, all writes of a compression: {paid}. "
+        both += f"Files: {sizes:.3f} times."
     again = "" if counts.max() < 2 else f" Repeats differ by {spread:,.0f} bytes at most."
     return f"""
 A table of {first["table_bytes"] / figures.MB:,.0f} MB in {first["rows"]:,} rows, written as Parquet, edited, written
@@ -59,9 +60,8 @@ n = {counts.min()} a cell.{again} Chunking would not help where a column `on` is
 
 
 def writer(compression, lines):
-    off, on = (lines.loc[lines["cdc"] == cdc, "write_cpu_s"].tolist() for cdc in ("off", "on"))
-    paid = ratio(off, on)
-    return f"{compression} {paid.ratio:.2f} (95 % {paid.low:.2f} to {paid.high:.2f}, {len(on)} writes each)"
+    off, on = (Side(tuple(lines.loc[lines["cdc"] == cdc, "write_cpu_s"])) for cdc in ("off", "on"))
+    return f"{compression} {compare(off, on).worth}"
 
 
 def plot(dedup):

@@ -77,6 +77,11 @@ Corpora = Annotated[Names, Axis("input", alone=True), Field(description="Corpora
 Repositories = Annotated[Names, Axis("input", alone=True), Field(description="Repositories, by name.")]
 TokenDatasets = Annotated[Names, Axis("input", alone=True), Field(description="Token datasets, by name.")]
 Order = Annotated[Values[Literal["sequential", "shuffled"]], Axis(alone=True), Field(description="Order of the rows.")]
+Start = Annotated[
+    Values[Literal["fork", "forkserver", "spawn"]],
+    Axis(alone=True, nothing=""),
+    Field(description="How workers are started."),
+]
 LatencyMs = Annotated[
     Counts,
     Axis("endpoint", "latency", "ms"),

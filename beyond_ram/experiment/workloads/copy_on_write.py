@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ..paths import Point
-from .base import Axis, Counts, Experiment, Matrix, Order, Sizes, Values
+from .base import Axis, Counts, Experiment, Matrix, Order, Sizes, Start, Values
 
 
 class CopyOnWriteMatrix(Matrix):
@@ -23,9 +23,7 @@ class CopyOnWriteMatrix(Matrix):
     workers: Annotated[Counts, Axis(unit="workers", nothing="no workers")] = Field(
         [4], description="Worker processes of the DataLoader."
     )
-    start: Annotated[Values[Literal["fork", "forkserver", "spawn"]], Axis(alone=True, nothing="")] = Field(
-        ["fork"], description="How workers are started."
-    )
+    start: Start = Field(["fork"])
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([2], description="Epochs, by the same workers.")
 
     def normalise(self, point: dict[str, Any]) -> Point:

@@ -6,7 +6,7 @@ from pydantic import Field, StringConstraints
 
 from ..job import Job
 from ..paths import Cell, Point
-from .base import Axis, Counts, Experiment, Matrix, Names, Order, Places, Sizes, TokenDatasets, Values
+from .base import Axis, Counts, Experiment, Matrix, Names, Order, Places, Sizes, Start, TokenDatasets, Values
 
 # What only some loaders have: names that stand in their modules, each with a number.
 Option = Annotated[str, StringConstraints(pattern=r"^(none|[a-z_]+-[0-9]+(-[a-z_]+-[0-9]+)*)$")]
@@ -23,9 +23,7 @@ class LoadMatrix(Matrix):
     workers: Annotated[Counts, Axis(unit="workers", nothing="no workers")] = Field(
         [0], description="Worker processes of the DataLoader."
     )
-    start: Annotated[Values[Literal["fork", "forkserver", "spawn"]], Axis(alone=True, nothing="")] = Field(
-        ["fork"], description="How workers are started."
-    )
+    start: Start = Field(["fork"])
     page_cache: Annotated[Values[Literal["cold", "warm"]], Axis("cache")] = Field(
         ["warm"], description="Whether the page cache holds nothing or all of the data at the start."
     )

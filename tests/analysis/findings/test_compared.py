@@ -7,6 +7,7 @@ import pytest
 
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.findings import Finding, compared
+from beyond_ram.metrics import METRICS
 
 from ..by_hand import MB
 
@@ -81,3 +82,8 @@ def test_a_failed_repeat_is_counted() -> None:
 
 def test_no_comparisons_are_no_findings() -> None:
     assert found([]) == {}
+
+
+def test_every_workload_that_is_decided_has_a_figure_for_stacks() -> None:
+    decided = {workload for metric in METRICS.values() for workload in metric.decided}
+    assert decided == set(compared._FIGURES)
