@@ -10,15 +10,16 @@ from beyond_ram.figures import NOT_DRAWN
 
 
 def command(finding, params, stacks=()):
-    """What makes the figure of a finding alone, in a results folder of its own: from its experiment's runs only, of its
-    stacks or of others."""
+    """What makes the figure of a finding alone, or the findings where it has none, in a results folder of its own: from
+    its experiment's runs only, of its stacks or of others."""
     own = f" --configfile {shlex.join(params.configfiles)}" if params.configfiles else ""
     only = f"--config results=alone 'only=[{finding.experiment}]'"
     if stacks:
         only += f" 'experiments={{{finding.experiment}: {{matrix: {{stack: [{', '.join(stacks)}]}}}}}}'"
     if params.folder:
         only += f" folder={shlex.quote(params.folder)}"
-    return f"uv run snakemake alone/figures/{finding.figure}.svg --cores 4{own} {only}"
+    made = f"figures/{finding.figure}.svg" if finding.figure else "findings.html"
+    return f"uv run snakemake alone/{made} --cores 4{own} {only}"
 
 
 def kept(finding, params, given):

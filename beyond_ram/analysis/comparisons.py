@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ..metrics import METRICS
+from ..metrics.runs import FAILED
 from .decide import Decision, Question, decide, outcomes, side
 from .frame import Cell, Pairs, against, axes, same_but_for
 from .matters import bound_of
@@ -19,7 +20,7 @@ DECIDED = [
     "metric", "baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "paired", "exact",
     "verdict", "matters", "could_see", "strength",
 ]  # fmt: skip
-COLUMNS = ["experiment", "stack", "axis", "before", "after", *DECIDED, "asked", "finished", "failed", "why"]
+COLUMNS = ["experiment", "stack", "workload", "axis", "before", "after", *DECIDED, "asked", "finished", "failed", "why"]
 Sides = Iterator[tuple[Any, Any]]
 
 
@@ -74,7 +75,13 @@ def comparisons(runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
     for axis, (before, after), cell, (first, second) in _compared(runs, pairs):
         for metric in _decided(first, second):
             questions.append(Question(side(first, metric), side(second, metric), metric))
-            known = cell | {"axis": axis, "before": str(before), "after": str(after), "metric": metric}
+            known = cell | {
+                "workload": first["workload"].iloc[0],
+                "axis": axis,
+                "before": str(before),
+                "after": str(after),
+                "metric": metric,
+            }
             lines.append(known | outcomes(pd.concat([first, second])))
     found = [
         {**line, **{name: value for name, value in asdict(decision).items() if name in DECIDED}}
@@ -119,13 +126,12 @@ def _own(runs: pd.DataFrame, cell: Cell) -> Cell:
 
 
 def _decided(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
-    """The metrics that are decided of two sides. A client that reads other rows does other work, and is no rival."""
+    """The metrics that are decided of two sides. A client that reads other rows does other work, and is no
+    rival: only whether it fails is."""
     workload = first["workload"].iloc[0]
-    if workload == "stream" and "rows" in first:
-        rows = pd.concat([first["rows"], second["rows"]]).dropna()
-        if rows.nunique() > 1:
-            return []
-    measured = [name for name, metric in METRICS.items() if workload in metric.decided]
+    measured = [name for name, metric in METRICS.items() if metric.decided_in(workload)]
+    if workload == "stream" and "rows" in first and pd.concat([first["rows"], second["rows"]]).nunique() > 1:
+        measured = [FAILED]
     return [name for name in measured if name in first and first[name].notna().any() and second[name].notna().any()]
 
 

@@ -6,7 +6,7 @@ Method, limits and what was found by simulation: docs/method.md.
 import itertools
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy.special import betaln
 
 from ..metrics import METRICS
 from ..metrics.base import EXACT
+from ..metrics.runs import FAILED
 from .matters import Bound, bound_of
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -55,9 +56,9 @@ class Side:
 
 
 def side(runs: pd.DataFrame, metric: str) -> Side:
-    """The runs of a cell that finished their work and have the metric, as lines of table `runs`."""
+    """The runs of a cell that have the metric, as lines of table `runs`; of metrics but FAILED those that finished."""
     found = runs[runs[metric].notna()]
-    if "completed_work" in found:
+    if "completed_work" in found and metric != FAILED:
         found = found[found["completed_work"].astype(bool)]
     if "rep" not in found:
         return Side(tuple(found[metric].astype(float)))
@@ -162,7 +163,7 @@ class Decision:
     high: float
     p: float
     p_corrected: float
-    """By Holm, over all comparisons that were decided together."""
+    """By Holm, over all comparisons that were decided together; of an exact one, which is no draw, as it is."""
     n: int
     """Repeats of the side that has fewer; of paired ones the pairs."""
     paired: bool
@@ -269,7 +270,7 @@ def decide(questions: Sequence[Question], alpha: float = ALPHA) -> list[Decision
     decides nothing.
     """
     prepared, pools = _with_p(questions)
-    decided = sum(not math.isnan(one.p) for one in prepared)
+    decided = sum(not math.isnan(one.p) and not one.exact for one in prepared)
     for members in pools:
         _widths(members, alpha / max(decided, 1))
     return [one.decision(alpha) for one in prepared]
@@ -343,7 +344,7 @@ class _Prepared:
     def decision(self, alpha: float) -> Decision:
         low, high = self.effect - self.half, self.effect + self.half
         verdict = self._verdict(low, high, alpha)
-        trivial = self.question.trivial
+        trivial = self._trivial
         effect = _back(self.effect, self.as_ratio)
         return Decision(
             baseline=_back(self.means[0], self.as_ratio),
@@ -364,10 +365,16 @@ class _Prepared:
             strength=strength(low, high, self.means[0], trivial.floor, as_ratio=self.as_ratio),
         )
 
+    @property
+    def _trivial(self) -> Bound:
+        """What is too little to matter. Of what is known exactly a share is not: one request more is one more."""
+        known = self.question.trivial
+        return replace(known, share=0.0) if self.exact and self.question.bound is None else known
+
     def _verdict(self, low: float, high: float, alpha: float) -> Verdict:
         if not self.enough or math.isnan(self.p):
             return "not enough data"
-        trivial = self.question.trivial
+        trivial = self._trivial
         if all(trivial.holds(end, self.means[0], self.as_ratio) for end in (low, high)):
             return "same"
         if self.p_corrected >= alpha:
@@ -390,7 +397,9 @@ def _with_p(questions: Sequence[Question]) -> "tuple[list[_Prepared], list[list[
             pools.setdefault(one.pool, []).append(one)
     for members in pools.values():
         _judge(members)
-    decided = [one for one in prepared if not math.isnan(one.p)]
+    decided = [one for one in prepared if not math.isnan(one.p) and not one.exact]
+    for one in prepared:
+        one.p_corrected = one.p
     for one, p in zip(decided, holm([one.p for one in decided]), strict=True):
         one.p_corrected = p
     return prepared, list(pools.values())

@@ -38,7 +38,7 @@ class Bound:
         return difference < self.least or (not as_ratio and difference <= self.share * abs(baseline))
 
 
-BOUNDS: Mapping[str, Bound] = {}
+BOUNDS: Mapping[str, Bound] = {"run_failed": Bound(floor=0.1)}
 """Of metrics for which their unit's bound is not the right one."""
 
 

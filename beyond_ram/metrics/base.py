@@ -39,9 +39,14 @@ class Metric(Column):
 
     derive: Derive
     decided: tuple[str, ...] = ()
-    """The workloads in which a report decides it. Few: each comparison more makes all others harder to show."""
+    """The workloads in which a report decides it, or ANY. Few: each comparison more makes all others harder to show."""
+
+    def decided_in(self, workload: str) -> bool:
+        return workload in self.decided or ANY in self.decided
 
 
+ANY = "any"
+"""In place of a workload: every one."""
 EXACT = "exact"
 SAMPLED = "sampled from outside every interval_ms; a spike between two samples is missed: see hwm_gap"
 MARK = "read from outside within one interval of the mark, which the workload holds for 0.1 s"

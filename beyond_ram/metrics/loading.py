@@ -97,6 +97,12 @@ def _write_cpu_s(_: Record, events: Events) -> float | None:
     return difference(*(tree(last(events, mark)).get("cpu_s") for mark in ("work", "imported")))
 
 
+def _at_fault(record: Record, events: Events) -> float | None:
+    counts = [account(key, worst=True)(record, events) for key in ACCOUNT[2:]]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
 COLUMNS: list[Column] = [
     Metric(
         key="rows_expected", label="Rows that must be delivered", unit="rows", tables=_ACCOUNTED,
@@ -120,6 +126,11 @@ COLUMNS: list[Column] = [
         key="rows_wrong", label="Rows that came wrong", unit="rows", direction="lower", tables=_ACCOUNTED,
         derivation=f"rows delivered that are none of the data's, not whole, or with another's label, {_WORST}",
         trust="exact: by a sum of the row's bytes; of repeats the worst", derive=account("rows_wrong", worst=True),
+    ),
+    Metric(
+        key="rows_at_fault", label="Rows that never came, came more than once or came wrong", unit="rows",
+        direction="lower", tables=("runs",), derivation="rows_missing + rows_twice + rows_wrong", trust=EXACT,
+        decided=("load", "stream"), derive=_at_fault,
     ),
     Metric(
         key="epoch", label="Number of the epoch", unit="epochs", tables=("copy_on_write",),

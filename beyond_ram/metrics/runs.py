@@ -1,7 +1,9 @@
 """What a run of any workload has: memory at marks and at the peak, time, and what of its input the page cache holds."""
 
-from .base import CPU, EXACT, MARK, SAMPLED, UPPER_BOUND, Column, Derive, Events, Metric, Record, at, peak, work
+from .base import ANY, CPU, EXACT, MARK, SAMPLED, UPPER_BOUND, Column, Derive, Events, Metric, Record, at, peak, work
 
+FAILED = "run_failed"
+"""The metric of runs that did not finish: the one that these have too."""
 _AT_WORK = "tree at the mark `work`"
 _GROWN = "mark `work` less mark `baseline`, or `imported` where there is no baseline"
 _LARGEST = "largest sum over the tree"
@@ -52,6 +54,12 @@ def _page_cache(key: str) -> Derive:
     return lambda record, _: record.get("page_cache", {}).get(key)
 
 
+def _failed(record: Record, _: Events) -> float | None:
+    if record.get("outcome") in (None, "not_applicable", "interrupted_on_purpose"):
+        return None
+    return float(not (record["completed_work"] and record["outcome"] == "completed"))
+
+
 def _of_run(key: str) -> Derive:
     return lambda record, _: record.get(key)
 
@@ -67,6 +75,11 @@ COLUMNS: list[Column] = [
         derivation="rusage of the whole tree", trust=CPU, derive=_of_run("cpu_s"),
     ),
     Metric(
+        key=FAILED, label="Runs that failed", unit="runs", direction="lower", tables=("runs",),
+        derivation="1 where a run that could be made did not finish its work, else 0", trust=EXACT,
+        decided=(ANY,), derive=_failed,
+    ),
+    Metric(
         key="rows", label="Rows", unit="rows", tables=("runs", "writers"),
         derivation="what the mark `work` says", trust=EXACT, derive=work("rows"),
     ),
@@ -76,7 +89,8 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="token_count", label="Tokens", unit="tokens", tables=("runs",),
-        derivation="`tokens` of the mark `work`, or of the check after it", trust=EXACT, derive=work("tokens"),
+        derivation="`tokens` of the mark `work`, or of the check after it", trust=EXACT,
+        decided=("tokenize", "soak"), derive=work("tokens"),
     ),
     Metric(
         key="end_rss_bytes", label="RSS at end of work", unit="bytes", direction="lower", tables=("runs",),

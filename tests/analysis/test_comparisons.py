@@ -79,6 +79,30 @@ def test_clients_that_read_other_rows_are_no_rivals() -> None:
     assert (line["exact"], line["verdict"]) == (True, "better")
 
 
+def test_a_side_that_fails_is_worse_whatever_it_reads() -> None:
+    broken = runs("stream", stack="new", rows=50, outcome="failed", run_failed=1.0)
+    found = table(runs("stream", stack="old", rows=5, run_failed=0.0), broken)
+    assert found[["metric", "verdict", "exact", "matters"]].to_numpy().tolist() == [["run_failed", "worse", True, True]]
+    assert found["strength"].iloc[0] > 1
+
+
+def test_one_row_of_many_is_a_change_where_it_is_so_in_every_repeat() -> None:
+    cells = [runs("load", stack=s, rows_at_fault=k) for s, k in (("old", 0), ("new", 1))]
+    line = table(*cells).iloc[0]
+    assert (line["metric"], line["verdict"], line["exact"]) == ("rows_at_fault", "worse", True)
+    tokens = of(table(*(runs(stack=s, token_count=k) for s, k in (("old", 10**6), ("new", 10**6 - 1)))), "stack")
+    line = tokens[tokens["metric"] == "token_count"].iloc[0]
+    assert (line["verdict"], line["matters"]) == ("differs", True)
+
+
+def test_what_is_exact_needs_no_correction_and_makes_none_harder() -> None:
+    cells = [runs(stack=s, grown=g, token_count=9) for s, g in (("old", 400), ("new", 100))]
+    found = table(*cells)
+    drawn = found[~found["exact"].astype(bool)]
+    assert drawn["p_corrected"].tolist() == pytest.approx(holm(drawn["p"].tolist()))
+    assert len(drawn) == len(found) - 1
+
+
 def test_what_is_under_faults_or_from_a_cache_is_not_compared() -> None:
     assert table(*(runs("stream", stack=s, rows=5, requests_metadata=9, fault="drop") for s in ("old", "new"))).empty
     assert table(*(runs(stack=s, cache="warm") for s in ("old", "new"))).empty

@@ -18,7 +18,7 @@ class Finding:
     title: str
     text: str
     figure: str
-    """The figure that shows it, by name."""
+    """The figure that shows it, by name; empty where none does."""
     experiment: str
     """The experiment that shows it alone."""
     strength: float

@@ -13,7 +13,15 @@ from ..frame import axes, describe, varied
 from .base import Finding, Line, Source, Tables, lines_of, reads
 
 # What shows a difference between stacks, by workload.
-_FIGURES = {"tokenize": "growth_by_input", "soak": "encoders", "stream": "requests_by_workers", "load": "loading_cost"}
+_FIGURES = {
+    "tokenize": "growth_by_input",
+    "soak": "encoders",
+    "stream": "requests_by_workers",
+    "load": "loading_cost",
+    "hub-files": "hub_files",
+    "dedup": "dedup",
+    "copy-on-write": "copy_on_write",
+}
 _FIGURE_OF = {contrast.axis: contrast.figure for contrast in CONTRASTS}
 
 
@@ -35,7 +43,7 @@ def _differences(tables: Tables) -> Iterator[Finding]:
             f"{_named(axis, after)} against {_named(axis, before)}: {_label(first)} {_effect(first)}",
             f"{' '.join(sentences)} Seen in {seen} of {cells} cells that were compared"
             + (f"; {failed} of their runs failed." if failed else "."),
-            _FIGURE_OF.get(str(axis)) or _FIGURES[METRICS[first["metric"]].decided[0]],
+            _FIGURE_OF.get(str(axis)) or _FIGURES.get(first["workload"], ""),
             str(first["experiment"]),
             math.exp(first["strength"]),
         )
@@ -66,7 +74,7 @@ def _nothing_worse(tables: Tables) -> Iterator[Finding]:
             else f"{after} against {before}: too few repeats to tell",
             f"Of {len(group)} comparisons: {', '.join(known)}; n = {int(group['n'].min())} to {int(group['n'].max())}."
             + reach,
-            _FIGURES[METRICS[first["metric"]].decided[0]],
+            _FIGURES.get(first["workload"], ""),
             str(first["experiment"]),
             0.0,
         )
