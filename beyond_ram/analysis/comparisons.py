@@ -21,6 +21,8 @@ DECIDED = [
     "verdict", "matters", "could_see", "strength",
 ]  # fmt: skip
 COLUMNS = ["experiment", "stack", "workload", "axis", "before", "after", *DECIDED, "asked", "finished", "failed", "why"]
+COLUMNS += ["machines"]
+_MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
 Sides = Iterator[tuple[Any, Any]]
 
 
@@ -82,7 +84,7 @@ def comparisons(runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
                 "after": str(after),
                 "metric": metric,
             }
-            lines.append(known | outcomes(pd.concat([first, second])))
+            lines.append(known | outcomes(pd.concat([first, second])) | {"machines": machines(first, second)})
     found = [
         {**line, **{name: value for name, value in asdict(decision).items() if name in DECIDED}}
         for line, decision in zip(lines, decide(questions), strict=True)
@@ -133,6 +135,17 @@ def _decided(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
     if workload == "stream" and "rows" in first and pd.concat([first["rows"], second["rows"]]).nunique() > 1:
         measured = [FAILED]
     return [name for name in measured if name in first and first[name].notna().any() and second[name].notna().any()]
+
+
+def machines(first: pd.DataFrame, second: pd.DataFrame) -> str:
+    """What differs between the machines that two sides were measured on, in words; empty where nothing does."""
+    said = []
+    for name in _MACHINE:
+        if name in first and name in second:
+            before, after = ([str(value) for value in side[name].dropna().unique()] for side in (first, second))
+            if before and after and set(before) != set(after):
+                said.append(f"{name} {' and '.join(before)} against {' and '.join(after)}")
+    return f"other machines: {', '.join(said)}" if said else ""
 
 
 def of(table: pd.DataFrame, axis: str, metric: str | None = None) -> pd.DataFrame:

@@ -109,32 +109,33 @@ COLUMNS: list[Column] = [
     ),
     *(
         Column(
-            key=key, label=f"The {key}", unit="the metric's", tables=("comparisons",), trust="that of the metric",
-            derivation="mean of its repeats, geometric where a ratio is compared",
+            key=key, label=f"The {key}", unit="the metric's", tables=("comparisons", "changes"),
+            trust="that of the metric", derivation="mean of its repeats, geometric where a ratio is compared",
         )
         for key in ("baseline", "candidate")
     ),
     Column(
-        key="ratio", label="Ratio", unit="ratio", tables=("comparisons",), names=("ratio", "low", "high"),
+        key="ratio", label="Ratio", unit="ratio", tables=("comparisons", "changes"), names=("ratio", "low", "high"),
         derivation="candidate / baseline, geometric, where all values are large enough for one; `low` and `high` the "
         "ends of its interval, or of the difference's",
         trust=_DECIDED,
     ),
     Column(
-        key="difference", label="Difference", unit="the metric's", tables=("comparisons",),
+        key="difference", label="Difference", unit="the metric's", tables=("comparisons", "changes"),
         derivation="candidate less baseline, where a value is too small for a ratio", trust=_DECIDED,
     ),
     Column(
-        key="p", label="p", unit="probability", tables=("comparisons",),
+        key="p", label="p", unit="probability", tables=("comparisons", "changes"),
         names=("p",), trust="see docs/method.md",
         derivation="two-sided, of no difference: t of the pairs, its variance moderated over the metric's comparisons",
     ),
     Column(
-        key="p_corrected", label="p, corrected", unit="probability", tables=("comparisons",),
+        key="p_corrected", label="p, corrected", unit="probability", tables=("comparisons", "changes"),
         derivation="p by Holm, over all lines of the table", trust="holds whatever depends on what",
     ),
     Column(
-        key="could_see", label="Smallest that could be seen", unit="ratio, or the metric's", tables=("comparisons",),
+        key="could_see", label="Smallest that could be seen", unit="ratio, or the metric's",
+        tables=("comparisons", "changes"),
         derivation="the ratio above 1, or difference above 0, from which on this line would be called different",
         trust="of such an effect about half are found",
     ),

@@ -86,6 +86,8 @@ IDENTIFYING: Mapping[str, str] = {
     "paired": "whether repeats are blocks in time",
     "exact": "whether every repeat of the metric's comparisons gave the same",
     "matters": "whether it differs, and by more than what is too little to matter",
+    "machines": "how the machines differ that the two sides were measured on; empty where they do not",
+    "bound": "what is too little to matter",
     "asked": "runs that were asked for",
     "finished": "runs that finished their work",
     "failed": "runs that did not, though they could have",

@@ -1,0 +1,114 @@
+"""`beyond-ram compare`: what a candidate changed against a baseline, of results that are there."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .project import project
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LINES = 10
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "compare",
+        help="what one stack, or one results folder, changed against another",
+        description="Holds every cell that both sides ran against each other, and writes the table `changes` and a "
+        "page, worst first. Exit status 1 where something got worse, 0 where nothing is shown to have.",
+    )
+    parser.add_argument("baseline", metavar="BASELINE", help="a stack, a kept one as NAME@LOCK, or a results folder")
+    parser.add_argument("candidate", metavar="CANDIDATE", help="the same kind")
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), help="the folder of two stacks (default: results)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="where the table and the page go (default: changes, in the results)"
+    )
+    parser.add_argument(
+        "--other-machines", action="store_true", help="compare also what was measured on different machines"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The exit status: 1 where something got worse. Raises ValueError where nothing can be compared."""
+    from .. import pages, tables
+    from ..analysis.changes import changes, counts, in_words
+    from ..analysis.comparisons import comparisons
+
+    folders = [Path(side) for side in (arguments.baseline, arguments.candidate)]
+    if all(_is_results(folder) for folder in folders):
+        runs, pairs = _of_folders(*folders)
+        results = folders[1]
+    else:
+        results = arguments.results
+        runs, pairs = _of_stacks(results, arguments.baseline, arguments.candidate)
+    made = changes(comparisons(runs, pairs))
+    if made.empty:
+        raise ValueError(f"no cell was run both by {arguments.baseline} and by {arguments.candidate}")
+    others = sorted(set(made["machines"]) - {""})
+    if others and not arguments.other_machines:
+        raise ValueError(
+            f"{arguments.baseline} and {arguments.candidate} were measured on {others[0]}; "
+            "with --other-machines they are compared all the same"
+        )
+    out = arguments.out or results / "changes"
+    out.mkdir(parents=True, exist_ok=True)
+    tables.write(made, out / "changes.csv", out / "changes.parquet")
+    pages.write(
+        str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=in_words(made),
+        summary=counts(made),
+    )  # fmt: skip
+    _tell(made, in_words(made))
+    print(f"{counts(made)}; {out}/changes.html, {out}/changes.csv")
+    return int((made["verdict"] == "worse").any())
+
+
+def _tell(made: "pd.DataFrame", lines: list[dict[str, str]]) -> None:
+    """The first lines that are worse or better, on the terminal."""
+    shown = [line for line, verdict in zip(lines, made["verdict"], strict=True) if verdict in ("worse", "better")]
+    for line in shown[:_LINES]:
+        print(
+            f"{line['verdict']}: {line['metric']}, {line['cell']}: {line['baseline']} to {line['candidate']}, "
+            f"{line['effect']} ({line['interval']}, n = {line['n']})"
+        )
+    if len(shown) > _LINES:
+        print(f"and {len(shown) - _LINES} more")
+
+
+def _is_results(folder: Path) -> bool:
+    return (folder / "runs").is_dir()
+
+
+def _runs(results: Path) -> "pd.DataFrame":
+    """Table `runs` of everything in a results folder. Raises ValueError where there is nothing."""
+    from ..analysis.runs import runs
+    from ..tables import read_runs
+
+    found = sorted((results / "runs").rglob("run.json")) if _is_results(results) else []
+    if not found:
+        raise ValueError(f"{results}: no results folder, it has no runs")
+    return runs(read_runs(found))
+
+
+def _of_stacks(results: Path, baseline: str, candidate: str) -> "tuple[pd.DataFrame, list[tuple[str, str]]]":
+    found = _runs(results)
+    known = sorted(set(found["stack"]))
+    for stack in (baseline, candidate):
+        if stack not in known:
+            raise ValueError(f"{results}: no run of stack {stack!r} (there are: {', '.join(known)})")
+    return found[found["stack"].isin([baseline, candidate])], [(baseline, candidate)]
+
+
+def _of_folders(baseline: Path, candidate: Path) -> "tuple[pd.DataFrame, list[tuple[str, str]]]":
+    """Both folders' runs, the stacks of the baseline by a name of their own."""
+    import pandas as pd
+
+    first, second = (_runs(folder) for folder in (baseline, candidate))
+    stacks = sorted(set(first["stack"]) & set(second["stack"]))
+    before = {stack: f"{stack} in {baseline}" for stack in stacks}
+    first = first[first["stack"].isin(stacks)].assign(stack=lambda table: table["stack"].map(before))
+    return pd.concat([first, second], ignore_index=True), [(before[stack], stack) for stack in stacks]

@@ -1,0 +1,61 @@
+"""Table `changes`: of stacks alone, worst first, and what is neither shown nor ruled out is not enough data."""
+
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.changes import changes, counts, in_words
+from beyond_ram.analysis.comparisons import comparisons
+
+from .test_comparisons import runs
+
+
+def made(*cells: list[dict[str, object]]) -> pd.DataFrame:
+    table = pd.DataFrame([line for cell in cells for line in cell])
+    return changes(comparisons(table, [("old", "new")]))
+
+
+def test_what_got_worse_comes_first_and_what_is_the_same_last() -> None:
+    found = made(
+        runs(stack="old", grown=100, rate=1000, num_files=1),
+        runs(stack="new", grown=400, rate=1000, num_files=1),
+        runs(stack="old", grown=400, rate=1000, num_files=2),
+        runs(stack="new", grown=100, rate=1000, num_files=2),
+    )
+    growth = found[found["metric"] == "grown_anon_bytes"]
+    assert growth[["num_files", "verdict"]].to_numpy().tolist() == [[1, "worse"], [2, "better"]]
+    assert found["verdict"].iloc[0] == "worse"
+    assert growth["ratio"].tolist() == pytest.approx([4, 0.25], rel=0.01)
+    assert growth["bound"].tolist() == ["5% or 8 MB"] * 2
+    first = in_words(found)[0]
+    assert first["metric"] == "Growth of anonymous memory"
+    assert first["cell"] == "e, 1 files"
+    assert first["effect"].endswith(" times")
+
+
+def test_of_one_run_a_side_nothing_is_said() -> None:
+    found = made(runs(stack="old", n=1), runs(stack="new", grown=900, n=1))
+    assert set(found["verdict"]) == {"not enough data"}
+    assert counts(found) == "2 not enough data"
+    assert {line["interval"] for line in in_words(found)} == {""}
+
+
+def test_other_work_is_worse_also_where_no_number_of_it_is_better() -> None:
+    found = made(runs(stack="old", token_count=100), runs(stack="new", token_count=99))
+    line = found[found["metric"] == "token_count"].iloc[0]
+    assert (line["verdict"], line["bound"], line["ratio"]) == ("worse", "none", pytest.approx(0.99))
+
+
+def test_what_else_is_compared_in_a_report_is_not_there() -> None:
+    assert made(runs(stack="new", remedy="none"), runs(stack="new", remedy="gc-each-batch", grown=50)).empty
+    assert made().empty
+    assert counts(made()) == "nothing"
+
+
+def test_another_machine_is_named() -> None:
+    found = made(
+        runs(stack="old", cpu_count=2, machine_memory_bytes=24e9),
+        runs(stack="new", cpu_count=16, machine_memory_bytes=24e9),
+    )
+    assert set(found["machines"]) == {"other machines: cpu_count 2 against 16"}
+    assert in_words(found)[0]["notes"] == "other machines: cpu_count 2 against 16"
+    assert set(made(runs(stack="old", cpu_count=2), runs(stack="new", cpu_count=2))["machines"]) == {""}

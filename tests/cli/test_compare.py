@@ -1,0 +1,93 @@
+"""`beyond-ram compare`: two stacks of a results folder, or two folders, of runs that were really made."""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from beyond_ram.cli import main
+from beyond_ram.experiment import Cell
+from beyond_ram.watch import watch, write_record
+
+
+def weighed(results: Path, stack: str, rep: int, *, work: bool = True, files: int = 2, **provenance: object) -> None:
+    """A run of a real command that finished its work, or did not."""
+    cell = Cell("growth", (("stack", stack), ("mode", "basic"), ("num_files", files)), rep)
+    folder = results / "runs" / cell.path
+    record = watch([sys.executable, "-S", "-c", f"import sys; sys.exit({int(not work)})"], folder)
+    record |= {"cell": cell.parameters(), "workload": "tokenize", "completed_work": work, "work": {"tokens": 99}}
+    record["provenance"] |= provenance
+    write_record(record, folder)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    for rep in (1, 2):
+        for stack in ("old", "new", "broken"):
+            weighed(tmp_path / "results", stack, rep, work=stack != "broken")
+    return tmp_path / "results"
+
+
+def compare(*words: object) -> int:
+    return main(["compare", *map(str, words)])
+
+
+def test_nothing_that_differs_is_no_failure(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare("old", "new", "--results", results) == 0
+    table = pd.read_csv(results / "changes" / "changes.csv")
+    assert dict(zip(table["metric"], table["verdict"], strict=True)) == {"run_failed": "same", "token_count": "same"}
+    assert "2 same" in capsys.readouterr().out
+    page = (results / "changes" / "changes.html").read_text()
+    assert "old and new" in page
+    assert "http" not in page
+
+
+def test_a_candidate_that_fails_is_worse(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare("old", "broken", "--results", results) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("worse: Runs that failed, growth")
+    assert compare("broken", "old", "--results", results) == 0, "the other way round it is better"
+
+
+def test_two_folders_with_the_same_stack(results: Path, tmp_path: Path) -> None:
+    for rep in (1, 2):
+        weighed(tmp_path / "later", "old", rep, work=False)
+    assert compare(results, tmp_path / "later") == 1
+    table = pd.read_csv(tmp_path / "later" / "changes" / "changes.csv")
+    assert set(table["before"]) == {f"old in {results}"}
+
+
+def test_results_of_another_machine_are_refused_unless_asked(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for rep in (1, 2):
+        weighed(tmp_path / "later", "old", rep, cpu_count=512)
+    assert compare(results, tmp_path / "later") == 2
+    assert "other machines: cpu_count" in capsys.readouterr().err
+    assert not (tmp_path / "later" / "changes").exists()
+    assert compare(results, tmp_path / "later", "--other-machines") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("old", "none"), "no run of stack 'none' (there are: broken, new, old)"),
+        (("old", "new", "--results", "nowhere"), "nowhere: no results folder"),
+    ],
+)
+def test_what_is_not_there_is_one_line(
+    results: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    given = words if "--results" in words else (*words, "--results", results)
+    assert compare(*given) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_cells_that_one_side_alone_has_are_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    weighed(tmp_path, "old", 1)
+    weighed(tmp_path, "new", 1, files=3)
+    assert compare("old", "new", "--results", tmp_path) == 2
+    assert "no cell was run both by old and by new" in capsys.readouterr().err
