@@ -304,6 +304,7 @@ def test_a_bound_is_a_share_or_so_much_in_the_metrics_unit() -> None:
     assert not Bound().holds(1e9, 1.0, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", simulated.SPREADS)
 @pytest.mark.parametrize(("n", "m", "alike"), [(2, 2, True), (2, 3, False), (3, 3, True), (8, 8, False)])
 def test_intervals_hold_the_truth_as_often_as_they_say(spread: str, n: int, m: int, alike: bool) -> None:

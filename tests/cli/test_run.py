@@ -44,6 +44,7 @@ def test_a_file_that_is_not_there_is_told_in_one_line(
     assert "--configfile" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_plan_is_made_from_another_folder(tmp_path: Path) -> None:
     """Paths in the config are the caller's; nothing of the default config is planned."""
     (tmp_path / "data").mkdir()

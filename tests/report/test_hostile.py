@@ -34,7 +34,8 @@ PLANTED = {
     "control": "a\x00\x07\x1b[31mb\x85\u2028\u202ec\ud800d",
     "long": "0123456789" * 1_000_000,
 }
-KINDS = [pytest.param(kind, marks=pytest.mark.slow) if kind == "long" else kind for kind in PLANTED]
+QUICK = ("script", "attribute", "a template")
+KINDS = [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in PLANTED]
 AXES = {"experiment": "e", "tokens": "t", "order": "shuffled", "page_cache": "warm", "workers": 2, "limit_percent": 50}
 
 

@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import numpy
+import pytest
 import yaml
 
 from beyond_ram.experiment import Job
@@ -12,6 +13,7 @@ from beyond_ram.experiment import Job
 from .conftest import Snakemake
 
 
+@pytest.mark.slow
 def test_own_rows_and_loaders_are_inputs_and_each_is_held_against_what_it_reads(
     project: Path, snakemake: Snakemake, tmp_path: Path
 ) -> None:

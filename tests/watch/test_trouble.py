@@ -147,6 +147,7 @@ CLOSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", CLOSED.values(), ids=CLOSED)
 @pytest.mark.parametrize("ordinary", [False, True], ids=["as-is", "without-a-group"])
 def test_closed_or_full_descriptors(how: str, ordinary: bool, tmp_path: Path) -> None:
