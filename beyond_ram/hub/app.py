@@ -18,7 +18,7 @@ from yarl import URL
 from beyond_ram.hub.about import REPOS, endpoint_of, json_of, kind_of, repository_of, text_of
 from beyond_ram.hub.clients import Clients
 from beyond_ram.hub.conditions import LOCAL, Traffic
-from beyond_ram.hub.log import BYTES_SENT, STORAGE, Request, RequestLog
+from beyond_ram.hub.log import BYTES_SENT, INJECTED_S, STORAGE, Request, RequestLog
 from beyond_ram.hub.push import STORE, add_routes
 from beyond_ram.hub.relay import PIECE_BYTES, Relay
 from beyond_ram.hub.repos import KINDS, File, Folder, NotFoundError, Repos, pieces
@@ -114,13 +114,14 @@ def _logged(log: RequestLog) -> Middleware:
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         nonlocal in_flight
         in_flight += 1
-        arrived, others = time.monotonic(), in_flight
+        meter = request.app[TRAFFIC].meter
+        before, arrived, others = meter.begin(), time.monotonic(), in_flight
         status, length = 0, 0
         transport = request.transport
         pid: int | None = None
         try:
             # Before the answer: a client that has its answer may be gone.
-            pid, _ = await asyncio.gather(process(transport), request.app[TRAFFIC].latency())
+            pid, request[INJECTED_S] = await asyncio.gather(process(transport), request.app[TRAFFIC].latency())
             response = await handler(request)
             status = response.status
             if isinstance(response, web.Response) and isinstance(response.body, bytes) and request.method != "HEAD":
@@ -128,6 +129,7 @@ def _logged(log: RequestLog) -> Middleware:
             return response
         finally:
             in_flight -= 1
+            after = meter.end()
             identifier = request.match_info.get("id")
             peer = transport.get_extra_info("peername") if transport else None
             log.add(
@@ -135,6 +137,7 @@ def _logged(log: RequestLog) -> Middleware:
                     t_s=round(arrived - started, 6),
                     monotonic_s=round(arrived, 6),
                     duration_s=round(time.monotonic() - arrived, 6),
+                    injected_s=round(request.get(INJECTED_S, 0.0), 6),
                     method=request.method,
                     endpoint=endpoint_of(request),
                     repo=f"{kind_of(request)}/{identifier}" if identifier else "",
@@ -147,6 +150,8 @@ def _logged(log: RequestLog) -> Middleware:
                     pid=pid,
                     fault=request.get(FAULT, ""),
                     user_agent=request.headers.get("User-Agent", ""),
+                    before=before,
+                    after=after,
                 )
             )
 
@@ -353,9 +358,9 @@ async def _send(request: web.Request, response: web.StreamResponse, file: File, 
     # Twenty pieces are slow enough to see, and none is empty.
     size = max(1, (stop - start) // 20) if fault == "slow" else PIECE_BYTES
     for piece in pieces(file.local, start, ends, size):
-        await traffic.transmit(len(piece))
+        request[INJECTED_S] += await traffic.transmit(len(piece))
         if fault == "slow":
-            await asyncio.sleep(SLOW_BODY_S * len(piece) / (stop - start))
+            request[INJECTED_S] += await traffic.wait(SLOW_BODY_S * len(piece) / (stop - start))
         await response.write(piece)
         request[BYTES_SENT] += len(piece)
     if fault != "drop":

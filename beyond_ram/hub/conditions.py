@@ -8,6 +8,8 @@ import time
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from beyond_ram.hub.meter import Meter
+
 FAULTS = {
     "error-500": "answered 500",
     "too-many-429": "answered 429, with Retry-After",
@@ -68,6 +70,8 @@ class Traffic:
         self.change(conditions)
         self.cdn = ""
         """Where redirects lead: scheme, host and port."""
+        self.meter = Meter()
+        """What is the endpoint's own work, and what these conditions are."""
 
     def change(self, conditions: Conditions) -> None:
         """Other conditions from now on. Reads that had a fault before may have one again."""
@@ -75,17 +79,24 @@ class Traffic:
         self._line_free_at = 0.0
         self._seen: set[Hashable] = set()
 
-    async def latency(self) -> None:
-        """One way there and back."""
-        if self.conditions.latency_ms:
-            await asyncio.sleep(self.conditions.latency_ms / 1000)
+    async def latency(self) -> float:
+        """One way there and back; the seconds waited."""
+        return await self.wait(self.conditions.latency_ms / 1000) if self.conditions.latency_ms else 0.0
 
-    async def transmit(self, size: int) -> None:
-        """Wait until `size` bytes are through the line that all connections share."""
-        if self.conditions.bandwidth_mb_per_s:
-            start = max(self._line_free_at, time.monotonic())
-            self._line_free_at = start + size / (self.conditions.bandwidth_mb_per_s * 1e6)
-            await asyncio.sleep(self._line_free_at - time.monotonic())
+    async def transmit(self, size: int) -> float:
+        """Wait until `size` bytes are through the line that all connections share; the seconds waited."""
+        if not self.conditions.bandwidth_mb_per_s:
+            return 0.0
+        start = max(self._line_free_at, time.monotonic())
+        self._line_free_at = start + size / (self.conditions.bandwidth_mb_per_s * 1e6)
+        return await self.wait(self._line_free_at - time.monotonic())
+
+    async def wait(self, seconds: float) -> float:
+        """Hold an answer back; the seconds that it took."""
+        began = time.monotonic()
+        with self.meter.held_back():
+            await asyncio.sleep(seconds)
+        return time.monotonic() - began
 
     def fault(self, read: Hashable) -> str:
         """The fault of this read of data, or an empty text. A read that has come before has none."""

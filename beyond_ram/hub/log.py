@@ -10,8 +10,12 @@ from pathlib import Path
 
 from aiohttp import web
 
+from beyond_ram.hub.meter import Reading
+
 BYTES_SENT: web.RequestKey[int] = web.RequestKey("bytes_sent", int)
 """What was sent of a body that went out in pieces."""
+INJECTED_S: web.RequestKey[float] = web.RequestKey("injected_s", float)
+"""How long an answer was held back on purpose."""
 STORAGE: web.RequestKey[str] = web.RequestKey("storage", str)
 """The host elsewhere that a request was handed on to."""
 
@@ -23,6 +27,7 @@ class Request:
     t_s: float  # when it arrived, since the endpoint was started
     monotonic_s: float  # the same on CLOCK_MONOTONIC, which all processes of a machine share
     duration_s: float
+    injected_s: float  # of it, latency, bandwidth and a slow body
     method: str
     endpoint: str  # resolve, cdn, info, tree, paths-info, commits, …; unknown where nothing is served
     repo: str  # datasets/ORG/NAME, or empty
@@ -35,6 +40,8 @@ class Request:
     pid: int | None  # the client's process, where it can be found
     fault: str  # what was injected, or empty
     user_agent: str
+    before: Reading  # the endpoint's own sums when the request arrived
+    after: Reading  # and when it was answered
 
 
 class RequestLog:

@@ -20,7 +20,7 @@ from yarl import URL
 
 from beyond_ram.hub.about import endpoint_of, text_of
 from beyond_ram.hub.conditions import Traffic
-from beyond_ram.hub.log import BYTES_SENT, STORAGE
+from beyond_ram.hub.log import BYTES_SENT, INJECTED_S, STORAGE
 from beyond_ram.hub.repos import is_id
 
 PIECE_BYTES = 1 << 16  # small enough that connections share a narrow line evenly
@@ -108,7 +108,7 @@ class Relay:
         await response.prepare(request)
         request[BYTES_SENT] = 0
         async for piece in answer.content.iter_chunked(PIECE_BYTES):
-            await self._traffic.transmit(len(piece))
+            request[INJECTED_S] += await self._traffic.transmit(len(piece))
             try:
                 await response.write(piece)
             except ConnectionError:  # the client has gone, which is its right: it has read enough

@@ -1,5 +1,6 @@
 """A run that streams: its endpoint, started and stopped with it, and the requests that came, by process."""
 
+import bisect
 import contextlib
 import csv
 import json
@@ -26,7 +27,7 @@ _STARTS_IN_S = 60
 _S3_SERVER = Path("scripts/repositories/s3_server.py")
 FILE = "requests.csv"
 COLUMNS = (  # noqa: SIM905
-    "t_s duration_s role pid method kind path range status bytes_sent in_flight fault"
+    "t_s duration_s injected_s role pid method kind path range status bytes_sent in_flight fault"
 ).split()
 
 
@@ -129,6 +130,7 @@ def _without(names: Iterable[str]) -> Iterator[None]:
 def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What a run asked, for run.json, with counts by kind and role."""
     lines = joined(requests, pid, events)
+    endpoint = own_work(requests, events)
     first = next((event["t_s"] for event in events if event["event"] == "first_batch"), None)
     data = [line for line in lines if line["kind"] == "data"]
     return {
@@ -139,15 +141,65 @@ def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Ma
         "data_bytes_received": sum(line["bytes_sent"] for line in data),
         "in_flight_max": _at_once(lines),
         "data_in_flight_max": _at_once(data),
+        **({"endpoint": endpoint} if endpoint else {}),
     }
+
+
+_SUMS = ("cpu_s", "busy_s", "injected_s")
+
+
+def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the endpoint took, in seconds, as its meter says: over the `run`, and over each phase that the client timed.
+
+    Phases are `resolution` and `first_batch`, both from the begin of the resolution on, `epochs`, a list, and `read`.
+    Empty where the server has no meter, or the clocks are not tied.
+    """
+    offset = _offset(events)
+    readings = sorted(
+        (request["monotonic_s"] + late - offset, *(request[side][name] for name in _SUMS))
+        for request in requests
+        if offset is not None and "before" in request
+        for side, late in (("before", 0.0), ("after", request["duration_s"]))
+    )
+    if not readings:
+        return {}
+
+    def taken(begin: float, end: float) -> dict[str, float]:
+        sums = (_sums_at(readings, at) for at in (begin, end))
+        return {name: round(after - before, 6) for name, before, after in zip(_SUMS, *sums, strict=True)}
+
+    ended = {event["event"]: (event["t_s"] - event["duration_s"], event["t_s"]) for event in events if _timed(event)}
+    found: dict[str, Any] = {"run": taken(readings[0][0], readings[-1][0])}
+    if "resolved" in ended:
+        found["resolution"] = taken(*ended["resolved"])
+    if "resolved" in ended and "first_batch" in ended and "resumed" not in ended:
+        # The mark `resolved` is held for a while, in which nothing is asked.
+        found["first_batch"] = taken(ended["resolved"][0], ended["first_batch"][1])
+    if "samples" in ended:
+        found["read"] = taken(*ended["samples"])
+    epochs = [(e["t_s"] - e["duration_s"], e["t_s"]) for e in events if e["event"] == "epoch" and e.get("finished")]
+    return found | ({"epochs": [taken(*span) for span in epochs]} if epochs else {})
+
+
+def _timed(event: Mapping[str, Any]) -> bool:
+    return event["event"] in ("resolved", "first_batch", "samples", "resumed") and "duration_s" in event
+
+
+def _sums_at(readings: Sequence[tuple[float, ...]], at: float) -> tuple[float, ...]:
+    """The sums at a moment: between two readings in a straight line, outside of all the nearest."""
+    place = bisect.bisect_right(readings, at, key=lambda reading: reading[0])
+    if place in (0, len(readings)):
+        return readings[0 if not place else -1][1:]
+    (before, *first), (after, *second) = readings[place - 1], readings[place]
+    share = (at - before) / (after - before)
+    return tuple(one + share * (other - one) for one, other in zip(first, second, strict=True))
 
 
 def joined(
     requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """The requests on the run's own time axis, each with its kind and the role of the process that made it."""
-    # An event with the monotonic clock beside the watcher's time: their difference.
-    offset = next((event["clock_s"] - event["t_s"] for event in events if "clock_s" in event), None)
+    offset = _offset(events)
     workers = {event["pid"] for event in events if event["event"] == "worker"}
     return [
         {
@@ -158,6 +210,11 @@ def joined(
         }
         for request in requests
     ]
+
+
+def _offset(events: Iterable[Mapping[str, Any]]) -> float | None:
+    """The monotonic clock less the run's time, from an event that has both."""
+    return next((event["clock_s"] - event["t_s"] for event in events if "clock_s" in event), None)
 
 
 def write_csv(lines: Sequence[Mapping[str, Any]], path: Path) -> None:

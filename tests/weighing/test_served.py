@@ -60,6 +60,35 @@ def test_requests_are_counted_by_kind_and_role() -> None:
     assert (found["in_flight_max"], found["data_in_flight_max"]) == (4, 2)
 
 
+def metered(t_s: float, duration_s: float, cpu_s: float, used_s: float, **more: Any) -> dict[str, Any]:
+    """A request whose answer took so much of the endpoint's CPU, after so much before it, and was busy all the time."""
+    sums = [{"cpu_s": at, "busy_s": at, "injected_s": 0.0} for at in (cpu_s, cpu_s + used_s)]
+    return asked(t_s, 1, duration_s=duration_s, before=sums[0], after=sums[1], **more)
+
+
+def test_the_endpoints_own_work_is_told_for_each_phase() -> None:
+    events = [
+        *EVENTS[:2],
+        {"t_s": 3.0, "event": "resolved", "duration_s": 1.0},
+        {"t_s": 4.5, "event": "first_batch", "duration_s": 2.4},
+        {"t_s": 6.0, "event": "epoch", "duration_s": 2.9, "finished": True},
+        {"t_s": 9.0, "event": "epoch", "duration_s": 1.0, "finished": True},
+    ]
+    requests = [metered(2.5, 0.2, 7.0, 0.1), metered(4.0, 1.0, 7.1, 0.4), metered(5.5, 0.1, 7.5, 0.1)]
+    found = served.own_work(requests, events)
+    assert found["run"]["cpu_s"] == pytest.approx(0.6)
+    assert found["resolution"]["cpu_s"] == pytest.approx(0.1)
+    assert found["first_batch"]["cpu_s"] == pytest.approx(0.1 + 0.5 * 0.4)
+    assert [epoch["cpu_s"] for epoch in found["epochs"]] == pytest.approx([0.5, 0.0])
+    assert served.summary(requests, 1, events)["endpoint"] == found
+
+
+def test_a_server_without_a_meter_tells_no_work() -> None:
+    assert served.own_work([asked(1.5, 1)], EVENTS) == {}
+    assert "endpoint" not in served.summary([asked(1.5, 1)], 1, EVENTS)
+    assert served.own_work([metered(2.5, 0.2, 7.0, 0.1)], []) == {}, "its clock is not tied to the run's"
+
+
 def test_the_log_stands_on_the_time_axis_of_the_run() -> None:
     assert served.joined([asked(2.5, 1)], 1, EVENTS)[0]["t_s"] == 2.5
 

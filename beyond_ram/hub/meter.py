@@ -1,0 +1,62 @@
+"""What the endpoint itself takes: sums since its start that only grow, so that any two readings have a difference."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The sums at one moment, in seconds."""
+
+    cpu_s: float  # CPU time of the endpoint's process, all threads, the kernel's share included
+    busy_s: float  # while an answer was under way, and not all of those were held back on purpose
+    injected_s: float  # while all answers under way were held back: latency, bandwidth, a slow body
+
+
+class Meter:
+    """Counts answers under way, and those of them that are held back. Used from one event loop."""
+
+    def __init__(self) -> None:
+        self._at = time.monotonic()
+        self._answers = self._held_back = 0
+        self._busy_s = self._injected_s = 0.0
+
+    def begin(self) -> Reading:
+        """An answer begins: the sums before it."""
+        found = self.read()
+        self._answers += 1
+        return found
+
+    def end(self) -> Reading:
+        """An answer is over: the sums after it."""
+        found = self.read()
+        self._answers -= 1
+        return found
+
+    @contextlib.contextmanager
+    def held_back(self) -> Iterator[None]:
+        """An answer waits on purpose while the block runs."""
+        self._advance()
+        self._held_back += 1
+        try:
+            yield
+        finally:
+            self._advance()
+            self._held_back -= 1
+
+    def read(self) -> Reading:
+        """The sums now."""
+        self._advance()
+        return Reading(round(time.process_time(), 6), round(self._busy_s, 6), round(self._injected_s, 6))
+
+    def _advance(self) -> None:
+        now = time.monotonic()
+        if self._answers > self._held_back:
+            self._busy_s += now - self._at
+        elif self._answers:
+            self._injected_s += now - self._at
+        self._at = now

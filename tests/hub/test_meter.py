@@ -1,0 +1,62 @@
+"""What is the endpoint's own work, and what is held back on purpose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.hub import Conditions, Hub
+from beyond_ram.hub import meter as meters
+from beyond_ram.hub.meter import Meter
+
+from .test_conditions import FILE, get, root
+
+__all__ = ["root"]
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def process_time(self) -> float:
+        return self.now / 10
+
+
+def test_time_counts_once_however_many_answers_are_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(meters, "time", clock)
+    meter = Meter()
+    clock.now += 5  # nobody asks
+    meter.begin()
+    clock.now += 1
+    meter.begin()
+    with meter.held_back():
+        clock.now += 2  # the other one is answered meanwhile
+    meter.end()
+    with meter.held_back():
+        clock.now += 4
+    after = meter.end()
+    clock.now += 9
+    assert (after.busy_s, after.injected_s) == (3, 4)
+    assert meter.read().busy_s == 3
+    assert after.cpu_s == pytest.approx(11.2)
+
+
+def test_what_is_injected_is_not_the_endpoints_work(root: Path) -> None:
+    conditions = Conditions(latency_ms=150, bandwidth_mb_per_s=4)
+    with Hub(root, conditions=conditions) as hub:
+        get(hub, FILE)
+        (slow,) = list(hub.requests)
+    with Hub(root) as hub:
+        get(hub, FILE)
+        (fast,) = list(hub.requests)
+    assert 0.24 < slow.injected_s <= slow.duration_s  # 150 ms, and 400 kB at 4 MB/s
+    assert slow.after.injected_s - slow.before.injected_s == pytest.approx(slow.injected_s, abs=0.02)
+    assert slow.after.busy_s - slow.before.busy_s < slow.duration_s - 0.23
+    assert fast.injected_s == fast.after.injected_s == 0
+    assert 0 < fast.after.busy_s - fast.before.busy_s <= fast.duration_s + 0.001
