@@ -49,6 +49,6 @@ def _line(cell: Mapping[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
     worst = runs.sort_values("outcome", key=lambda outcomes: outcomes != "completed").iloc[-1]
     line = {**cell, "epoch": worst["epoch"], "n": len(runs), "outcome": worst["outcome"], "reason": worst["reason"]}
     for key in SPREAD:
-        line |= {key: runs[key].median(), f"{key}_low": runs[key].min(), f"{key}_high": runs[key].max()}
+        line |= {key: runs[key].median(), f"{key}_min": runs[key].min(), f"{key}_max": runs[key].max()}
     line |= {key: runs[key].min() if key == "rows_delivered" else runs[key].max() for key in ACCOUNT}
     return line | {"account": account(line)}

@@ -8,15 +8,15 @@ import pandas as pd
 from ..metrics import Records, derive
 from .frame import axes_of, same_but_for
 
-MEASURED = ["rows", "file_bytes", "table_bytes", "new_bytes", "uploaded_bytes", "new_chunks", "total_chunks"]
-MEASURED += ["new_share", "write_cpu_s", "write_s", "push_cpu_s"]
+MEASURED = ["edited_rows", "parquet_bytes", "table_bytes", "new_bytes", "uploaded_bytes", "new_chunks", "total_chunks"]
+MEASURED += ["new_share", "file_write_cpu_s", "file_write_s", "push_cpu_s"]
 COLUMNS = ["experiment", *axes_of("dedup"), "rep", "edit", *MEASURED]
 FIRST = "none"
 """The table before any edit, pushed to empty storage."""
 
 
 def dedup(records: Records) -> pd.DataFrame:
-    """A line an edit of a run. `new_share` is of the file, before Xet compresses what it sends; `rows` after the edit.
+    """A line an edit of a run. `new_share` is of the file, before Xet compresses what it sends.
 
     `edit` is `none` for the table as it was first pushed: all of it is new, unless it repeats itself.
     """

@@ -7,9 +7,10 @@ from .frame import axes_of
 
 CHECKED = ["samples_twice", "samples_wrong"]
 COUNTED = ["requests", "requests_data", "bytes_received", "data_bytes_received", "in_flight_max"]
+ENDPOINT = ["endpoint_cpu_s", "endpoint_cpu_share", "endpoint_busy_s", "endpoint_injected_s"]
 PER_SAMPLE = ["requests_per_sample", "bytes_per_sample", "s_per_sample"]
 COLUMNS = ["experiment", *axes_of("hub-files"), "rep", "outcome", "reason", *CHECKED, *COUNTED, *PER_SAMPLE]
-COLUMNS += ["payload_bytes", "duration_s", "median_sample_s", "peak_anon_bytes"]
+COLUMNS += ["payload_bytes", "read_s", "read_s_without_endpoint", "median_sample_s", "peak_anon_bytes", *ENDPOINT]
 
 
 def hub_files(records: Records) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from ..metrics import Records, derive
 
 VERSIONS = ("pyspark_huggingface", "pyspark", "huggingface_hub", "datasets")
 STEP_FIELDS = ("step", "works", "reason")
-COLUMNS = ["experiment", "stack", "repository", "rep", *VERSIONS, "step", "works", "rows", "reason", "duration_s"]
+COLUMNS = ["experiment", "stack", "repository", "rep", *VERSIONS, "step", "works", "rows_read", "reason", "step_s"]
 COLUMNS += ["peak_anon_bytes", "outcome"]
 
 
@@ -27,4 +27,4 @@ def spark(records: Records) -> pd.DataFrame:
         ]
         if not steps:
             lines.append({**known, "reason": record.get("reason", "")})
-    return pd.DataFrame(lines, columns=COLUMNS).astype({"works": "boolean", "rows": "Int64"})
+    return pd.DataFrame(lines, columns=COLUMNS).astype({"works": "boolean", "rows_read": "Int64"})

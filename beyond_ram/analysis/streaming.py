@@ -14,8 +14,11 @@ from .frame import axes_of, cells, same_but_for
 # Of these a line has the median, the lowest and the highest over the repeats.
 SPREAD = (
     "resolution_s",
+    "resolution_s_without_endpoint",
     "time_to_first_batch_s",
+    "time_to_first_batch_s_without_endpoint",
     "rows_per_s",
+    "rows_per_s_without_endpoint",
     "payload_bytes_per_s",
     "peak_rss_bytes",
     "peak_anon_bytes",
@@ -34,14 +37,24 @@ COUNTS = (
     "in_flight_max",
     "data_in_flight_max",
 )
-COLUMNS = ["experiment", *axes_of("stream"), "n", "outcome", "reason", *SPREAD, *COUNTS, *ACCOUNT, "rows_per_worker"]
+ENDPOINT = (
+    "endpoint_cpu_s",
+    "endpoint_cpu_share",
+    "endpoint_busy_s",
+    "endpoint_injected_s",
+    "resolution_endpoint_cpu_s",
+    "first_batch_endpoint_cpu_s",
+    "epoch_endpoint_cpu_s",
+)
+COLUMNS = ["experiment", *axes_of("stream"), "n", "outcome", "reason", *SPREAD, *COUNTS, *ENDPOINT]
+COLUMNS += [*ACCOUNT, "rows_per_worker"]
 
 
 def streaming(records: Records) -> pd.DataFrame:
     """A line a cell; medians over its `n` repeats. Counts are None where no endpoint of ours counted them.
 
     `requests_KIND_ROLE` are those of one kind by processes of one role. `counts_identical` says whether every repeat
-    asked the same: where it is False, `requests_low` and `requests_high` bound the total.
+    asked the same. `_min` and `_max` are the smallest and the largest repeat, and no interval.
     """
     runs = pd.DataFrame([_run(record, events) for record, events in records])
     if runs.empty:
@@ -58,7 +71,7 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
     measured = derive(record, events, "streaming")
     return {
         **record["cell"],
-        **{key: measured[key] for key in (*SPREAD, *COUNTS, *ACCOUNT)},
+        **{key: measured[key] for key in (*SPREAD, *COUNTS, *ENDPOINT, *ACCOUNT)},
         "rows_per_worker": record["work"].get("rows_per_worker", until.get("rows_per_worker")),
         "outcome": record["outcome"],
         "reason": record.get("reason", ""),
@@ -80,12 +93,11 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
     done = runs[runs["outcome"] == "completed"]
     line |= {"n": len(done), "outcome": _most(runs["outcome"]), "reason": _most(runs["reason"])}
     for name in SPREAD:
-        values = pd.to_numeric(done[name]).dropna()
-        line |= {name: values.median(), f"{name}_low": values.min(), f"{name}_high": values.max()}
-    for name in COUNTS:
+        line |= _spread(name, done[name])
+    for name in (*COUNTS, *ENDPOINT):
         line[name] = pd.to_numeric(runs[name]).median()
-    requests = pd.to_numeric(runs["requests"]).astype(float)
-    line |= {"requests_low": requests.min(), "requests_high": requests.max()}
+    for name in ("requests", "requests_metadata", "requests_listing_of_workers"):
+        line |= _spread(name, runs[name])
     line["counts_identical"] = runs["requests_json"].nunique() == 1 if len(runs) > 1 and line["requests"] >= 0 else None
     for name in ACCOUNT:
         values = pd.to_numeric(runs[name]).dropna()
@@ -96,16 +108,18 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
     counts = [list(found.values()) for found in per_worker]
     line["rows_per_worker_min"] = min((min(rows) for rows in counts if rows), default=None)
     line["workers_idle"] = None if not counts else max(0, int(line["workers"]) - len(counts[0]))
-    if len(done):
-        first, later = (pd.Series([epochs[part] for epochs in done["epoch_s"] if epochs[part]]) for part in _PARTS)
-        line["first_epoch_s"] = first.explode().astype(float).median()
-        line["later_epoch_s"] = later.explode().astype(float).median()
-    else:
-        line["first_epoch_s"] = line["later_epoch_s"] = float("nan")
+    for name, part in _PARTS.items():
+        line |= _spread(name, pd.Series([seconds for epochs in done["epoch_s"] for seconds in epochs[part]]))
     return line | {name: pd.to_numeric(runs[name]).median() for name in _by_kind_and_role(None)}
 
 
-_PARTS = (slice(0, 1), slice(1, None))
+_PARTS = {"first_epoch_s": slice(0, 1), "later_epoch_s": slice(1, None)}
+
+
+def _spread(name: str, values: "pd.Series[Any]") -> dict[str, float]:
+    """The median of repeats, the smallest and the largest."""
+    known = pd.to_numeric(values).astype(float)
+    return {name: known.median(), f"{name}_min": known.min(), f"{name}_max": known.max()}
 
 
 def _most(values: "pd.Series[Any]") -> str:

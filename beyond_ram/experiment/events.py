@@ -68,8 +68,7 @@ FIELDS: Mapping[str, Field] = {
     "epoch": Field(_COUNT, "", "number of the epoch, from 0"),
     "duration_s": Field(_NUMBER, "s", "how long it took"),
     "cpu_s": Field(_NUMBER, "s", "CPU time of all processes"),
-    "time_to_first_batch_s": Field((*_NUMBER, *_MAYBE), "s", "from the beginning of the epoch to its first batch"),
-    "first_batch_s": Field(_NUMBER, "s", "from the beginning of the epoch to its first batch"),
+    "first_batch_s": Field((*_NUMBER, *_MAYBE), "s", "from the beginning of the epoch to its first batch"),
     "finished": Field(_FLAG, "", "whether the epoch came to its end"),
     "bytes": Field((*_COUNT, *_MAYBE), "bytes", "payload delivered; null where it has no known size"),
     "worker_anon_bytes": Field(_MAP, "bytes", "largest anonymous memory of each worker"),
@@ -129,13 +128,13 @@ EVENTS: Mapping[str, Event] = {
         "the first batch, or sample, is there: of the run (`duration_s`, from the call that opens the data) or, while "
         "loading, of the epoch",
         (),
-        ("duration_s", "time_to_first_batch_s", *_MEMORY),
+        ("duration_s", "first_batch_s", *_MEMORY),
     ),
     "epoch": Event(
         "an epoch is over",
         ("epoch",),
         (
-            *("duration_s", "cpu_s", "time_to_first_batch_s", "first_batch_s", "finished", "bytes"),
+            *("duration_s", "cpu_s", "first_batch_s", "finished", "bytes"),
             *("worker_anon_bytes", *_ACCOUNT, *_CHECKED, *_MEMORY),
         ),
     ),
@@ -160,13 +159,14 @@ EVENTS: Mapping[str, Event] = {
         ("rows",),
         (
             *("bytes_in", "tokens", "stored_bytes", "loader_kind", "shuffle", "epoch", "duration_s", "cpu_s"),
-            *("time_to_first_batch_s", *_ACCOUNT, *_CHECKED, "rows_per_rank", "rows_per_worker_of_rank", *_MEMORY),
+            *("first_batch_s", *_ACCOUNT, *_CHECKED, "rows_per_rank", "rows_per_worker_of_rank", *_MEMORY),
         ),
     ),
     "released": Event("a step of the teardown is done", ("rung", "owner"), _ALLOCATED),
     "not_applicable": Event("the cell cannot be here", ("reason",)),
     "gave_up": Event("the program does not go on", ("reason",)),
 }
+_RENAMED = {"seconds": "duration_s", "time_to_first_batch_s": "first_batch_s"}
 # What every event may have: the time and the reading are the watcher's, the clock the program's.
 _ALWAYS = ("t_s", "event", "pid", "tree", "monotonic_s")
 
@@ -190,9 +190,11 @@ def faults(event: Mapping[str, Any]) -> Iterator[str]:
 
 
 def renamed(event: dict[str, Any]) -> dict[str, Any]:
-    """An event with the names of today: runs kept from before say `seconds` for `duration_s`."""
-    if event["event"] in EVENTS and "seconds" in event:
-        event["duration_s"] = event.pop("seconds")
+    """An event with the names of today, which runs kept from before need not have."""
+    if event["event"] in EVENTS:
+        for before, today in _RENAMED.items():
+            if before in event:
+                event[today] = event.pop(before)
     return event
 
 

@@ -13,7 +13,8 @@ Derive = Callable[[Record, Events], float | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A measured column of tables. `NAME_low` and `NAME_high` are the ends of its interval, or of its range."""
+    """A measured column of tables. `NAME_low` and `NAME_high` are the ends of its 95 % interval, `NAME_min` and
+    `NAME_max` the smallest and the largest of its repeats."""
 
     key: str
     """Its name; with parts in capitals it stands for all of `names`."""

@@ -175,11 +175,6 @@ COLUMNS: list[Column] = [
         derive=lambda _, events: _rate(last(events, "work"), "cpu_s"),
     ),
     Metric(
-        key="rows_per_s", label="Rows per second", unit="1/s", direction="higher", tables=("loaders",),
-        derivation=f"rows delivered / time, last epoch; {_RATES}", trust=_PROGRAM_CLOCK,
-        derive=lambda _, events: _rate(last(events, "work"), "duration_s"),
-    ),
-    Metric(
         key="rows_per_cpu_s_first_epoch", label="Rows per CPU-second, first epoch", unit="1/s", direction="higher",
         tables=("loaders",), derivation="rows delivered / CPU-seconds of the first epoch", trust=CPU,
         derive=lambda _, events: _rate(first(events, "epoch"), "cpu_s"),
@@ -196,9 +191,9 @@ COLUMNS: list[Column] = [
         trust="both sides have the account in them", derive=_share_of_ceiling,
     ),
     Metric(
-        key="time_to_first_batch_s", label="Time to the first batch", unit="s", direction="lower",
-        tables=("loaders",), derivation="from the beginning of the first epoch, the loader opened, to its first batch",
-        trust=_PROGRAM_CLOCK, derive=lambda _, events: first(events, "epoch").get("time_to_first_batch_s"),
+        key="epoch_first_batch_s", label="Time from the begin of the epoch to its first batch", unit="s",
+        direction="lower", tables=("loaders",), derivation="of the first epoch, the loader opened",
+        trust=_PROGRAM_CLOCK, derive=lambda _, events: first(events, "epoch").get("first_batch_s"),
     ),
     Metric(
         key="opened_s", label="Time to open the data", unit="s", direction="lower", tables=("loaders",),

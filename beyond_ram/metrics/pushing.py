@@ -15,11 +15,11 @@ def _new_share(record: Record, events: Events) -> float | None:
 
 COLUMNS: list[Column] = [
     Metric(
-        key="rows", label="Rows after the edit", unit="rows", tables=("dedup",), derivation="rows of the table",
+        key="edited_rows", label="Rows after the edit", unit="rows", tables=("dedup",), derivation="rows of the table",
         trust=EXACT, derive=_of_edit("rows"),
     ),
     Metric(
-        key="file_bytes", label="Parquet file", unit="bytes", direction="lower", tables=("dedup",),
+        key="parquet_bytes", label="Parquet file", unit="bytes", direction="lower", tables=("dedup",),
         derivation="size of the file after the edit", trust=EXACT, derive=_of_edit("file_bytes"),
     ),
     Metric(
@@ -45,14 +45,14 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="new_share", label="Share of the file that is new", unit="share", direction="lower", tables=("dedup",),
-        derivation="new_bytes / file_bytes", trust=_XET, derive=_new_share,
+        derivation="new_bytes / parquet_bytes", trust=_XET, derive=_new_share,
     ),
     Metric(
-        key="write_cpu_s", label="CPU time to write the file", unit="s", direction="lower", tables=("dedup",),
+        key="file_write_cpu_s", label="CPU time to write the file", unit="s", direction="lower", tables=("dedup",),
         derivation="process clock over the writing", trust=CPU, derive=_of_edit("write_cpu_s"),
     ),
     Metric(
-        key="write_s", label="Time to write the file", unit="s", direction="lower", tables=("dedup",),
+        key="file_write_s", label="Time to write the file", unit="s", direction="lower", tables=("dedup",),
         derivation="clock over the writing", trust=CLOCK, derive=_of_edit("write_s"),
     ),
     Metric(
@@ -60,11 +60,11 @@ COLUMNS: list[Column] = [
         derivation="process clock over the push", trust=CPU, derive=_of_edit("push_cpu_s"),
     ),
     Metric(
-        key="rows", label="Rows that came", unit="rows", tables=("spark",),
+        key="rows_read", label="Rows that came", unit="rows", tables=("spark",),
         derivation="rows that the step found; empty where it failed", trust=EXACT, derive=event_field("step", "rows"),
     ),
     Metric(
-        key="duration_s", label="Time of the step", unit="s", direction="lower", tables=("spark",),
+        key="step_s", label="Time of the step", unit="s", direction="lower", tables=("spark",),
         derivation="from its begin to its end, the check included", trust=CLOCK,
         derive=event_field("step", "duration_s"),
     ),

@@ -94,13 +94,14 @@ IDENTIFYING: Mapping[str, str] = {
 }
 """Columns beside the axes that are not measured; a name that ends in `_` stands for all that begin with it."""
 
+_ENDS = ("_low", "_high", "_min", "_max")
 _NAMED = {(table, name): found for found in COLUMNS for table in found.tables for name in found.columns}
 
 
 def column(table: str, name: str) -> Column | None:
-    """What a column of a table means, the ends of its interval included; None where it is not measured."""
-    bare = name.removesuffix("_low").removesuffix("_high")
-    return _NAMED.get((table, name)) or _NAMED.get((table, bare))
+    """What a column of a table means, the ends of its interval or range included; None where it is not measured."""
+    found = _NAMED.get((table, name))
+    return found or next((_NAMED.get((table, name.removesuffix(end))) for end in _ENDS if name.endswith(end)), None)
 
 
 def identifies(name: str) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from .base import (
     CLOCK,
     COUNTED,
+    CPU,
     EXACT,
     LOGGED_TIMES,
     Column,
@@ -13,7 +14,10 @@ from .base import (
     Events,
     Metric,
     Record,
+    difference,
     event_field,
+    first,
+    last,
     share,
     work,
 )
@@ -23,6 +27,14 @@ KINDS = ("info", "tree", "paths-info", "commits", "head", "small-file", "redirec
 _LISTING = ("info", "tree", "paths-info", "commits")
 _SERVED = ("runs", "streaming", "hub_files")
 _STREAMED = ("runs", "streaming")
+# The same in every workload that delivers rows.
+_DELIVERED = ("runs", "streaming", "loaders")
+_OVER_REPEATS = "table streaming: median over repeats; table loaders: geometric mean with its 95 % interval"
+_OWN_WORK = "of the endpoint's own meter; waits that are injected are not in it"
+_BOUND = (
+    "a client can have waited for the endpoint's own work that long at most, so what is left is a bound; older runs "
+)
+_BOUND += "have none"
 
 
 def requests_column(kind: str, role: str) -> str:
@@ -50,15 +62,50 @@ def _epochs(events: Events) -> list[Event]:
     return [event for event in events if event["event"] == "epoch" and event.get("finished")]
 
 
+def _last_epoch(events: Events) -> Event:
+    """The last finished epoch: as the mark `work` sums it up, or the event of its end."""
+    work = last(events, "work")
+    return work if "duration_s" in work else next(iter(_epochs(events)[::-1]), {})
+
+
 def _rate(key: str) -> Derive:
-    """So many per second, over the whole time of all finished epochs."""
+    """So many per second of the last finished epoch."""
+    return lambda _, events: share(_last_epoch(events).get(key), _last_epoch(events).get("duration_s"))
 
-    def per_s(_: Record, events: Events) -> float | None:
-        found = _epochs(events)
-        took, values = sum(epoch["duration_s"] for epoch in found), [epoch[key] for epoch in found]
-        return None if not took or None in values else sum(values) / took
 
-    return per_s
+def _first_batch(_: Record, events: Events) -> float | None:
+    """Of runs that load tokens: opening the data, and from the begin of the first epoch on; a mark lies between."""
+    if last(events, "resumed"):  # what was killed had the first batch
+        return None
+    opened, waited = last(events, "baseline").get("opened_s"), first(events, "epoch").get("first_batch_s")
+    loaded = None if opened is None or waited is None else float(opened + waited)
+    streamed: float | None = first(events, "first_batch").get("duration_s")
+    return loaded if streamed is None else streamed
+
+
+def _endpoint(phase: str, key: str) -> Derive:
+    """What the endpoint took in a phase; of epochs in the last one. None where it had no meter."""
+
+    def taken(record: Record, _: Events) -> float | None:
+        found = record["work"].get("endpoint", {}).get(phase)
+        found = found[-1] if isinstance(found, list) else found
+        return found[key] if found else None
+
+    return taken
+
+
+def _endpoint_share(record: Record, events: Events) -> float | None:
+    return share(_endpoint("run", "cpu_s")(record, events), record.get("duration_s"))
+
+
+def _without_endpoint(time: Derive, phase: str) -> Derive:
+    return lambda record, events: difference(time(record, events), _endpoint(phase, "busy_s")(record, events))
+
+
+def _rate_without_endpoint(record: Record, events: Events) -> float | None:
+    epoch = _last_epoch(events)
+    left = difference(epoch.get("duration_s"), _endpoint("epochs", "busy_s")(record, events))
+    return share(epoch.get("rows_delivered"), left)
 
 
 def _over_fetched(record: Record, _: Events) -> float | None:
@@ -143,18 +190,72 @@ COLUMNS: list[Column] = [
         decided=("stream",), derive=event_field("resolved", "duration_s"),
     ),
     Metric(
-        key="time_to_first_batch_s", label="Time to the first batch", unit="s", direction="lower", tables=_STREAMED,
-        derivation="from the call of load_dataset to the first batch, imports of the main process not included",
-        trust=CLOCK, decided=("stream",), derive=event_field("first_batch", "duration_s"),
+        key="time_to_first_batch_s", label="Time to the first batch", unit="s", direction="lower", tables=_DELIVERED,
+        derivation="from the call that opens the data to the first batch, imports of the main process not included; "
+        f"{_OVER_REPEATS.partition(';')[0]}",
+        trust=CLOCK, decided=("stream",), derive=_first_batch,
     ),
     Metric(
-        key="rows_per_s", label="Rows per second", unit="1/s", direction="higher", tables=_STREAMED,
-        derivation="rows delivered / time, over all finished epochs", trust=CLOCK,
+        key="rows_per_s", label="Rows per second", unit="1/s", direction="higher", tables=_DELIVERED,
+        derivation=f"rows delivered / time, last finished epoch; {_OVER_REPEATS}", trust=CLOCK,
         decided=("stream",), derive=_rate("rows_delivered"),
     ),
     Metric(
         key="payload_bytes_per_s", label="Payload per second", unit="bytes/s", direction="higher", tables=_STREAMED,
-        derivation="bytes of payload delivered / time, over all finished epochs", trust=CLOCK, derive=_rate("bytes"),
+        derivation="bytes of payload delivered / time, last finished epoch", trust=CLOCK, derive=_rate("bytes"),
+    ),
+    Metric(
+        key="endpoint_cpu_s", label="CPU time of the endpoint", unit="s", tables=_SERVED,
+        derivation="from the first request to the end of the last answer, user and system, of the endpoint's process",
+        trust=CPU, derive=_endpoint("run", "cpu_s"),
+    ),
+    Metric(
+        key="endpoint_cpu_share", label="CPU time of the endpoint per time of the run", unit="share", tables=_SERVED,
+        derivation="endpoint_cpu_s / duration_s of the run: processors that the endpoint took from the machine",
+        trust=CPU, derive=_endpoint_share,
+    ),
+    Metric(
+        key="endpoint_busy_s", label="Time in which the endpoint worked on an answer", unit="s", tables=_SERVED,
+        derivation="while any answer was under way that was not held back on purpose",
+        trust=f"{_OWN_WORK}; what the client takes to receive a body is", derive=_endpoint("run", "busy_s"),
+    ),
+    Metric(
+        key="endpoint_injected_s", label="Time in which all answers were held back", unit="s", tables=_SERVED,
+        derivation="latency, bandwidth and slow bodies that were asked for, while nothing else was answered",
+        trust="of the endpoint's own meter", derive=_endpoint("run", "injected_s"),
+    ),
+    Metric(
+        key="resolution_endpoint_cpu_s", label="CPU time of the endpoint during the resolution", unit="s",
+        tables=_STREAMED, derivation="between the begin and the end of the resolution", trust=CPU,
+        derive=_endpoint("resolution", "cpu_s"),
+    ),
+    Metric(
+        key="first_batch_endpoint_cpu_s", label="CPU time of the endpoint until the first batch", unit="s",
+        tables=_STREAMED, derivation="from the begin of the resolution to the first batch", trust=CPU,
+        derive=_endpoint("first_batch", "cpu_s"),
+    ),
+    Metric(
+        key="epoch_endpoint_cpu_s", label="CPU time of the endpoint during the last epoch", unit="s",
+        tables=_STREAMED, derivation="between the begin and the end of the last finished epoch", trust=CPU,
+        derive=_endpoint("epochs", "cpu_s"),
+    ),
+    Metric(
+        key="resolution_s_without_endpoint", label="Resolution time without the endpoint's work, at least", unit="s",
+        direction="lower", tables=_STREAMED,
+        derivation="resolution_s less the time in it in which the endpoint was busy",
+        trust=_BOUND, derive=_without_endpoint(event_field("resolved", "duration_s"), "resolution"),
+    ),
+    Metric(
+        key="time_to_first_batch_s_without_endpoint",
+        label="Time to the first batch without the endpoint's work, at least", unit="s", direction="lower",
+        tables=_STREAMED, derivation="time_to_first_batch_s less the time in it in which the endpoint was busy",
+        trust=_BOUND, derive=_without_endpoint(_first_batch, "first_batch"),
+    ),
+    Metric(
+        key="rows_per_s_without_endpoint", label="Rows per second without the endpoint's work, at most", unit="1/s",
+        direction="higher", tables=_STREAMED,
+        derivation="rows delivered / (time less that in which the endpoint was busy), last finished epoch",
+        trust=_BOUND, derive=_rate_without_endpoint,
     ),
     Metric(
         key="worker_anon_bytes", label="Anonymous memory of the largest worker", unit="bytes", direction="lower",
@@ -218,16 +319,22 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="s_per_sample", label="Time per sample", unit="s", direction="lower", tables=("hub_files",),
-        derivation="duration_s / samples", trust=CLOCK, derive=_per_sample(event_field("samples", "duration_s")),
+        derivation="read_s / samples", trust=CLOCK, derive=_per_sample(event_field("samples", "duration_s")),
     ),
     Metric(
         key="payload_bytes", label="Payload", unit="bytes", tables=("hub_files",),
         derivation="bytes of all samples", trust=EXACT, derive=event_field("samples", "payload_bytes"),
     ),
     Metric(
-        key="duration_s", label="Time to read the samples", unit="s", direction="lower", tables=("hub_files",),
+        key="read_s", label="Time to read the samples", unit="s", direction="lower", tables=("hub_files",),
         derivation="from the first call of the file system to the last sample", trust=CLOCK,
         derive=event_field("samples", "duration_s"),
+    ),
+    Metric(
+        key="read_s_without_endpoint", label="Time to read the samples without the endpoint's work, at least", unit="s",
+        direction="lower", tables=("hub_files",),
+        derivation="read_s less the time in it in which the endpoint was busy",
+        trust=_BOUND, derive=_without_endpoint(event_field("samples", "duration_s"), "read"),
     ),
     Metric(
         key="median_sample_s", label="Time to a sample, median", unit="s", direction="lower", tables=("hub_files",),

@@ -21,7 +21,7 @@ def draw(table):
     settings = list(same_but_for(table, "holding"))
     names = list(dict.fromkeys(table["holding"]))
     colours = figures.colours(names)
-    highest = table[["end_pss_anon_bytes_high", "first_batch_pss_anon_bytes_high"]].max().max() / figures.MB
+    highest = table[["end_pss_anon_bytes_max", "first_batch_pss_anon_bytes_max"]].max().max() / figures.MB
     figure, panels = figures.panels(
         len(settings), lambda columns, rows: (max(4.2 * columns, 6) + 1.8, 3.6 * rows + 0.6), sharey=True
     )
@@ -48,7 +48,7 @@ def draw_line(axes, group, colour, marker):
     places = [0, *(group["epoch"] + 1)]
     middle, low, high = (
         [*first[f"first_batch_pss_anon_bytes{end}"] / figures.MB, *group[f"end_pss_anon_bytes{end}"] / figures.MB]
-        for end in ("", "_low", "_high")
+        for end in ("", "_min", "_max")
     )
     spread = [[m - x for m, x in zip(middle, low, strict=True)], [x - m for m, x in zip(middle, high, strict=True)]]
     axes.errorbar(places, middle, yerr=spread, color=colour, marker=marker, capsize=3, linewidth=1.5)

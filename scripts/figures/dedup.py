@@ -30,7 +30,7 @@ def draw(dedup):
             linewidths=0.5, cbar=axes is grid[0][-1], cbar_kws={"label": "new bytes (% of the file)"},
         )  # fmt: skip
         axes.set_xticklabels([f"{compression}\n{cdc}" for compression, cdc in shares], rotation=0)
-        whole = lines["rows"].max() <= size
+        whole = lines["edited_rows"].max() <= size
         axes.set_title(f"{stack}, {'one row group' if whole else f'row groups of {size:,} rows'}", fontsize=11)
         axes.set(xlabel="", ylabel="")
         axes.tick_params(axis="y", rotation=0)
@@ -46,21 +46,21 @@ def caption_of(dedup, edited):
     sides = [dedup[dedup["cdc"] == cdc] for cdc in ("off", "on")]
     both = ""
     if all(map(len, sides)):
-        sizes = sides[1]["file_bytes"].sum() / sides[0]["file_bytes"].sum()
+        sizes = sides[1]["parquet_bytes"].sum() / sides[0]["parquet_bytes"].sum()
         paid = "; ".join(writer(name, lines) for name, lines in dedup.groupby("compression"))
         both = f"CPU time of the writer with chunking over without, all writes of a compression: {paid}. "
         both += f"Files: {sizes:.3f} times."
     again = "" if counts.max() < 2 else f" Repeats differ by {spread:,.0f} bytes at most."
     return f"""
-A table of {first["table_bytes"] / figures.MB:,.0f} MB in {first["rows"]:,} rows, written as Parquet, edited, written
-again, and pushed to storage that holds only the first version. Shown is the share of the new file that storage had not
+A table of {first["table_bytes"] / figures.MB:,.0f} MB in {first["edited_rows"]:,} rows, written as Parquet, edited,
+written again, and pushed to storage that holds only the first version. Shown is the share of the new file that storage had not
 yet, as hf_xet itself counts it. Delete, insert and update touch 100 rows, append adds one row in a hundred. {both}
 n = {counts.min()} a cell.{again} Chunking would not help where a column `on` is no lighter than its `off`.
 """
 
 
 def writer(compression, lines):
-    off, on = (Side(tuple(lines.loc[lines["cdc"] == cdc, "write_cpu_s"])) for cdc in ("off", "on"))
+    off, on = (Side(tuple(lines.loc[lines["cdc"] == cdc, "file_write_cpu_s"])) for cdc in ("off", "on"))
     return f"{compression} {compare(off, on).worth}"
 
 

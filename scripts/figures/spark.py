@@ -25,7 +25,7 @@ def draw(tried):
         axes.add_patch(plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=COLOURS[works]))
         # A reason is the clearest of them: that of the first run that failed.
         failed = runs[~runs["works"].astype(bool)]
-        text = f"works: {runs['rows'].iloc[0]:,} rows" if works else f"fails: {failed['reason'].iloc[0]}"
+        text = f"works: {runs['rows_read'].iloc[0]:,} rows" if works else f"fails: {failed['reason'].iloc[0]}"
         axes.text(x, y, textwrap.fill(text, 34), ha="center", va="center", fontsize=9)
     axes.set_xlim(-0.5, len(steps) - 0.5)
     axes.set_ylim(len(versions) - 0.5, -0.5)

@@ -38,7 +38,7 @@ def draw(table):
             if found.empty:
                 continue
             row = found.iloc[0]
-            low, middle, high = (row[f"worker_grown_anon_bytes{end}"] / figures.MB for end in ("_low", "", "_high"))
+            low, middle, high = (row[f"worker_grown_anon_bytes{end}"] / figures.MB for end in ("_min", "", "_max"))
             spread = [[max(middle - low, 0)], [max(high - middle, 0)]]
             axes.barh(place, middle, height=0.85, color=colours[stack], xerr=spread, ecolor="#222222")
             said = f" {middle:,.1f} MB; {row['rows_per_worker_min']:,.0f} rows"

@@ -151,12 +151,12 @@ def epoch(loader, account, number, cpu=cpu_s):
         if first is None:
             first = time.perf_counter() - before
             if number == 0:
-                events.mark("first_batch", time_to_first_batch_s=first, **events.own_memory())
+                events.mark("first_batch", first_batch_s=first, **events.own_memory())
                 # Workers have filled what they may and wait: a phase's first reading has PSS.
                 still("after the first batch")
                 held = time.perf_counter() - before - first
     took, used = time.perf_counter() - before - held, cpu() - before_cpu
-    found = {"epoch": number, "duration_s": took, "cpu_s": used, "time_to_first_batch_s": first, **account.totals()}
+    found = {"epoch": number, "duration_s": took, "cpu_s": used, "first_batch_s": first, **account.totals()}
     events.mark("epoch", **found, **events.own_memory())
     return found
 

@@ -236,12 +236,8 @@ def resumed(args, data):
     events.phase("resume")
     started = time.monotonic()
     data.load_state_dict(json.loads((args.work_dir / STATE_FILE).read_text()))
-    first = None
     try:
         for row in data:
-            if first is None:
-                first = time.monotonic()
-                events.emit("first_batch", duration_s=round(first - started, 6))
             account.take(collate([row]))
     except Exception as error:
         gave_up(error)

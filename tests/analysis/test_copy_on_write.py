@@ -35,9 +35,9 @@ def test_an_epoch_is_a_line_and_its_copies_are_counted_from_the_first_batch() ->
     table = copy_on_write([run(1, 100, (150, 160)), run(2, 110, (170, 190), missing=1), run(3, 100, (155, 170))])
     assert list(table["epoch"]) == [0, 1]
     assert list(table["end_pss_bytes"]) == [155e6, 170e6]
-    assert list(table["end_pss_bytes_high"]) == [170e6, 190e6]
+    assert list(table["end_pss_bytes_max"]) == [170e6, 190e6]
     assert list(table["copied_bytes"]) == [55e6, 70e6]
-    assert list(table["copied_bytes_low"]) == [50e6, 60e6]
+    assert list(table["copied_bytes_min"]) == [50e6, 60e6]
     assert set(table["n"]) == {3}
     assert set(table["account"]) == {"1 missing"}
     measured = [name for name in table if name not in (*CELL, "n", "outcome", "reason", "account")]

@@ -26,7 +26,7 @@ def run(rate: float, rep: int = 1, workload: str = "load", outcome: str = "compl
     """A run that delivers ten rows at some rate per CPU-second, where reading without a loader has 100."""
     cell = {"experiment": "e", "stack": "s", "loader": "threads", "order": "sequential", "workers": 2, "rep": rep}
     rows = {"rows_expected": 10, "rows_delivered": 10, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0} | account
-    times = {"cpu_s": 10 / rate, "duration_s": 20 / rate, "time_to_first_batch_s": 0.5 * rep}
+    times = {"cpu_s": 10 / rate, "duration_s": 20 / rate, "first_batch_s": 0.5 * rep}
     record = {
         "cell": cell,
         "workload": workload,
@@ -51,7 +51,7 @@ def test_repeats_are_one_line_with_the_geometric_mean_of_rates_and_the_worst_acc
     assert line["rows_per_cpu_s"] == pytest.approx((25 * 70) ** 0.5), "7 rows in a tenth of a second"
     assert line["share_of_limit"] == pytest.approx((0.25 * 0.7) ** 0.5)
     assert line["rows_per_cpu_s_low"] < line["rows_per_cpu_s"] < line["rows_per_cpu_s_high"]
-    assert (line["time_to_first_batch_s"], line["end_pss_bytes"]) == (0.75, 150), "medians"
+    assert (line["epoch_first_batch_s"], line["end_pss_bytes"]) == (0.75, 150), "medians"
     assert (line["copied_bytes"], line["disk_ratio"]) == (40, 0.5)
     assert (line["rows_missing"], line["account"]) == (3, "3 missing")
     assert line["rows_per_worker"] == "[5, 5]"

@@ -11,7 +11,7 @@ def test_a_line_a_step_and_one_where_there_is_none() -> None:
     table = spark(sparked())
     assert table["step"].tolist()[:2] == ["read", "write"]
     assert table["works"].tolist() == [True, False, pd.NA]
-    assert table["rows"].tolist() == [5, pd.NA, pd.NA]
+    assert table["rows_read"].tolist() == [5, pd.NA, pd.NA]
     assert table["reason"].tolist() == ["", "TypeError: x", "no Java"]
     assert table["pyspark_huggingface"].tolist()[:2] == ["2.1.0", "2.1.0"]
     assert spark([]).empty

@@ -22,7 +22,7 @@ def test_a_line_a_cell_with_its_counts_and_its_rows() -> None:
     assert (line["requests_tree_main"], line["requests_tree_worker"], line["requests_info_main"]) == (2, 4, 0)
     assert line["requests_listing_of_workers"] == 4
     assert line["counts_identical"]
-    assert (line["resolution_s_low"], line["resolution_s_high"]) == (0.5, 0.7)
+    assert (line["resolution_s_min"], line["resolution_s_max"]) == (0.5, 0.7)
     assert line["rows_per_s"] == pytest.approx(64 / 2.0)
     assert (line["worker_anon_bytes"], line["worker_grown_anon_bytes"]) == (400, 300)
     assert (line["rows_per_worker"], line["rows_per_worker_min"], line["workers_idle"]) == ('{"0": 40, "1": 24}', 24, 0)
@@ -32,7 +32,7 @@ def test_a_line_a_cell_with_its_counts_and_its_rows() -> None:
 def test_counts_that_differ_between_repeats_are_said() -> None:
     line = streaming([streamed("s", {"tree": {"main": 2}}, 1), streamed("s", {"tree": {"main": 3}}, 2)]).iloc[0]
     assert not line["counts_identical"]
-    assert (line["requests_low"], line["requests_high"]) == (2, 3)
+    assert (line["requests_min"], line["requests_max"]) == (2, 3)
 
 
 def test_a_client_that_gave_up_before_its_first_row_has_a_line_too() -> None:

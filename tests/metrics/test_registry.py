@@ -37,6 +37,52 @@ def test_a_column_has_one_meaning_in_a_table_and_is_no_axis() -> None:
     assert not {name for _, name in named} & {*AXES, *IDENTIFYING}
 
 
+def test_a_time_or_a_rate_means_one_thing_in_all_tables() -> None:
+    """So that two tables with a column of one name can be put side by side."""
+    named = Counter(name for found in COLUMNS if found.unit in ("s", "1/s", "bytes/s") for name in found.columns)
+    assert not [twice for twice, times in named.items() if times > 1]
+
+
+def test_the_first_batch_is_waited_for_from_the_call_that_opens_the_data() -> None:
+    record = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
+    streams = [{"event": "resolved", "duration_s": 1.0}, {"event": "first_batch", "duration_s": 1.5}]
+    loads = [{"event": "baseline", "opened_s": 2.0}, {"event": "first_batch", "first_batch_s": 0.25}]
+    loads.append({"event": "epoch", "first_batch_s": 0.25})
+    assert derive(record, streams, "streaming")["time_to_first_batch_s"] == 1.5
+    assert derive(record, loads, "loaders")["time_to_first_batch_s"] == 2.25
+    assert derive(record, loads, "loaders")["epoch_first_batch_s"] == 0.25
+    resumed = [*streams, {"event": "resumed"}]
+    assert derive(record, resumed, "streaming")["time_to_first_batch_s"] is None, "the killed process had it"
+
+
+def test_rows_per_second_are_those_of_the_last_epoch_that_finished() -> None:
+    record = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
+    epochs = [{"event": "epoch", "rows_delivered": 8, "duration_s": took, "finished": True} for took in (4, 2)]
+    broken = {"event": "epoch", "rows_delivered": 1, "duration_s": 9, "finished": False}
+    assert derive(record, [*epochs, broken], "streaming")["rows_per_s"] == 4
+    loaded = [{"event": "epoch", "rows_delivered": 8, "duration_s": 9}]
+    loaded.append({"event": "work", "rows_delivered": 8, "duration_s": 2})
+    assert derive(record, loaded, "loaders")["rows_per_s"] == 4
+
+
+def test_the_endpoints_work_is_taken_out_as_far_as_it_is_known() -> None:
+    def took(cpu: float, busy: float) -> dict[str, float]:
+        return {"cpu_s": cpu, "busy_s": busy, "injected_s": 0.1}
+
+    phases = {"run": took(3, 4), "resolution": took(0.5, 0.6), "epochs": [took(1, 2), took(0.25, 1)]}
+    events = [{"event": "resolved", "duration_s": 1.0}]
+    events += [{"event": "epoch", "rows_delivered": 8, "duration_s": 3.0, "finished": True} for _ in range(2)]
+    record = {"cell": {}, "work": {"endpoint": phases}, "peak": {}, "duration_s": 10.0}
+    found = derive(record, events, "streaming")
+    assert (found["endpoint_cpu_s"], found["endpoint_cpu_share"], found["endpoint_busy_s"]) == (3, 0.3, 4)
+    assert (found["resolution_endpoint_cpu_s"], found["epoch_endpoint_cpu_s"]) == (0.5, 0.25)
+    assert found["resolution_s_without_endpoint"] == pytest.approx(0.4)
+    assert (found["rows_per_s"], found["rows_per_s_without_endpoint"]) == (8 / 3, 4)
+    assert found["time_to_first_batch_s_without_endpoint"] is None
+    kept = derive(record | {"work": {}}, events, "streaming")
+    assert kept["endpoint_cpu_s"] is kept["rows_per_s_without_endpoint"] is None
+
+
 def test_columns_are_of_tables_that_there_are_and_say_all_about_themselves() -> None:
     for found in COLUMNS:
         assert found.tables
@@ -47,8 +93,7 @@ def test_columns_are_of_tables_that_there_are_and_say_all_about_themselves() -> 
 
 def test_the_ends_of_an_interval_mean_what_its_middle_means() -> None:
     assert column("growth", "anon_slope_mb_per_gb_low") is column("growth", "anon_slope_mb_per_gb")
-    assert column("loaders", "rows_per_s_high") is not METRICS["rows_per_s"]
-    assert column("streaming", "rows_per_s_high") is METRICS["rows_per_s"]
+    assert column("loaders", "rows_per_s_high") is column("streaming", "rows_per_s_max") is METRICS["rows_per_s"]
     assert column("runs", "colour_low") is None
 
 
