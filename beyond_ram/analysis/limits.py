@@ -1,12 +1,13 @@
 """Table `limits`: the smallest memory limit of a cell, and which reading without a limit predicts it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from ..advice import advise
 from ..metrics import Record, Records
-from ..metrics.limits import PREDICTORS
+from ..metrics.limits import ENDED_AT, PREDICTORS, ended_at
 
 COLUMNS = ["experiment", "stack", "killed_at_bytes", "completed_at_bytes", "nearest_predictor", "ask_bytes", "not_run"]
 
@@ -21,12 +22,22 @@ def limits(records: Records) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
+def _ended(limit: Mapping[str, Any]) -> dict[str, Any]:
+    """The largest limits that were too small, by how they were. Of runs kept from before the probes say it."""
+    found: dict[str, Any] = dict.fromkeys(ENDED_AT.values())
+    for probe in limit.get("probes", []):
+        if not probe["completed_work"]:
+            name = ended_at(probe)
+            found[name] = max(found[name] or 0, probe["limit_bytes"])
+    return found
+
+
 def _line(record: Record) -> dict[str, Any]:
     limit, peak = record["limit"], record["peak"]
     completed, asked = limit.get("completed_at_bytes"), advise(record)
     line: dict[str, Any] = {
         **record["cell"],
-        "killed_at_bytes": limit.get("killed_at_bytes"),
+        **_ended(limit),
         "completed_at_bytes": completed,
         **{f"peak_{name}": peak[name] for name in PREDICTORS},
         "ask_bytes": asked.ask_bytes,

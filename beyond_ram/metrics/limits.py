@@ -1,6 +1,6 @@
 """The smallest memory limit of a cell, and which readings of a run without one predict it."""
 
-from .base import CLOCK, EXACT, Column, Metric
+from .base import CLOCK, EXACT, Column, Metric, Record
 
 PREDICTORS = {
     "rss_bytes": "peak RSS",
@@ -11,13 +11,32 @@ PREDICTORS = {
 }
 """Readings of the run without a memory limit, each a guess at the smallest one; in the order of the figure."""
 
+ENDED_AT = {"killed_at_limit": "killed_at_bytes", "timed_out": "timed_out_at_bytes", "failed": "failed_at_bytes"}
+"""The largest limit under which a run ended so, by its outcome."""
+
+
+def ended_at(probe: Record) -> str:
+    """Where the limit of a run belongs whose work was not done. Only what the kernel has killed was killed."""
+    return ENDED_AT.get(probe["outcome"], ENDED_AT["failed"])
+
+
 _PROBED = "a bisection of whole runs under a limit of the kernel's, to 5 %"
 _OF_PROBE = "of the run that completed nearest to the limit"
 
 COLUMNS: list[Column] = [
     Column(
         key="killed_at_bytes", label="Largest memory limit that killed", unit="bytes", direction="lower",
-        tables=("limits",), derivation="largest limit under which the work was not done", trust=_PROBED,
+        tables=("limits",), derivation="largest limit under which the kernel killed it", trust=_PROBED,
+    ),
+    Column(
+        key="timed_out_at_bytes", label="Largest memory limit that was too slow", unit="bytes", direction="lower",
+        tables=("limits",), derivation="largest limit under which the work was not done in time",
+        trust=f"{_PROBED}; ten times as long as without a limit, and a minute more",
+    ),
+    Column(
+        key="failed_at_bytes", label="Largest memory limit that it failed under", unit="bytes", direction="lower",
+        tables=("limits",), derivation="largest limit under which it ended without its work, not killed for memory",
+        trust=_PROBED,
     ),
     Column(
         key="completed_at_bytes", label="Smallest memory limit that completed", unit="bytes", direction="lower",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..advice import advise
+from ..metrics.limits import ENDED_AT, ended_at
 from ..watch import LimitError
 from .cell import Setting, finish, prepare, weighed
 from .private import private_folder
@@ -41,8 +42,8 @@ def _look(setting: Setting, record: dict[str, Any]) -> None:
         return
     found = record["limit"] | {
         "tolerance": TOLERANCE,
-        "killed_at_bytes": None,
         "completed_at_bytes": None,
+        **dict.fromkeys(ENDED_AT.values()),
         "probes": [],
     }
     record["limit"] = found
@@ -51,19 +52,21 @@ def _look(setting: Setting, record: dict[str, Any]) -> None:
         while limit:
             probe = _probe(setting, limit, _PATIENCE * record["duration_s"] + _PATIENCE_S)
             found["probes"].append(probe)
-            found["completed_at_bytes" if probe["completed_work"] else "killed_at_bytes"] = limit
-            limit = _next(found["killed_at_bytes"], found["completed_at_bytes"])
+            found["completed_at_bytes" if probe["completed_work"] else ended_at(probe)] = limit
+            limit = _next(
+                max(filter(None, map(found.get, ENDED_AT.values())), default=None), found["completed_at_bytes"]
+            )
     except LimitError as reason:
         found["not_run"] = str(reason)
 
 
-def _next(killed: int | None, completed: int | None) -> int | None:
+def _next(too_small: int | None, completed: int | None) -> int | None:
     """The limit to try next; None where there is nothing left to find out."""
     if completed is None:
-        return round((killed or _FLOOR_BYTES) * _UP)
-    if killed is None:
+        return round((too_small or _FLOOR_BYTES) * _UP)
+    if too_small is None:
         return max(round(completed * _DOWN), _FLOOR_BYTES) if completed > _FLOOR_BYTES else None
-    return round(math.sqrt(killed * completed)) if completed > killed * (1 + TOLERANCE) else None
+    return round(math.sqrt(too_small * completed)) if completed > too_small * (1 + TOLERANCE) else None
 
 
 def _probe(setting: Setting, limit_bytes: int, timeout_s: float) -> dict[str, Any]:

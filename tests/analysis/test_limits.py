@@ -19,11 +19,24 @@ def run(**limit: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def test_the_predictor_that_is_nearest_to_the_smallest_limit_is_named() -> None:
     probes = [
-        {"limit_bytes": 400 * MIB, "duration_s": 2.1, "major_faults": 0},
-        {"limit_bytes": 200 * MIB, "duration_s": 3.0, "major_faults": 7},
+        {
+            "limit_bytes": 400 * MIB,
+            "duration_s": 2.1,
+            "major_faults": 0,
+            "outcome": "completed",
+            "completed_work": True,
+        },
+        {
+            "limit_bytes": 200 * MIB,
+            "duration_s": 3.0,
+            "major_faults": 7,
+            "outcome": "completed",
+            "completed_work": True,
+        },
+        {"limit_bytes": 180 * MIB, "duration_s": 1.0, "outcome": "killed_at_limit", "completed_work": False},
     ]
     line = limits([run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB, probes=probes)]).iloc[0]
-    assert (line["killed_at_bytes"], line["completed_at_bytes"], line["probes"]) == (180 * MIB, 200 * MIB, 2)
+    assert (line["killed_at_bytes"], line["completed_at_bytes"], line["probes"]) == (180 * MIB, 200 * MIB, 3)
     assert line["error_rss"] == pytest.approx(0.5)
     assert line["error_pss"] == pytest.approx(0.1)
     assert line["error_anon"] == pytest.approx(-0.2)
@@ -33,6 +46,20 @@ def test_the_predictor_that_is_nearest_to_the_smallest_limit_is_named() -> None:
     assert line["ask_bytes"] == 214 * MIB, "190 and a tenth, 4 MiB of room, whole steps of 2 MiB"
     assert line["error_ask"] == pytest.approx(0.07)
     assert (line["time_ratio"], line["major_faults_at_limit"]) == (1.5, 7)
+
+
+def test_what_was_not_done_in_time_was_not_killed() -> None:
+    ends = [(150, "killed_at_limit"), (180, "timed_out"), (170, "timed_out"), (160, "failed")]
+    probes = [{"limit_bytes": mib * MIB, "outcome": how, "completed_work": False} for mib, how in ends]
+    known = {"killed_at_bytes": 180 * MIB, "completed_at_bytes": 200 * MIB}  # as runs kept from before have it
+    line = limits([run(**known, probes=probes)]).iloc[0]
+    assert (line["killed_at_bytes"], line["timed_out_at_bytes"], line["failed_at_bytes"]) == (
+        150 * MIB,
+        180 * MIB,
+        160 * MIB,
+    )
+    slow = limits([run(**known, probes=probes[1:3])]).iloc[0]
+    assert pd.isna(slow["killed_at_bytes"])
 
 
 def test_where_no_limit_can_be_set_it_says_why_and_knows_nothing_else() -> None:

@@ -68,3 +68,15 @@ def test_without_a_group_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.
     line = limits([(record, [])]).iloc[0]
     assert line["completed_at_bytes"] is None
     assert line["not_run"]
+
+
+def test_a_run_that_is_too_slow_is_not_said_to_be_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def probe(_: Setting, limit_bytes: int, __: float) -> dict[str, Any]:
+        outcome = "killed_at_limit" if limit_bytes < 20 * MB else "timed_out" if limit_bytes < 40 * MB else "completed"
+        known = {"duration_s": 1.0, "major_faults": 0, "completed_work": outcome == "completed"}
+        return known | {"limit_bytes": limit_bytes, "outcome": outcome}
+
+    monkeypatch.setattr("beyond_ram.weighing.limit._probe", probe)
+    limit = weigh(tmp_path, "planted", case="flat", size_mb=10, epochs=1)["limit"]
+    assert (limit["killed_at_bytes"] or 0) < 20 * MB < limit["timed_out_at_bytes"] < 40 * MB
+    assert limit["timed_out_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * limit["timed_out_at_bytes"]
