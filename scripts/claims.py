@@ -25,11 +25,13 @@ def listed(line):
     exact = line["low"] == line["high"]
     known = line["low"] == line["low"]
     interval = f"{number(line['low'])} to {number(line['high'])}" if known and not exact else "exact" if exact else ""
+    decides = f"{number(line['low_corrected'])} to {number(line['high_corrected'])}" if known and not exact else ""
     return {
         "holds": HOLDS.get(line["holds"], line["holds"]),
         "class": line["holds"].split()[0].strip(",") if line["holds"] in HOLDS else "",
         "measured": number(line["measured"]),
         "interval": interval,
+        "decides": decides,
         "n": f"{line['n']:.0f}",
         "conditions": line["conditions"],
     }

@@ -2,23 +2,27 @@
 
 A line a claim and condition: the same claim may hold under one and not under another. `measured` is a ratio, after over
 before, the way round in which larger is better, unless the claim is a number of its own. `low` and `high` are its 95 %
-interval where the repeats allow one; counts that are the same in every repeat, two or more, are exact.
+interval where the repeats allow one; counts that are the same in every repeat, two or more, are exact. What table
+`comparisons` asks too is decided there; all other claims are decided together.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from .decide import AT_LEAST, Question, decide, held, holds, middle, side
-from .dedup import against
-from .frame import Cell, Pairs, same_but_for, where
+from .comparisons import decision
+from .decide import ALPHA, AT_LEAST, LEVEL, Decision, Question, decide, held, holds, middle, side
+from .dedup import against, described
+from .frame import Cell, Pairs, axes_of, same_but_for, where
 from .frame import against as compared
 from .matters import Bound
 
 SOURCE = "Streaming datasets: 100x more efficient"
-COLUMNS = ["experiment", "stack", "source", "claim", "conditions", "claimed", "measured", "low", "high", "n", "holds"]
+COLUMNS = ["experiment", "stack", "source", "claim", "conditions", "claimed", "measured", "low", "high"]
+COLUMNS += ["low_corrected", "high_corrected", "n", "holds"]
 # Releases against each other: the metric, what is claimed, and how much, as a factor by which it got better.
 _RELEASES = (
     ("requests_metadata", "up to 100 times fewer requests at startup", 100.0, False),
@@ -33,6 +37,8 @@ _CHUNKED = "Parquet content-defined chunking: fewer new bytes after an edit, in 
 _PIPELINES = "HfFileSystem serves custom pipelines: tars of WebDataset, frames of a video (share of right samples)"
 # What is claimed is a ratio, however small the numbers are.
 RATIO = Bound()
+# The time that a metric is, or is a rate of, and the same without the endpoint's own work.
+_WITHOUT_ENDPOINT = ("resolution_s", "rows_per_s")
 # All of them, with what is claimed.
 CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
     _SHARED: 0.0,
@@ -43,8 +49,24 @@ CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
 }
 
 
+@dataclass
+class _Asked:
+    """A claim under some conditions, and what decides it: one of the three."""
+
+    known: dict[str, Any]
+    question: Question | None = None
+    """A question of its own. Where `compared` is there too, only its numbers are taken."""
+    compared: Decision | None = None
+    """What table `comparisons` says of it."""
+    inverse: bool = False
+    """Whether less is better there."""
+    values: tuple[float, ...] | None = None
+    """Counts, one a repeat, of which none is claimed."""
+
+
 def claims(
     runs: pd.DataFrame,
+    comparisons: pd.DataFrame | None = None,
     dedup: pd.DataFrame | None = None,
     hub_files: pd.DataFrame | None = None,
     spark: pd.DataFrame | None = None,
@@ -54,15 +76,18 @@ def claims(
 
     `claimed` are the stacks from before the post, each with one from it on.
 
-    `holds` is what `decide.holds` says of the interval. A claim that nothing here was run for has one line, `not run`,
-    without a number; where nothing was run at all there is no line.
+    `holds` is what `decide.holds` says of the corrected interval: of a pair that table `comparisons` has too, with its
+    decision, and of all others corrected by what is asked here. A claim that nothing here was run for has one line,
+    `not run`, without a number; where nothing was run at all there is no line.
     """
     streamed = where(runs, workload="stream")
-    lines: list[dict[str, Any]] = []
+    asked: list[_Asked] = []
     if len(streamed):
-        lines += _by_release(streamed, claimed)
-        lines += [*_shared_list(streamed, [after for _, after in claimed]), *_buffering(streamed)]
-    lines += _deduplicated(dedup) if dedup is not None and len(dedup) else []
+        known = _compared(comparisons)
+        asked += [*_by_release(streamed, claimed, known), *_shared_list(streamed, [after for _, after in claimed])]
+        asked += _buffering(streamed, known)
+    asked += _deduplicated(dedup) if dedup is not None and len(dedup) else []
+    lines = list(_decided(asked))
     lines += _custom_pipelines(hub_files) if hub_files is not None and len(hub_files) else []
     lines += _spark_source(spark) if spark is not None and len(spark) else []
     if lines:
@@ -70,9 +95,25 @@ def claims(
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
-def _by_release(runs: pd.DataFrame, pairs: Pairs) -> Iterator[dict[str, Any]]:
+def _compared(comparisons: pd.DataFrame | None) -> dict[Hashable, Decision]:
+    """What table `comparisons` has decided of clients that stream."""
+    if comparisons is None or "mode" not in comparisons:
+        return {}
+    lines = comparisons[comparisons["axis"].isin(["stack", "buffering"])]
+    return {
+        _key(line["axis"], line["before"], line["after"], line["metric"], line): decision(line)
+        for _, line in lines.iterrows()
+    }
+
+
+def _key(axis: str, before: str, after: str, metric: str, cell: "Mapping[str, Any] | pd.Series[Any]") -> Hashable:
+    """What a comparison is known by: its sides, and the candidate's cell."""
+    values = {name: cell.get(name) for name in ("experiment", *axes_of("stream"))}
+    return axis, before, after, metric, frozenset((name, value) for name, value in values.items() if pd.notna(value))
+
+
+def _by_release(runs: pd.DataFrame, pairs: Pairs, known: Mapping[Hashable, Decision]) -> Iterator[_Asked]:
     plain = _done(runs, mode="stream", buffering="default", fault="none")
-    asked = []
     # A client that reads other rows (2.13 knows no configurations, and reads those of all) does other work.
     for _, same_work in plain.groupby("rows", sort=False, dropna=False):
         for cell, (before, after), sides in compared(same_work, pairs):
@@ -81,75 +122,90 @@ def _by_release(runs: pd.DataFrame, pairs: Pairs) -> Iterator[dict[str, Any]]:
                 if first.values and second.values:
                     # The way round in which larger is better.
                     from_, to = (first, second) if higher else (second, first)
-                    question = Question(from_, to, metric, bound=RATIO)
-                    conditions = f"{after} against {before}; {_conditions(cell)}"
-                    asked.append((question, _known(cell["experiment"], after, claim, conditions, claimed)))
-    yield from _decided(asked)
+                    conditions = f"{after} against {before}; {_conditions(cell)}{_of_endpoint(metric, *sides)}"
+                    yield _Asked(
+                        _known(cell["experiment"], after, claim, conditions, claimed),
+                        Question(from_, to, metric, bound=RATIO),
+                        known.get(_key("stack", before, after, metric, cell | {"stack": after})),
+                        inverse=not higher,
+                    )
 
 
-def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Workers that share the list of files ask nothing about it themselves."""
+def _of_endpoint(metric: str, *sides: pd.DataFrame) -> str:
+    """How much of a time the endpoint may have been waited for on each side, where it had a meter."""
+    if metric not in _WITHOUT_ENDPOINT or f"{metric}_without_endpoint" not in sides[0]:
+        return ""
+    shares = []
+    for lines in sides:
+        whole, without = lines[metric].median(), lines[f"{metric}_without_endpoint"].median()
+        # Of a rate it is the time, which is its inverse.
+        shares.append(1 - (whole / without if metric == "rows_per_s" else without / whole))
+    said = " and ".join(f"{share:.0%}" for share in shares)
+    return "" if any(map(math.isnan, shares)) else f"; endpoint busy for {said} of the time"
+
+
+def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[_Asked]:
+    """What each worker still asks for the list of files, in releases that are said to share it."""
     plain = _done(runs, mode="stream", buffering="default", fault="none")
     for cell, group in same_but_for(plain[(plain["workers"] > 0) & plain["stack"].isin(stacks)]):
         asked = group["requests_listing_of_workers"].dropna()
-        if asked.empty:
-            continue
-        found = middle((asked / group["workers"].iloc[0]).tolist(), counted=True)
-        known = _known(
-            cell["experiment"], cell["stack"], _SHARED, f"{cell['stack']}; {_conditions(cell)}", CLAIMS[_SHARED]
-        )
-        holds = held(found.mean, found.low, found.high, 0.0, higher=False, none=0.0)
-        yield known | {"measured": found.mean, "low": found.low, "high": found.high, "n": found.n, "holds": holds}
+        if len(asked):
+            conditions = f"{cell['stack']}; {_conditions(cell)}"
+            known = _known(cell["experiment"], cell["stack"], _SHARED, conditions, CLAIMS[_SHARED])
+            yield _Asked(known, values=tuple((asked / group["workers"].iloc[0]).astype(float)))
 
 
-def _buffering(runs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _buffering(runs: pd.DataFrame, known: Mapping[Hashable, Decision]) -> Iterator[_Asked]:
     """Parquet's reading ahead, set by hand, against its default, of one release."""
-    done = _done(runs, mode="stream", fault="none")
-    asked = []
-    for cell, group in same_but_for(done, "buffering"):
+    for cell, group in same_but_for(_done(runs, mode="stream", fault="none"), "buffering"):
         default = side(group[group["buffering"] == "default"], "rows_per_s")
         for name, lines in group[group["buffering"] != "default"].groupby("buffering", sort=False):
             tried = side(lines, "rows_per_s")
             if default.values and tried.values:
                 conditions = f"{name} against default; {_conditions(cell)}"
-                known = _known(cell["experiment"], cell["stack"], _BUFFERED, conditions, CLAIMS[_BUFFERED])
-                asked.append((Question(default, tried, "rows_per_s", bound=RATIO), known))
-    yield from _decided(asked)
+                yield _Asked(
+                    _known(cell["experiment"], cell["stack"], _BUFFERED, conditions, CLAIMS[_BUFFERED]),
+                    Question(default, tried, "rows_per_s", bound=RATIO),
+                    known.get(_key("buffering", "default", str(name), "rows_per_s", cell | {"buffering": name})),
+                )
 
 
 def _spark_source(spark: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """What a data source of Spark does: the share of steps that work, and why the others do not."""
-    tried = spark[spark["step"].notna()]
+    tried = spark[spark["step"].notna() | spark["outcome"].ne("not_applicable")]
     for key, group in tried.groupby(["experiment", "stack"], sort=False):
-        works = group["works"].astype(bool)
-        reasons = [f"{line['step']} fails with {line['reason']}" for line in group[~works].to_dict("records")]
-        conditions = "; ".join([f"{key[1]}; {', '.join(dict.fromkeys(group['step']))}", *dict.fromkeys(reasons)])
-        yield _share(key[0], key[1], _SPARK, conditions, float(works.mean()), group["rep"].nunique())
+        steps = group[group["step"].notna()]
+        works = group["works"].fillna(False).astype(bool)
+        reasons = [_why(line) for line in group[~works].to_dict("records")]
+        conditions = "; ".join([f"{key[1]}; {', '.join(dict.fromkeys(steps['step']))}", *dict.fromkeys(reasons)])
+        yield _share(key[0], key[1], _SPARK, conditions, works.groupby(group["rep"]).mean().tolist())
 
 
-def _deduplicated(dedup: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _why(line: Mapping[Hashable, Any]) -> str:
+    return f"{line['step']} fails with {line['reason']}" if pd.notna(line["step"]) else f"fails with {line['reason']}"
+
+
+def _deduplicated(dedup: pd.DataFrame) -> Iterator[_Asked]:
     """How many times fewer bytes are new where pages are cut by content."""
-    asked = []
     for setting, shares in against(dedup):
         for edit in map(str, shares.index):
             same = where(dedup, edit=edit, **setting)
             sides = [side(where(same, cdc=cdc), "new_share") for cdc in ("on", "off")]
-            conditions = (
-                f"{edit}, compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
+            known = _known(
+                setting["experiment"], setting["stack"], _CHUNKED, described(setting, edit), CLAIMS[_CHUNKED]
             )
-            known = _known(setting["experiment"], setting["stack"], _CHUNKED, conditions, CLAIMS[_CHUNKED])
-            asked.append((Question(sides[0], sides[1], "new_share", bound=RATIO, counted=True), known))
-    yield from _decided(asked)
+            yield _Asked(known, Question(sides[0], sides[1], "new_share", bound=RATIO, counted=True))
 
 
 def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Whether every sample that a pipeline of one's own takes out of a file on the Hub is right."""
     tried = hub_files[hub_files["opener"].eq("filesystem") & hub_files["outcome"].ne("not_applicable")]
-    for cell, group in same_but_for(tried, "samples", "latency_ms", "bandwidth_mb_per_s", "redirect"):
+    for cell, group in same_but_for(tried):
         wrong = group["samples_wrong"].fillna(group["samples"]) + group["samples_twice"].fillna(0)
-        share = float(1 - (wrong / group["samples"]).mean())
+        shares = (1 - wrong / group["samples"]).tolist()
         said = f"{cell['stack']}; repository {cell['repository']}, blocks of {cell['block_kb']:,.0f} KiB"
-        yield _share(cell["experiment"], cell["stack"], _PIPELINES, said, share, len(group))
+        said += _way(cell)
+        yield _share(cell["experiment"], cell["stack"], _PIPELINES, said, shares)
 
 
 def _not_run(seen: set[str]) -> Iterator[dict[str, Any]]:
@@ -161,12 +217,18 @@ def _not_run(seen: set[str]) -> Iterator[dict[str, Any]]:
             yield known | {"conditions": reason, "n": 0, "holds": "not run"}
 
 
-def _share(experiment: Any, stack: Any, claim: str, conditions: str, share: float, n: int) -> dict[str, Any]:
-    """A line of a claim that something works: the share in which it does. One failure is enough to say so."""
-    holds = "partly" if 0 < share < 1 else "no" if share == 0 else "holds" if n >= AT_LEAST else "not enough data"
-    end = share if n >= AT_LEAST else math.nan
-    found = {"measured": share, "low": end, "high": end, "n": n, "holds": holds}
-    return _known(experiment, stack, claim, conditions, CLAIMS[claim]) | found
+def _share(experiment: Any, stack: Any, claim: str, conditions: str, shares: Sequence[float]) -> dict[str, Any]:
+    """A line of a claim that something works: the share in which it does, of each repeat; what failed did not.
+
+    One failure is enough to say that it does not always, one success is not enough to say that it does.
+    """
+    found = middle(shares, counted=True)
+    works = "holds" if found.n >= AT_LEAST else "not enough data"
+    decided = works if min(shares) == 1 else "no" if max(shares) == 0 else "partly"
+    same = {"low": found.low, "high": found.high} if found.low == found.high else {}
+    ends = same | {f"{end}_corrected": value for end, value in same.items()}
+    line = {"measured": found.mean, **ends, "n": found.n, "holds": decided}
+    return _known(experiment, stack, claim, conditions, CLAIMS[claim]) | line
 
 
 def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:
@@ -187,25 +249,66 @@ def _known(experiment: Any, stack: Any, claim: str, conditions: str, claimed: fl
     }
 
 
-def _decided(asked: Sequence[tuple[Question, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
-    """Lines of claims that are ratios. Counts from or to none have no ratio, and no line."""
-    for (_, known), found in zip(asked, decide([question for question, _ in asked]), strict=True):
-        if not math.isnan(found.ratio):
-            numbers = {"measured": found.ratio, "low": found.low, "high": found.high}
-            rounded = {name: round(value, 9) for name, value in numbers.items()}
-            yield known | rounded | {"n": found.n, "holds": holds(found, known["claimed"])}
+def _decided(asked: Iterable[_Asked]) -> Iterator[dict[str, Any]]:
+    """Lines of claims. Counts from or to none have no ratio, and no line.
+
+    Those that only this table asks share its error: each has its part of ALPHA.
+    """
+    asked = list(asked)
+    own = [one for one in asked if one.question and not _is_ratio(one.compared)]
+    counted = [one for one in asked if one.values]
+    together = max(len(own) + len(counted), 1)
+    decisions = decide([one.question for one in own if one.question], ALPHA * len(own) / together)
+    found = {id(one): decided for one, decided in zip(own, decisions, strict=True)}
+    for one in asked:
+        if one.values:
+            yield one.known | _none(one.values, 1 - ALPHA / together)
+            continue
+        compared = one.compared
+        if compared and _is_ratio(compared):
+            decided = compared.other_way_round() if one.inverse else compared
+        else:
+            decided = found[id(one)]
+        if not math.isnan(decided.ratio):
+            line = one.known | _numbers((decided.ratio, decided.low, decided.high), decided.corrected_ends)
+            said = holds(decided, one.known["claimed"])
+            if compared and not _is_ratio(compared) and compared.verdict != "better" and said != "no":
+                # Of so small numbers a difference was compared, and none is shown that is better.
+                said = said if said == "not enough data" else "not shown"
+            yield line | {"n": decided.n, "holds": said}
+
+
+def _is_ratio(compared: Decision | None) -> bool:
+    return compared is not None and not math.isnan(compared.ratio)
+
+
+def _numbers(middle_and_ends: Sequence[float], corrected: Sequence[float]) -> dict[str, float]:
+    names = ("measured", "low", "high", "low_corrected", "high_corrected")
+    return {name: round(value, 9) for name, value in zip(names, (*middle_and_ends, *corrected), strict=True)}
+
+
+def _none(values: Sequence[float], level: float) -> dict[str, Any]:
+    """Of counts of which none is claimed. Below none there is nothing."""
+    plain, strict = (middle(values, counted=True, level=at) for at in (LEVEL, level))
+    ends = [max(found.low, 0.0) if found.low == found.low else found.low for found in (plain, strict)]
+    said = held(strict.mean, ends[1], strict.high, 0.0, higher=False, none=0.0)
+    return _numbers((plain.mean, ends[0], plain.high), (ends[1], strict.high)) | {"n": plain.n, "holds": said}
 
 
 def _conditions(cell: Cell) -> str:
     """A cell's conditions in words; what is the same everywhere by default is left out."""
     words = [f"repository {cell['repository']}"]
     words.append(f"{cell['workers']:.0f} workers by {cell['start']}" if cell["workers"] else "no workers")
-    for axis, unit in (("latency_ms", "ms latency"), ("bandwidth_mb_per_s", "MB/s")):
-        if cell.get(axis):
-            words.append(f"{cell[axis]:.0f} {unit}")
+    words[-1] += _way(cell)
     if cell.get("page_size", 1000) != 1000:
         words.append(f"pages of {cell['page_size']:.0f}")
     for axis, usual in (("redirect", "no"), ("shuffle_buffer", 0), ("buffering", "default")):
         if cell.get(axis, usual) != usual:
             words.append(f"{axis.replace('_', ' ')} {cell[axis]}")
     return ", ".join(words)
+
+
+def _way(cell: Cell) -> str:
+    """Latency and bandwidth of the way to the endpoint, where there are any."""
+    units = (("latency_ms", "ms latency"), ("bandwidth_mb_per_s", "MB/s"))
+    return "".join(f", {cell[axis]:.0f} {unit}" for axis, unit in units if cell.get(axis))

@@ -178,6 +178,21 @@ class Decision:
     """How much it differs for sure: the log of the interval's bad end, as a ratio; 0 where it need not differ."""
 
     @property
+    def corrected_ends(self) -> tuple[float, float]:
+        """The ends of the interval that is corrected for all comparisons that were decided together."""
+        if math.isnan(self.ratio):
+            return self.difference - self.could_see, self.difference + self.could_see
+        return self.ratio / self.could_see, self.ratio * self.could_see
+
+    def other_way_round(self) -> "Decision":
+        """Of a ratio, the baseline over the candidate: a larger one is better where a smaller one was."""
+        verdicts: dict[str, Verdict] = {"better": "worse", "worse": "better"}
+        return replace(
+            self, baseline=self.candidate, candidate=self.baseline, ratio=1 / self.ratio, low=1 / self.high,
+            high=1 / self.low, verdict=verdicts.get(self.verdict, self.verdict),
+        )  # fmt: skip
+
+    @property
     def worth(self) -> str:
         """The numbers in words: what was found, between what, over how many."""
         if self.n < AT_LEAST:
@@ -296,13 +311,13 @@ class Middle:
     n: int
 
 
-def middle(values: Sequence[float], *, counted: bool = False) -> Middle:
+def middle(values: Sequence[float], *, counted: bool = False, level: float = LEVEL) -> Middle:
     """Student's interval on the mean. Counts that are the same in every repeat, two or more, are exact."""
     sample = np.asarray(values, float)
     mean = float(sample.mean()) if len(sample) else math.nan
     if len(sample) < AT_LEAST or (not counted and np.ptp(sample) == 0):
         return Middle(mean, math.nan, math.nan, len(sample))
-    half = float(stats.t.ppf((1 + LEVEL) / 2, len(sample) - 1) * stats.sem(sample)) if np.ptp(sample) else 0.0
+    half = float(stats.t.ppf((1 + level) / 2, len(sample) - 1) * stats.sem(sample)) if np.ptp(sample) else 0.0
     return Middle(mean, mean - half, mean + half, len(sample))
 
 
@@ -484,13 +499,17 @@ def strength(low: float, high: float, baseline: float, floor: float = 0.0, *, as
 def holds(decision: Decision, claimed: float, *, higher: bool = True) -> Holds:
     """Whether a published ratio is reached; `higher` where a larger one is better.
 
-    `holds` where the interval's bad end reaches it; `reached, not shown` where the middle does and the bad end does
-    not; `partly` where it is better for sure, by more than what is too little to matter, and less than claimed for
-    sure; `no` where it is less than claimed for sure, and so much better it is not. What is none of these is `not
-    shown`. One run a side is not enough.
+    `holds` where the bad end of the corrected interval reaches it; `reached, not shown` where the middle does and the
+    bad end does not; `partly` where it is better for sure, by more than what is too little to matter, and less than
+    claimed for sure; `no` where it is less than claimed for sure, and so much better it is not. What is none of these
+    is `not shown`. One run a side is not enough.
     """
-    found = held(decision.ratio, decision.low, decision.high, claimed, higher=higher)
-    return "no" if found == "partly" and decision.verdict == "same" else found
+    low, high = decision.corrected_ends
+    found = held(decision.ratio, low, high, claimed, higher=higher)
+    if found not in ("partly", "no"):
+        return found
+    shown = decision.verdict in ("better", "worse", "differs") and (decision.ratio > 1) == higher
+    return "partly" if shown else "no"
 
 
 # Means of logarithms do not come back exactly.

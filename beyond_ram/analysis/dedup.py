@@ -1,6 +1,6 @@
 """Table `dedup`: how much of an edited table is new to Xet storage, and what the writer paid."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -27,6 +27,11 @@ def dedup(records: Records) -> pd.DataFrame:
         if event["event"] == "edit"
     ]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+
+
+def described(setting: Mapping[str, Any], edit: str) -> str:
+    """An edit under a setting, in words: as claims and findings name it."""
+    return f"{edit}, compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
 
 
 def against(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:

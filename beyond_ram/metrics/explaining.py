@@ -150,9 +150,9 @@ COLUMNS: list[Column] = [
     ),
     Column(
         key="measured", label="What was measured", unit="ratio, or as the claim says", tables=("claims",),
-        names=("measured", "low", "high"),
+        names=("measured", "low", "high", "low_corrected", "high_corrected"),
         derivation="after over before, the way round in which larger is better, unless the claim is a number of its "
-        "own; `low` and `high` its interval",
+        "own; `low` and `high` its interval, `_corrected` the one that decides",
         trust=f"{_DECIDED}; counts that are the same in every repeat, two or more, are exact",
     ),
 ]  # fmt: skip

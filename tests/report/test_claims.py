@@ -14,7 +14,16 @@ from beyond_ram.analysis.runs import runs
 def test_the_page_of_claims_says_where_each_holds(root: Path, tmp_path: Path) -> None:
     known = {"experiment": "requests", "stack": "s", "source": "A post", "n": 2, "claimed": 10.0}
     lines = [
-        {"claim": "faster", "conditions": "near", "measured": 1.0, "low": 0.5, "high": 2.0, "holds": "not shown"},
+        {
+            "claim": "faster",
+            "conditions": "near",
+            "measured": 1.0,
+            "low": 0.5,
+            "high": 2.0,
+            "low_corrected": 0.25,
+            "high_corrected": 4.0,
+            "holds": "not shown",
+        },
         {"claim": "faster", "conditions": "far <away>", "measured": 12.0, "low": 11.0, "high": 13.0, "holds": "holds"},
         {"claim": "fewer", "conditions": "near", "measured": 3.0, "low": 3.0, "high": 3.0, "holds": "partly"},
     ]
@@ -23,6 +32,7 @@ def test_the_page_of_claims_says_where_each_holds(root: Path, tmp_path: Path) ->
     assert "1 holds, 1 not shown, of 2 conditions" in page
     assert page.index("far &lt;away&gt;") < page.index("near")
     assert "11 to 13" in page
+    assert "0.25 to 4" in page
     assert "exact" in page
 
 
