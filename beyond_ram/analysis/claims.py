@@ -33,7 +33,7 @@ _RELEASES = (
 _SHARED = "the list of files is shared by the workers of a DataLoader (requests that each still makes)"
 _BUFFERED = "Parquet prefetch and buffering: up to 2 times faster"
 _SPARK = "a Spark data source reads and writes datasets"
-_CHUNKED = "Parquet content-defined chunking: fewer new bytes after an edit, in Xet storage"
+CHUNKED = "Parquet content-defined chunking: fewer new bytes after an edit, in Xet storage"
 _PIPELINES = "HfFileSystem serves custom pipelines: tars of WebDataset, frames of a video (share of right samples)"
 # What is claimed is a ratio, however small the numbers are.
 RATIO = Bound()
@@ -43,7 +43,7 @@ _WITHOUT_ENDPOINT = ("resolution_s", "rows_per_s")
 CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
     _SHARED: 0.0,
     _BUFFERED: 2.0,
-    _CHUNKED: 1.0,
+    CHUNKED: 1.0,
     _SPARK: 1.0,
     _PIPELINES: 1.0,
 }
@@ -191,9 +191,7 @@ def _deduplicated(dedup: pd.DataFrame) -> Iterator[_Asked]:
         for edit in map(str, shares.index):
             same = where(dedup, edit=edit, **setting)
             sides = [side(where(same, cdc=cdc), "new_share") for cdc in ("on", "off")]
-            known = _known(
-                setting["experiment"], setting["stack"], _CHUNKED, described(setting, edit), CLAIMS[_CHUNKED]
-            )
+            known = _known(setting["experiment"], setting["stack"], CHUNKED, described(setting, edit), CLAIMS[CHUNKED])
             yield _Asked(known, Question(sides[0], sides[1], "new_share", bound=RATIO, counted=True))
 
 

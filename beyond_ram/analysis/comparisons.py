@@ -61,6 +61,8 @@ CONTRASTS = (
     Contrast("writer_batch_size", ends, ("tokenize",), "peak_by_batch"),
     Contrast("subject", against_value("transformers"), ("soak",), "encoders"),
     Contrast("buffering", against_value("default"), ("stream",), "worker_memory"),
+    # 5,120 KiB is what HfFileSystem reads at once by itself.
+    Contrast("block_kb", against_value(5120), ("hub-files",), "hub_files"),
     Contrast("advice", against_value("none"), ("load",), "loading_limit"),
     Contrast("loader", against_first, ("load",), "loading_cost"),
     Contrast("workers", ends, ("load",), "loading_cost", ("start",)),

@@ -506,10 +506,11 @@ def holds(decision: Decision, claimed: float, *, higher: bool = True) -> Holds:
     """
     low, high = decision.corrected_ends
     found = held(decision.ratio, low, high, claimed, higher=higher)
-    if found not in ("partly", "no"):
+    # Of a claim of any gain at all, none is what does not hold.
+    if found not in ("partly", "no") and not (found == "holds" and claimed == 1):
         return found
     shown = decision.verdict in ("better", "worse", "differs") and (decision.ratio > 1) == higher
-    return "partly" if shown else "no"
+    return found if found == "holds" and shown else "partly" if shown else "no"
 
 
 # Means of logarithms do not come back exactly.

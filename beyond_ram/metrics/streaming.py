@@ -141,7 +141,7 @@ _REQUESTS = _requested(lambda kind, role: True)
 COLUMNS: list[Column] = [
     Metric(
         key="requests", label="Requests", unit="requests", direction="lower", tables=_SERVED,
-        derivation="the endpoint's log of the run", trust=COUNTED, derive=_REQUESTS,
+        derivation="the endpoint's log of the run", trust=COUNTED, decided=("hub-files",), derive=_REQUESTS,
     ),
     Metric(
         key="requests_metadata", label="Requests that are no reads of data", unit="requests", direction="lower",
@@ -167,7 +167,8 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="bytes_received", label="Bytes received", unit="bytes", direction="lower", tables=_SERVED,
-        derivation="bodies that the endpoint sent", trust=COUNTED, derive=work("bytes_received"),
+        derivation="bodies that the endpoint sent", trust=COUNTED, decided=("hub-files",),
+        derive=work("bytes_received"),
     ),
     Metric(
         key="over_fetched", label="Data received per payload", unit="ratio", direction="lower", tables=_STREAMED,

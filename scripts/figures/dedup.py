@@ -54,7 +54,8 @@ def caption_of(dedup, edited):
     return f"""
 A table of {first["table_bytes"] / figures.MB:,.0f} MB in {first["edited_rows"]:,} rows, written as Parquet, edited,
 written again, and pushed to storage that holds only the first version. Shown is the share of the new file that
-storage had not yet, as hf_xet itself counts it. Delete, insert and update touch 100 rows, append adds one row in a hundred. {both}
+storage had not yet, as hf_xet itself counts it. Delete, insert and update touch 100 rows, append adds one row in a
+hundred. {both}
 n = {counts.min()} a cell.{again} Chunking would not help where a column `on` is no lighter than its `off`.
 """
 

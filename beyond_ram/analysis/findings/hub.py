@@ -1,85 +1,87 @@
-"""Findings on pushing edited tables, on samples through HfFileSystem, and on Spark."""
+"""Findings on pushing edited tables, and on Spark. What blocks of HfFileSystem do, table `comparisons` decides."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
-from ..dedup import against
-from ..frame import same_but_for
-from ..matters import SHARE
-from .base import Finding, Source, Tables, as_factor, reads
+from ..claims import CHUNKED
+from ..decide import selected
+from ..dedup import against, described
+from .base import Finding, Line, Source, Tables, lines_of, reads, tries
+
+_SHOWN = ("holds", "partly")
 
 
-@reads("dedup")
+@reads("dedup", "claims")
 def _dedup(tables: Tables) -> Iterator[Finding]:
-    """What cutting pages by content saves when a table is edited and pushed again, and where it saves nothing."""
+    """What cutting pages by content saves when a table is edited and pushed again, as table `claims` decides it."""
+    claims = tables["claims"]
+    claims = claims[claims["claim"] == CHUNKED]
     for setting, shares in against(tables["dedup"]):
-        saved = (shares["on"] / shares["off"]).sort_values()
-        best, idle = saved.index[0], saved.index[-1]
+        same = claims[claims["experiment"].eq(setting["experiment"]) & claims["stack"].eq(setting["stack"])]
+        by_words = {str(line["conditions"]): line for line in lines_of(same)}
+        words = {str(edit): described(setting, str(edit)) for edit in shares.index}
+        lines = {edit: by_words[said] for edit, said in words.items() if said in by_words}
+        if not lines:
+            continue
+        shown = {edit: line for edit, line in lines.items() if line["holds"] in _SHOWN}
         groups = f"compression {setting['compression']}, row groups of {setting['row_group_rows']:,} rows"
-        off, on = shares.loc[best, "off"], shares.loc[best, "on"]
+        best, which = selected(list(lines), [float(line["measured"]) for line in lines.values()])
+        if shown:
+            best, which = selected(list(shown), [float(line["measured"]) for line in shown.values()])
+            which = f"largest of {len(lines)} edits run here"
+            said = f"after {best} {_times(lines[best])} fewer bytes are new"
+        elif all(line["holds"] == "not enough data" for line in lines.values()):
+            said = "too few repeats to tell what it saves"
+        else:
+            said = "not shown to save new bytes after any edit"
         yield Finding(
-            f"After {best}, {on:.1%} of the file's bytes are new with content-defined chunking, {off:.1%} without "
-            f"({groups})"
-            if saved[best] < 1 - SHARE
-            else f"Content-defined chunking saves nothing with {groups}",
-            f"Stack {setting['stack']}, new bytes by hf_xet before it compresses them, over all of the file's. "
-            "From the edit that gains most to the one that gains least: "
-            f"{', '.join(_share(shares, edit) for edit in saved.index)}."
-            + (f" After {idle} it is no gain." if saved[idle] >= 1 else ""),
+            f"Content-defined chunking, {groups}: {said}",
+            f"Stack {setting['stack']}. Bytes that storage had not, as hf_xet counts them before it compresses them, "
+            f"over all of the file's, without chunking and with it: "
+            f"{'; '.join(_share(shares, edit, line) for edit, line in lines.items())}. "
+            f"Shown to save: {', '.join(shown) or 'none'}. The largest ratio is that of {best} ({which}).",
             "dedup",
             str(setting["experiment"]),
-            as_factor(saved[best]),
-        )
-
-
-@reads("hub_files")
-def _hub_files(tables: Tables) -> Iterator[Finding]:
-    """What the size of HfFileSystem's blocks does to a sample's bytes, requests and time."""
-    read = tables["hub_files"]
-    read = read[(read["outcome"] == "completed") & read["bytes_per_sample"].notna() & (read["opener"] == "filesystem")]
-    for cell, group in same_but_for(read, "block_kb"):
-        blocks = {int(str(block)): lines.median(numeric_only=True) for block, lines in group.groupby("block_kb")}
-        sizes = {block: float(line["bytes_per_sample"]) for block, line in blocks.items()}
-        least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
-        if sizes[most] < (1 + SHARE) * sizes[least]:
-            continue
-        said = [
-            f"{block:,} KiB: {line['bytes_per_sample'] / 1e3:,.0f} kB in {line['requests_per_sample']:.2f} requests "
-            f"and {1e3 * line['s_per_sample']:,.0f} ms"
-            for block, line in blocks.items()
-        ]
-        yield Finding(
-            f"Blocks of {most:,} KiB receive {sizes[most] / sizes[least]:.1f} times the bytes of blocks of {least:,} "
-            f"KiB ({cell['repository']}, latency {cell['latency_ms']} ms)",
-            f"A sample through HfFileSystem, stack {cell['stack']}, n = {len(group) // len(blocks)}. "
-            f"Blocks of {'; '.join(said)}.",
-            "hub_files",
-            str(cell["experiment"]),
-            as_factor(sizes[most] / sizes[least]),
+            max(1.0, float(shown[best]["low_corrected"])) if shown else 0.0,
         )
 
 
 @reads("spark")
 def _spark(tables: Tables) -> Iterator[Finding]:
-    """Steps of Spark's data source that do not work."""
+    """Steps of Spark's data source that fail."""
     tried = tables["spark"]
-    broken = tried[tried["works"].eq(False).fillna(False)]
-    for keys, group in broken.groupby(["experiment", "pyspark_huggingface"], sort=False):
-        first = group.iloc[0]
+    for keys, group in tried.groupby(["experiment", "pyspark_huggingface"], sort=False):
+        steps = group[group["step"].notna()]
+        runs = {str(step): lines["works"].astype(bool) for step, lines in steps.groupby("step", sort=False)}
+        broken = {step: works for step, works in runs.items() if not works.all()}
+        if not broken:
+            continue
+        first = lines_of(group)[0]
+        said = [f"{step} fails in {(~works).sum()} of {len(works)} runs" for step, works in broken.items()]
+        works = [f"{step} (n = {len(done)})" for step, done in runs.items() if done.all()]
+        reasons = dict.fromkeys(steps.loc[~steps["works"].astype(bool), "reason"])
         yield Finding(
-            f"pyspark_huggingface {keys[1]} cannot {' and '.join(dict.fromkeys(group['step']))}",
+            f"pyspark_huggingface {keys[1]}: {', '.join(said)}".replace(" 1 of 1 runs", " 1 of 1 run"),
             f"With pyspark {first['pyspark']} and huggingface_hub {first['huggingface_hub']}, against the local "
-            f"endpoint: {'; '.join(dict.fromkeys(group['reason']))}.",
+            f"endpoint: {'; '.join(reasons)}. Works: {', '.join(works) or 'none'}.",
             "spark",
             str(keys[0]),
-            2.0,
+            max(tries(int((~works).sum()), len(works)) for works in broken.values()),
         )
 
 
-def _share(shares: pd.DataFrame, edit: Any) -> str:
-    return f"{edit} {shares.loc[edit, 'off']:.1%} without, {shares.loc[edit, 'on']:.1%} with"
+def _times(line: Line) -> str:
+    return f"{line['measured']:,.1f} times"
 
 
-SOURCES: tuple[Source, ...] = (_dedup, _hub_files, _spark)
+def _share(shares: pd.DataFrame, edit: Any, line: Line) -> str:
+    ends = f"95 % {line['low']:,.2f} to {line['high']:,.2f}, " if line["low"] < line["high"] else ""
+    return (
+        f"{edit} {shares.loc[edit, 'off']:.1%} and {shares.loc[edit, 'on']:.1%} ({line['measured']:,.2f} times, {ends}"
+        f"n = {line['n']:.0f})"
+    )
+
+
+SOURCES: tuple[Source, ...] = (_dedup, _spark)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ..decide import selected
 from .base import Finding, Line, Source, Tables, lines_of, reads, tries
 
 
@@ -9,57 +10,83 @@ from .base import Finding, Line, Source, Tables, lines_of, reads, tries
 def _gave_up(tables: Tables) -> Iterator[Finding]:
     """Clients that do not get through, where nothing was made to fail."""
     streaming = tables["streaming"]
-    for line in lines_of(streaming[(streaming["outcome"] == "failed") & (streaming["fault"] == "none")]):
-        yield Finding(
-            f"{line['stack']} gives up with {_workers(line)}",
-            f"Streaming repository {line['repository']} ends with {line['reason']}. Completed runs of this cell: "
-            f"{line['n']}.",
-            "requests_by_workers",
-            str(line["experiment"]),
-            tries(1, 1 + int(line["n"])),
-        )
+    for line in lines_of(streaming[streaming["fault"] == "none"]):
+        failed, runs = _failed(line)
+        if failed:
+            yield Finding(
+                f"{line['stack']} gives up with {_workers(line)} in {_of(failed, runs)}",
+                f"Streaming repository {line['repository']} ends with {line.get('why') or line['reason']}.",
+                "requests_by_workers",
+                str(line["experiment"]),
+                tries(failed, runs),
+            )
 
 
 @reads("streaming")
 def _under_faults(tables: Tables) -> Iterator[Finding]:
     """Which faults of a Hub, each of them gone when asked again, end a stream."""
     streaming = tables["streaming"]
-    tried = streaming[streaming["fault"].ne("none") & streaming["outcome"].isin(["completed", "failed"])]
+    tried = streaming[streaming["fault"].ne("none") & streaming["outcome"].ne("not_applicable")]
     for (experiment, stack), group in tried.groupby(["experiment", "stack"], sort=False):
-        failed = group[group["outcome"] == "failed"]
-        if failed.empty:
+        lines = lines_of(group)
+        broken = [line for line in lines if _failed(line)[0]]
+        if not broken:
             continue
-        said = "; ".join(f"{line['fault']}: {line['reason']}" for line in lines_of(failed))
-        through = ", ".join(group.loc[group["outcome"] == "completed", "fault"]) or "none"
+        said = "; ".join(
+            f"{line['fault']}: {_of(*_failed(line))}, {line.get('why') or line['reason']}" for line in broken
+        )
+        through = ", ".join(f"{line['fault']} (n = {line['n']})" for line in lines if line not in broken) or "none"
+        kinds, all_kinds = ({str(line["fault"]) for line in found} for found in (broken, lines))
         yield Finding(
-            f"{stack} gives up under {len(failed)} of {len(group)} kinds of faults",
-            f"Each fault is gone when the same is asked again. {said}. Gets through: {through}.",
+            f"{stack} gives up under {len(kinds)} of {len(all_kinds)} kinds of faults",
+            f"The endpoint injects each fault once, and answers when the same is asked again. Failed: {said}. "
+            f"Gets through: {through}.",
             "requests_by_workers",
             str(experiment),
-            1 + len(failed) / len(group),
+            max(tries(*_failed(line)) for line in broken),
         )
 
 
 @reads("streaming")
 def _requests_of_workers(tables: Tables) -> Iterator[Finding]:
-    """Workers that list the files again, although their parent has the list."""
+    """Requests of workers for the list of files, which their parent has: the cell of a stack with most of them."""
     streaming = tables["streaming"]
-    asking = streaming[(streaming["requests_listing_of_workers"] > 0) & (streaming["outcome"] == "completed")]
+    asking = streaming[(streaming["requests_listing_of_workers_min"] > 0) & (streaming["n"] > 0)]
     asking = asking[
         (asking["mode"] == "stream") & (asking["fault"] == "none") & ~asking["stack"].str.contains("+", regex=False)
     ]
     for _, group in asking.groupby(["stack", "start"], sort=False):
-        line = lines_of(group.sort_values("requests_listing_of_workers"))[-1]
-        each = line["requests_listing_of_workers"] / line["workers"]
+        lines = lines_of(group.sort_values("requests_listing_of_workers"))
+        line = lines[-1]
+        _, which = selected(
+            [str(n) for n in range(len(lines))], [float(one["requests_listing_of_workers"]) for one in lines]
+        )
+        least, most = line["requests_listing_of_workers_min"], line["requests_listing_of_workers_max"]
+        asked = f"{least:,.0f}" if least == most else f"{least:,.0f} to {most:,.0f}"
+        requests = "request" if most == 1 else "requests"
+        rest = line["requests_metadata_max"] - least
         yield Finding(
-            f"{line['stack']}: workers ask for the list of files themselves ({line['start']})",
-            f"With {_workers(line)} on repository {line['repository']} the workers make "
-            f"{line['requests_listing_of_workers']:,.0f} requests for it, {each:,.2g} for each "
-            f"of them (n = {line['n']}).",
+            f"{line['stack']}: {_workers(line)} make {asked} {requests} for the list of files",
+            f"Repository {line['repository']}: {line['requests_metadata']:,.0f} requests beside reads of data in all, "
+            f"{asked} of them by workers for the list of files, {least / line['workers']:,.2g} for each worker at "
+            f"least (n = {line['n']}; {which}).",
             "requests_by_workers",
             str(line["experiment"]),
-            1 + line["requests_listing_of_workers"] / line["requests_metadata"],
+            # Over what would be left without them, at least; of one run nothing is sure.
+            (rest + least) / max(rest, 1) if line["n"] > 1 else 1.0,
         )
+
+
+def _failed(line: Line) -> tuple[int, int]:
+    """How many of how many runs failed."""
+    if "failed" in line:
+        return int(line["failed"]), int(line["finished"] + line["failed"])
+    failed = int(line["outcome"] not in ("completed", "not_applicable"))
+    return failed, failed + int(line["n"])
+
+
+def _of(failed: int, runs: int) -> str:
+    return f"{failed} of {runs} {'run' if runs == 1 else 'runs'}"
 
 
 def _workers(line: Line) -> str:

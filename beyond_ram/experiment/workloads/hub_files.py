@@ -26,7 +26,7 @@ class HubFilesMatrix(Matrix):
     opener: Annotated[Values[Literal["filesystem", "curl"]], Axis(alone=True)] = Field(
         ["filesystem"], description="`filesystem`: `HfFileSystem`; `curl`: what WebDataset itself starts for `hf://`."
     )
-    block_kb: Annotated[Counts, Axis(label="blocks", unit="KiB")] = Field(
+    block_kb: Annotated[Counts, Axis(label="blocks", unit="KiB", nothing="one request a file")] = Field(
         [5120],
         description="What `HfFileSystem` reads at once, in KiB; its own default is 5120. 0: a file in one request, "
         "from the start to the end.",

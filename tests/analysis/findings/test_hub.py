@@ -1,43 +1,106 @@
-"""What is found in tables `dedup`, `hub_files` and `spark`, from runs made by hand."""
+"""What is found in tables `dedup`, `claims` and `spark`, and of blocks in `comparisons`, from runs made by hand."""
 
+from typing import Any
+
+import pandas as pd
 import pytest
 
+from beyond_ram.analysis.claims import claims
+from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.dedup import dedup
-from beyond_ram.analysis.findings.hub import SOURCES, _dedup, _hub_files, _spark
-from beyond_ram.analysis.hub_files import hub_files
+from beyond_ram.analysis.findings import Finding
+from beyond_ram.analysis.findings.compared import _differences
+from beyond_ram.analysis.findings.hub import SOURCES, _dedup, _spark
+from beyond_ram.analysis.runs import runs
 from beyond_ram.analysis.spark import spark
 
-from ..by_hand import edit, pushed, sampled, sparked
+from ..by_hand import Run, edit, pushed, sampled, sparked
+
+
+def saved(off: dict[str, list[int]], on: dict[str, list[int]]) -> list[Finding]:
+    """What is found of edits, each with the new bytes of every repeat, of a thousand."""
+    repeats: list[Run] = []
+    for rep in range(len(next(iter(off.values())))):
+        sides = {
+            cdc: [edit("none", 1000), *(edit(name, new[rep]) for name, new in edits.items())]
+            for cdc, edits in {"off": off, "on": on}.items()
+        }
+        repeats += [
+            (record | {"cell": record["cell"] | {"rep": rep + 1}}, events) for record, events in pushed(**sides)
+        ]
+    table = dedup(repeats)
+    return list(_dedup({"dedup": table, "claims": claims(pd.DataFrame(), dedup=table)}))
 
 
 def test_no_runs_are_no_findings() -> None:
-    nothing = {"dedup": dedup([]), "hub_files": hub_files([]), "spark": spark([])}
+    nothing = {"dedup": dedup([]), "claims": claims(pd.DataFrame()), "spark": spark([])}
     assert not [finding for source in SOURCES for finding in source(nothing)]
 
 
-def test_what_chunking_saves_is_said_of_both_ends() -> None:
-    table = dedup(
-        pushed(
-            off=[edit("none", 1000), edit("delete", 500), edit("append", 20)],
-            on=[edit("none", 1000), edit("delete", 50), edit("append", 20)],
-        )
-    )
-    (found,) = _dedup({"dedup": table})
+def test_what_chunking_saves_is_said_of_the_edit_that_gains_most_and_of_all_others() -> None:
+    (found,) = saved({"delete": [500, 500], "append": [20, 20]}, {"delete": [50, 50], "append": [20, 20]})
+    assert "after delete 10.0 times fewer bytes are new" in found.title
+    assert "largest of 2 edits run here" in found.text
+    assert "delete 50.0% and 5.0% (10.00 times, n = 2); append 2.0% and 2.0% (1.00 times, n = 2)" in found.text
+    assert "Shown to save: delete." in found.text
     assert found.strength == pytest.approx(10)
-    assert "After delete, 5.0% of the file's bytes are new with content-defined chunking, 50.0% without" in found.title
-    assert "After append it is no gain" in found.text
-    assert list(_dedup({"dedup": table[table["cdc"] == "on"]})) == [], "nothing to set it against"
 
 
-def test_blocks_are_held_against_each_other() -> None:
+@pytest.mark.parametrize(
+    ("off", "on", "said"),
+    [
+        ({"delete": [500]}, {"delete": [50]}, "too few repeats"),  # n = 1
+        ({"delete": [500, 500]}, {"delete": [500, 500]}, "not shown to save"),  # no effect
+        ({"delete": [50, 50]}, {"delete": [500, 500]}, "not shown to save"),  # the other way round
+        ({"delete": [50, 900, 300]}, {"delete": [700, 60, 200]}, "not shown to save"),  # wild noise
+    ],
+)
+def test_no_saving_is_said_that_the_runs_do_not_show(
+    off: dict[str, list[int]], on: dict[str, list[int]], said: str
+) -> None:
+    (found,) = saved(off, on)
+    assert said in found.title
+    assert "fewer" not in found.title
+    assert "Shown to save: none." in found.text
+    assert found.strength == 0
+
+
+def test_chunking_without_its_opposite_is_held_against_nothing() -> None:
+    table = dedup(pushed(on=[edit("none", 1000), edit("delete", 50)]))
+    assert list(_dedup({"dedup": table, "claims": claims(pd.DataFrame(), dedup=table)})) == []
+
+
+def of_blocks(*repeats: tuple[int, int]) -> list[Finding]:
+    """What is found of small blocks against the library's own, each repeat with the bytes of both."""
     asked = {"data": {"main": 8}, "tree": {"main": 2}}
-    table = hub_files([sampled(64, asked, 1000), sampled(5120, asked, 8000)])
-    (found,) = _hub_files({"hub_files": table})
-    assert "Blocks of 5,120 KiB receive 8.0 times the bytes of blocks of 64 KiB" in found.title
-    assert list(_hub_files({"hub_files": table[:1]})) == []
+    records: list[Run] = []
+    for rep, sizes in enumerate(repeats, 1):
+        for block, size in zip((64, 5120), sizes, strict=True):
+            record, events = sampled(block, asked, size * 1_000_000)
+            known: dict[str, Any] = {"workload": "hub-files", "completed_work": True, "duration_s": 1.0, "cpu_s": 1.0}
+            known |= {"provenance": {"versions": {}, "allocator_settings": {}}, "sampler": {}, "exit_status": 0}
+            record |= known | {"signal": None, "cell": record["cell"] | {"rep": rep}}
+            records.append((record, events))
+    return list(_differences({"comparisons": comparisons(runs(records), [])}))
 
 
-def test_steps_that_do_not_work_are_named() -> None:
+def test_blocks_are_held_against_those_of_the_library() -> None:
+    (found,) = of_blocks((100, 1000), (100, 1000))
+    assert found.title == "blocks 64 KiB against blocks 5,120 KiB: bytes received 0.10 times"
+    assert found.figure == "hub_files"
+    assert of_blocks((100, 800)) == [], "n = 1"
+    assert of_blocks((800, 800), (800, 800)) == [], "no effect"
+    assert "8.00 times" in of_blocks((800, 100), (800, 100))[0].title, "the other way round"
+    assert of_blocks((100, 900), (800, 90), (300, 200)) == [], "wild noise"
+
+
+def test_steps_that_do_not_work_are_named_with_how_often() -> None:
     (found,) = _spark({"spark": spark(sparked())})
-    assert found.title == "pyspark_huggingface 2.1.0 cannot write"
-    assert "TypeError: x" in found.text
+    assert found.title == "pyspark_huggingface 2.1.0: write fails in 1 of 1 run"
+    assert "TypeError: x. Works: read (n = 1)." in found.text
+    (known, steps), _ = sparked()
+    again = ({**known, "cell": known["cell"] | {"rep": 2}}, [step | {"works": True, "reason": ""} for step in steps])
+    (half,) = _spark({"spark": spark([(known, steps), again])})
+    assert half.title == "pyspark_huggingface 2.1.0: write fails in 1 of 2 runs"
+    assert half.strength < found.strength
+    assert not list(_spark({"spark": spark([again])}))

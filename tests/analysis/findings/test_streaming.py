@@ -1,10 +1,7 @@
 """What is found in table `streaming`, from made-up runs whose answer is known."""
 
-from pathlib import Path
+import pytest
 
-import matplotlib.pyplot as plt
-
-from beyond_ram import making
 from beyond_ram.analysis.findings import Finding
 from beyond_ram.analysis.findings.streaming import SOURCES
 from beyond_ram.analysis.streaming import streaming
@@ -17,34 +14,59 @@ def found(*records: Run) -> dict[str, Finding]:
     return {finding.title: finding for source in SOURCES for finding in source(tables)}
 
 
-def test_nothing_is_found_where_nothing_differs() -> None:
+def failed(stack: str, reason: str, rep: int = 1, **cell: str) -> Run:
+    record, events = streamed(stack, {"tree": {"main": 1}}, rep, outcome="failed", **cell)
+    return record | {"reason": reason}, events
+
+
+def test_nothing_is_found_where_nothing_is_amiss() -> None:
     asked = {"tree": {"main": 8}}
     assert not found(streamed("stream-4.3", asked), streamed("stream-current", asked))
 
 
-def test_a_client_that_gives_up_is_named_with_its_error() -> None:
-    record, events = streamed("s", {"tree": {"main": 1}}, outcome="failed")
-    record["reason"] = "TypeError: crossed"
-    told = found((record, events))
-    assert list(told) == ["s gives up with 2 workers by fork"]
-    assert "TypeError: crossed" in told["s gives up with 2 workers by fork"].text
-    under_faults = streamed("s", {}, outcome="failed", fault="drop-every-2")
-    assert list(found(under_faults)) == ["s gives up under 1 of 1 kinds of faults"]
+def test_a_client_that_gives_up_is_named_with_its_error_and_how_often() -> None:
+    told = found(failed("s", "TypeError: crossed"))
+    (title,) = told
+    assert title == "s gives up with 2 workers by fork in 1 of 1 run"
+    assert "TypeError: crossed" in told[title].text
+    often = found(*(failed("s", "TypeError: crossed", rep) for rep in (1, 2, 3)))
+    assert max(f.strength for f in often.values()) >= told[title].strength
+
+
+def test_which_faults_end_a_stream_is_said_with_how_often() -> None:
+    (told,) = found(
+        failed("s", "NotImplementedError: x", fault="drop-every-2"), streamed("s", {}, fault="slow-every-2")
+    ).values()
+    assert told.title == "s gives up under 1 of 2 kinds of faults"
+    assert "drop-every-2: 1 of 1 run, NotImplementedError: x. Gets through: slow-every-2 (n = 1)." in told.text
     assert not found(streamed("s", {}, fault="drop-every-2"))
 
 
-def test_whose_workers_ask_again() -> None:
-    told = found(streamed("a", {"head": {"main": 120}}), streamed("b", {"tree": {"main": 2, "worker": 4}}))
-    assert list(told) == ["b: workers ask for the list of files themselves (fork)"]
-    assert "4 requests for it, 2 for each" in told["b: workers ask for the list of files themselves (fork)"].text
+def test_requests_of_workers_are_counted_and_no_cause_is_given() -> None:
+    (told,) = found(streamed("a", {"head": {"main": 120}}), streamed("b", {"tree": {"main": 2, "worker": 4}})).values()
+    assert told.title == "b: 2 workers by fork make 4 requests for the list of files"
+    assert "6 requests beside reads of data in all, 4 of them by workers" in told.text
+    assert "n = 1; the only one run here" in told.text
+    assert told.strength == 1, "one run"
 
 
-def drawn(root: Path, name: str, *records: Run) -> str:
-    """The caption of a figure that was drawn."""
-    found = making.figure(root / "scripts" / "figures" / f"{name}.py", {"streaming": streaming(records)})
-    assert not isinstance(found, str), found
-    plt.close(found[0])
-    return " ".join(found[1].split())
+def test_one_request_of_eight_workers_is_not_said_of_each() -> None:
+    (told,) = found(*(streamed("b", {"tree": {"main": 2, "worker": 1}}, rep, workers=8) for rep in (1, 2))).values()
+    assert "make 1 request for" in told.title
+    assert "0.12 for each worker at least" in told.text
+
+
+@pytest.mark.parametrize("counts", [(0, 0), (4, 0), (0, 30, 4)])
+def test_workers_that_do_not_always_ask_are_no_finding(counts: tuple[int, ...]) -> None:
+    assert not found(*(streamed("b", {"tree": {"main": 2, "worker": n}}, rep) for rep, n in enumerate(counts, 1)))
+
+
+def test_what_a_count_is_in_all_repeats_decides_how_strong_it_is() -> None:
+    (told,) = found(
+        *(streamed("b", {"tree": {"main": 4, "worker": n}}, rep) for rep, n in enumerate((4, 12), 1))
+    ).values()
+    assert "make 4 to 12 requests" in told.title
+    assert told.strength == pytest.approx(16 / 12), "4 more than the 12 that there may be without them"
 
 
 def test_a_config_that_does_not_stream_has_no_findings() -> None:
