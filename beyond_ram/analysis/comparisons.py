@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..experiment import AXES
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
 from .decide import Decision, Question, decide, outcomes, side
@@ -82,8 +83,8 @@ def comparisons(runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
             known = cell | {
                 "workload": first["workload"].iloc[0],
                 "axis": axis,
-                "before": str(before),
-                "after": str(after),
+                "before": _text(axis, before),
+                "after": _text(axis, after),
                 "metric": metric,
             }
             lines.append(known | outcomes(pd.concat([first, second])) | {"machines": machines(first, second)})
@@ -93,6 +94,11 @@ def comparisons(runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
     ]
     table = pd.DataFrame(found, columns=None if found else COLUMNS)
     return table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
+
+
+def _text(axis: str, value: Any) -> str:
+    """A value of an axis; a whole number is a float beside cells that do not have it."""
+    return str(int(value)) if AXES[axis].number else str(value)
 
 
 def _compared(

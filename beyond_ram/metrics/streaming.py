@@ -95,7 +95,7 @@ def _endpoint(phase: str, key: str) -> Derive:
 
 
 def _endpoint_share(record: Record, events: Events) -> float | None:
-    return share(_endpoint("run", "cpu_s")(record, events), record.get("duration_s"))
+    return share(*(_endpoint("run", key)(record, events) for key in ("cpu_s", "duration_s")))
 
 
 def _without_endpoint(time: Derive, phase: str) -> Derive:
@@ -211,8 +211,8 @@ COLUMNS: list[Column] = [
         trust=CPU, derive=_endpoint("run", "cpu_s"),
     ),
     Metric(
-        key="endpoint_cpu_share", label="CPU time of the endpoint per time of the run", unit="share", tables=_SERVED,
-        derivation="endpoint_cpu_s / duration_s of the run: processors that the endpoint took from the machine",
+        key="endpoint_cpu_share", label="Processors that the endpoint took", unit="share", tables=_SERVED,
+        derivation="endpoint_cpu_s / time from the first request to the end of the last answer",
         trust=CPU, derive=_endpoint_share,
     ),
     Metric(

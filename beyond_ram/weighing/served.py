@@ -151,6 +151,7 @@ _SUMS = ("cpu_s", "busy_s", "injected_s")
 def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the endpoint took, in seconds, as its meter says: over the `run`, and over each phase that the client timed.
 
+    `run` is from the first request to the last answer, which is `duration_s`.
     Phases are `resolution` and `first_batch`, both from the begin of the resolution on, `epochs`, a list, and `read`.
     Empty where the server has no meter, or the clocks are not tied.
     """
@@ -169,7 +170,8 @@ def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str
         return {name: round(after - before, 6) for name, before, after in zip(_SUMS, *sums, strict=True)}
 
     ended = {event["event"]: (event["t_s"] - event["duration_s"], event["t_s"]) for event in events if _timed(event)}
-    found: dict[str, Any] = {"run": taken(readings[0][0], readings[-1][0])}
+    asked = (readings[0][0], readings[-1][0])
+    found: dict[str, Any] = {"run": {"duration_s": round(asked[1] - asked[0], 6), **taken(*asked)}}
     if "resolved" in ended:
         found["resolution"] = taken(*ended["resolved"])
     if "resolved" in ended and "first_batch" in ended and "resumed" not in ended:

@@ -220,7 +220,7 @@ def test_times_are_said_with_the_endpoints_share() -> None:
         for stack in ("stream-3.6", "stream-current"):
             for rep, took in enumerate(busy, 1):
                 record, events = streamed(stack, {"tree": {"main": 1}}, rep, resolved_s=2.0)
-                sums = {"cpu_s": took, "busy_s": took, "injected_s": 0.0}
+                sums = {"cpu_s": took, "busy_s": took, "injected_s": 0.0, "duration_s": 4.0}
                 record["work"]["endpoint"] = {"run": sums, "resolution": sums}
                 found.append((record, events))
         return found

@@ -69,10 +69,14 @@ def test_the_endpoints_work_is_taken_out_as_far_as_it_is_known() -> None:
     def took(cpu: float, busy: float) -> dict[str, float]:
         return {"cpu_s": cpu, "busy_s": busy, "injected_s": 0.1}
 
-    phases = {"run": took(3, 4), "resolution": took(0.5, 0.6), "epochs": [took(1, 2), took(0.25, 1)]}
+    phases = {
+        "run": took(3, 4) | {"duration_s": 10.0},
+        "resolution": took(0.5, 0.6),
+        "epochs": [took(1, 2), took(0.25, 1)],
+    }
     events = [{"event": "resolved", "duration_s": 1.0}]
     events += [{"event": "epoch", "rows_delivered": 8, "duration_s": 3.0, "finished": True} for _ in range(2)]
-    record = {"cell": {}, "work": {"endpoint": phases}, "peak": {}, "duration_s": 10.0}
+    record = {"cell": {}, "work": {"endpoint": phases}, "peak": {}}
     found = derive(record, events, "streaming")
     assert (found["endpoint_cpu_s"], found["endpoint_cpu_share"], found["endpoint_busy_s"]) == (3, 0.3, 4)
     assert (found["resolution_endpoint_cpu_s"], found["epoch_endpoint_cpu_s"]) == (0.5, 0.25)

@@ -77,6 +77,7 @@ def test_the_endpoints_own_work_is_told_for_each_phase() -> None:
     requests = [metered(2.5, 0.2, 7.0, 0.1), metered(4.0, 1.0, 7.1, 0.4), metered(5.5, 0.1, 7.5, 0.1)]
     found = served.own_work(requests, events)
     assert found["run"]["cpu_s"] == pytest.approx(0.6)
+    assert found["run"]["duration_s"] == pytest.approx(3.1), "from 2.5 to 5.6"
     assert found["resolution"]["cpu_s"] == pytest.approx(0.1)
     assert found["first_batch"]["cpu_s"] == pytest.approx(0.1 + 0.5 * 0.4)
     assert [epoch["cpu_s"] for epoch in found["epochs"]] == pytest.approx([0.5, 0.0])
