@@ -147,6 +147,12 @@ def input_size(cell: "Mapping[str, object] | pd.Series") -> str:
     return f"{float(str(cell['bytes_in'])) / MB:,.0f} MB"
 
 
+def span(numbers: "pd.Series[int]") -> str:
+    """Whole numbers as captions write them: one, or from the least to the most."""
+    low, high = int(numbers.min()), int(numbers.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
 def interval(value: float, low: float, high: float) -> str:
     """A value with its 95 % interval, as captions write it."""
     if math.isnan(low):

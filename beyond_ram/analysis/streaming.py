@@ -1,6 +1,7 @@
 """Table `streaming`: what a client asked of an endpoint, what came, and what it took."""
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -129,11 +130,14 @@ def _most(values: "pd.Series[Any]") -> str:
 def break_even(table: pd.DataFrame) -> pd.DataFrame:
     """Streaming against a copy on disk, where a cell was run both ways: epochs from which the copy is faster.
 
-    A line a cell; seconds of each way, with what comes before the first epoch, and of each later epoch. `epochs` is the
-    first whole number of epochs at which download-then-read takes less time in all, None where it never does.
+    A line a cell; of each way seconds with what comes before the first epoch, `WAY_first_s`, and of each later epoch,
+    `WAY_later_s`, their smallest and largest repeat, `WAY_epochs`, how many were measured, and `WAY_endpoint_share`,
+    the share of the last epoch in which the endpoint was busy. `epochs` is the first whole number of epochs at which
+    download-then-read takes less time in all, by the medians, infinite where it never does; `epochs_least` and
+    `epochs_most` bound it by the repeats, and are NaN where a way has only one.
     """
     lines = []
-    done = table[table["outcome"] == "completed"]
+    done = table[table["n"] > 0]
     for line, group in same_but_for(done, "experiment", "mode", "buffering", "epochs", "fault"):
         ways = {mode: group[group["mode"] == mode] for mode in ("stream", "download")}
         ways["stream"] = ways["stream"][ways["stream"]["buffering"] == "default"]
@@ -141,27 +145,22 @@ def break_even(table: pd.DataFrame) -> pd.DataFrame:
             continue
         for mode, way in ways.items():
             longest = way.sort_values("epochs").iloc[-1]
-            first, later = longest["first_epoch_s"], longest["later_epoch_s"]
-            line[f"{mode}_first_s"] = longest["resolution_s"] + first
-            line[f"{mode}_later_s"] = first if pd.isna(later) else later
-            line[f"{mode}_n"] = longest["n"]
-        saved = line["stream_later_s"] - line["download_later_s"]
-        behind = line["download_first_s"] - line["stream_first_s"]
-        line["epochs"] = 1 if behind < 0 else None if saved <= 0 else int(behind // saved) + 2
+            for end in ("", "_min", "_max"):
+                first, later = longest[f"first_epoch_s{end}"], longest[f"later_epoch_s{end}"]
+                line[f"{mode}_first_s{end}"] = longest[f"resolution_s{end}"] + first
+                line[f"{mode}_later_s{end}"] = first if pd.isna(later) else later
+            line[f"{mode}_n"], line[f"{mode}_epochs"] = longest["n"], longest["epochs"]
+            line[f"{mode}_endpoint_share"] = 1 - longest["rows_per_s"] / longest["rows_per_s_without_endpoint"]
+        line["epochs"] = _even(line, "", "")
+        known = min(line["stream_n"], line["download_n"]) > 1
+        line["epochs_least"] = _even(line, "_max", "_min") if known else math.nan
+        line["epochs_most"] = _even(line, "_min", "_max") if known else math.nan
         lines.append(line)
     return pd.DataFrame(lines)
 
 
-def gains(table: pd.DataFrame) -> pd.DataFrame:
-    """Each setting of Parquet's reading ahead beside the default, all else the same, of whichever experiment.
-
-    A line of the table each, with `rows_per_s_default` and `gain`, the rate over that of the default.
-    """
-    streamed = table[(table["mode"] == "stream") & (table["fault"] == "none") & table["rows_per_s"].notna()]
-    found = []
-    for _, group in same_but_for(streamed, "experiment", "buffering", "epochs"):
-        default = group.loc[group["buffering"] == "default", "rows_per_s"]
-        if len(default):
-            tried = group[group["buffering"] != "default"]
-            found.append(tried.assign(rows_per_s_default=default.iloc[0], gain=tried["rows_per_s"] / default.iloc[0]))
-    return pd.concat(found) if found else table.head(0)
+def _even(line: Mapping[str, float], streamed: str, downloaded: str) -> float:
+    """The epochs from which a copy is faster, by the median, the smallest or the largest repeat of each way."""
+    saved = line[f"stream_later_s{streamed}"] - line[f"download_later_s{downloaded}"]
+    behind = line[f"download_first_s{downloaded}"] - line[f"stream_first_s{streamed}"]
+    return 1 if behind < 0 else math.inf if saved <= 0 else behind // saved + 2

@@ -89,7 +89,7 @@ def _endpoint(phase: str, key: str) -> Derive:
     def taken(record: Record, _: Events) -> float | None:
         found = record["work"].get("endpoint", {}).get(phase)
         found = found[-1] if isinstance(found, list) else found
-        return found[key] if found else None
+        return found.get(key) if found else None
 
     return taken
 

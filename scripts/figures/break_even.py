@@ -1,12 +1,14 @@
 """Streaming against a copy on disk: time over epochs, and from which epoch on the copy is faster."""
 
-import pandas as pd
+import math
+
+import numpy as np
 
 from beyond_ram import figures
 from beyond_ram.analysis.streaming import break_even
 
 WAYS = {"stream": "streamed", "download": "downloaded, then read from disk"}
-LEAST_EPOCHS = 4
+LEAST_EPOCHS, MOST_EPOCHS = 4, 30
 
 
 def plot(streaming):
@@ -20,28 +22,71 @@ def conditions(row):
     return f"{width}, {row['latency_ms']:.0f} ms, {who}"
 
 
+def total(row, mode, epochs, end=""):
+    """Seconds in all after so many epochs."""
+    return row[f"{mode}_first_s{end}"] + (epochs - 1) * row[f"{mode}_later_s{end}"]
+
+
 def draw(found):
     figure, panels = figures.panels(len(found), lambda columns, rows: (max(7.5, 4.4 * columns), 3.8 * rows + 0.6))
     colours = figures.colours(WAYS)
-    sentences = []
     for axes, row in zip(panels, found.to_dict("records"), strict=True):
-        even = None if pd.isna(row["epochs"]) else int(row["epochs"])
-        epochs = range(1, max(LEAST_EPOCHS, (even or 0) + 2) + 1)
+        even = row["epochs"]
+        last = max(LEAST_EPOCHS, even + 1 if even < MOST_EPOCHS else 0, *(row[f"{mode}_epochs"] for mode in WAYS))
         for mode, label in WAYS.items():
-            times = [row[f"{mode}_first_s"] + (epoch - 1) * row[f"{mode}_later_s"] for epoch in epochs]
-            axes.plot(epochs, times, "o-", color=colours[mode], label=label, markersize=5)
-        if even:
+            way(axes, row, mode, int(last), colours[mode], label)
+        if even <= last:
             axes.axvline(even, color="#222222", linestyle=":", linewidth=1.2)
-        axes.set_title(f"{row['stack']}, {row['repository']}\n{conditions(row)}", fontsize=10)
+        numbers = f"n = {row['stream_n']:.0f} and {row['download_n']:.0f}"
+        axes.set_title(f"{row['stack']}, {row['repository']}, {numbers}\n{conditions(row)}", fontsize=10)
         axes.set(xlabel="epochs", ylabel="time in all (s)", ylim=(0, None))
         axes.xaxis.get_major_locator().set_params(integer=True)
-        sentences.append(f"{row['stack']}, {conditions(row)}: " + (f"from epoch {even} on" if even else "never"))
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=10)
-    fewest = int(found[["stream_n", "download_n"]].to_numpy().min())
+    handles.append(panels[0].plot([], [], "--", color="#666666")[0])
+    figure.legend(handles, [*labels, "extrapolated"], loc="outside lower center", ncols=3, fontsize=10)
+    said = "; ".join(f"{row['stack']}, {conditions(row)}: {verdict(row)}" for row in found.to_dict("records"))
     caption = f"""
-Time in all over the number of epochs, with what comes before the first one. The dotted line is the first number of
-epochs at which a copy on disk takes less time: {"; ".join(sentences)}. First and later epochs are measured, n =
-{fewest} or more, and the line between and beyond them is drawn from those two.
+Time in all over the number of epochs, with what comes before the first one. Dots are epochs that were measured,
+medians, hollow where there was one run; bands reach from the fastest to the slowest repeat; dashed is extrapolated with
+the time of a later epoch, or of the first where there was one only. The dotted line is the first number of epochs at
+which a copy on disk takes less time: {said}.{of_endpoint(found)}
+A later epoch that takes another time than those measured would move it.
 """
     return figure, caption
+
+
+def way(axes, row, mode, last, colour, label):
+    """One way's time over epochs: what was measured, and what is drawn on from it."""
+    measured, epochs = np.arange(1, int(row[f"{mode}_epochs"]) + 1), np.arange(1, last + 1)
+    filled = colour if row[f"{mode}_n"] > 1 else "white"
+    axes.plot(
+        measured, total(row, mode, measured), "o-", color=colour, label=label, markersize=6, markerfacecolor=filled,
+        zorder=3,
+    )  # fmt: skip
+    beyond = epochs[measured[-1] - 1 :]
+    axes.plot(beyond, total(row, mode, beyond), "--", color=colour)
+    if row[f"{mode}_n"] > 1:
+        ends = (total(row, mode, epochs, end) for end in ("_min", "_max"))
+        axes.fill_between(epochs, *ends, color=colour, alpha=0.15, linewidth=0)
+
+
+def of_endpoint(found):
+    """What of the streamed epochs may be the endpoint's, where it had a meter."""
+    shares = found["stream_endpoint_share"].dropna()
+    most = f" Of a streamed epoch the endpoint, on the same processors, was busy for up to {shares.max():.0%}."
+    return most if len(shares) else " The endpoint's work is in all times."
+
+
+def verdict(row):
+    """From which epoch on a copy is faster, between what, and whether that many were measured."""
+    even = "never" if math.isinf(row["epochs"]) else f"from epoch {row['epochs']:.0f} on"
+    least, most = row["epochs_least"], row["epochs_most"]
+    if math.isnan(least):
+        sure = "one run of a way, so nothing says how sure that is"
+    elif math.isinf(least):
+        sure = "by all repeats"
+    else:
+        sure = f"by the repeats from {least:.0f}, " + ("or never" if math.isinf(most) else f"to {most:.0f}")
+    measured = min(row[f"{mode}_epochs"] for mode in WAYS)
+    far = f", extrapolated from {measured:.0f}" if measured < row["epochs"] else ""
+    return f"{even} ({sure}{far})"

@@ -1,7 +1,6 @@
 """What a sample out of a tar, or a frame out of a video, costs through HfFileSystem."""
 
 import matplotlib.pyplot as plt
-import seaborn as sns
 
 from beyond_ram import figures
 
@@ -35,46 +34,46 @@ def draw(read):
     read["latency"] = read["latency_ms"].map("{:g} ms".format)
     order = list(dict.fromkeys(read["setting"]))
     latencies = [f"{value:g} ms" for value in sorted(read["latency_ms"].unique())]
+    colours = figures.colours(latencies)
     figure, grid = plt.subplots(
         1, 3, figsize=(13, 1.8 + (0.25 + 0.25 * len(latencies)) * len(order)), sharey=True, layout="constrained"
     )
     for axes, (column, (label, scale, form)) in zip(grid, PANELS.items(), strict=True):
-        shown = read.assign(value=read[column] * scale)
-        sns.barplot(
-            shown, x="value", y="setting", hue="latency", order=order, hue_order=latencies, estimator="median",
-            errorbar=("pi", 100), capsize=0.2, palette="colorblind", ax=axes, legend=axes is grid[0],
-        )  # fmt: skip
-        label_bars(axes, shown, order, latencies, form)
+        for (setting_, latency), runs in read.groupby(["setting", "latency"]):
+            place = order.index(setting_) + 0.8 * ((latencies.index(latency) + 0.5) / len(latencies) - 0.5)
+            point(axes, place, runs[column] * scale, form, colours[latency])
         axes.set_xscale("log")
-        low, high = shown["value"].min(), shown["value"].max()
-        axes.set_xlim(low / 3, high * 5)
+        low, high = (read[column] * scale).agg(["min", "max"])
+        axes.set_xlim(low / 3, high * 12)  # with room for the numbers
         axes.set_xlabel(label)
-        axes.set_ylabel("")
-    figure.get_layout_engine().set(wspace=0.08)  # numbers at the ends of two neighbouring axes
-    handles, labels = grid[0].get_legend_handles_labels()
-    grid[0].get_legend().remove()
+        axes.grid(visible=True, axis="y")
+    grid[0].set_yticks(range(len(order)), order)
+    grid[0].set_ylim(len(order) - 0.5, -0.5)
     if len(latencies) > 1:
-        figure.legend(handles, labels, title="latency", loc="outside lower center", ncols=len(latencies), fontsize=9)
+        handles = [plt.Line2D([], [], linestyle="", marker="o", color=colours[name], label=name) for name in latencies]
+        figure.legend(
+            handles=handles, title="latency", loc="outside lower center", ncols=len(latencies), fontsize=9
+        )  # fmt: skip
     return figure, caption_of(read)
 
 
-def label_bars(axes, shown, order, latencies, form):
-    """Each bar's median, behind its whisker."""
-    for (setting_, latency), values in shown.groupby(["setting", "latency"])["value"]:
-        place = order.index(setting_) + 0.8 * ((latencies.index(latency) + 0.5) / len(latencies) - 0.5)
-        axes.annotate(
-            form.format(values.median()),
-            (values.max(), place),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=9,
-        )
+def point(axes, place, values, form, colour):
+    """The median of repeats with their range and number; hollow for one run."""
+    axes.plot([values.min(), values.max()], [place, place], "|-", color=colour, linewidth=2, markersize=9)
+    filled = colour if len(values) > 1 else "white"
+    axes.plot(values.median(), place, "o", color=colour, markersize=8, markerfacecolor=filled, markeredgewidth=1.8)
+    axes.annotate(
+        f"{form.format(values.median())}  (n = {len(values)})", (values.max(), place), xytext=(9, 0),
+        textcoords="offset points", va="center", fontsize=9,
+    )  # fmt: skip
 
 
 def caption_of(read):
     counts = read.groupby(["setting", "latency"]).size()
-    same = read.groupby(["setting", "latency", "samples"])["requests"].nunique().max() == 1
+    repeated = read.groupby(["setting", "latency", "samples"])["requests"].nunique()[
+        read.groupby(["setting", "latency", "samples"]).size() > 1
+    ]
+    same = f" Requests are the same in all repeats of {(repeated == 1).sum()} of {len(repeated)} repeated settings."
     said = []
     for repository, lines in read.groupby("repository", sort=False):
         by = lines.groupby("setting")["bytes_per_sample"].median()
@@ -86,10 +85,12 @@ def caption_of(read):
             else f"{repository}: {by[least] / 1e3:,.0f} kB a sample in every setting"
         )
     latencies = [f"{value:g} ms" for value in sorted(read["latency_ms"].unique())]
+    spread = "Medians, with lines from the lowest to the highest repeat" if counts.max() > 1 else "One run each"
     return f"""
 Samples read from a local Hub endpoint through HfFileSystem: of tars all members in turn, by WebDataset; of a video
 frames in random order, by PyAV; latency {" or ".join(latencies)}. 5,120 KiB is what HfFileSystem reads at once by
 itself. Received per sample, listing included: {"; ".join(said)}. Every sample carried its number and was checked.
-Medians and whole ranges, n = {counts.min()} a bar; requests of repeats {"are the same" if same else "differ"}. Bars of
-one repository that reach equally far would show that the size of a block does not matter.
+{spread}; hollow where there was one run.{same if len(repeated) else ""} Times have the
+endpoint's work in them. Axes are logarithmic. Dots of one repository that stand in one line would show that the size of
+a block does not matter.
 """

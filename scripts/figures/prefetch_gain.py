@@ -1,52 +1,70 @@
-"""What reading ahead gains over its default, at each latency and bandwidth."""
+"""What reading ahead set by hand does to speed, at each latency and bandwidth, as table `comparisons` decides it."""
 
 import numpy as np
+import pandas as pd
 import seaborn as sns
 from matplotlib.colors import TwoSlopeNorm
 
 from beyond_ram import figures
+from beyond_ram.analysis.comparisons import of
 from beyond_ram.analysis.frame import same_but_for
-from beyond_ram.analysis.streaming import gains
+
+# Full colour is a factor of two.
+REACH = 1.0
 
 
-def plot(streaming):
-    gained = gains(streaming)
-    return figures.drawn(gained, draw, "no experiment of this config varies Parquet's reading ahead")
+def plot(comparisons):
+    compared = of(comparisons, "buffering", "rows_per_s")
+    compared = compared[compared["mode"].eq("stream")] if len(compared) else compared
+    return figures.drawn(compared, draw, "no experiment of this config varies Parquet's reading ahead")
 
 
-def draw(gained):
-    cells = list(same_but_for(gained, "experiment", "latency_ms", "bandwidth_mb_per_s", "epochs"))
-    figure, panels = figures.panels(len(cells), lambda columns, rows: (4.4 * columns + 1, 3.4 * rows + 0.6))
-    reach = max(abs(np.log2(gained["gain"])).max(), 0.1)
-    norm = TwoSlopeNorm(0, -reach, reach)
+def draw(compared):
+    cells = list(same_but_for(compared, "experiment", "latency_ms", "bandwidth_mb_per_s", "epochs"))
+    figure, panels = figures.panels(len(cells), lambda columns, rows: (4.8 * columns + 1, 3.6 * rows + 0.6))
+    norm = TwoSlopeNorm(0, -REACH, REACH)
     for axes, (cell, part) in zip(panels, cells, strict=True):
-        square = part.pivot_table(index="latency_ms", columns="bandwidth_mb_per_s", values="gain", sort=True)
-        # 0 stands for no bound, which is the widest of all.
-        square = square[sorted(square.columns, key=lambda width: width or float("inf"))]
-        sns.heatmap(
-            np.log2(square),
-            ax=axes,
-            cmap="vlag",
-            norm=norm,
-            annot=square.map("{:.2f}".format),
-            fmt="",
-            cbar=False,
-            linewidths=1,
-            xticklabels=[f"{width:.0f}" if width else "unbounded" for width in square.columns],
+        # Only what is shown to differ has a colour.
+        shown = part.assign(colour=np.log2(part["ratio"].where(part["matters"].astype(bool), 1.0)), said=said(part))
+        square, texts = (
+            shown.pivot_table(index="latency_ms", columns="bandwidth_mb_per_s", values=name, aggfunc="first")
+            for name in ("colour", "said")
         )
-        who = f"{cell['workers']} workers" if cell["workers"] else "no workers"
+        # 0 stands for no bound, which is the widest of all.
+        widths = sorted(square.columns, key=lambda width: width or float("inf"))
+        sns.heatmap(
+            square[widths], ax=axes, cmap="vlag", norm=norm, annot=texts[widths], fmt="", annot_kws={"size": 9},
+            cbar=False, linewidths=1, linecolor="#aaaaaa",
+            xticklabels=[f"{width:.0f}" if width else "unbounded" for width in widths],
+            yticklabels=[f"{latency:.0f}" for latency in square.index],
+        )  # fmt: skip
+        who = f"{cell['workers']:.0f} workers" if cell["workers"] else "no workers"
         axes.set_title(f"{cell['buffering']}\n{cell['stack']}, {cell['repository']}, {who}", fontsize=10)
         axes.set(xlabel="bandwidth (MB/s)", ylabel="latency (ms)")
+        axes.tick_params(axis="y", rotation=0)
         axes.invert_yaxis()
-    best, worst = gained.loc[gained["gain"].idxmax()], gained.loc[gained["gain"].idxmin()]
+    known = compared["verdict"].value_counts()
+    counts = ", ".join(f"{known[verdict]} {verdict}" for verdict in known.index)
+    best, worst = compared.loc[compared["ratio"].idxmax()], compared.loc[compared["ratio"].idxmin()]
+    ends = (
+        f"Largest of {len(compared)} run here {best['ratio']:.2f} ({place(best)}), smallest {worst['ratio']:.2f} "
+        f"({place(worst)})."
+        if len(compared) > 1
+        else ""
+    )
     caption = f"""
-Rows per second with Parquet's reading ahead set by hand, over rows per second with its default, under the same
-latency and bandwidth: above 1 it is faster. Largest {best["gain"]:.2f} ({place(best)}), smallest
-{worst["gain"]:.2f} ({place(worst)}). Medians on each side, n = {int(gained["n"].min())} at least; with one
-run a difference of some ten percent may be the machine's. There is no single number: what helps depends
-on the way to the files.
+Rows per second with Parquet's reading ahead set by hand, over rows per second with its default, under the same latency
+and bandwidth: above 1 it is faster. With 95 % intervals; coloured is only what is shown to differ and matters. Of
+{len(compared)}: {counts}. {ends} An interval on the other side of 1, from more repeats, would prove a colour wrong.
 """
     return figure, caption
+
+
+def said(part):
+    """Each ratio with its interval and n."""
+    lines = part.to_dict("records")
+    intervals = ["" if pd.isna(line["low"]) else f"{line['low']:.2f} to {line['high']:.2f}\n" for line in lines]
+    return [f"{line['ratio']:.2f}\n{ends}n = {line['n']:.0f}" for line, ends in zip(lines, intervals, strict=True)]
 
 
 def place(row):

@@ -25,6 +25,21 @@ def plot(streaming):
     return figures.drawn(known, draw, "no experiment of this config varies stacks or workers")
 
 
+def drawn_line(axes, lines, marker, colour, label):
+    """A stack's counts over workers, each with its smallest and largest repeat; hollow where there was one run."""
+    lines = lines.sort_values("workers")
+    shown = lines["requests_metadata"]
+    spread = [
+        shown - lines["requests_metadata_min"].fillna(shown),
+        lines["requests_metadata_max"].fillna(shown) - shown,
+    ]
+    axes.errorbar(lines["workers"], shown, yerr=spread, color=colour, capsize=4, linewidth=1.6)
+    axes.plot([], [], f"{marker}-", color=colour, label=label, markersize=7)
+    for count, workers, n in zip(shown, lines["workers"], lines["n"], strict=True):
+        filled = colour if n > 1 else "white"
+        axes.plot(workers, count, marker, color=colour, markersize=7, markerfacecolor=filled, markeredgewidth=1.6)
+
+
 def draw(table):
     lines = []
     for cell, group in same_but_for(table, "experiment", *FREE):
@@ -37,16 +52,14 @@ def draw(table):
     figure, panels = figures.panels(len(lines), lambda columns, rows: (max(7, 4.6 * columns), 4.2 * rows), sharey=True)
     for axes, (cell, start, part) in zip(panels, lines, strict=True):
         for number, stack in enumerate(stacks):
-            line = part[part["stack"] == stack].groupby("workers")["requests_metadata"].median()
-            axes.plot(
-                line.index, line, f"{MARKERS[number % len(MARKERS)]}-", color=colours[stack], label=stack, markersize=7
-            )
+            drawn_line(axes, part[part["stack"] == stack], MARKERS[number % len(MARKERS)], colours[stack], stack)
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xticks(sorted(part["workers"].unique()))
         said = describe(cell, ("repository", *conditions)) + ([] if start == "none" else [start])
+        said += [f"n = {figures.span(part['n'])}"]
         axes.set_title(", ".join(said), fontsize=11)
         axes.set_xlabel("workers of the DataLoader")
         if axes.get_subplotspec().is_first_col():
@@ -60,12 +73,13 @@ def draw(table):
     repeated = (
         f"Every count is the same in all repeats in {int(identical.sum())} of {len(identical)} repeated cells"
         if len(identical)
-        else "Each cell was run once"
+        else "Each cell was run once, and is hollow"
     )
     caption = f"""
 What a client asks the endpoint beside reads of data: repository, listings, paths, HEADs, small files; the axis is
-logarithmic. The most is {most["requests_metadata"]:,.0f} requests ({most["stack"]}, {most["repository"]},
-{most["workers"]} workers), the least under the same conditions {least["requests_metadata"]:,.0f} ({least["stack"]}).
+logarithmic, and whiskers reach from the smallest to the largest repeat. The most run here is
+{most["requests_metadata"]:,.0f} requests ({most["stack"]}, {most["repository"]}, {most["workers"]} workers), the
+least under the same conditions {least["requests_metadata"]:,.0f} ({least["stack"]}).
 {repeated}. A larger count on another machine, with the same lock, would prove these counts wrong.
 """
     return figure, caption

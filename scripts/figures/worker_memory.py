@@ -39,26 +39,39 @@ def draw(table):
                 continue
             row = found.iloc[0]
             low, middle, high = (row[f"worker_grown_anon_bytes{end}"] / figures.MB for end in ("_min", "", "_max"))
-            spread = [[max(middle - low, 0)], [max(high - middle, 0)]]
-            axes.barh(place, middle, height=0.85, color=colours[stack], xerr=spread, ecolor="#222222")
-            said = f" {middle:,.1f} MB; {row['rows_per_worker_min']:,.0f} rows"
-            axes.text(max(middle, high, 0), place, said, va="center", fontsize=8.5)
+            filled = colours[stack] if row["n"] > 1 else "white"
+            axes.plot([low, high], [place, place], "|-", color=colours[stack], linewidth=2, markersize=9)
+            axes.plot(
+                middle, place, "o", color=colours[stack], markersize=8, markerfacecolor=filled, markeredgewidth=1.8
+            )
+            said = f"{middle:,.1f} MB; {row['rows_per_worker_min']:,.0f} rows; n = {row['n']:.0f}"
+            axes.annotate(
+                said, (max(high, 0), place), xytext=(10, 0), textcoords="offset points", va="center", fontsize=8.5
+            )
             place += 1
         ticks.append(((first + place - 1) / 2, setting))
         place += 0.8
     axes.set_yticks([at for at, _ in ticks], [text for _, text in ticks], fontsize=9)
-    axes.invert_yaxis()
+    axes.set_ylim(place - 0.8, -1)  # from top to bottom
     axes.grid(visible=False, axis="y")
-    axes.margins(x=0.25)
+    ends = (
+        table["worker_grown_anon_bytes_max"].max() / figures.MB,
+        table["worker_grown_anon_bytes_min"].min() / figures.MB,
+    )
+    axes.set_xlim(min(ends[1], 0) - 0.03 * ends[0], 1.45 * ends[0])  # with room for what is said of each
     axes.set_xlabel("growth of anonymous memory of the largest process that reads (MB)")
     used = [stack for stack in stacks if stack in set(table["stack"])]
-    handles = [plt.Rectangle((0, 0), 1, 1, color=colours[stack], label=stack) for stack in used]
+    handles = [
+        plt.Line2D([], [], linestyle="", marker="o", markersize=8, color=colours[stack], label=stack) for stack in used
+    ]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(used)), fontsize=10)
     most = table.loc[table["worker_grown_anon_bytes"].idxmax()]
+    spread = "Medians; lines from the lowest to the highest repeat; hollow where there was one run."
+    spread = spread if table["n"].max() > 1 else "One run each."
     caption = f"""
 Anonymous memory that the largest reading process took beyond what it had when it began: a worker, or the main process
-where there are none. Beside each bar the rows that the least busy worker delivered: a starved worker looks thrifty.
-Medians; whiskers from the lowest to the highest of n = {_range(table["n"])} runs. The most is
+where there are none. Beside each dot the rows that the least busy worker delivered: a starved worker looks thrifty.
+{spread} The largest of {len(table)} run here is
 {most["worker_grown_anon_bytes"] / figures.MB:,.0f} MB ({most["stack"]}, {most["setting"]}). Read by each process with
 every batch, so a spike within a batch is not in it.
 """
@@ -67,8 +80,3 @@ every batch, so a spike within a batch is not in it.
 
 def _is(table, setting, stack):
     return (table["setting"] == setting) & (table["stack"] == stack)
-
-
-def _range(numbers):
-    low, high = int(numbers.min()), int(numbers.max())
-    return str(low) if low == high else f"{low} to {high}"

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from beyond_ram import figures, making, outputs
+from beyond_ram.analysis.comparisons import comparisons
+from beyond_ram.analysis.runs import runs
 from beyond_ram.analysis.spark import spark
 from beyond_ram.analysis.streaming import streaming
 
@@ -105,7 +107,8 @@ def test_the_verdict_behind_a_bar_is_that_of_the_largest_input(root: Path, tmp_p
 
 def drawn(root: Path, name: str, *records: Run) -> str:
     """The caption of a figure that was drawn."""
-    found = making.figure(root / "scripts" / "figures" / f"{name}.py", {"streaming": streaming(records)})
+    given = {"streaming": streaming(records), "comparisons": comparisons(runs(records), [])}
+    found = plotted(root / "scripts" / "figures" / f"{name}.py", given)
     assert not isinstance(found, str), found
     plt.close(found[0])
     return " ".join(found[1].split())
@@ -114,10 +117,14 @@ def drawn(root: Path, name: str, *records: Run) -> str:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("requests_by_workers", "The most is 60 requests (a, r, 2 workers), the least under the same conditions 6 (b)"),
-        ("worker_memory", "Medians; whiskers from the lowest to the highest of n = 1 runs"),
-        ("prefetch_gain", "Largest 2.00 (no-pre-buffer, 0 ms, no bound on bandwidth)"),
-        ("break_even", "a, no bound, 0 ms, 2 workers: from epoch 5 on"),
+        ("requests_by_workers", "The most run here is 60 requests (a, r, 2 workers), the least under the same"),
+        ("requests_by_workers", "Each cell was run once, and is hollow"),
+        ("worker_memory", "a starved worker looks thrifty. One run each. The largest of 4 run here"),
+        ("prefetch_gain", "Of 1: 1 not enough data."),
+        (
+            "break_even",
+            "2 workers: from epoch 5 on (one run of a way, so nothing says how sure that is, extrapolated from 2)",
+        ),
     ],
 )
 def test_a_caption_says_what_the_runs_say(root: Path, name: str, said: str) -> None:
@@ -130,3 +137,33 @@ def test_a_caption_says_what_the_runs_say(root: Path, name: str, said: str) -> N
         streamed("b", {"tree": {"main": 6}}, epoch_s=(1.0, 1.0), epochs=2, buffering="no-pre-buffer"),
     )
     assert said in caption
+
+
+def test_how_sure_a_break_even_is_comes_from_the_repeats(root: Path) -> None:
+    def both(rep: int, epoch_s: float) -> list[Run]:
+        streams = streamed("a", None, rep, resolved_s=1.0, epoch_s=(epoch_s, epoch_s), epochs=2)
+        return [streams, streamed("a", None, rep, resolved_s=4.0, epoch_s=(0.5, 0.5), epochs=2, mode="download")]
+
+    said = drawn(root, "break_even", *both(1, 2.0), *both(2, 3.0))
+    assert "from epoch 2 on (by the repeats from 2, to 3)" in said
+    reversed_ = drawn(root, "break_even", *both(1, 0.2), *both(2, 0.3))
+    assert "never (by all repeats, extrapolated from 2)" in reversed_
+
+
+def test_a_gain_has_a_colour_only_where_it_is_shown(root: Path) -> None:
+    def colours(*repeats: tuple[float, float]) -> set[tuple[float, ...]]:
+        sides = [
+            streamed("a", None, rep, epoch_s=(took,), buffering=how)
+            for rep, both in enumerate(repeats, 1)
+            for how, took in zip(("default", "no-pre-buffer"), both, strict=True)
+        ]
+        found = plotted(root / "scripts/figures/prefetch_gain.py", {"comparisons": comparisons(runs(sides), [])})
+        assert not isinstance(found, str)
+        found[0].canvas.draw()
+        mesh = found[0].axes[0].collections[0]
+        plt.close(found[0])
+        return {tuple(colour) for colour in mesh.get_facecolors()}
+
+    none = colours((2.0, 1.0))
+    assert colours((2.0, 1.0), (1.0, 2.0), (3.0, 1.0)) == none, "noise"
+    assert colours(*[(2.0 + rep / 1000, 1.0 + rep / 900) for rep in range(6)]) != none
