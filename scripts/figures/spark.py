@@ -22,10 +22,16 @@ def draw(tried):
     for (version, step), runs in tried.groupby(["pyspark_huggingface", "step"]):
         works = bool(runs["works"].all())
         x, y = steps.index(step), versions.index(version)
-        axes.add_patch(plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=COLOURS[works]))
+        # Pale where one run is all there is.
+        strong = 1.0 if len(runs) > 1 else 0.4
+        axes.add_patch(plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=COLOURS[works], alpha=strong))
         # A reason is the clearest of them: that of the first run that failed.
         failed = runs[~runs["works"].astype(bool)]
-        text = f"works: {runs['rows_read'].iloc[0]:,} rows" if works else f"fails: {failed['reason'].iloc[0]}"
+        often = f"{len(failed)} of {len(runs)}"
+        text = (
+            f"works: {runs['rows_read'].iloc[0]:,} rows" if works else f"fails in {often}: {failed['reason'].iloc[0]}"
+        )
+        text += f" (n = {len(runs)})" if works else ""
         axes.text(x, y, textwrap.fill(text, 34), ha="center", va="center", fontsize=9)
     axes.set_xlim(-0.5, len(steps) - 0.5)
     axes.set_ylim(len(versions) - 0.5, -0.5)
@@ -39,6 +45,6 @@ def draw(tried):
 A repository read into Spark, written back as another, and appended to, by the data source `huggingface` against the
 local endpoint, without Xet. After each write the rows are read again: a step works where all of them came, each as
 often as it was written. pyspark {tried["pyspark"].iloc[0]}, huggingface_hub {tried["huggingface_hub"].iloc[0]}; n =
-{counts.min()} a step. A reason that named the endpoint would not have to hold on the Hub.
+{figures.span(counts)} a step, pale where it is 1. A reason that named the endpoint would not have to hold on the Hub.
 """
     return figure, caption
