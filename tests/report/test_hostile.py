@@ -90,7 +90,15 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> Non
 
     def claims(planted: str) -> str:
         told = dict.fromkeys(("claim", "source", "conditions", "holds"), planted)
-        line = {"claimed": 2.0, "measured": 2.0, "low": 1.5, "high": 2.5, "n": 3}
+        line = {
+            "claimed": 2.0,
+            "measured": 2.0,
+            "low": 1.5,
+            "high": 2.5,
+            "low_corrected": 1.2,
+            "high_corrected": 3.0,
+            "n": 3,
+        }
         given, page = written(tmp_path, "claims", line | told), tmp_path / "claims.html"
         script("claims", tmp_path, [str(page)], table=given, template=str(root / "report/claims.html.jinja"))
         return page.read_text()
