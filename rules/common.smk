@@ -23,6 +23,9 @@ from beyond_ram.run_files import RUN_FILES
 GIVEN_FILES = workflow.overwrite_configfiles
 DEFAULT_FILES = [file for file in workflow.configfiles if file not in GIVEN_FILES]
 
+# Images often set it, and each of the hundreds of interpreters of a run would compile Snakemake and pandas anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 try:
     given = workflow.config_settings.config
     merged, files = experiment.merge.read(DEFAULT_FILES, GIVEN_FILES, given, load_configfile)
