@@ -10,12 +10,16 @@ from typing import Any
 import pandas as pd
 
 from . import figures, tables
+from .analysis.outcomes import counted
 
 
-def table(name: str, arguments: Mapping[str, Any]) -> pd.DataFrame:
-    """Table NAME: the function `NAME` of beyond_ram/analysis/NAME.py."""
+def table(name: str, arguments: Mapping[str, Any], run_jsons: Iterable[Path | str]) -> pd.DataFrame:
+    """Table NAME: the function `NAME` of beyond_ram/analysis/NAME.py, with what became of the runs behind each line.
+
+    `run_jsons` are those of all runs that were asked for, also of any that has none.
+    """
     made: pd.DataFrame = getattr(importlib.import_module(f"beyond_ram.analysis.{name}"), name)(**arguments)
-    return made
+    return counted(made, tables.read_outcomes(run_jsons))
 
 
 def figure(script: Path | str, arguments: Mapping[str, Any]) -> figures.Drawn:

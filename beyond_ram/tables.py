@@ -28,6 +28,21 @@ def read_runs(run_jsons: Iterable[Path | str]) -> list[RunFiles]:
     return [read_run(path) for path in run_jsons]
 
 
+def read_outcomes(run_jsons: Iterable[Path | str]) -> pd.DataFrame:
+    """A line for each run that was asked for: its cell, `outcome`, `completed_work`, `reason`. Raises DamagedError.
+
+    One whose folder holds no record at all has the outcome `no_record`.
+    """
+    return pd.DataFrame([_outcome(Path(path)) for path in run_jsons])
+
+
+def _outcome(run_json: Path) -> dict[str, Any]:
+    if not run_json.exists():
+        return {**records.cell(run_json.parent), "outcome": records.NO_RECORD, "completed_work": False, "reason": ""}
+    found = records.record(run_json.parent)
+    return {**found["cell"], **{key: found.get(key, "") for key in ("outcome", "completed_work", "reason")}}
+
+
 def read_samples(run_json: Path | str) -> pd.DataFrame:
     """The samples of one run. Raises DamagedError."""
     return pd.DataFrame(records.samples(Path(run_json).parent))

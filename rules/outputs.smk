@@ -33,7 +33,8 @@ def made_from(kind, name):
     """The inputs of a table or figure: the runs of its chapter's experiments, tables, and all code that makes it."""
     needs, chapter = OUTPUTS.needs(kind, name), OUTPUTS.of(kind, name)
     found = {need: f"{TABLES}/{need}.parquet" for need in OUTPUTS.tables_for(kind, name, parts())}
-    if {*needs} & {*outputs.RUNS}:
+    # Every table counts the runs behind its lines.
+    if kind == "table" or {*needs} & {*outputs.RUNS}:
         found["run_jsons"] = run_jsons(*OUTPUTS.experiments_of(chapter, parts()))
     return found
 

@@ -24,8 +24,8 @@ def groups(choices):
                     if line["share_of_limit"] != line["share_of_limit"]
                     else f"{line['share_of_limit']:.0%}",
                     "pss": f"{line['end_pss_bytes'] / MB:,.0f}",
-                    "n": f"{line['n']:.0f}",
-                    "why": f"{line['why']} of {line['of_loaders']:.0f}",
+                    "n": f"{line['n']:.0f} of {line['asked']:.0f}",
+                    "chosen_for": f"{line['chosen_for']} of {line['of_loaders']:.0f}",
                 }
                 for line in group.to_dict("records")
             ],

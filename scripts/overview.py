@@ -5,7 +5,8 @@ from pathlib import Path
 
 import beyond_ram
 from beyond_ram import logs, pages, tables
-from beyond_ram.analysis.frame import axes
+from beyond_ram.analysis.frame import axes, cells, describe
+from beyond_ram.analysis.outcomes import outcomes
 from beyond_ram.figures import NOT_DRAWN
 
 PACKAGES = ["python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch"]
@@ -18,6 +19,15 @@ def stacks(runs):
         versions = {package: run.get(f"version_{package}") for package in PACKAGES}
         versions = {package: version if isinstance(version, str) else "" for package, version in versions.items()}
         yield {"name": name, "versions": versions, "lock": run["lock_sha256"][:8]}
+
+
+def failures(runs):
+    """Cells of which not every run finished its work: what became of how many, and why."""
+    for cell, repeats in cells(runs):
+        known = outcomes(repeats)
+        if known["failed"]:
+            said = ", ".join([cell["experiment"], *describe(cell, (axis for axis in cell if axis != "rep"))])
+            yield known | {"cell": said}
 
 
 def figure(svg, title):
@@ -43,6 +53,7 @@ def main(snakemake):
         ids_differ=int(runs["ids_agree"].eq(False).sum()),
         ids_compared=int(runs["ids_agree"].notna().sum()),
         not_run=int(runs["outcome"].eq("not_applicable").sum()),
+        failures=list(failures(runs)),
         aborted=int((runs["completed_work"] & runs["outcome"].eq("failed")).sum()),
         packages=PACKAGES,
         stacks=list(stacks(runs)),

@@ -8,7 +8,7 @@ from beyond_ram.text import plain
 
 def main(snakemake):
     given = making.arguments(snakemake.params.needs, snakemake.input, snakemake.params.pairs, snakemake.params.claimed)
-    made = making.table(snakemake.params.name, given)
+    made = making.table(snakemake.params.name, given, snakemake.input.run_jsons)
     for warning in made.attrs.pop("warnings", ()):
         print(plain(warning, 500), file=sys.__stderr__)
     tables.write(made, *snakemake.output)

@@ -11,11 +11,11 @@ from .loaders import AS_MANY, EVERY_ROW_ONCE, OF_A_LOADER, by_way
 def choices(loaders: pd.DataFrame) -> pd.DataFrame:
     """The loaders on the Pareto front of rate against PSS, per experiment, order, worker count and page cache.
 
-    Only loaders that delivered every row once stand in it, and only where there were two to choose from. `why` says
-    what makes each worth choosing.
+    Only loaders that delivered every row once stand in it, and only where there were two to choose from. `chosen_for`
+    says what makes each worth choosing.
     """
     if "account" not in loaders:
-        return pd.DataFrame(columns=["experiment", "stack", "loader", "why"])
+        return pd.DataFrame(columns=["experiment", "stack", "loader", "chosen_for"])
     sound = loaders[loaders["account"].isin([EVERY_ROW_ONCE, AS_MANY]) & loaders["end_pss_bytes"].notna()]
     fronts = []
     for cell, group in same_but_for(sound, *OF_A_LOADER):
@@ -28,10 +28,10 @@ def choices(loaders: pd.DataFrame) -> pd.DataFrame:
                 fronts.append(line | {"of_loaders": len(group), "front": tuple(cell.values())})
     found = pd.DataFrame(fronts)
     if found.empty:
-        return pd.DataFrame(columns=["experiment", "stack", "loader", "why"])
+        return pd.DataFrame(columns=["experiment", "stack", "loader", "chosen_for"])
     fastest = found.groupby("front")["rows_per_cpu_s"].transform("max")
     leanest = found.groupby("front")["end_pss_bytes"].transform("min")
-    found["why"] = [
+    found["chosen_for"] = [
         " and ".join(
             [*(["most rows per CPU-second"] if rate == most else []), *(["least memory"] if pss == least else [])]
         )
@@ -41,4 +41,4 @@ def choices(loaders: pd.DataFrame) -> pd.DataFrame:
         )
     ]
     wanted = ["loader_kind", "shuffle", "rows_per_cpu_s", "share_of_limit", "end_pss_bytes"]
-    return found[[*axes(found), *wanted, "of_loaders", "n", "why"]]
+    return found[[*axes(found), *wanted, "of_loaders", "n", "chosen_for"]]

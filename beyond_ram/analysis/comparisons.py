@@ -13,16 +13,16 @@ import pandas as pd
 from ..experiment import AXES
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
-from .decide import Decision, Question, decide, outcomes, side
+from .decide import Decision, Question, decide, side
 from .frame import Cell, Pairs, against, axes, same_but_for
 from .matters import bound_of
+from .outcomes import COUNTS, outcomes
 
 DECIDED = [
     "metric", "baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "paired", "exact",
     "verdict", "matters", "could_see", "strength",
 ]  # fmt: skip
-COLUMNS = ["experiment", "stack", "workload", "axis", "before", "after", *DECIDED, "asked", "finished", "failed", "why"]
-COLUMNS += ["machines"]
+COLUMNS = ["experiment", "stack", "workload", "axis", "before", "after", *DECIDED, *COUNTS, "machines"]
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
 Sides = Iterator[tuple[Any, Any]]
 

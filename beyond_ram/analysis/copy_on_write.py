@@ -10,6 +10,7 @@ from ..metrics.base import phase
 from ..metrics.loading import ACCOUNT, MEMORIES
 from .frame import axes_of, cells
 from .loaders import account
+from .outcomes import of_how_many, outcome
 
 # Of these a line has the median, the lowest and the highest over the repeats.
 SPREAD = [*(f"{mark}_{kind}" for mark in ("first_batch", "end") for kind in MEMORIES), "copied_bytes"]
@@ -20,14 +21,15 @@ def copy_on_write(records: Records) -> pd.DataFrame:
     """A line an epoch of a cell of the workload `copy-on-write`, or one for a cell that came to no end of an epoch.
 
     Memory is that of all processes together, in bytes: `first_batch_` after the first batch of the run, `end_` after
-    the epoch, `copied_bytes` what anonymous PSS grew by between the two. Accounts are the worst of the repeats.
+    the epoch, `copied_bytes` what anonymous PSS grew by between the two. Accounts are the worst of the repeats; all
+    else is of the `n` that finished their work.
     """
     of_ours = [(record, events) for record, events in records if record.get("workload") == "copy-on-write"]
     runs = pd.DataFrame([line for record, events in of_ours for line in _epochs(record, events)])
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
     lines = [
-        _line(cell, epoch)
+        _line(cell, epoch, group.drop_duplicates("rep"))
         for cell, group in cells(runs)
         for _, epoch in group.groupby("epoch", dropna=False, sort=False)
     ]
@@ -35,7 +37,8 @@ def copy_on_write(records: Records) -> pd.DataFrame:
 
 
 def _epochs(record: Record, events: Events) -> Iterator[dict[str, Any]]:
-    line = {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason") or ""}
+    line = {**record["cell"], **{key: record[key] for key in ("outcome", "completed_work")}}
+    line["reason"] = record.get("reason") or ""
     first = [event for event in [phase(events, "after the first batch")] if event]
     ends = [at for at, event in enumerate(events) if event["event"] == "phase" and event["phase"] == "delivered"]
     begins = [0, *ends]
@@ -45,10 +48,12 @@ def _epochs(record: Record, events: Events) -> Iterator[dict[str, Any]]:
         yield line | derive(record, [], "copy_on_write")
 
 
-def _line(cell: Mapping[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
-    worst = runs.sort_values("outcome", key=lambda outcomes: outcomes != "completed").iloc[-1]
-    line = {**cell, "epoch": worst["epoch"], "n": len(runs), "outcome": worst["outcome"], "reason": worst["reason"]}
+def _line(cell: Mapping[str, Any], runs: pd.DataFrame, of_cell: pd.DataFrame) -> dict[str, Any]:
+    """A line of an epoch, from all runs that came to its end; `of_cell` has one line for each run of the cell."""
+    done, came_to = runs[runs["completed_work"]], outcome(of_cell["outcome"])
+    line = {**cell, "epoch": runs["epoch"].iloc[0], "n": len(done), "outcome": came_to}
+    line["reason"] = of_cell.loc[of_cell["outcome"] == came_to, "reason"].iloc[0]
     for key in SPREAD:
-        line |= {key: runs[key].median(), f"{key}_min": runs[key].min(), f"{key}_max": runs[key].max()}
+        line |= {key: done[key].median(), f"{key}_min": done[key].min(), f"{key}_max": done[key].max()}
     line |= {key: runs[key].min() if key == "rows_delivered" else runs[key].max() for key in ACCOUNT}
-    return line | {"account": account(line)}
+    return line | {"account": account(line) + (of_how_many(len(done), len(of_cell)) if len(done) else "")}

@@ -544,23 +544,3 @@ def selected(names: Sequence[str], values: Sequence[float], *, largest: bool = T
     chosen = (max if largest else min)(known)[1]
     word = "largest" if largest else "smallest"
     return chosen, f"{word} of {len(known)} run here" if len(known) > 1 else "the only one run here"
-
-
-def outcomes(runs: pd.DataFrame) -> dict[str, Any]:
-    """How many runs were asked for, finished and failed, and why. Those not applicable did neither."""
-    finished = runs["completed_work"].astype(bool) & runs["outcome"].eq("completed")
-    left_out = runs["outcome"].eq("not_applicable")
-    reasons = [_reason(line) for line in runs[~finished].to_dict("records")]
-    why = [f"{reason} ({reasons.count(reason)} of {len(runs)})" for reason in dict.fromkeys(reasons)]
-    return {
-        "asked": len(runs),
-        "finished": int(finished.sum()),
-        "failed": int((~finished & ~left_out).sum()),
-        "why": "; ".join(why),
-    }
-
-
-def _reason(line: dict[Hashable, Any]) -> str:
-    why = line.get("reason")
-    said = str(line["outcome"]).replace("_", " ")
-    return f"{said}: {why}" if isinstance(why, str) and why else said

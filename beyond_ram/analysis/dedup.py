@@ -10,7 +10,7 @@ from .frame import axes_of, same_but_for
 
 MEASURED = ["edited_rows", "parquet_bytes", "table_bytes", "new_bytes", "uploaded_bytes", "new_chunks", "total_chunks"]
 MEASURED += ["new_share", "file_write_cpu_s", "file_write_s", "push_cpu_s"]
-COLUMNS = ["experiment", *axes_of("dedup"), "rep", "edit", *MEASURED]
+COLUMNS = ["experiment", *axes_of("dedup"), "rep", "edit", "completed_work", *MEASURED]
 FIRST = "none"
 """The table before any edit, pushed to empty storage."""
 
@@ -21,7 +21,12 @@ def dedup(records: Records) -> pd.DataFrame:
     `edit` is `none` for the table as it was first pushed: all of it is new, unless it repeats itself.
     """
     lines = [
-        {**record["cell"], "edit": event["edit"], **derive(record, [event], "dedup")}
+        {
+            **record["cell"],
+            "edit": event["edit"],
+            "completed_work": record["completed_work"],
+            **derive(record, [event], "dedup"),
+        }
         for record, events in records
         for event in events
         if event["event"] == "edit"
@@ -35,8 +40,11 @@ def described(setting: Mapping[str, Any], edit: str) -> str:
 
 
 def against(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """The settings that were pushed both ways, each with the medians of an edit: `off` and `on`, its columns."""
-    edited = table[table["edit"] != FIRST]
+    """The settings that were pushed both ways, each with the medians of an edit: `off` and `on`, its columns.
+
+    Of runs that finished their work.
+    """
+    edited = table[(table["edit"] != FIRST) & table["completed_work"].astype(bool)]
     for setting, group in same_but_for(edited, "cdc"):
         shares = group.pivot_table(index="edit", columns="cdc", values="new_share", aggfunc="median", sort=False)
         if {"off", "on"} <= set(shares):

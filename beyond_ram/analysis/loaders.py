@@ -12,6 +12,7 @@ from ..metrics.loading import ACCOUNT
 from ..units import MB
 from .compare import Mean, mean
 from .frame import describe
+from .outcomes import of_how_many, outcome
 
 AVERAGED = ["rows_per_cpu_s", "share_of_limit", "rows_per_s"]
 # Of a table without lines, which is read like any other.
@@ -54,7 +55,8 @@ def whole(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _run(record: Record, events: Events) -> dict[str, Any]:
-    found: dict[str, Any] = {"outcome": record["outcome"], "reason": record.get("reason") or _why(record)}
+    found: dict[str, Any] = {key: record[key] for key in ("outcome", "completed_work")}
+    found["reason"] = record.get("reason") or _why(record)
     work = last(events, "work")
     if not work:
         return found
@@ -73,12 +75,14 @@ def _why(record: Record) -> str:
 
 
 def _merged(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Several runs of a cell as one line; the worst outcome stands for all."""
-    worst = max(repeats, key=lambda run: run["outcome"] != "completed")
-    line: dict[str, Any] = {"outcome": worst["outcome"], "reason": worst["reason"], "n": len(repeats)}
+    """Several runs of a cell as one line: its outcome and account are of all, the rest of those that finished."""
     table = pd.DataFrame(repeats)
-    for column in table.columns.difference(["outcome", "reason"], sort=False):
-        values = table[column].dropna()
+    done, came_to = table[table["completed_work"]], outcome(table["outcome"])
+    line: dict[str, Any] = {"outcome": came_to, "reason": table.loc[table["outcome"] == came_to, "reason"].iloc[0]}
+    line["n"] = len(done)
+    for column in table.columns.difference(["outcome", "completed_work", "reason"], sort=False):
+        # What went wrong in one repeat went wrong, and what one did until it was killed is known of it.
+        values = (done if len(done) and column not in ACCOUNT[2:] else table)[column].dropna()
         if column in AVERAGED:
             found = mean(values.astype(float).tolist()) if len(values) else Mean(math.nan, math.nan, math.nan)
             line |= {column: found.mean, f"{column}_low": found.low, f"{column}_high": found.high}
@@ -90,7 +94,7 @@ def _merged(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             line[column] = values.median()
         else:
             line[column] = values.iloc[-1] if len(values) else None
-    return line | {"account": account(line)}
+    return line | {"account": account(line) + (of_how_many(len(done), len(table)) if len(done) else "")}
 
 
 def account(line: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from ..metrics import Events, Record, Records, derive
 from ..metrics.loading import ACCOUNT
 from ..metrics.streaming import KINDS, ROLES, requests_column
 from .frame import axes_of, cells, same_but_for
+from .outcomes import outcome
 
 # Of these a line has the median, the lowest and the highest over the repeats.
 SPREAD = (
@@ -52,7 +53,10 @@ COLUMNS += [*ACCOUNT, "rows_per_worker"]
 
 
 def streaming(records: Records) -> pd.DataFrame:
-    """A line a cell; medians over its `n` repeats. Counts are None where no endpoint of ours counted them.
+    """A line a cell; medians over its `n` repeats that finished their work, rows that went wrong over all.
+
+    Of a cell that none finished, counts and rows are those until its clients gave up. Counts are None where no
+    endpoint of ours counted them.
 
     `requests_KIND_ROLE` are those of one kind by processes of one role. `counts_identical` says whether every repeat
     asked the same. `_min` and `_max` are the smallest and the largest repeat, and no interval.
@@ -75,6 +79,7 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
         **{key: measured[key] for key in (*SPREAD, *COUNTS, *ENDPOINT, *ACCOUNT)},
         "rows_per_worker": record["work"].get("rows_per_worker", until.get("rows_per_worker")),
         "outcome": record["outcome"],
+        "completed_work": record["completed_work"],
         "reason": record.get("reason", ""),
         "requests_json": json.dumps(requests, sort_keys=True),
         "epoch_s": epochs,
@@ -91,8 +96,11 @@ def _by_kind_and_role(requests: Mapping[str, Mapping[str, int]] | None) -> dict[
 
 
 def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
-    done = runs[runs["outcome"] == "completed"]
-    line |= {"n": len(done), "outcome": _most(runs["outcome"]), "reason": _most(runs["reason"])}
+    done, tried = runs[runs["completed_work"]], runs
+    line |= {"n": len(done), "outcome": outcome(runs["outcome"])}
+    line["reason"] = _most(runs.loc[runs["outcome"] == line["outcome"], "reason"])
+    # Where no client got through there is still what they asked until they gave up.
+    runs = done if len(done) else tried
     for name in SPREAD:
         line |= _spread(name, done[name])
     for name in (*COUNTS, *ENDPOINT):
@@ -101,7 +109,7 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
         line |= _spread(name, runs[name])
     line["counts_identical"] = runs["requests_json"].nunique() == 1 if len(runs) > 1 and line["requests"] >= 0 else None
     for name in ACCOUNT:
-        values = pd.to_numeric(runs[name]).dropna()
+        values = pd.to_numeric(tried[name] if name in ACCOUNT[2:] else runs[name]).dropna()
         # What went wrong in one repeat went wrong.
         line[name] = values.max() if name not in ("rows_expected", "rows_delivered") else values.median()
     per_worker = runs["rows_per_worker"].dropna()

@@ -14,6 +14,8 @@ from ..text import plain
 from .events import renamed
 from .grammar import parse
 
+NO_RECORD = "no_record"
+"""The outcome of a run that was asked for, and whose folder holds no record."""
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
 _NUMBER = (int, float, type(None))
 _KEYS: dict[str, type | tuple[type, ...]] = {
@@ -47,7 +49,7 @@ def record(folder: Path) -> dict[str, Any]:
             or (value is not None and not math.isfinite(value))
         ):
             _refuse(path, f"'{plain(where[1:], 200)}' is no number")
-    if found["cell"] != (described := _described(folder)):
+    if found["cell"] != (described := cell(folder)):
         wrong = [key for key in {**found["cell"], **described} if found["cell"].get(key) != described.get(key)]
         _refuse(path, f"the record of another cell, by its {plain(', '.join(map(str, wrong)), 200)}")
     return found
@@ -108,7 +110,7 @@ def _row(values: list[str], columns: list[str], path: Path, number: int) -> list
         _refuse(path, f"line {number} holds something that is no number")
 
 
-def _described(folder: Path) -> dict[str, str | int]:
+def cell(folder: Path) -> dict[str, str | int]:
     """The cell that a run's folder describes."""
     parts = folder.absolute().parts
     levels = len(list(itertools.takewhile(lambda part: "~" in part, reversed(parts))))

@@ -16,10 +16,11 @@ METRICS: Mapping[str, Metric] = {
 IDENTIFYING: Mapping[str, str] = {
     "experiment": "the experiment of the config",
     "rep": "number of the repeat",
-    "n": "repeats, or runs, that the line is made of",
+    "n": "repeats, or runs, whose values went into the line: those that finished",
     "run": "folder of one of the runs",
     "workload": "the program that was weighed",
-    "outcome": "`completed`, `failed`, `killed_at_limit`, `interrupted_on_purpose`, `timed_out`, `not_applicable`",
+    "outcome": "`completed`, `failed`, `killed_at_limit`, `interrupted_on_purpose`, `timed_out`, `not_applicable`, "
+    "`no_record`; of all repeats of a cell: `completed` only where every one is, else what most others came to",
     "completed_work": "whether the work was finished, whatever the exit said",
     "exit_status": "the command's own",
     "signal": "the signal that ended it",
@@ -71,7 +72,7 @@ IDENTIFYING: Mapping[str, str] = {
     "shuffle": "what the loader shuffles",
     "account": "what became of the rows, in words",
     "of_loaders": "how many loaders the front was taken of",
-    "why": "what makes the loader worth choosing; of runs that did not finish, what ended them",
+    "chosen_for": "what makes the loader worth choosing",
     "counts_identical": "whether every repeat asked the same",
     "edit": "what was done to the table; `none` for the first push",
     "step": "what Spark was asked to do",
@@ -88,9 +89,10 @@ IDENTIFYING: Mapping[str, str] = {
     "matters": "whether it differs, and by more than what is too little to matter",
     "machines": "how the machines differ that the two sides were measured on; empty where they do not",
     "bound": "what is too little to matter",
-    "asked": "runs that were asked for",
-    "finished": "runs that finished their work",
-    "failed": "runs that did not, though they could have",
+    "asked": "runs that were asked for: of the cells of the line, all repeats; of a comparison or a step, both sides",
+    "finished": "of these, those that finished their work, whatever their exit said",
+    "failed": "of these, those that did not, though they could have been run and were not interrupted on purpose",
+    "why": "what the runs came to that did not complete, with how many of each",
 }
 """Columns beside the axes that are not measured; a name that ends in `_` stands for all that begin with it."""
 

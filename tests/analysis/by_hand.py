@@ -121,7 +121,10 @@ def torn_down(*steps: tuple[str, float], start_mb: float = 100) -> list[dict[str
 def pushed(**edits: list[Event]) -> list[Run]:
     """Runs that push an edited table, by whether pages are cut by content: `off` and `on`."""
     cell = {"experiment": "x", "stack": "s", "compression": "snappy", "row_group_rows": 1_000_000, "rep": 1}
-    return [({"cell": cell | {"cdc": cdc, "table_rows": 100}}, events) for cdc, events in edits.items()]
+    return [
+        ({"cell": cell | {"cdc": cdc, "table_rows": 100}, "completed_work": True}, events)
+        for cdc, events in edits.items()
+    ]
 
 
 def edit(name: str, new: int, size: int = 1000) -> Event:

@@ -11,7 +11,7 @@ from .by_hand import loader
 def test_only_who_is_beaten_by_nobody_is_a_choice() -> None:
     sound = [loader("fast", 9, 900), loader("lean", 1, 100), loader("between", 5, 500), loader("beaten", 4, 600)]
     table = pd.DataFrame([*sound, loader("wrong", 99, 1, "3 missing")])
-    found = choices(table).set_index("loader")["why"].to_dict()
+    found = choices(table).set_index("loader")["chosen_for"].to_dict()
     assert found == {
         "fast": "most rows per CPU-second",
         "between": "no other is both faster and leaner",
@@ -33,7 +33,10 @@ def test_a_loader_with_another_option_is_another_to_choose() -> None:
     told = {"advice": "none", "option": "none"}
     pair = [loader("scan", 9, 900) | told, loader("scan", 5, 100) | told | {"option": "ahead-0"}]
     found = choices(pd.DataFrame(pair))
-    assert found.set_index("option")["why"].to_dict() == {"none": "most rows per CPU-second", "ahead-0": "least memory"}
+    assert found.set_index("option")["chosen_for"].to_dict() == {
+        "none": "most rows per CPU-second",
+        "ahead-0": "least memory",
+    }
 
 
 def test_each_order_has_a_front_of_its_own() -> None:
@@ -46,7 +49,7 @@ def test_each_order_has_a_front_of_its_own() -> None:
         ["lean", "shuffled", 2],
         ["lean", "sequential", 2],
     ]
-    assert found["why"].tolist()[-1] == "most rows per CPU-second and least memory"
+    assert found["chosen_for"].tolist()[-1] == "most rows per CPU-second and least memory"
 
 
 def test_without_a_sound_loader_there_is_no_choice() -> None:

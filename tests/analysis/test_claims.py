@@ -92,7 +92,7 @@ def test_what_other_tables_say_of_claims() -> None:
             "cdc": cdc,
             "rep": rep,
         }
-        | {"edit": edit, "new_share": share}
+        | {"edit": edit, "new_share": share, "completed_work": True}
         for cdc, shares in {"off": {"none": 1.0, "insert": 0.8}, "on": {"none": 1.0, "insert": 0.1}}.items()
         for edit, share in shares.items()
         for rep in (1, 2)

@@ -28,6 +28,7 @@ def run(rep: int, first: int, ends: tuple[int, ...], missing: int = 0, outcome: 
         events += [{"event": "epoch", "pid": 1, "epoch": number, "rows_wrong": 0, **account}]
         events += [reading("delivered", mb)]
     record = {"workload": "copy-on-write", "cell": CELL | {"rep": rep}, "outcome": outcome, "work": {}, "peak": {}}
+    record["completed_work"] = outcome == "completed"
     return record, events
 
 
@@ -50,6 +51,14 @@ def test_a_cell_without_an_epoch_has_its_reason_and_other_workloads_have_no_line
     assert (line["outcome"], line["account"]) == ("timed_out", "timed_out")
     assert pd.isna(line["epoch"])
     assert list(copy_on_write([])) == COLUMNS
+
+
+def test_a_repeat_that_failed_is_in_no_median_and_the_account_says_of_how_many() -> None:
+    table = copy_on_write([run(1, 100, (150, 160)), run(2, 100, (990,), outcome="failed")])
+    assert list(table["end_pss_bytes_high"]) == [150e6, 160e6]
+    assert set(table["n"]) == {1}
+    assert set(table["outcome"]) == {"failed"}
+    assert set(table["account"]) == {"every row once in 1 of 2 runs"}
 
 
 @pytest.mark.parametrize("ends", [(150,), (150, 160, 170)])

@@ -4,7 +4,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,9 +21,7 @@ from beyond_ram.analysis.decide import (
     holm,
     interleaved,
     middle,
-    outcomes,
     selected,
-    side,
     strength,
 )
 from beyond_ram.analysis.matters import Bound, bound_of
@@ -268,31 +265,6 @@ def test_what_was_selected_says_among_how_many() -> None:
     assert selected(["a"], [1]) == ("a", "the only one run here")
     with pytest.raises(ValueError, match="nothing"):
         selected(["a"], [math.nan])
-
-
-def runs(*outcomes: str) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "outcome": outcomes,
-            "completed_work": [outcome == "completed" for outcome in outcomes],
-            "reason": ["disk full" if outcome == "failed" else "" for outcome in outcomes],
-            "rep": range(1, len(outcomes) + 1),
-            "rows_per_s": [10.0 + i for i in range(len(outcomes))],
-        }
-    )
-
-
-def test_a_repeat_that_failed_is_counted_and_told_and_not_averaged() -> None:
-    known = outcomes(runs("completed", "failed", "failed", "killed_at_limit"))
-    assert known == {
-        "asked": 4,
-        "finished": 1,
-        "failed": 3,
-        "why": "failed: disk full (2 of 4); killed at limit (1 of 4)",
-    }
-    assert outcomes(runs("completed", "completed"))["why"] == ""
-    assert outcomes(runs("not_applicable"))["failed"] == 0
-    assert side(runs("completed", "failed", "completed"), "rows_per_s").values == (10, 12)
 
 
 def test_a_bound_is_a_share_or_so_much_in_the_metrics_unit() -> None:

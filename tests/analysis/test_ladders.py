@@ -12,12 +12,26 @@ MB = 1e6
 
 def runs(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None) -> pd.DataFrame:
     lines = [
-        {"outcome": "completed", "reason": "", "grown_anon_bytes": size * MB, "version": version}
+        {
+            "outcome": "completed",
+            "completed_work": True,
+            "reason": "",
+            "grown_anon_bytes": size * MB,
+            "version": version,
+        }
         for version, values in sizes.items()
         for size in values
     ]
     for version, why in (impossible or {}).items():
-        lines.append({"outcome": "not_applicable", "reason": why, "grown_anon_bytes": None, "version": version})
+        lines.append(
+            {
+                "outcome": "not_applicable",
+                "completed_work": False,
+                "reason": why,
+                "grown_anon_bytes": None,
+                "version": version,
+            }
+        )
     table = pd.DataFrame({"experiment": "alone", "stack": "b+p-1", "corpus": "c", "rep": 1, **line} for line in lines)
     return table.assign(base="b")
 
@@ -108,7 +122,15 @@ def test_a_step_names_what_else_differs_between_its_sides() -> None:
 @pytest.mark.parametrize(("before", "after", "matters"), [(33.0, 16.0, True), (9.0, 8.0, False), (100.0, 97.0, False)])
 def test_requests_have_a_measure_of_their_own(before: float, after: float, matters: bool) -> None:
     lines = [
-        {"experiment": "x", "stack": "b+p-1", "rep": 1, "base": "b", "outcome": "completed", "reason": ""}
+        {
+            "experiment": "x",
+            "stack": "b+p-1",
+            "rep": 1,
+            "base": "b",
+            "completed_work": True,
+            "outcome": "completed",
+            "reason": "",
+        }
         | {"version": version, "requests_metadata": value}
         for version, value in (("1.0", before), ("1.1", after))
         for _ in range(2)

@@ -31,6 +31,7 @@ def run(rate: float, rep: int = 1, workload: str = "load", outcome: str = "compl
         "cell": cell,
         "workload": workload,
         "outcome": outcome,
+        "completed_work": outcome == "completed",
         "work": rows,
         "peak": {},
         "memory_limit_bytes": 9e6,
@@ -59,8 +60,9 @@ def test_repeats_are_one_line_with_the_geometric_mean_of_rates_and_the_worst_acc
 
 def test_one_repeat_that_did_not_finish_stands_for_its_cell() -> None:
     (line,) = loaders([run(25.0), run(25.0, 2, outcome="killed_at_limit")]).to_dict("records")
-    assert (line["outcome"], line["n"]) == ("killed_at_limit", 2)
+    assert (line["outcome"], line["n"]) == ("killed_at_limit", 1)
     assert line["reason"] == "killed at its limit of 9 MB"
+    assert line["account"] == "every row once in 1 of 2 runs"
     (alone,) = loaders([run(25.0, outcome="timed_out")]).to_dict("records")
     assert alone["account"] == "not done in time"
 

@@ -43,6 +43,15 @@ def test_a_client_that_gave_up_before_its_first_row_has_a_line_too() -> None:
     assert pd.isna(line["rows_per_worker_min"])
 
 
+def test_a_repeat_that_gave_up_is_in_no_average_and_the_cell_is_not_completed() -> None:
+    lost = streamed("s", {"tree": {"main": 900}}, 3, outcome="failed", resolved_s=99)
+    lost[0]["reason"] = "TypeError: crossed"
+    line = streaming([streamed("s", {"tree": {"main": 2}}, 1), streamed("s", {"tree": {"main": 2}}, 2), lost]).iloc[0]
+    assert (line["n"], line["outcome"], line["reason"]) == (2, "failed", "TypeError: crossed")
+    assert (line["requests"], line["requests_high"], line["resolution_s_high"]) == (2, 2, 0.5)
+    assert line["counts_identical"]
+
+
 def test_what_nobody_counted_is_empty_and_not_zero() -> None:
     line = streaming([streamed("s", None)]).iloc[0]
     assert pd.isna(line["requests"])

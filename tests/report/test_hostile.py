@@ -81,8 +81,17 @@ def written(folder: Path, name: str, line: dict[str, Any]) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> None:
     def choices(planted: str) -> str:
-        told = dict.fromkeys(("tokens", "order", "page_cache", "loader", "loader_kind", "shuffle", "why"), planted)
-        line = AXES | {"rows_per_cpu_s": 1.0, "share_of_limit": 0.5, "end_pss_bytes": 1e6, "n": 3, "of_loaders": 2}
+        told = dict.fromkeys(
+            ("tokens", "order", "page_cache", "loader", "loader_kind", "shuffle", "chosen_for"), planted
+        )
+        line = AXES | {
+            "rows_per_cpu_s": 1.0,
+            "share_of_limit": 0.5,
+            "end_pss_bytes": 1e6,
+            "n": 3,
+            "asked": 3,
+            "of_loaders": 2,
+        }
         given, page = written(tmp_path, "choices", line | told), tmp_path / "choices.html"
         template = str(root / "report/choices.html.jinja")
         script("choices", tmp_path, [str(page)], table=given, template=template)

@@ -1,0 +1,87 @@
+"""What became of runs, and how many finished and failed behind each line of a table: counted for all tables alike."""
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import pandas as pd
+
+from ..experiment import AXES
+
+COUNTS = ("asked", "finished", "failed", "why")
+_NONE = {"asked": 0, "finished": 0, "failed": 0, "why": ""}
+# What a run came to that neither finished nor failed.
+_AS_ASKED = ("not_applicable", "interrupted_on_purpose")
+
+
+def outcomes(runs: pd.DataFrame) -> dict[str, Any]:
+    """How many runs were asked for, finished their work and failed, and why not all of them completed.
+
+    Those that are not applicable, or were interrupted on purpose, did neither. One that finished its work and then
+    ended with an error counts as finished, and `why` names it.
+    """
+    finished = runs["completed_work"].astype(bool)
+    reasons = [_reason(line) for line in runs[~finished | runs["outcome"].ne("completed")].to_dict("records")]
+    why = [f"{reason} ({reasons.count(reason)} of {len(runs)})" for reason in dict.fromkeys(reasons)]
+    return {
+        "asked": len(runs),
+        "finished": int(finished.sum()),
+        "failed": int((~finished & ~runs["outcome"].isin(_AS_ASKED)).sum()),
+        "why": "; ".join(why),
+    }
+
+
+def outcome(of_repeats: "pd.Series[str]") -> str:
+    """The outcome of a cell: `completed` where every repeat that could be run is; else what most others came to."""
+    others = of_repeats[~of_repeats.isin(["completed", "not_applicable"])]
+    if len(others):
+        return str(others.mode().iloc[0])
+    return "completed" if of_repeats.eq("completed").any() else "not_applicable"
+
+
+def of_how_many(finished: int, asked: int) -> str:
+    """What is said behind something that is true of the finished repeats alone; nothing where all finished."""
+    return "" if finished == asked else f" in {finished} of {asked} runs"
+
+
+def _reason(line: dict[Hashable, Any]) -> str:
+    why = line.get("reason")
+    said = str(line["outcome"]).replace("_", " ") + (" after its work" if line["completed_work"] else "")
+    return f"{said}: {why}" if isinstance(why, str) and why else said
+
+
+def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """A table with `asked`, `finished`, `failed` and `why` of the runs that each line is about.
+
+    `runs` has a line for each run that was asked for: its cell, `outcome`, `completed_work` and `reason`. Those of a
+    line have its value on every axis that the line has a value on, whichever repeat they are. Where a line is about
+    all repeats its `outcome` is `completed` only if all of them are.
+
+    Left as it is: a table without a column `experiment`, whose lines are no cells, and one that counts for itself,
+    because its lines are about two cells.
+    """
+    if "experiment" not in table or set(COUNTS) <= set(table):
+        return table
+    found = dict(_lines(table, runs))
+    counts = pd.DataFrame([found.get(place, _NONE) for place in range(len(table))], columns=[*COUNTS, "outcome"])
+    table = table.assign(**{name: counts[name].to_numpy() for name in COUNTS})
+    if "outcome" in table and "rep" not in table:
+        known = counts["outcome"].to_numpy()
+        table["outcome"] = table["outcome"].where(pd.isna(known), known)
+    return table
+
+
+def _lines(table: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The place of each line that is about runs, and what became of them."""
+    named = [axis for axis in ("experiment", *AXES) if axis in table and axis in runs]
+    lines = table[named].reset_index(drop=True)
+    for has, group in lines.groupby([lines[axis].notna() for axis in named], sort=False) if len(lines) else ():
+        held = [axis for axis, there in zip(named, has, strict=True) if there]
+        if "experiment" not in held:
+            continue
+        of_cells = {
+            cell: outcomes(found) | {"outcome": outcome(found["outcome"])}
+            for cell, found in runs.groupby(held, sort=False)
+        }
+        for place, cell in zip(group.index, group[held].itertuples(index=False, name=None), strict=True):
+            if cell in of_cells:
+                yield place, of_cells[cell]
