@@ -1,5 +1,6 @@
 """Environments of stacks: one virtual environment each, exactly the lock."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,10 +12,12 @@ from .locks import PYTHON, StackError
 from .variants import reason
 
 MARKER = "beyond-ram.lock"
+# Else a first run compiles all that it imports, and each does where PYTHONDONTWRITEBYTECODE is set.
+_COMPILED = "--compile-bytecode"
 
 
 def build(lock: Path, folder: Path) -> None:
-    """Build the environment of a lock. The marker, a copy of the lock inside the folder, comes last.
+    """Build the environment of a lock, compiled. The marker, a copy of the lock inside the folder, comes last.
 
     Of the lock of a variant that cannot be there is only the marker. Raises StackError with uv's reason; nothing is
     left of an environment that fails. A folder that stands there must have been made here: ForeignFolderError else.
@@ -31,7 +34,8 @@ def build(lock: Path, folder: Path) -> None:
         hashed, bare = torch.split(lock.read_text(encoding="utf-8"))
         requirements = folder / "requirements.txt"
         requirements.write_text(hashed, encoding="utf-8")
-        _uv("pip", "sync", "--quiet", "--require-hashes", f"--python={python}", str(requirements), lock=lock)
+        sync = ("pip", "sync", "--quiet", "--require-hashes", _COMPILED, f"--python={python}")
+        _uv(*sync, str(requirements), lock=lock)
         if bare:
             _install_torch(bare, python, lock)
     except BaseException:
@@ -45,7 +49,7 @@ def _install_torch(requirement: str, python: Path, lock: Path) -> None:
     places = list(torch.sources())
     for number, options in enumerate(places, start=1):
         try:
-            _uv("pip", "install", "--quiet", f"--python={python}", *options, requirement, lock=lock)
+            _uv("pip", "install", "--quiet", _COMPILED, f"--python={python}", *options, requirement, lock=lock)
         except StackError:
             if number == len(places):
                 raise
@@ -54,6 +58,8 @@ def _install_torch(requirement: str, python: Path, lock: Path) -> None:
 
 
 def _uv(*arguments: str, lock: Path) -> None:
-    done = subprocess.run(["uv", *arguments], capture_output=True, text=True, check=False)
+    # Bytecode belongs into the environment, which others use too.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPYCACHEPREFIX"}
+    done = subprocess.run(["uv", *arguments], env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise StackError(f"{lock}: its environment cannot be built\n{done.stderr.strip()}")

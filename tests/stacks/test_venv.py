@@ -1,5 +1,6 @@
 """A folder that is no environment of ours is not removed, and one that cannot be built is not left."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,15 @@ def test_an_environment_is_marked_from_the_start_and_gone_when_it_cannot_be_buil
     lock.write_text("")
     stacks.build(lock, tmp_path / "none")
     assert {MARK, MARKER, "bin"} <= {path.name for path in (tmp_path / "none").iterdir()}
+
+
+def test_an_environment_is_compiled_whatever_the_image_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the first run compiles what it imports, and where nothing may be written every run does."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "elsewhere"))
+    known = (Path(__file__).parents[2] / "envs/current.txt").read_text()
+    (block,) = re.findall(r"(?m)^packaging==.*\n(?:    .*\n)*", known)
+    lock = tmp_path / "one.txt"
+    lock.write_text(block)
+    stacks.build(lock, tmp_path / "one")
+    assert {"__init__.cpython-311.pyc"} <= {path.name for path in (tmp_path / "one").rglob("packaging/__pycache__/*")}
