@@ -40,7 +40,8 @@ def _outcome(run_json: Path) -> dict[str, Any]:
     if not run_json.exists():
         return {**records.cell(run_json.parent), "outcome": records.NO_RECORD, "completed_work": False, "reason": ""}
     found = records.record(run_json.parent)
-    return {**found["cell"], **{key: found.get(key, "") for key in ("outcome", "completed_work", "reason")}}
+    cell = records.of_today(found["cell"], records.workload(found))
+    return {**cell, **{key: found.get(key, "") for key in ("outcome", "completed_work", "reason")}}
 
 
 def read_samples(run_json: Path | str) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from ..experiment import AXES
+from ..experiment.records import workload
 from ..metrics import Events, Record, Records, derive
 from .frame import axes, describe
 
@@ -37,7 +38,7 @@ def _line(record: Record, events: Events) -> dict[str, Any]:
     measured = derive(record, events)
     return {
         **record["cell"],
-        "workload": record.get("workload", "tokenize"),  # all there was, in runs kept from before
+        "workload": workload(record),
         **{key: record[key] for key in SCALARS},
         **{key: measured[key] for key in ("duration_s", "cpu_s")},
         "started_at": record.get("started_at"),  # not in runs kept from before

@@ -1,10 +1,10 @@
-"""The one place that reads and checks the files of a run. Standard library only."""
+"""The one place that reads and checks the files of a run."""
 
 import csv
 import itertools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,6 +13,8 @@ from ..run_files import COLUMNS, RUN_FILES
 from ..text import plain
 from .events import renamed
 from .grammar import parse
+from .paths import Value
+from .workloads import WORKLOADS
 
 NO_RECORD = "no_record"
 """The outcome of a run that was asked for, and whose folder holds no record."""
@@ -73,11 +75,25 @@ def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
 
 
 def run(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The record and the events of a run's folder. Raises DamagedError."""
+    """The record and the events of a run's folder, its cell with all axes of today. Raises DamagedError."""
     found, said = record(folder), events(folder)
+    found["cell"] = of_today(found["cell"], workload(found))
     if found["sampler"] and not said:
         _refuse(folder / _EVENTS, "empty, and the run was weighed")
     return found, said
+
+
+def workload(record: Mapping[str, Any]) -> str:
+    """The name of a run's workload."""
+    return str(record.get("workload", "tokenize"))  # all there was, in runs kept from before
+
+
+def of_today(cell: Mapping[str, Value], name: str) -> dict[str, Value]:
+    """A cell of a workload with the axes that were not there yet when it was weighed, each as it was then."""
+    if name not in WORKLOADS:
+        return dict(cell)
+    axes = {axis: value for axis, value in cell.items() if axis not in ("experiment", "rep")}
+    return {"experiment": cell["experiment"], **WORKLOADS[name].points().whole(axes), "rep": cell["rep"]}
 
 
 def samples(folder: Path) -> dict[str, list[float | str | None]]:
@@ -110,7 +126,7 @@ def _row(values: list[str], columns: list[str], path: Path, number: int) -> list
         _refuse(path, f"line {number} holds something that is no number")
 
 
-def cell(folder: Path) -> dict[str, str | int]:
+def cell(folder: Path) -> dict[str, Value]:
     """The cell that a run's folder describes."""
     parts = folder.absolute().parts
     levels = len(list(itertools.takewhile(lambda part: "~" in part, reversed(parts))))

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from beyond_ram import tables
 from beyond_ram.advice import advise
-from beyond_ram.experiment import Cell, ConfigError, kept, memory, parse, records
+from beyond_ram.analysis.frame import same_but_for
+from beyond_ram.experiment import WORKLOADS, Cell, ConfigError, kept, memory, parse, records
 from beyond_ram.files import DamagedError
 from beyond_ram.watch import watch, write_record
 
@@ -172,3 +174,37 @@ def test_an_upgrade_keeps_whole_runs_and_leaves_damaged_ones(
         kept.keep(tmp_path, "current", LOCK)
     with pytest.raises(DamagedError, match=r"take it out of kept\.json"):
         records.record(tmp_path / "runs" / moved[0])
+
+
+LOADED = {"stack": "s", "tokens": "t", "loader": "threads", "order": "sequential", "workers": 0, "start": "none"}
+LOADED |= {"page_cache": "warm", "batch_size": 256, "pin_memory": "no"}
+
+
+def test_a_run_of_before_an_axis_has_its_value_of_then_and_is_paired_with_one_of_today(tmp_path: Path) -> None:
+    before = Cell("loaders", tuple((LOADED | {"advice": "none", "epochs": 2, "limit_percent": 0}).items()), 1)
+    today = Cell("loaders", tuple((dict(before.axes) | {"stack": "new", "option": "none"}).items()), 1)
+    paths = []
+    for cell in (before, today):
+        folder = weighed(tmp_path, cell, seconds=0)
+        (folder / "run.json").write_text(json.dumps(records.record(folder) | {"workload": "load"}))
+        paths.append(folder / "run.json")
+    assert "option" not in json.loads(paths[0].read_text())["cell"]
+    table = pd.DataFrame([record["cell"] for record, _ in tables.read_runs(paths)])
+    assert list(table["option"]) == ["none", "none"]
+    assert [len(group) for _, group in same_but_for(table, "stack")] == [2]
+    assert list(tables.read_outcomes(paths)["option"]) == ["none", "none"]
+
+
+@pytest.mark.parametrize(
+    ("known", "shards"),
+    [({"mode": "stream", "shuffle_buffer": 100}, None), ({"mode": "stream", "shuffle_buffer": 0}, 0)],
+)
+def test_what_an_axis_was_is_what_the_combination_means(known: dict[str, str | int], shards: int | None) -> None:
+    matrix = WORKLOADS["stream"].points()
+    usual = matrix.model_fields["input_shards"].get_default()[0]
+    cell = {"experiment": "e", "stack": "s", "repository": "r", "workers": 2, "start": "fork", **known, "rep": 3}
+    found = records.of_today(cell, "stream")
+    assert found["input_shards"] == (usual if shards is None else shards)
+    assert found | cell == found, "what was weighed stands"
+    assert list(found)[-1] == "rep"
+    assert records.of_today(cell, "a workload that is gone") == cell

@@ -6,9 +6,9 @@ A workload is one module beside this one: its axes, what means nothing, and the 
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar, cast, get_args
 
 from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
 
@@ -120,6 +120,22 @@ class Matrix(Strict):
         return tuple(point.items())
 
     @classmethod
+    def whole(cls, cell: Mapping[str, Value]) -> dict[str, Value]:
+        """The axes of a cell that was weighed before some of them were there: those have the value that they had then.
+
+        That is their default, or what a combination means with it. What an axis without a default was, nobody knows.
+        """
+        known = dict(cell)
+        for name, field in cls.model_fields.items():
+            if name not in known and not field.is_required():
+                known[name] = field.get_default(call_default_factory=True)[0]
+        means = dict(known)
+        if all(name in known for name in cls.model_fields):
+            means |= dict(cls.model_construct().normalise({name: known[name] for name in cls.model_fields}))
+        named = [name for name in cls.model_fields if name in known]
+        return {name: cell.get(name, means[name]) for name in dict.fromkeys([*named, *cell])}
+
+    @classmethod
     @functools.cache
     def axes(cls) -> dict[str, Axis]:
         """What each axis is, by name, in the order of the path grammar."""
@@ -196,8 +212,12 @@ class Experiment(Strict):
     @classmethod
     def axes(cls) -> dict[str, Axis]:
         """What each axis is, by name, in the order of the path grammar."""
-        matrix: type[Matrix] = cls.model_fields["matrix"].annotation  # type: ignore[assignment]
-        return matrix.axes()
+        return cls.points().axes()
+
+    @classmethod
+    def points(cls) -> type[Matrix]:
+        """The class of its matrix."""
+        return cast(type[Matrix], cls.model_fields["matrix"].annotation)
 
 
 class ServedExperiment(Experiment):
