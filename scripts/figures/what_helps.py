@@ -30,7 +30,9 @@ def draw(remedies):
         axes.axvline(1, color="#555555", linewidth=1)
         for number, subject in enumerate(subjects):
             lines = mine[(mine["subject"] == subject) & mine["ratio"].notna()]
-            y = lines["remedy"].map(order.index) + 0.22 * (number - (len(subjects) - 1) / 2)
+            # Not `map`, which of no lines at all makes texts.
+            places = np.array([order.index(remedy) for remedy in lines["remedy"]], float)
+            y = places + 0.22 * (number - (len(subjects) - 1) / 2)
             reach = np.nan_to_num([lines["ratio"] - lines["low"], lines["high"] - lines["ratio"]]).clip(min=0)
             axes.errorbar(
                 lines["ratio"], y, xerr=reach, fmt="o", color=colours[subject], capsize=3, linewidth=1.5, label=subject

@@ -85,6 +85,15 @@ def test_a_figure_is_drawn_with_a_caption(root: Path, tmp_path: Path, script: Pa
     assert plt.get_fignums() == before, "a figure is left open"
 
 
+def test_a_stack_of_which_no_effect_is_known_is_drawn_beside_others(root: Path) -> None:
+    script = root / "scripts/figures/what_helps.py"
+    known = given(root, script, lines=True)["remedies"].astype({"stack": "str"})
+    silent = known.assign(stack="other", ratio=float("nan"), low=float("nan"), high=float("nan"), effect="not run")
+    drawn = plotted(script, {"remedies": pd.concat([known, silent.assign(reason="not here")])})
+    assert not isinstance(drawn, str)
+    plt.close(drawn[0])
+
+
 def test_the_verdict_behind_a_bar_is_that_of_the_largest_input(root: Path, tmp_path: Path) -> None:
     cells = [{"experiment": "e", "stack": "s", "num_files": files, "workers": float("nan")} for files in (1, 9)]
     cells += [{"experiment": "forked", "stack": "s", "num_files": 1, "workers": 4}]
