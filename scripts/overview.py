@@ -6,7 +6,7 @@ from pathlib import Path
 import beyond_ram
 from beyond_ram import logs, pages, tables
 from beyond_ram.analysis.frame import axes, cells, describe
-from beyond_ram.analysis.outcomes import outcomes
+from beyond_ram.analysis.outcomes import tally
 from beyond_ram.figures import NOT_DRAWN
 
 PACKAGES = ["python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch"]
@@ -24,7 +24,7 @@ def stacks(runs):
 def failures(runs):
     """Cells of which not every run finished its work: what became of how many, and why."""
     for cell, repeats in cells(runs):
-        known = outcomes(repeats)
+        known = tally(repeats)
         if known["failed"]:
             said = ", ".join([cell["experiment"], *describe(cell, (axis for axis in cell if axis != "rep"))])
             yield known | {"cell": said}

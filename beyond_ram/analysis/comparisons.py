@@ -16,7 +16,7 @@ from ..metrics.runs import FAILED
 from .decide import Decision, Question, decide, side
 from .frame import Cell, Pairs, against, axes, same_but_for
 from .matters import bound_of
-from .outcomes import COUNTS, outcomes
+from .outcomes import COUNTS, tally
 
 DECIDED = [
     "metric", "baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "paired", "exact",
@@ -87,7 +87,7 @@ def comparisons(runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
                 "after": _text(axis, after),
                 "metric": metric,
             }
-            lines.append(known | outcomes(pd.concat([first, second])) | {"machines": machines(first, second)})
+            lines.append(known | tally(pd.concat([first, second])) | {"machines": machines(first, second)})
     found = [
         {**line, **{name: value for name, value in asdict(decision).items() if name in DECIDED}}
         for line, decision in zip(lines, decide(questions), strict=True)

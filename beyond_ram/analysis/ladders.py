@@ -13,7 +13,7 @@ from .comparisons import ratio_of
 from .decide import AT_LEAST, Decision, Question, decide, side
 from .frame import axes
 from .matters import LEAST, STEP_SHARE
-from .outcomes import COUNTS, outcomes
+from .outcomes import COUNTS, tally
 
 _MOVE = re.compile(r"(\S+) (\S+) to ([^\s,]+)")
 COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]
@@ -51,10 +51,10 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
             line["infeasible"] = "; ".join(f"{v}: {impossible[v]}" for v in apart if v in impossible)
             line["moved"] = _moved(*(str(cell.loc[cell["version"] == v, "moved"].iloc[0]) for v in (before, after)))
             outside -= set(apart)
-            lines.append(line | outcomes(cell[cell["version"].isin([before, after])]))
+            lines.append(line | tally(cell[cell["version"].isin([before, after])]))
         for version in (version for version in releases if version in outside):
             line = known | {"from_version": version, "n": 0, "significant": False, "neighbours": False}
-            line |= outcomes(cell[cell["version"] == version])
+            line |= tally(cell[cell["version"] == version])
             lines.append(line | {"infeasible": f"{version}: {impossible[version]}"})
     steps = [line for line in lines if "to_version" in line]
     for line, question, found in zip(steps, questions, decide(questions), strict=True):

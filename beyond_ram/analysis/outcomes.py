@@ -1,6 +1,7 @@
 """What became of runs, and how many finished and failed behind each line of a table: counted for all tables alike."""
 
-from collections.abc import Hashable, Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,29 +14,38 @@ _NONE = {"asked": 0, "finished": 0, "failed": 0, "why": ""}
 _AS_ASKED = ("not_applicable", "interrupted_on_purpose")
 
 
-def outcomes(runs: pd.DataFrame) -> dict[str, Any]:
+def tally(runs: pd.DataFrame) -> dict[str, Any]:
     """How many runs were asked for, finished their work and failed, and why not all of them completed.
 
     Those that are not applicable, or were interrupted on purpose, did neither. One that finished its work and then
     ended with an error counts as finished, and `why` names it.
     """
-    finished = runs["completed_work"].astype(bool)
-    reasons = [_reason(line) for line in runs[~finished | runs["outcome"].ne("completed")].to_dict("records")]
+    return _tally(_known(runs))
+
+
+def _known(runs: pd.DataFrame) -> list[dict[Hashable, Any]]:
+    return runs[[name for name in ("outcome", "completed_work", "reason") if name in runs]].to_dict("records")
+
+
+def _tally(runs: Sequence[Mapping[Hashable, Any]]) -> dict[str, Any]:
+    others = [run for run in runs if not run["completed_work"]]
+    reasons = [_reason(run) for run in runs if not run["completed_work"] or run["outcome"] != "completed"]
     why = [f"{reason} ({reasons.count(reason)} of {len(runs)})" for reason in dict.fromkeys(reasons)]
     return {
         "asked": len(runs),
-        "finished": int(finished.sum()),
-        "failed": int((~finished & ~runs["outcome"].isin(_AS_ASKED)).sum()),
+        "finished": len(runs) - len(others),
+        "failed": sum(run["outcome"] not in _AS_ASKED for run in others),
         "why": "; ".join(why),
     }
 
 
-def outcome(of_repeats: "pd.Series[str]") -> str:
+def outcome(of_repeats: Iterable[str]) -> str:
     """The outcome of a cell: `completed` where every repeat that could be run is; else what most others came to."""
-    others = of_repeats[~of_repeats.isin(["completed", "not_applicable"])]
-    if len(others):
-        return str(others.mode().iloc[0])
-    return "completed" if of_repeats.eq("completed").any() else "not_applicable"
+    counts = Counter(of_repeats)
+    others = {name: times for name, times in counts.items() if name not in ("completed", "not_applicable")}
+    if others:
+        return max(sorted(others), key=others.__getitem__)
+    return "completed" if counts["completed"] else "not_applicable"
 
 
 def of_how_many(finished: int, asked: int) -> str:
@@ -43,7 +53,7 @@ def of_how_many(finished: int, asked: int) -> str:
     return "" if finished == asked else f" in {finished} of {asked} runs"
 
 
-def _reason(line: dict[Hashable, Any]) -> str:
+def _reason(line: Mapping[Hashable, Any]) -> str:
     why = line.get("reason")
     said = str(line["outcome"]).replace("_", " ") + (" after its work" if line["completed_work"] else "")
     return f"{said}: {why}" if isinstance(why, str) and why else said
@@ -73,15 +83,18 @@ def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 def _lines(table: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[int, dict[str, Any]]]:
     """The place of each line that is about runs, and what became of them."""
     named = [axis for axis in ("experiment", *AXES) if axis in table and axis in runs]
-    lines = table[named].reset_index(drop=True)
+    lines, known = table[named].reset_index(drop=True), _known(runs)
     for has, group in lines.groupby([lines[axis].notna() for axis in named], sort=False) if len(lines) else ():
         held = [axis for axis, there in zip(named, has, strict=True) if there]
         if "experiment" not in held:
             continue
-        of_cells = {
-            cell: outcomes(found) | {"outcome": outcome(found["outcome"])}
-            for cell, found in runs.groupby(held, sort=False)
+        of_cells: dict[tuple[Any, ...], list[dict[Hashable, Any]]] = {}
+        for cell, run in zip(runs[held].itertuples(index=False, name=None), known, strict=True):
+            of_cells.setdefault(cell, []).append(run)
+        counts = {
+            cell: _tally(found) | {"outcome": outcome(run["outcome"] for run in found)}
+            for cell, found in of_cells.items()
         }
         for place, cell in zip(group.index, group[held].itertuples(index=False, name=None), strict=True):
-            if cell in of_cells:
-                yield place, of_cells[cell]
+            if cell in counts:
+                yield place, counts[cell]

@@ -66,6 +66,13 @@ def test_workers_are_held_against_none_whatever_starts_them() -> None:
     assert (line["before"], line["after"], line["start"]) == ("0", "4", "fork")
 
 
+def test_a_whole_number_stays_one_beside_cells_that_do_not_have_it() -> None:
+    others = runs(stack="old", grown=400) + runs(stack="new", grown=100)
+    cells = [runs("load", workers=w, start="fork", loader="a", rows_per_cpu_s=r) for w, r in ((1, 100.0), (4, 20.0))]
+    line = of(table(*cells, others), "workers", "rows_per_cpu_s").iloc[0]
+    assert (line["before"], line["after"]) == ("1", "4")
+
+
 def test_what_is_not_of_the_workload_is_not_decided() -> None:
     found = table(runs(stack="old"), runs(stack="new", peak_rss_bytes=1.0))
     assert set(found["metric"]) == {"grown_anon_bytes", "tokens_per_cpu_s"}

@@ -8,7 +8,7 @@ import pytest
 
 from beyond_ram import making, tables
 from beyond_ram.analysis.decide import side
-from beyond_ram.analysis.outcomes import COUNTS, counted, of_how_many, outcome, outcomes
+from beyond_ram.analysis.outcomes import COUNTS, counted, of_how_many, outcome, tally
 
 from ..experiment.test_records import CELL, weighed
 from ..metrics.test_registry import KEPT
@@ -27,22 +27,22 @@ def runs(*outcomes: str) -> pd.DataFrame:
 
 
 def test_a_repeat_that_failed_is_counted_and_told_and_not_averaged() -> None:
-    known = outcomes(runs("completed", "failed", "failed", "killed_at_limit"))
+    known = tally(runs("completed", "failed", "failed", "killed_at_limit"))
     assert known == {
         "asked": 4,
         "finished": 1,
         "failed": 3,
         "why": "failed: disk full (2 of 4); killed at limit (1 of 4)",
     }
-    assert outcomes(runs("completed", "completed"))["why"] == ""
-    assert outcomes(runs("completed", "interrupted_on_purpose"))["failed"] == 0
-    assert outcomes(runs("not_applicable"))["failed"] == 0
+    assert tally(runs("completed", "completed"))["why"] == ""
+    assert tally(runs("completed", "interrupted_on_purpose"))["failed"] == 0
+    assert tally(runs("not_applicable"))["failed"] == 0
     assert side(runs("completed", "failed", "completed"), "rows_per_s").values == (10, 12)
 
 
 def test_a_run_that_finished_its_work_and_then_broke_is_counted_and_named() -> None:
     broken = runs("completed", "failed").assign(completed_work=True)
-    known = outcomes(broken)
+    known = tally(broken)
     assert (known["finished"], known["failed"], known["why"]) == (2, 0, "failed after its work: disk full (1 of 2)")
     assert len(side(broken, "rows_per_s").values) == known["finished"]
 
