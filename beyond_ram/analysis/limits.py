@@ -34,6 +34,9 @@ def _ended(limit: Mapping[str, Any]) -> dict[str, Any]:
 
 def _line(record: Record) -> dict[str, Any]:
     limit, peak = record["limit"], record["peak"]
+    # A run that failed says nothing of what is needed.
+    if not record["completed_work"]:
+        limit = {"not_run": limit.get("not_run") or f"{record['outcome']}: {record.get('reason', '')}"}
     completed, asked = limit.get("completed_at_bytes"), advise(record)
     line: dict[str, Any] = {
         **record["cell"],

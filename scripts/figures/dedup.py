@@ -68,4 +68,6 @@ def writer(compression, lines):
 
 
 def plot(dedup):
-    return figures.drawn(dedup, draw, "no experiment of this config pushes edited tables")
+    return figures.drawn(
+        dedup[dedup["completed_work"].astype(bool)], draw, "no experiment of this config pushes edited tables"
+    )

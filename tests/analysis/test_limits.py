@@ -14,7 +14,7 @@ PEAK = {name: size * MIB for name, size in PEAK.items()} | {"cgroup_bytes": None
 
 def run(**limit: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     cell = {"experiment": "e", "stack": "s", "rep": 1}
-    return {"cell": cell, "peak": PEAK, "duration_s": 2.0, "limit": limit}, []
+    return {"cell": cell, "completed_work": True, "peak": PEAK, "duration_s": 2.0, "limit": limit}, []
 
 
 def test_the_predictor_that_is_nearest_to_the_smallest_limit_is_named() -> None:
@@ -66,6 +66,14 @@ def test_where_no_limit_can_be_set_it_says_why_and_knows_nothing_else() -> None:
     line = limits([run(not_run="no memory controller")]).iloc[0]
     assert line["not_run"] == "no memory controller"
     assert line[["completed_at_bytes", "killed_at_bytes", "error_rss", "nearest_predictor", "time_ratio"]].isna().all()
+
+
+def test_a_run_that_failed_says_nothing_of_what_is_needed() -> None:
+    record, events = run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB)
+    record |= {"completed_work": False, "outcome": "failed", "reason": "disk full"}
+    line = limits([(record, events)]).iloc[0]
+    assert line["not_run"] == "failed: disk full"
+    assert line[["completed_at_bytes", "killed_at_bytes", "error_rss", "nearest_predictor", "error_ask"]].isna().all()
 
 
 def test_runs_whose_limit_was_not_looked_for_have_no_line() -> None:
