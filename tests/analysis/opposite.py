@@ -1,0 +1,388 @@
+"""A report from runs that were really made, and from the opposite of them: what is said of each, from every source.
+
+Sources are found, not listed: the findings, the columns of tables that hold words, and the captions of figures.
+"""
+
+import copy
+import functools
+import importlib
+import inspect
+import json
+import lzma
+import math
+import pkgutil
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from beyond_ram import making, outputs
+from beyond_ram.analysis import findings
+from beyond_ram.analysis.frame import axes, describe
+from beyond_ram.analysis.outcomes import COUNTS, counted
+from beyond_ram.experiment import AXES, WORKLOADS, records
+from beyond_ram.stacks import is_variant, parts_of
+
+from .by_hand import Run, sparked
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDS = ROOT / "tests/data/records.jsonl.xz"
+NOISE, WILD = 0.005, math.log(10)
+PAIRS = (("june-2023", "current"), ("stream-3.6", "stream-current"))
+EXCHANGED = {"june-2023": "current", "stream-3.6": "stream-current", "threads": "datasets_map"}
+EXCHANGED |= {after: before for before, after in EXCHANGED.items()}
+# Of these the order is known, so that what is said of them does not only change its names.
+VERSIONS = ("tokenizers-alone+tokenizers-0.13.3", "tokenizers-alone+tokenizers-0.23.3")
+_ORDERED: dict[Any, Any] = {256: 5120, VERSIONS[0]: VERSIONS[1]}
+_ORDERED |= {after: before for before, after in _ORDERED.items()}
+_SIZES = ("num_files", "epochs", "samples", "table_rows", "size_mb", "mode")
+# Tables whose lines are of whatever runs they are given: their chapter says which.
+_OF = {"streaming": "stream", "hub_files": "hub-files", "spark": "spark", "shards": "tokenize", "dedup": "dedup"}
+# Columns of words that say nothing of their own.
+_NAMES = {*COUNTS, "run", "reason", "source", "claim", "evidence", "metric", "axis", "before", "after", "ladder"}
+_NAMES |= {"factor", "from_version", "to_version", "moved", "infeasible", "edit", "step", "loader_kind", "shuffle"}
+_NAMES |= {
+    "from_cache",
+    "completed_work",
+    "paired",
+    "neighbours",
+    "not_run",
+    "owner",
+    "case",
+    "workload",
+    "works",
+    "counts_identical",
+}
+_NAMES |= {"pyspark_huggingface", "pyspark", "huggingface_hub", "datasets", "outcome", "conditions", "exact"}
+
+
+@dataclass(frozen=True)
+class Study:
+    """Runs and the stacks that are compared."""
+
+    runs: list[Run]
+    pairs: tuple[tuple[str, str], ...] = PAIRS
+
+
+@functools.cache
+def _kept() -> tuple[Run, ...]:
+    lines = lzma.decompress(RECORDS.read_bytes()).decode().splitlines()
+    return tuple((record, events) for record, events in map(json.loads, lines))
+
+
+def _once() -> list[Run]:
+    """Every cell once: what was run, and what no config of one machine runs, planted."""
+    runs = [copy.deepcopy(run) for run in _kept()]
+    for record, events in [run for run in runs if run[0]["workload"] == "dedup"]:
+        edited = copy.deepcopy((record | {"cell": record["cell"] | {"cdc": "on"}}, events))
+        for event in edited[1]:
+            if event.get("edit") not in ("none", None):
+                event["new_bytes"] //= 5
+        runs.append(edited)
+    for record, events in [run for run in runs if run[0]["cell"]["experiment"] == "startup"]:
+        under = {"cell": record["cell"] | {"experiment": "faults", "fault": "drop-every-2"}}
+        runs.append((record | under | {"outcome": "failed", "completed_work": False, "reason": "OSError: cut"}, events))
+    whole = {"workload": "spark", "completed_work": True, "sampler": {}, "work": {}, "duration_s": 1.0, "cpu_s": 1.0}
+    whole |= {"exit_status": 0, "signal": None}
+    allocator = {"allocator_settings": {}}
+    runs += [(whole | r | {"provenance": r["provenance"] | allocator}, events) for r, events in sparked()]
+    return runs
+
+
+def study(repeats: int = 3, noise: float = NOISE) -> Study:
+    """Every cell in so many repeats, with noise of its own in all that is no count."""
+    return Study(
+        [
+            repeated(run, rep, place, noise)
+            for rep in range(1, repeats + 1)
+            for place, run in enumerate(_once())
+            if noise < WILD or (run[0]["completed_work"] and not _lost(run))  # these have no noise
+        ]
+    )
+
+
+def _lost(run: Run) -> bool:
+    return any(event.get("rows_missing") for event in run[1])
+
+
+def repeated(run: Run, rep: int, place: int, noise: float) -> Run:
+    """A repeat of a run; repeats are blocks in time."""
+    record, events = copy.deepcopy(run)
+    record["cell"]["rep"], record["started_at"] = rep, 1e9 + 1e6 * rep + 1e3 * place
+    seed = zlib.crc32(json.dumps([record["cell"], noise], sort_keys=True).encode())
+    factors: dict[str, float] = {}
+    rng = np.random.default_rng(seed)
+
+    def scattered(value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return {name: scattered(inner, name) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [scattered(inner, key) for inner in value]
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not key.endswith(("_bytes", "_s")):
+            return value
+        return value * factors.setdefault(key, math.exp(noise * rng.normal()))
+
+    record["peak"] = scattered(record["peak"])
+    record |= {key: scattered(record[key], key) for key in ("duration_s", "cpu_s")}
+    for event in events:
+        timed = {key for key in event if key.endswith("_s") and key != "t_s"}
+        measured = {key for key in ("tree", "worker_anon_bytes", "heap") if key in event}
+        measured |= {"anon_bytes"} & set(event)
+        event |= {key: scattered(event[key], key) for key in sorted(timed | measured)}
+    if noise >= WILD:
+        for kinds in (record["work"].get("requests") or {}).values():
+            kinds |= {role: math.ceil(count * math.exp(noise * rng.normal())) for role, count in kinds.items()}
+        for counts in (record["work"], *(event for event in events if event["event"] == "edit")):
+            counted = {"bytes_received", "data_bytes_received", "new_bytes", "uploaded_bytes"} & set(counts)
+            counts |= {key: math.ceil(counts[key] * math.exp(noise * rng.normal())) for key in sorted(counted)}
+    return record, events
+
+
+def absent() -> Study:
+    """Whatever is compared is the same on both sides but for noise.
+
+    Candidates have the runs of their baselines, and of each input and size one cell stands for all others.
+    """
+    candidates, first, runs = dict((*PAIRS, VERSIONS)), {}, []
+    for place, (record, events) in enumerate(_once()):
+        workload, cell = record["workload"], record["cell"]
+        if not record["completed_work"] or cell["stack"] in candidates.values():
+            continue
+        inputs = [axis for axis, known in WORKLOADS[workload].axes().items() if known.role == "input" and axis in cell]
+        key = [(axis, cell[axis]) for axis in (*inputs, *(axis for axis in _SIZES if axis in cell))]
+        key += [("workers", cell.get("workers"))] if workload == "stream" else []
+        base, told = first.setdefault((workload, *key), (record, events))
+        own = {event["loader_kind"] for event in events if "loader_kind" in event}
+        told = [event | ({"loader_kind": next(iter(own))} if "loader_kind" in event else {}) for event in told]
+        stack = str(cell["stack"])
+        for name in (stack, *(candidates[stack] for _ in range(stack in candidates))):
+            known = base | {"cell": cell | {"stack": name}, "provenance": record["provenance"]}
+            runs += [repeated((known, told), rep, place, NOISE) for rep in (1, 2, 3)]
+    return Study(runs)
+
+
+def exchanged(given: Study, names: Mapping[Any, Any], *, pairs: bool) -> Study:
+    """Names of both sides exchanged, and with `pairs` also which of them is the baseline."""
+
+    def renamed(record: Mapping[str, Any]) -> dict[str, Any]:
+        cell = {axis: value if axis == "rep" else names.get(value, value) for axis, value in record["cell"].items()}
+        return {**record, "cell": cell}
+
+    roles = tuple((names[a], names[b]) for a, b in given.pairs) if pairs else given.pairs
+    return Study([(renamed(record), events) for record, events in given.runs], roles)
+
+
+def one_fails(given: Study) -> Study:
+    """The second of the repeats of every cell fails late, with readings a hundred times as large."""
+    runs = []
+    for record, events in given.runs:
+        if record["cell"]["rep"] == 2 and record["outcome"] == "completed":
+            record, events = repeated((record, events), 2, 0, 0.0)
+            record |= {"outcome": "failed", "completed_work": False, "reason": "OSError: disk full"}
+            record["peak"] = {k: v * 100 if isinstance(v, (int, float)) else v for k, v in record["peak"].items()}
+            for event in events:
+                if "tree" in event:
+                    event["tree"] = {k: v * 100 for k, v in event["tree"].items() if isinstance(v, (int, float))}
+        runs.append((record, events))
+    return replace(given, runs=runs)
+
+
+def only(given: Study, *repeats: int) -> Study:
+    """Some of the repeats."""
+    return replace(given, runs=[run for run in given.runs if run[0]["cell"]["rep"] in repeats])
+
+
+@functools.cache
+def _needs() -> dict[str, list[str]]:
+    """The tables that chapters make, with what each needs."""
+    found = {}
+    for path in sorted((ROOT / outputs.TABLES).glob("*.py")):
+        try:
+            found[path.stem] = outputs.parameters(path, path.stem)
+        except ValueError:
+            continue
+    given = {*outputs.RUNS, *outputs.SETTINGS, *found}
+    return {name: needs for name, needs in found.items() if {*needs} <= given}
+
+
+def tables_of(given: Study) -> dict[str, pd.DataFrame]:
+    """Every table of a report, as the workflow makes it."""
+    whole = [
+        ({**record, "cell": records.of_today(record["cell"], record["workload"])}, ev) for record, ev in given.runs
+    ]
+    asked = pd.DataFrame(
+        [{**r["cell"], **{key: r.get(key, "") for key in ("outcome", "completed_work", "reason")}} for r, _ in whole]
+    )
+    made: dict[str, pd.DataFrame] = {}
+    left = dict(_needs())
+    while left:
+        name = next(name for name, needs in left.items() if not {*needs} & {*left})
+        of = [run for run in whole if run[0]["workload"] == _OF.get(name, run[0]["workload"])]
+        known = {"records": of, "pairs": given.pairs, "claimed": given.pairs[1:]}
+        arguments = {need: known[need] if need in known else made[need] for need in left.pop(name)}
+        made[name] = counted(getattr(importlib.import_module(f"beyond_ram.analysis.{name}"), name)(**arguments), asked)
+    made["ladders"] = _swept(made["runs"])
+    return made
+
+
+def _swept(runs: pd.DataFrame) -> pd.DataFrame:
+    from beyond_ram.analysis.ladders import ladders
+
+    varied = runs[runs["stack"].map(is_variant)]
+    parts = [parts_of(stack) for stack in varied["stack"]]
+    varied = varied.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])
+    return ladders("tokenizers", "tokenizers", "grown_anon_bytes", varied, sorted({v for _, _, v in parts}))
+
+
+def finding_sources() -> dict[str, findings.base.Source]:
+    """Every source of findings, by its module and name."""
+    modules = [
+        importlib.import_module(f"{findings.__name__}.{m.name}") for m in pkgutil.iter_modules(findings.__path__)
+    ]
+    found = [(module, source) for module in modules for source in getattr(module, "SOURCES", ())]
+    return {f"{module.__name__.rpartition('.')[2]}.{source.__name__.strip('_')}": source for module, source in found}
+
+
+def figures() -> list[Path]:
+    """Scripts of figures that are drawn from tables alone."""
+    scripts = sorted((ROOT / outputs.FIGURES).glob("*.py"))
+    return [script for script in scripts if {*outputs.parameters(script, "plot")} <= {*_needs(), "ladders"}]
+
+
+@functools.cache
+def sources() -> list[str]:
+    """The names of all sources of sentences."""
+    made = tables_of(study())
+    words = [f"table {name}.{column}" for name, table in made.items() if name != "runs" for column in _columns(table)]
+    captions = [f"figure {script.stem}" for script in figures()]
+    return [*(f"finding {name}" for name in finding_sources()), *words, *captions]
+
+
+def _columns(table: pd.DataFrame) -> Iterator[str]:
+    """The columns of a table that say something in words, or by yes and no."""
+    for name in table:
+        listed = (
+            name in AXES or name in _NAMES or name == "experiment" or str(name).startswith(("version_", "rows_per_"))
+        )
+        values = table[name].dropna()
+        if not listed and len(values) and isinstance(values.iloc[0], (str, bool, np.bool_)):
+            yield str(name)
+
+
+def said(source: str, made: Mapping[str, pd.DataFrame]) -> list[str]:
+    """What a source says of the tables of a report."""
+    kind, _, name = source.partition(" ")
+    if kind == "finding":
+        return [f"{found.title}. {found.text}" for found in finding_sources()[name](made)]
+    if kind == "figure":
+        script = ROOT / outputs.FIGURES / f"{name}.py"
+        drawn = making.figure(script, {need: made[need] for need in outputs.parameters(script, "plot")})
+        if isinstance(drawn, str):
+            return []
+        plt.close(drawn[0])
+        return re.split(r"(?<=[.;]) ", " ".join(drawn[1].split()))
+    table, _, column = name.partition(".")
+    found = made[table]
+    if column not in found:
+        return []
+    besides = [
+        name for name in ("axis", "before", "after", "metric", "claim", "from_version", "to_version") if name in found
+    ]
+    held = [axis for axis in axes(found) if axis not in ("experiment",)]
+    return [
+        ", ".join([str(line.get("experiment")), *describe(line, held), *(str(line[name]) for name in besides)])
+        + f": {line[column]}"
+        for line in found.to_dict("records")
+        if isinstance(line[column], (str, bool, np.bool_))
+    ]
+
+
+def exchange(sentence: str) -> str:
+    """A sentence with the names of both sides exchanged."""
+    names = "|".join(sorted(map(re.escape, EXCHANGED), key=len, reverse=True))
+    return re.sub(rf"(?<![\w-])(?:{names})(?![\w-])", lambda found: EXCHANGED[found[0]], sentence)
+
+
+Transform = Callable[[], Study]
+TRANSFORMS: dict[str, Transform] = {
+    "original": study,
+    "absent": absent,
+    "reversed": lambda: exchanged(study(), EXCHANGED | _ORDERED, pairs=False),
+    "renamed": lambda: exchanged(study(), EXCHANGED, pairs=True),
+    "one run": lambda: study(1),
+    "one fails": lambda: one_fails(study()),
+    "the others": lambda: only(study(), 1, 3),
+    "wild": lambda: study(3, WILD),
+}
+
+
+@functools.cache
+def report(transform: str) -> dict[str, pd.DataFrame]:
+    """The tables of the study or of one of its opposites."""
+    return tables_of(TRANSFORMS[transform]())
+
+
+@functools.cache
+def heard(source: str, transform: str) -> tuple[str, ...]:
+    """What a source says of the study or of one of its opposites."""
+    return tuple(said(source, report(transform)))
+
+
+def names_two(sentence: str, made: Mapping[str, pd.DataFrame]) -> bool:
+    """Whether a sentence names two values of one axis: two stacks, two loaders, two sizes of a block."""
+    for axis, values in _values(made).items():
+        named = {v for v in values if re.search(rf"(?<![\w.,+-]){re.escape(v)}(?![\w+-]|[.,]\d)", sentence)}
+        if len(named) > 1 and axis:
+            return True
+    return False
+
+
+def _values(made: Mapping[str, pd.DataFrame]) -> dict[str, set[str]]:
+    found = made["runs"]
+    words = {
+        axis: {*map(str, found[axis].dropna())}
+        for axis in axes(found)
+        if not AXES.get(axis, None) or not AXES[axis].number
+    }
+    long = {axis: {v for v in values if len(v) > 4} for axis, values in words.items() if axis != "experiment"}
+    blocks = {f"{int(v):,} KiB" for v in found["block_kb"].dropna()} if "block_kb" in found else set()
+    versions = {parts_of(s)[2] for s in found["stack"] if is_variant(s)}
+    return long | {"block_kb": blocks, "version": versions}
+
+
+def numbers(sentence: str) -> Iterator[str]:
+    """The numbers of a sentence, as they are written."""
+    for found in re.finditer(r"(?<![\w.@+-])\d[\d,]*(?:\.\d+)?(?![\w@-]|\.\d)", sentence):
+        yield found[0].replace(",", "")
+
+
+def reads(source: str) -> tuple[str, ...]:
+    """The tables that a source of findings reads."""
+    return tuple(inspect.getclosurevars(finding_sources()[source.partition(" ")[2]]).nonlocals["names"])
+
+
+def carried(number: str, made: Mapping[str, pd.DataFrame], tables: Iterable[str]) -> bool:
+    """Whether a number of a sentence stands in tables: as it is, in another unit, or as a ratio within a column."""
+    digits = len(number.partition(".")[2])
+    for name in tables:
+        for column, cells in made[name].items():
+            if not pd.api.types.is_numeric_dtype(cells):
+                if cells.dropna().map(str).str.replace(",", "").str.contains(re.escape(number)).any():
+                    return True
+                continue
+            values = cells.dropna().astype(float).unique()
+            if column in (*COUNTS, "rep"):
+                continue
+            known = [values, *(values * scale for scale in (1e-9, 1e-6, 1e-3) if len(values) and values.max() > 1e3)]
+            known += [values * scale for scale in (100, 1000) if len(values) and values.max() <= 100]
+            if len(values) < 20 and digits:
+                known.append(np.divide.outer(values, values[values != 0]).ravel())
+            if any((np.abs(np.abs(some) - float(number)) <= 0.50001 * 10.0**-digits).any() for some in known):
+                return True
+    return False
