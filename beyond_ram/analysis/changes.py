@@ -10,9 +10,10 @@ from ..metrics import METRICS
 from ..units import MB
 from .frame import describe, varied
 from .matters import bound_of
+from .outcomes import COUNTS
 
 COLUMNS = ["experiment", "stack", "axis", "before", "after", "metric", "baseline", "candidate", "ratio", "difference"]
-COLUMNS += ["low", "high", "p", "p_corrected", "n", "verdict", "bound", "could_see", "machines", "why"]
+COLUMNS += ["low", "high", "p", "p_corrected", "n", "verdict", "bound", "could_see", "machines", *COUNTS]
 ORDER = ("worse", "better", "not enough data", "same")
 
 
