@@ -24,7 +24,7 @@ def plot(streaming):
 
 def draw(table):
     varied = [axis for axis in settings(table) if axis != "stack" and table[axis].nunique() > 1] or ["workers"]
-    table = table.assign(setting=[", ".join(describe(line, varied)) for line in table.to_dict("records")])
+    table = table.copy().assign(setting=[", ".join(describe(line, varied)) for line in table.to_dict("records")])
     names, stacks = list(dict.fromkeys(table["setting"])), list(dict.fromkeys(table["stack"]))
     colours = figures.colours(stacks)
     bars = [(s, stack) for s in names for stack in stacks if len(table[_is(table, s, stack)])]

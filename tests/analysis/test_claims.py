@@ -161,7 +161,7 @@ def test_claims_of_their_own_are_corrected_for_each_other() -> None:
         cell = {"experiment": "dedup", "stack": "s", "compression": "zstd", "row_group_rows": 9, "table_rows": 99}
         sides = {"off": off, "on": on}
         return [
-            cell | {"cdc": cdc, "rep": rep, "edit": name, "new_share": share}
+            cell | {"cdc": cdc, "rep": rep, "edit": name, "completed_work": True, "new_share": share}
             for cdc, shares in sides.items()
             for rep, share in enumerate(shares, 1)
         ]

@@ -55,7 +55,7 @@ def test_a_cell_without_an_epoch_has_its_reason_and_other_workloads_have_no_line
 
 def test_a_repeat_that_failed_is_in_no_median_and_the_account_says_of_how_many() -> None:
     table = copy_on_write([run(1, 100, (150, 160)), run(2, 100, (990,), outcome="failed")])
-    assert list(table["end_pss_bytes_high"]) == [150e6, 160e6]
+    assert list(table["end_pss_bytes_max"]) == [150e6, 160e6]
     assert set(table["n"]) == {1}
     assert set(table["outcome"]) == {"failed"}
     assert set(table["account"]) == {"every row once in 1 of 2 runs"}

@@ -48,7 +48,7 @@ def test_a_repeat_that_gave_up_is_in_no_average_and_the_cell_is_not_completed() 
     lost[0]["reason"] = "TypeError: crossed"
     line = streaming([streamed("s", {"tree": {"main": 2}}, 1), streamed("s", {"tree": {"main": 2}}, 2), lost]).iloc[0]
     assert (line["n"], line["outcome"], line["reason"]) == (2, "failed", "TypeError: crossed")
-    assert (line["requests"], line["requests_high"], line["resolution_s_high"]) == (2, 2, 0.5)
+    assert (line["requests"], line["requests_max"], line["resolution_s_max"]) == (2, 2, 0.5)
     assert line["counts_identical"]
 
 
