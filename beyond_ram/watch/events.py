@@ -22,6 +22,7 @@ READINGS = (
     "pss_bytes",
     "uss_bytes",
     "pss_anon_bytes",
+    "pss_shmem_bytes",
     "cpu_s",
     "read_bytes",
     "major_faults",

@@ -39,7 +39,7 @@ _STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
 _PROPORTIONAL_S_PER_BYTE = 40e-12
 # CPU, faults and storage grow steadily and have no peaks to miss: they are read this often, and at events.
 _USAGE_EVERY_S = 0.5
-_EMPTY = ("",) * 8  # PSS, USS, CPU, storage, faults and anonymous PSS of a row that has none
+_EMPTY = ("",) * 9  # PSS, USS, CPU, storage, faults, and PSS by kind, of a row that has none
 
 
 class Sampler:
@@ -251,8 +251,9 @@ class Sampler:
         if self._stood_still(living):
             row["pss_bytes"] = sum(one.pss_bytes for one in read)
             row["uss_bytes"] = sum(one.uss_bytes for one in read)
-            anonymous = [one.pss_anon_bytes for one in read if one.pss_anon_bytes is not None]
-            row["pss_anon_bytes"] = sum(anonymous) if len(anonymous) == len(read) else ""
+            for name in ("pss_anon_bytes", "pss_shmem_bytes"):
+                known = [size for one in read if (size := getattr(one, name)) is not None]
+                row[name] = sum(known) if len(known) == len(read) else ""
             self.peaks.note_proportional(row["pss_bytes"], row["uss_bytes"])
         # Somebody who came meanwhile has a part of the others' pages, and may go again unseen.
         if before and sharing and set(procfs.descendants(self.tree.root)) <= self.tree.known():

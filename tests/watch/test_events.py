@@ -87,3 +87,27 @@ def test_events_that_come_out_of_order_end_in_order(tmp_path: Path) -> None:
     log.write([{"t_s": 1.0, "event": "a"}])
     log.close()
     assert [json.loads(line)["event"] for line in (tmp_path / "e").read_text().splitlines()] == ["a", "b"]
+
+
+SHARED = """
+import json, mmap, os, time
+held = mmap.mmap(-1, 20_000_000)
+held.write(bytes(20_000_000))
+if os.fork() == 0:
+    held[::4096]
+    time.sleep(0.6)
+    os._exit(0)
+time.sleep(0.1)
+line = json.dumps({"monotonic_s": time.monotonic(), "event": "phase", "phase": "shared", "pid": os.getpid()})
+open(os.environ["BEYOND_RAM_EVENTS"], "a").write(line + "\\n")
+time.sleep(0.4)
+os.wait()
+"""
+
+
+def test_shared_memory_is_counted_once_in_its_part_of_pss(watched: Watch, tmp_path: Path) -> None:
+    watched(SHARED)
+    events = [json.loads(line) for line in (tmp_path / "out/events.jsonl").read_text().splitlines()]
+    (tree,) = [event["tree"] for event in events if event.get("phase") == "shared"]
+    assert tree["shmem_bytes"] > 39e6, "summed over both processes"
+    assert 20e6 <= tree["pss_shmem_bytes"] < 21e6
