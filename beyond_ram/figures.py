@@ -164,11 +164,22 @@ def interval(value: float, low: float, high: float) -> str:
 LOADER_KINDS = {
     "as written": ("as written in the article", "#D55E00"),
     "corrected": ("the same, corrected", "#E69F00"),
-    "best": ("best form", "#009E73"),
     "library": ("library", "#0072B2"),
+    "ours": ("ours", "#009E73"),
 }
 
 
 def loader_kind(kind: object) -> tuple[str, str]:
     """The label and the colour of a kind of loader; one that is not ours is `own`."""
     return LOADER_KINDS.get(str(kind), ("your own", "#CC79A7"))
+
+
+def opacity(n: float) -> float:
+    """How strongly a value of n repeats is drawn: one that nothing repeats is faint."""
+    return 1.0 if n > 1 else 0.35
+
+
+def counts(values: Iterable[float]) -> str:
+    """Numbers of repeats in words, as panels and captions write them: `n = 3`, or `n = 1 to 3`."""
+    seen = sorted({int(value) for value in values})
+    return f"n = {seen[0]}" if len(seen) == 1 else f"n = {seen[0]} to {seen[-1]}"

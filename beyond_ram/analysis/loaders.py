@@ -1,35 +1,45 @@
 """Table `loaders`: what each loader delivers, and what it costs."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from ..metrics import Events, Record, Records, derive
 from ..metrics.base import last
-from ..metrics.loading import ACCOUNT
+from ..metrics.loading import ACCOUNT, RATE_CPU_S, ceiling
 from ..units import MB
 from .compare import Mean, mean
+from .decide import Question, Side, decide
 from .frame import describe
 from .outcomes import of_how_many, outcome
 
-AVERAGED = ["rows_per_cpu_s", "share_of_limit", "rows_per_s"]
+AVERAGED = ["rows_per_cpu_s", "rows_per_cpu_s_warm", "share_of_limit", "ceiling_rows_per_cpu_s"]
+AVERAGED += ["rows_per_s_first_epoch", "rows_per_s_warm"]
 # Of a table without lines, which is read like any other.
 COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
-COLUMNS += ["outcome", "n", *AVERAGED, "time_to_first_batch_s", "disk_ratio", *ACCOUNT, "end_pss_bytes", "account"]
+COLUMNS += ["outcome", "n", *AVERAGED, "epoch_first_batch_s", "disk_ratio", *ACCOUNT, "end_pss_bytes", "held_bytes"]
+COLUMNS += ["lends", "against_ceiling", "no_rate", "account"]
 OF_A_LOADER = ("stack", "loader", "start", "advice", "option")
 """The axes that belong to a way of loading; on the others two loaders that are compared must agree."""
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
+# What a rate is called beside the read ceiling, by what is decided of the two.
+_BESIDE = {"better": "above", "worse": "below", "same": "reached"}
+# In runs kept from before a verdict stood where now is what is known of its author.
+_KINDS = {"best": "ours"}
 
 
 def loaders(records: Records) -> pd.DataFrame:
     """A line a cell of the workload `load`.
 
-    Rates are those of the last epoch: geometric means over repeats with their 95 % interval in `_low` and `_high`,
-    and n. `share_of_limit` is the share of the read ceiling: of the rate without a loader in the same run. Sizes are
-    medians, in bytes; `copied_bytes` is what anonymous PSS grew by from the first batch to the end, which with forked
-    workers is copying on write. Accounts are the worst of the repeats, summed up in `account`.
+    All numbers are of the repeats that finished, `n` of them. Rates are geometric means with their 95 % interval in
+    `_low` and `_high`: of the first epoch, and of the warm ones after it; `no_rate` says why there is none.
+    `share_of_limit` is the share of the read ceiling, the fastest way without a loader in the same run;
+    `against_ceiling` says what is decided of the two (`below`, `reached`, `above`, `not shown`, `not enough data`), by
+    all cells together. Sizes are medians, in bytes; `copied_bytes` is what anonymous PSS grew by from the first batch
+    to the end, which with forked workers is copying on write. Accounts are the worst of the repeats, summed up in
+    `account`. `lends` is `yes` where a batch that was kept had changed in the end.
     """
     cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for record, events in records:
@@ -37,7 +47,25 @@ def loaders(records: Records) -> pd.DataFrame:
             cell = {key: value for key, value in record["cell"].items() if key != "rep"}
             cells.setdefault(tuple(cell.items()), []).append(_run(record, events))
     lines = [dict(cell) | _merged(repeats) for cell, repeats in cells.items()]
+    for line, beside in zip(lines, _beside_the_ceiling(cells.values()), strict=True):
+        line["against_ceiling"] = beside
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+
+
+def _beside_the_ceiling(cells: Iterable[Sequence[Mapping[str, Any]]]) -> list[str | None]:
+    """Whether the warm rate of each cell is above or below its read ceiling. Both are of one run, so they are pairs."""
+    questions: list[Question | None] = []
+    for runs in cells:
+        both = [(run["ceiling_rows_per_cpu_s"], run["rows_per_cpu_s_warm"]) for run in runs if _finished(run)]
+        known = [pair for pair in both if None not in pair]
+        sides = [
+            Side(values, tuple(range(len(values))), tuple(range(len(values))), tuple(range(len(values))))
+            for values in (tuple(zip(*known, strict=True)) or ((), ()))
+        ]
+        questions.append(Question(sides[0], sides[1], "rows_per_cpu_s_warm") if known else None)
+    decided = iter(decide([question for question in questions if question]))
+    verdicts = [next(decided).verdict if question else None for question in questions]
+    return [_BESIDE.get(verdict, verdict) if verdict else None for verdict in verdicts]
 
 
 def by_way(table: pd.DataFrame) -> pd.DataFrame:
@@ -47,11 +75,14 @@ def by_way(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def whole(table: pd.DataFrame) -> pd.DataFrame:
-    """The lines with a rate and without a limit, by way of loading: those that figures of rates draw."""
-    if "end_pss_bytes" not in table or "rows_per_cpu_s" not in table:
+    """The lines that finished without a limit and have memory, by way of loading: those that figures draw."""
+    if "held_bytes" not in table:
         return table.head(0)
-    rated = table["rows_per_cpu_s"].notna() & table["end_pss_bytes"].notna()
-    return by_way(table[(table["limit_percent"] == 0) & rated])
+    return by_way(table[(table["limit_percent"] == 0) & table["held_bytes"].notna()])
+
+
+def _finished(run: Mapping[str, Any]) -> bool:
+    return run["outcome"] == "completed" and "rows_delivered" in run
 
 
 def _run(record: Record, events: Events) -> dict[str, Any]:
@@ -64,8 +95,32 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
     # A list in runs kept from before.
     per_worker = work.get("rows_per_worker")
     per_worker = list(per_worker.values()) if isinstance(per_worker, Mapping) else per_worker
-    said = {"rows_per_worker": per_worker, **{key: work.get(key) for key in ("loader_kind", "shuffle")}}
+    kind = work.get("loader_kind")
+    fastest = ceiling(record, events)
+    said = {
+        "rows_per_worker": per_worker,
+        "loader_kind": _KINDS.get(str(kind), kind),
+        "shuffle": work.get("shuffle"),
+        "lends": {True: "yes", False: "no", None: None}[work.get("lends")],
+        "ceiling_way": fastest[0] if fastest else None,
+        "no_rate": _no_rate(measured),
+    }
     return found | {key: measured[key] for key in ACCOUNT} | said | measured
+
+
+def _no_rate(measured: Mapping[str, Any]) -> str | None:
+    """Why a run has no rate."""
+    reasons = []
+    for name, rate, seconds in (
+        ("first epoch", "rows_per_cpu_s", "first_epoch_cpu_s"),
+        ("later epochs", "rows_per_cpu_s_warm", "warm_epochs_cpu_s"),
+    ):
+        used = measured[seconds]
+        if measured[rate] is None and used is not None:
+            reasons.append(f"{name}: {used:.2g} CPU-s, under {RATE_CPU_S}, too short to be a rate")
+        elif measured[rate] is None and name == "first epoch":
+            reasons.append("first epoch: what starting the workers took is not known")
+    return "; ".join(reasons) or None
 
 
 def _why(record: Record) -> str:
@@ -75,14 +130,14 @@ def _why(record: Record) -> str:
 
 
 def _merged(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Several runs of a cell as one line: its outcome and account are of all, the rest of those that finished."""
-    table = pd.DataFrame(repeats)
-    done, came_to = table[table["completed_work"]], outcome(table["outcome"])
-    line: dict[str, Any] = {"outcome": came_to, "reason": table.loc[table["outcome"] == came_to, "reason"].iloc[0]}
-    line["n"] = len(done)
-    for column in table.columns.difference(["outcome", "completed_work", "reason"], sort=False):
-        # What went wrong in one repeat went wrong, and what one did until it was killed is known of it.
-        values = (done if len(done) and column not in ACCOUNT[2:] else table)[column].dropna()
+    """Several runs of a cell as one line: its outcome is that of all, numbers are of those that finished."""
+    finished = [run for run in repeats if _finished(run)]
+    came_to = outcome(run["outcome"] for run in repeats)
+    reason = next(run["reason"] for run in repeats if run["outcome"] == came_to)
+    line: dict[str, Any] = {"outcome": came_to, "reason": reason, "n": len(finished)}
+    table = pd.DataFrame(finished)
+    for column in table.columns.difference(["outcome", "reason"], sort=False):
+        values = table[column].dropna()
         if column in AVERAGED:
             found = mean(values.astype(float).tolist()) if len(values) else Mean(math.nan, math.nan, math.nan)
             line |= {column: found.mean, f"{column}_low": found.low, f"{column}_high": found.high}
@@ -90,11 +145,18 @@ def _merged(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             line[column] = values.max() if len(values) else None
         elif column == "rows_per_worker":
             line[column] = str(values.iloc[-1]) if len(values) else None
+        elif column == "lends":
+            line[column] = max(values) if len(values) else None  # once seen is seen
         elif pd.api.types.is_numeric_dtype(values) and len(values):
             line[column] = values.median()
         else:
             line[column] = values.iloc[-1] if len(values) else None
-    return line | {"account": account(line) + (of_how_many(len(done), len(table)) if len(done) else "")}
+    failed = [run for run in repeats if not _finished(run)]
+    reasons = [str(run["reason"] or run["outcome"]) for run in failed]
+    why = [f"{reason} ({reasons.count(reason)} of {len(repeats)} runs)" for reason in dict.fromkeys(reasons)]
+    if not finished:
+        return line | {"account": why[0].rpartition(" (")[0] if len(repeats) == 1 else "; ".join(why)}
+    return line | {"account": "; ".join([account(line) + of_how_many(len(finished), len(repeats)), *why])}
 
 
 def account(line: Mapping[str, Any]) -> str:

@@ -69,6 +69,11 @@ FIELDS: Mapping[str, Field] = {
     "duration_s": Field(_NUMBER, "s", "how long it took"),
     "cpu_s": Field(_NUMBER, "s", "CPU time of all processes"),
     "first_batch_s": Field((*_NUMBER, *_MAYBE), "s", "from the beginning of the epoch to its first batch"),
+    "first_batch_rows": Field(_COUNT, "rows", "rows of the first batch of the run"),
+    "startup_cpu_s": Field(
+        (*_NUMBER, *_MAYBE), "s", "CPU time to start workers, until each began to work; null where they do not say"
+    ),
+    "lends": Field((*_FLAG, *_MAYBE), "", "whether the first batch had changed in the end; null where too few came"),
     "finished": Field(_FLAG, "", "whether the epoch came to its end"),
     "bytes": Field((*_COUNT, *_MAYBE), "bytes", "payload delivered; null where it has no known size"),
     "worker_anon_bytes": Field(_MAP, "bytes", "largest anonymous memory of each worker"),
@@ -135,6 +140,7 @@ EVENTS: Mapping[str, Event] = {
         ("epoch",),
         (
             *("duration_s", "cpu_s", "first_batch_s", "finished", "bytes"),
+            *("first_batch_rows", "startup_cpu_s"),
             *("worker_anon_bytes", *_ACCOUNT, *_CHECKED, *_MEMORY),
         ),
     ),
@@ -159,6 +165,7 @@ EVENTS: Mapping[str, Event] = {
         ("rows",),
         (
             *("bytes_in", "tokens", "stored_bytes", "loader_kind", "shuffle", "epoch", "duration_s", "cpu_s"),
+            *("first_batch_rows", "startup_cpu_s", "lends"),
             *("first_batch_s", *_ACCOUNT, *_CHECKED, "rows_per_rank", "rows_per_worker_of_rank", *_MEMORY),
         ),
     ),

@@ -20,6 +20,8 @@ FORMATS, LOADERS = Path("scripts/workloads/formats"), Path("scripts/workloads/lo
 # What all modules of a folder share.
 _HELPERS = {"arrow_columns", "how"}
 SOURCE_FORMAT = "npy"
+KINDS = ("as written", "corrected", "library", "ours", "own")
+"""Who wrote a loader so: the constant KIND of its module."""
 
 
 class TokenDataset(Strict):
@@ -69,7 +71,9 @@ class TokenDataset(Strict):
 class OwnLoader(Strict):
     """A loader of your own, by the path of its module ([docs/loading.md](loading.md))."""
 
-    module: TrackedPath = Field(description="Python file with `make(folder, how)`, `KIND` and `SHUFFLE`.")
+    module: TrackedPath = Field(
+        description="Python file with `make(folder, how)`, `KIND`, which is `own`, and `SHUFFLE`."
+    )
     data: TrackedPath | None = Field(
         None,
         description="File or folder that it reads, whatever the token dataset; default: the token dataset of the cell.",
@@ -112,6 +116,15 @@ def options_of(module: Path | str) -> list[str]:
     Raises ValueError where the source does not state them.
     """
     return list(_constant(Path(module), "OPTIONS", ()))
+
+
+def kind_fault(module: Path | str) -> str | None:
+    """Why the KIND of a module is none; one that its source does not state is not looked at."""
+    try:
+        kind = _constant(Path(module), "KIND")
+    except ValueError:
+        return None
+    return None if kind in KINDS else f"{module}: KIND is {kind!r}, and must be one of {', '.join(KINDS)}"
 
 
 def writer_stack(name: str, root: Path | str = ".") -> str:

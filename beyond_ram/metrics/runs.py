@@ -106,7 +106,7 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="end_pss_bytes", label="PSS at end of work", unit="bytes", direction="lower", tables=("runs",),
-        derivation=_AT_WORK, trust=MARK, decided=("load",), derive=at("work", "pss_bytes"),
+        derivation=_AT_WORK, trust=MARK, derive=at("work", "pss_bytes"),
     ),
     Metric(
         key="baseline_anon_bytes", label="Anonymous memory after imports", unit="bytes", direction="lower",

@@ -12,13 +12,21 @@ import os
 import resource
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import events
 import release
 from account import Account, of_run
 
-STILL_S, CEILING_CPU_S = 0.3, 0.1
+STILL_S = 0.3
+# Epochs after the first are repeated until they have used so much CPU together, or taken so long.
+WARM_CPU_S, WARM_S = 1.0, 20.0
+# Every way of reading is tried for so long; the fastest, and any within a tenth of it, is measured over a CPU-second.
+TRIED_CPU_S, CEILING_CPU_S, NEAR = 0.2, 1.0, 0.9
+BLOCK_ROWS = 4000
+# Buffers that are used again show after so many batches, whatever number of them a loader has in turn.
+MANY_BATCHES = 64
 LIBRARIES = ["torch", "numpy", "h5py", "hdf5plugin", "dask", "pandas", "pyarrow", "datasets", "webdataset", "litdata"]
 LIBRARIES += ["mosaicml-streaming", "pylance", "vortex-data", "lmdb", "zarr", "array-record"]
 
@@ -140,25 +148,105 @@ class OwnRows(Account):
         self.add(len(batch[0]), worker, self.numbers_of(batch) if self.numbers_of else ())
 
 
-def epoch(loader, account, number, cpu=cpu_s):
-    """One epoch; marks at its begin, its first batch (of the first epoch) and its end."""
-    events.phase(f"epoch {number}")
+class Lent:
+    """The first batch, kept: whether it still is what it was after others have come.
+
+    A loader that fills the same memory again lends its batches, and whoever keeps one has to copy it.
+    """
+
+    def __init__(self):
+        self.rows = self.digest = None
+        self.later = -1
+
+    def keep(self, rows):
+        self.rows, self.digest = rows, digest(rows)
+
+    def changed(self):
+        """True or False; None where it is not known: too few batches came, or what came is no array."""
+        if self.digest is None:
+            return None
+        if digest(self.rows) != self.digest:
+            return True
+        return None if self.later < MANY_BATCHES else False
+
+
+def digest(rows):
+    """A sum of what an array or tensor holds; None of anything else."""
+    import numpy
+
+    try:
+        return zlib.crc32(numpy.ascontiguousarray(numpy.asarray(rows)).view(numpy.uint8))
+    except (TypeError, ValueError, RuntimeError):
+        return None
+
+
+def epoch(loader, account, number, how=None, lent=None, *, repeated=False):
+    """One epoch; marks at its begin, its first batch (of the first epoch) and its end.
+
+    One that is `repeated` only to make a rate has no marks, which take time. CPU time in which nothing is delivered,
+    while memory is read at the first batch, is in no number.
+    """
+    mark = events.emit if repeated else events.mark
+    if not repeated:
+        events.phase(f"epoch {number}")
     account.begin()
-    events.mark("epoch_begins", epoch=number)
-    before_cpu, before, held, first = cpu(), time.perf_counter(), 0.0, None
+    mark("epoch_begins", epoch=number)
+    before_cpu, before, own_cpu = cpu_s(), time.perf_counter(), time.process_time()
+    held = held_cpu = 0.0
+    first, begun = None, {}
     for batch in loader:
         account.take(*batch)
+        if lent:
+            lent.later += 1
         if first is None:
             first = time.perf_counter() - before
             if number == 0:
+                begun = {"first_batch_rows": account.delivered}
+                own_cpu = time.process_time() - own_cpu if has_children() else 0.0
+                held_cpu = time.thread_time()
                 events.mark("first_batch", first_batch_s=first, **events.own_memory())
+                if lent:
+                    lent.keep(batch[0])
                 # Workers have filled what they may and wait: a phase's first reading has PSS.
                 still("after the first batch")
-                held = time.perf_counter() - before - first
-    took, used = time.perf_counter() - before - held, cpu() - before_cpu
-    found = {"epoch": number, "duration_s": took, "cpu_s": used, "first_batch_s": first, **account.totals()}
-    events.mark("epoch", **found, **events.own_memory())
+                held, held_cpu = time.perf_counter() - before - first, time.thread_time() - held_cpu
+    took, used = time.perf_counter() - before - held, cpu_s() - before_cpu - held_cpu
+    if begun and how:
+        begun["startup_cpu_s"] = startup_cpu_s(how, own_cpu)
+    found = {"epoch": number, "duration_s": took, "cpu_s": used, "first_batch_s": first, **begun}
+    found |= account.totals()
+    mark("epoch", **found, **events.own_memory())
     return found
+
+
+def has_children():
+    for thread in Path("/proc/self/task").iterdir():
+        try:
+            if (thread / "children").read_text().split():
+                return True
+        except OSError:  # the thread has ended
+            continue
+    return False
+
+
+def startup_cpu_s(how, own):
+    """CPU seconds that the start of workers took: of this process, and of each worker until it began to work.
+
+    0 where there are none; None where they do not say.
+    """
+    if not own:
+        return 0.0
+    said = how.started.cpu_s.tolist() if how.started else []
+    return own + sum(said) if said and all(said) else None
+
+
+def rated(loader, account, found, how, lent):
+    """Further epochs, until those after the first are long enough for a rate."""
+    before = time.perf_counter()
+    while len(found) > 1 and time.perf_counter() - before < WARM_S:
+        if sum(one["cpu_s"] for one in found[1:]) >= WARM_CPU_S:
+            break
+        found.append(epoch(loader, account, len(found), how, lent, repeated=True))
 
 
 def still(name):
@@ -168,11 +256,11 @@ def still(name):
         time.sleep(STILL_S)
 
 
-def read_ceilings(rows, args, account):
-    """Rows per CPU-second of reading without a loader, by kind, from the .npy files with the same account.
+def read_ceilings(rows, args, account, kinds):
+    """Rows per CPU-second of reading without a loader, from the .npy files with the same account, in the order asked.
 
-    A first pass of each kind is not counted: it may bring the file into the page cache. Then passes are repeated for
-    CEILING_CPU_S, because a single pass over a small dataset takes a few milliseconds, which is noise.
+    The ceiling is the fastest of all `kinds`. All pages are mapped before, so that the page cache holds the file. Which
+    way is fastest is told by a short try of each; its rate, by a measurement of its own, which nobody has selected.
     """
     import mmap
 
@@ -181,50 +269,95 @@ def read_ceilings(rows, args, account):
     path, size, row_bytes = rows.folder / "npy" / "ids.npy", args.batch_size, rows.width * 4
     mapped = numpy.load(path, mmap_mode="r")
     labels = numpy.load(rows.folder / "npy" / "labels.npy")
-    numbers = numpy.random.default_rng(1).permutation(rows.count)
+    rng = numpy.random.default_rng(1)
+    numbers = rng.permutation(rows.count)
+    firsts = rng.permutation(numpy.arange(0, rows.count, BLOCK_ROWS))
     buffer = numpy.zeros((size, rows.width), numpy.int32)
-    spare = buffer.copy()
+    block = numpy.zeros((BLOCK_ROWS if "blocks" in kinds else 0, rows.width), numpy.int32)
     descriptor = os.open(path, os.O_RDONLY)
 
-    def sequential(start, stop):
-        os.preadv(descriptor, [buffer[: stop - start]], mapped.offset + start * row_bytes)
-        return buffer[: stop - start], labels[start:stop]
+    def batches():
+        return ((start, min(start + size, rows.count)) for start in range(0, rows.count, size))
 
-    def random(start, stop):
-        wanted = numbers[start:stop]
-        for place, offset in zip(buffer, (mapped.offset + wanted * row_bytes).tolist(), strict=False):
-            os.preadv(descriptor, [place], offset)
-        return buffer[: stop - start], labels[wanted]
+    def sequential():
+        for start, stop in batches():
+            os.preadv(descriptor, [buffer[: stop - start]], mapped.offset + start * row_bytes)
+            yield buffer[: stop - start], labels[start:stop]
 
-    def memcpy(start, stop):
-        spare[:] = buffer
-        return spare[: stop - start], labels[start:stop]
+    def memmap():
+        for start, stop in batches():
+            yield mapped[start:stop], labels[start:stop]
 
-    def memmap(start, stop):
-        return mapped[start:stop], labels[start:stop]
+    def random():
+        for start, stop in batches():
+            wanted = numbers[start:stop]
+            for place, offset in zip(buffer, (mapped.offset + wanted * row_bytes).tolist(), strict=False):
+                os.preadv(descriptor, [place], offset)
+            yield buffer[: stop - start], labels[wanted]
 
-    def memmap_random(start, stop):
-        wanted = numbers[start:stop]
-        return mapped[wanted], labels[wanted]
+    def memmap_random():
+        for start, stop in batches():
+            wanted = numbers[start:stop]
+            yield mapped[wanted], labels[wanted]
 
-    def passed(kind):
-        account.begin()
-        before = time.process_time()
-        for start in range(0, rows.count, size):
-            account.take(*kind(start, min(start + size, rows.count)), 0)
-        return time.process_time() - before
+    def memmap_take():
+        for start, stop in batches():
+            wanted = numbers[start:stop]
+            into = buffer[: stop - start]
+            numpy.take(mapped, wanted, axis=0, out=into, mode="clip")
+            yield into, labels[wanted]
 
+    def shuffled_within(source):
+        for first in firsts:
+            last = min(first + BLOCK_ROWS, rows.count)
+            held, order = source(first, last), rng.permutation(last - first)
+            for start in range(0, last - first, size):
+                wanted = order[start : start + size]
+                into = buffer[: len(wanted)]
+                numpy.take(held, wanted, axis=0, out=into, mode="clip")
+                yield into, labels[first:last][wanted]
+
+    def read_block(first, last):
+        os.preadv(descriptor, [block[: last - first]], mapped.offset + int(first) * row_bytes)
+        return block[: last - first]
+
+    def blocks():
+        return shuffled_within(read_block)
+
+    def memmap_blocks():
+        return shuffled_within(lambda first, last: mapped[first:last])
+
+    def measured(kind, cpu_s):
+        """Rows and CPU seconds, of at least `cpu_s`."""
+        came, before = 0, time.process_time()
+        while True:
+            account.begin()
+            for ids, their_labels in kind():
+                account.take(ids, their_labels, 0)
+                came += len(ids)
+                if (used := time.process_time() - before) >= cpu_s:
+                    return came, used
+
+    known = (sequential, memmap, random, memmap_random, memmap_take, blocks, memmap_blocks)
+    ways = [way for way in known if way.__name__ in kinds]
     try:
-        for kind in (sequential, random, memcpy, memmap, memmap_random):
-            passed(kind)
-            passes = used_s = 0
-            while used_s < CEILING_CPU_S:
-                used_s += passed(kind)
-                passes += 1
-            events.emit("read_ceiling", kind=kind.__name__, rows=passes * rows.count, cpu_s=used_s)
+        mapped.reshape(-1)[:: mmap.PAGESIZE // mapped.itemsize].sum()
+        tried = {way: measured(way, TRIED_CPU_S) for way in ways}
+        rates = {way: came / used for way, (came, used) in tried.items()}
+        near = [way for way in ways if rates[way] >= NEAR * max(rates.values())]
+        for way in ways:
+            came, used = measured(way, CEILING_CPU_S) if way in near else tried[way]
+            events.emit("read_ceiling", kind=way.__name__, rows=came, cpu_s=used)
     finally:
         os.close(descriptor)
         mapped._mmap.madvise(mmap.MADV_DONTNEED)
+
+
+def ways_of(order, shuffle):
+    """The ways of reading without a loader that deliver rows in the order asked, as the loader shuffles."""
+    if order == "sequential":
+        return ("sequential", "memmap")
+    return ("random", "memmap_random", "memmap_take") if shuffle == "rows" else ("blocks", "memmap_blocks")
 
 
 def stored_bytes(folder):
@@ -263,14 +396,17 @@ def load(args):
         events.not_applicable(str(reason))
     opened_s = time.perf_counter() - begun
     events.mark("baseline", opened_s=opened_s, pickled_bytes=pickled_bytes(args, how), **events.own_memory())
-    found = [epoch(loader, account, number) for number in range(args.epochs)]
+    lent = Lent()
+    found = [epoch(loader, account, number, how, lent) for number in range(args.epochs)]
+    rated(loader, account, found, how, lent)
     work = {"stored_bytes": stored_bytes(folder), "loader_kind": module.KIND, "shuffle": module.SHUFFLE}
+    work["lends"] = lent.changed()
     work |= {"rows": rows.count, "bytes_in": rows.bytes} if rows else {"rows": found[-1]["rows_delivered"]}
     still("delivered")
     events.mark("work", **work, **of_run(found), **events.own_memory())
     if rows and not args.limit_percent:
         events.phase("read ceilings")
-        read_ceilings(rows, args, account)
+        read_ceilings(rows, args, account, ways_of(args.order, module.SHUFFLE))
     return {"loader": [loader, how], "account": [account]}
 
 

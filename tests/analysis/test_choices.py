@@ -1,17 +1,20 @@
 """Table `choices`."""
 
+import math
+
 import pandas as pd
+import pytest
 
 from beyond_ram.analysis.choices import choices
 from beyond_ram.analysis.loaders import loaders
 
-from .by_hand import loader
+from .by_hand import Run, loader, record
 
 
 def test_only_who_is_beaten_by_nobody_is_a_choice() -> None:
     sound = [loader("fast", 9, 900), loader("lean", 1, 100), loader("between", 5, 500), loader("beaten", 4, 600)]
     table = pd.DataFrame([*sound, loader("wrong", 99, 1, "3 missing")])
-    found = choices(table).set_index("loader")["chosen_for"].to_dict()
+    found = choices(table, []).set_index("loader")["chosen_for"].to_dict()
     assert found == {
         "fast": "most rows per CPU-second",
         "between": "no other is both faster and leaner",
@@ -21,18 +24,18 @@ def test_only_who_is_beaten_by_nobody_is_a_choice() -> None:
 
 def test_a_loader_that_nothing_was_held_against_is_no_choice() -> None:
     alone = loader("alone", 9, 900) | {"workers": 4}
-    assert not len(choices(pd.DataFrame([alone])))
+    assert not len(choices(pd.DataFrame([alone]), []))
     # Neither a loader that lost rows nor the same one in another stack is another to choose.
     rivals = [alone | {"loader": "wrong", "account": "3 missing"}, alone | {"stack": "other", "rows_per_cpu_s": 1}]
-    assert not len(choices(pd.DataFrame([alone, *rivals])))
+    assert not len(choices(pd.DataFrame([alone, *rivals]), []))
     pair = [loader("fast", 9, 900), loader("lean", 1, 100)]
-    assert set(choices(pd.DataFrame([alone, *rivals, *pair]))["loader"]) == {"fast", "lean"}
+    assert set(choices(pd.DataFrame([alone, *rivals, *pair]), [])["loader"]) == {"fast", "lean"}
 
 
 def test_a_loader_with_another_option_is_another_to_choose() -> None:
     told = {"advice": "none", "option": "none"}
     pair = [loader("scan", 9, 900) | told, loader("scan", 5, 100) | told | {"option": "ahead-0"}]
-    found = choices(pd.DataFrame(pair))
+    found = choices(pd.DataFrame(pair), [])
     assert found.set_index("option")["chosen_for"].to_dict() == {
         "none": "most rows per CPU-second",
         "ahead-0": "least memory",
@@ -43,7 +46,7 @@ def test_each_order_has_a_front_of_its_own() -> None:
     shuffled = [loader("fast", 9, 900), loader("lean", 1, 100)]
     in_order = [loader("lean", 2, 50, order="sequential"), loader("beaten", 1, 60, order="sequential")]
     table = pd.DataFrame([*shuffled, *in_order])
-    found = choices(table)
+    found = choices(table, [])
     assert found[["loader", "order", "of_loaders"]].to_numpy().tolist() == [
         ["fast", "shuffled", 2],
         ["lean", "shuffled", 2],
@@ -53,5 +56,50 @@ def test_each_order_has_a_front_of_its_own() -> None:
 
 
 def test_without_a_sound_loader_there_is_no_choice() -> None:
-    assert choices(pd.DataFrame([loader("wrong", 9, 900, "3 missing")])).empty
-    assert choices(loaders([])).empty
+    assert choices(pd.DataFrame([loader("wrong", 9, 900, "3 missing")]), []).empty
+    assert choices(loaders([]), []).empty
+
+
+def test_the_first_epoch_is_ranked_first_and_the_warm_ones_where_there_is_no_rate_of_it() -> None:
+    cold = [loader("fast", 9, 900, rows_per_cpu_s_warm=1), loader("lean", 1, 100, rows_per_cpu_s_warm=9)]
+    short = loader("short", math.nan, 50, rows_per_cpu_s_warm=100)
+    found = choices(pd.DataFrame([*cold, short]), []).set_index("loader")
+    assert found["chosen_for"].to_dict() == {"fast": "most rows per CPU-second", "lean": "least memory"}
+    assert set(found["ranked_by"]) == {"first epoch"}
+    assert list(found["without_rate"]) == [1, 1], "it is not ranked, and counted"
+    warm = choices(pd.DataFrame([cold[0], short]), [])
+    assert list(warm["loader"]) == ["short"], "100 warm rows per CPU-second, and less memory"
+    assert list(warm["ranked_by"]) == ["warm epochs"]
+
+
+def test_what_the_kernel_takes_back_is_not_ranked() -> None:
+    mapped = loader("mapped", 9, 100, end_pss_bytes=5000)
+    found = choices(pd.DataFrame([mapped, loader("copied", 5, 500, end_pss_bytes=600)]), [])
+    assert found["loader"].tolist() == ["mapped"]
+    assert found["end_pss_bytes"].tolist() == [5000], "beside it"
+
+
+@pytest.mark.parametrize(
+    ("rates", "faster"), [([100.0, 101, 102], 1), ([9.0, 100, 1000], 0), ([100.0], 0), ([10.0, 11, 10.5], 0)]
+)
+def test_who_is_said_to_be_faster_was_shown_to_be(rates: list[float], faster: int) -> None:
+    """Far apart, wild noise, one run, and none faster."""
+    cells = {"fast": rates, "slow": [10.0, 10.1, 10.2][: len(rates)]}
+    records = [delivered(name, rate, rep) for name, values in cells.items() for rep, rate in enumerate(values, start=1)]
+    found = choices(loaders(records), records)
+    assert found.loc[found["loader"].eq("fast"), "faster_than"].tolist() in ([faster], [])
+
+
+def delivered(name: str, rate: float, rep: int) -> Run:
+    """A run that delivers a thousand rows in an epoch."""
+    cell = {"experiment": "e", "stack": "s", "loader": name, "order": "shuffled", "workers": 0, "rep": rep}
+    rows = {"rows_expected": 1000, "rows_delivered": 1000, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0}
+    took = {"cpu_s": 1000 / rate, "duration_s": 1000 / rate, "startup_cpu_s": 0.0}
+    sizes = {"pss_bytes": 200e6, "pss_anon_bytes": 100e6 + (name == "slow") * 1e5, "pss_shmem_bytes": 0}
+    known, _ = record_of(cell)
+    work = {"event": "work", "loader_kind": "ours", "shuffle": "rows", "tree": sizes}
+    return known, [{"event": "epoch", "epoch": 0, "pid": 1, **rows, **took}, work | rows | took]
+
+
+def record_of(cell: dict[str, object]) -> Run:
+    return record() | {"cell": cell, "workload": "load", "work": {}}, []

@@ -1,5 +1,8 @@
 """Table `loaders`."""
 
+import math
+from typing import Any
+
 import pandas as pd
 import pytest
 
@@ -22,11 +25,29 @@ def test_rows_without_numbers_are_not_said_to_have_come_once(known: dict[str, ob
     assert account({"rows_delivered": 9, "outcome": "completed", "reason": "", **known}) == said
 
 
-def run(rate: float, rep: int = 1, workload: str = "load", outcome: str = "completed", **account: int) -> Run:
-    """A run that delivers ten rows at some rate per CPU-second, where reading without a loader has 100."""
-    cell = {"experiment": "e", "stack": "s", "loader": "threads", "order": "sequential", "workers": 2, "rep": rep}
-    rows = {"rows_expected": 10, "rows_delivered": 10, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0} | account
-    times = {"cpu_s": 10 / rate, "duration_s": 20 / rate, "first_batch_s": 0.5 * rep}
+def run(
+    rate: float,
+    rep: int = 1,
+    workload: str = "load",
+    outcome: str = "completed",
+    *,
+    warm: float = 50.0,
+    workers: int = 2,
+    startup_cpu_s: float | None = 2.0,
+    ceiling: float = 100.0,
+    lends: bool | None = False,
+    kind: str = "ours",
+    order: str = "sequential",
+    shuffle: str = "rows",
+    **account: int,
+) -> Run:
+    """A run that delivers a hundred rows an epoch: in the first, and in two warm ones, at some rate per CPU-second."""
+    cell = {"experiment": "e", "stack": "s", "loader": "threads", "order": order, "workers": workers, "rep": rep}
+    rows = {"rows_expected": 100, "rows_delivered": 100, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0} | account
+    came = rows["rows_delivered"]
+    first = {"cpu_s": came / rate + (startup_cpu_s or 0), "duration_s": 20.5, "first_batch_s": 0.5 * rep}
+    first |= {"first_batch_rows": 2, "startup_cpu_s": startup_cpu_s}
+    later = {"cpu_s": came / warm, "duration_s": 2 * came / warm, "first_batch_s": 0.1}
     record = {
         "cell": cell,
         "workload": workload,
@@ -36,35 +57,106 @@ def run(rate: float, rep: int = 1, workload: str = "load", outcome: str = "compl
         "peak": {},
         "memory_limit_bytes": 9e6,
     }
-    work = {"event": "work", "rows_per_worker": {"0": 5, "1": 5}, "loader_kind": "best", "shuffle": "rows"}
-    work |= {"stored_bytes": 50, "bytes_in": 100, "tree": {"pss_bytes": 100 * rep, "pss_anon_bytes": 90}}
+    work = {"event": "work", "rows_per_worker": {"0": 5, "1": 5}, "loader_kind": kind, "shuffle": shuffle}
+    sizes = {"pss_bytes": 100 * rep, "pss_anon_bytes": 90, "pss_shmem_bytes": 3}
+    work |= {"stored_bytes": 50, "bytes_in": 100, "tree": sizes, "lends": lends}
+    fastest = {"sequential": "memmap"}.get(order, "memmap_take" if shuffle == "rows" else "memmap_blocks")
+    at_first = {"pss_bytes": 60, "pss_anon_bytes": 50, "pss_shmem_bytes": 0}
     return record, [
-        {"event": "phase", "phase": "after the first batch", "tree": {"pss_bytes": 60, "pss_anon_bytes": 50}},
-        {"event": "epoch", "pid": 1, **rows, **times},
-        {"event": "read_ceiling", "kind": "sequential", "rows": 10, "cpu_s": 0.1},
-        *([work | rows | times] if outcome == "completed" else []),
+        {"event": "phase", "phase": "after the first batch", "tree": at_first},
+        {"event": "epoch", "epoch": 0, "pid": 1, **rows, **first},
+        *({"event": "epoch", "epoch": number, "pid": 1, **rows, **later} for number in (1, 2)),
+        {"event": "read_ceiling", "kind": "sequential", "rows": 500, "cpu_s": 0.2},
+        {"event": "read_ceiling", "kind": fastest, "rows": ceiling, "cpu_s": 1.0},
+        *([work | rows | later] if outcome == "completed" else []),
     ]
 
 
+def one(*runs: Run) -> dict[Any, Any]:
+    (line,) = loaders(runs).to_dict("records")
+    return line
+
+
 def test_repeats_are_one_line_with_the_geometric_mean_of_rates_and_the_worst_account() -> None:
-    (line,) = loaders([run(25.0), run(100.0, 2, rows_missing=3, rows_delivered=7)]).to_dict("records")
+    line = one(run(25.0), run(40.0, 2, rows_missing=30, rows_delivered=70))
     assert line["n"] == 2
-    assert line["rows_per_cpu_s"] == pytest.approx((25 * 70) ** 0.5), "7 rows in a tenth of a second"
-    assert line["share_of_limit"] == pytest.approx((0.25 * 0.7) ** 0.5)
+    assert line["rows_per_cpu_s"] == pytest.approx((25 * 40) ** 0.5), "the start of workers is not in it"
+    assert (line["rows_per_cpu_s_warm"], line["share_of_limit"]) == pytest.approx((50, 0.5))
     assert line["rows_per_cpu_s_low"] < line["rows_per_cpu_s"] < line["rows_per_cpu_s_high"]
-    assert (line["epoch_first_batch_s"], line["end_pss_bytes"]) == (0.75, 150), "medians"
+    assert (line["epoch_first_batch_s"], line["startup_cpu_s"]) == (0.75, 2.0)
+    assert (line["end_pss_bytes"], line["held_bytes"]) == (150, 93), "medians; without the page cache"
     assert (line["copied_bytes"], line["disk_ratio"]) == (40, 0.5)
-    assert (line["rows_missing"], line["account"]) == (3, "3 missing")
+    assert (line["rows_missing"], line["account"]) == (30, "30 missing")
     assert line["rows_per_worker"] == "[5, 5]"
 
 
-def test_one_repeat_that_did_not_finish_stands_for_its_cell() -> None:
-    (line,) = loaders([run(25.0), run(25.0, 2, outcome="killed_at_limit")]).to_dict("records")
+def test_the_rate_by_the_clock_has_no_start_of_workers_in_it() -> None:
+    assert one(run(25.0))["rows_per_s_first_epoch"] == pytest.approx(98 / 20)
+    alone = one(run(25.0, workers=0, startup_cpu_s=0.0))
+    assert (alone["rows_per_s_first_epoch"], alone["startup_cpu_s"]) == (pytest.approx(100 / 20.5), 0.0)
+
+
+def test_a_short_epoch_has_no_rate() -> None:
+    line = one(run(5000.0, warm=5000.0))
+    assert math.isnan(line["rows_per_cpu_s"])
+    assert math.isnan(line["rows_per_cpu_s_warm"])
+    assert math.isnan(line["share_of_limit"])
+    assert line["no_rate"] == (
+        "first epoch: 0.02 CPU-s, under 0.2, too short to be a rate; "
+        "later epochs: 0.04 CPU-s, under 0.2, too short to be a rate"
+    )
+    assert one(run(25.0, warm=900.0))["rows_per_cpu_s_warm"] == pytest.approx(900), "the warm ones together are enough"
+
+
+def test_where_the_start_of_workers_is_not_known_the_first_epoch_has_no_rate() -> None:
+    line = one(run(25.0, startup_cpu_s=None))
+    assert math.isnan(line["rows_per_cpu_s"])
+    assert line["no_rate"] == "first epoch: what starting the workers took is not known"
+    record, events = run(25.0, workers=0, startup_cpu_s=0.0, kind="best")
+    kept = [
+        {key: value for key, value in event.items() if key not in ("startup_cpu_s", "first_batch_rows", "lends")}
+        for event in events
+    ]
+    line = one((record, kept))
+    assert line["rows_per_cpu_s"] == pytest.approx(25), "a run kept from before, without workers"
+    assert (line["loader_kind"], line["lends"]) == ("ours", None)
+    assert math.isnan(one(({**record, "cell": record["cell"] | {"workers": 2}}, kept))["rows_per_cpu_s"])
+
+
+def test_the_ceiling_is_the_fastest_way_in_the_order_asked() -> None:
+    """A way that was tried for a shorter time, and seemed faster, is none; nor is one of another order."""
+    assert one(run(25.0))["ceiling_way"] == "memmap"
+    shuffled = one(run(25.0, order="shuffled", ceiling=80.0))
+    assert (shuffled["ceiling_way"], shuffled["share_of_limit"]) == ("memmap_take", pytest.approx(50 / 80))
+    blocks = one(run(25.0, order="shuffled", shuffle="blocks"))
+    assert (blocks["ceiling_way"], blocks["ceiling_rows_per_cpu_s"]) == ("memmap_blocks", pytest.approx(100))
+
+
+@pytest.mark.parametrize(("warm", "said"), [(50.0, "below"), (100.0, "reached"), (150.0, "above")])
+def test_what_is_beside_the_ceiling_is_decided(warm: float, said: str) -> None:
+    repeats = [run(25.0, rep, warm=warm + rep / 10) for rep in (1, 2, 3)]
+    assert one(*repeats)["against_ceiling"] == said
+    wild = [run(25.0, rep, warm=warm * factor) for rep, factor in ((1, 0.3), (2, 1.0), (3, 3.0))]
+    assert one(*wild)["against_ceiling"] == "not shown"
+    assert one(repeats[0])["against_ceiling"] == "not enough data"
+    assert one(run(25.0, outcome="failed"))["against_ceiling"] is None
+
+
+def test_what_is_lent_once_is_lent() -> None:
+    assert one(run(25.0, lends=True), run(25.0, 2))["lends"] == "yes"
+    assert one(run(25.0), run(25.0, 2, lends=None))["lends"] == "no"
+    assert one(run(25.0, lends=None))["lends"] is None
+
+
+def test_one_repeat_that_did_not_finish_stands_for_its_cell_and_is_in_no_number() -> None:
+    line = one(run(25.0), run(9.0, 2, outcome="killed_at_limit"), run(9.0, 3, outcome="killed_at_limit"))
     assert (line["outcome"], line["n"]) == ("killed_at_limit", 1)
     assert line["reason"] == "killed at its limit of 9 MB"
-    assert line["account"] == "every row once in 1 of 2 runs"
-    (alone,) = loaders([run(25.0, outcome="timed_out")]).to_dict("records")
-    assert alone["account"] == "not done in time"
+    assert line["account"] == "every row once in 1 of 3 runs; killed at its limit of 9 MB (2 of 3 runs)"
+    assert line["rows_per_cpu_s"] == pytest.approx(25)
+    assert one(run(25.0, outcome="timed_out"))["account"] == "not done in time"
+    both = one(run(25.0, outcome="timed_out"), run(25.0, 2, outcome="timed_out"))
+    assert (both["account"], both["n"]) == ("not done in time (2 of 2 runs)", 0)
 
 
 def test_a_way_of_loading_is_a_loader_with_its_option_and_advice() -> None:

@@ -117,12 +117,13 @@ def test_the_account_of_rows_is_an_epochs_with_the_most_that_went_wrong_in_any()
     assert (ranks["rows_delivered"], ranks["rows_missing"]) == (9, 5), "each rank has a part"
 
 
-def test_runs_kept_from_before_keep_their_share_of_the_read_ceiling() -> None:
+def test_runs_kept_from_before_have_a_share_of_the_fastest_way_that_they_measured() -> None:
     record = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
-    work = {"event": "work", "rows_delivered": 100, "cpu_s": 1.0}
+    warm = {"event": "epoch", "epoch": 1, "rows_delivered": 100, "cpu_s": 1.0}
     for name in ("read_ceiling", "limit"):
-        ceiling = {"event": name, "kind": "random", "rows": 200, "cpu_s": 0.5}
-        assert derive(record, [work, ceiling], "loaders")["share_of_limit"] == 0.25
+        ways = {"random": 100, "memmap_random": 200, "memmap": 900}
+        ceilings = [{"event": name, "kind": kind, "rows": rows, "cpu_s": 0.5} for kind, rows in ways.items()]
+        assert derive(record, [warm, *ceilings], "loaders")["share_of_limit"] == 0.25
 
 
 @pytest.mark.parametrize("unit", ["s", "bytes"])

@@ -82,15 +82,18 @@ def written(folder: Path, name: str, line: dict[str, Any]) -> str:
 def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> None:
     def choices(planted: str) -> str:
         told = dict.fromkeys(
-            ("tokens", "order", "page_cache", "loader", "loader_kind", "shuffle", "chosen_for"), planted
+            ("tokens", "order", "page_cache", "loader", "loader_kind", "shuffle", "lends", "ranked_by", "chosen_for"),
+            planted,
         )
-        line = AXES | {
-            "rows_per_cpu_s": 1.0,
-            "share_of_limit": 0.5,
+        line = AXES | {"rows_per_cpu_s": 1.0, "rows_per_cpu_s_warm": 2.0, "share_of_limit": 0.5, "held_bytes": 1e6}
+        line |= {
             "end_pss_bytes": 1e6,
             "n": 3,
             "asked": 3,
             "of_loaders": 2,
+            "faster_than": 1,
+            "leaner_than": 0,
+            "without_rate": 0,
         }
         given, page = written(tmp_path, "choices", line | told), tmp_path / "choices.html"
         template = str(root / "report/choices.html.jinja")

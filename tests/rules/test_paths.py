@@ -133,7 +133,7 @@ def test_every_command_of_a_hostile_config_is_one_command_and_its_paths_are_whol
     project: Path, snakemake: Snakemake, tmp_path: Path
 ) -> None:
     """The commands of a dry run of every rule with a shell, as bash and a reader of words see them."""
-    (project / "a'b; touch PWNED.py").write_text("KIND = SHUFFLE = make = None")
+    (project / "a'b; touch PWNED.py").write_text("KIND = 'own'\nSHUFFLE = make = None")
     (project / "d&a ta").write_text("")
     change = {
         "results": HOSTILE,

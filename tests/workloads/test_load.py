@@ -41,6 +41,10 @@ def ran(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> d
         "apart": ["--loader", "mine", "--module", str(OWN_LOADER), "--data", str(dataset / "npy/ids.npy")],
     }
     commands["apart"] += ["--rows", str(ROWS), "--workers", "2"]
+    commands["spawned"] = ["--tokens-dir", str(dataset), "--loader", "memmap_batched", "--workers", "2"]
+    commands["spawned"] += ["--start", "spawn", "--epochs", "2"]
+    commands["lent"] = ["--tokens-dir", str(dataset), "--loader", "threads", "--batch-size", "16", "--epochs", "2"]
+    commands["in blocks"] = ["--tokens-dir", str(dataset), "--loader", "hdf5_blocks", "--order", "shuffled"]
     for name in ("named", "unnamed"):
         words = ["--tokens-dir", str(dataset), "--data", str(dataset / "npy"), "--loader", "mine"]
         commands[f"{name} option"] = [*words, "--module", str(work / f"{name}.py"), "--option", "ahead-3"]
@@ -49,7 +53,8 @@ def ran(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> d
         commands[f"labels, {whose}"] = [*words, "--module", str(OWN_LOADER), "--workers", "2"]
         commands[f"no labels, {whose}"] = [*words, "--module", str(work / "no_labels.py")]
     with ThreadPoolExecutor(2) as pool:
-        done = pool.map(lambda name: load(work / name, *commands[name], "--epochs", "1"), commands)
+        once = {name: [] if "--epochs" in words else ["--epochs", "1"] for name, words in commands.items()}
+        done = pool.map(lambda name: load(work / name, *commands[name], *once[name]), commands)
         return dict(zip(commands, done, strict=True))
 
 
@@ -98,10 +103,49 @@ def test_an_option_is_given_to_the_loader_that_names_it_and_to_no_other(ran: dic
     assert (status, reasons) == (0, ["this loader has no option ahead"])
 
 
-def test_the_read_ceilings_are_measured_in_the_same_run(ran: dict[str, tuple[int, Events]]) -> None:
-    kinds = {event["kind"]: event["cpu_s"] for event in ran["advised"][1] if event["event"] == "read_ceiling"}
-    assert set(kinds) == {"sequential", "random", "memcpy", "memmap", "memmap_random"}
-    assert all(seconds > 0 for seconds in kinds.values())
+@pytest.mark.parametrize(
+    ("name", "ways"),
+    [
+        ("advised", {"random", "memmap_random", "memmap_take"}),
+        ("in blocks", {"blocks", "memmap_blocks"}),
+        ("dask", {"sequential", "memmap"}),
+    ],
+)
+def test_the_fastest_way_without_a_loader_is_measured_over_a_cpu_second(
+    ran: dict[str, tuple[int, Events]], name: str, ways: set[str]
+) -> None:
+    found = {event["kind"]: event for event in ran[name][1] if event["event"] == "read_ceiling"}
+    assert set(found) == ways
+    fastest = max(found.values(), key=lambda event: event["rows"] / event["cpu_s"])
+    longest = max(event["cpu_s"] for event in found.values())
+    assert longest >= 1
+    assert fastest["cpu_s"] >= 0.2
+
+
+def test_a_loader_that_lends_is_seen_to_and_one_that_gives_is_not(ran: dict[str, tuple[int, Events]]) -> None:
+    assert work(ran["lent"])["lends"] is True
+    assert work(ran["spawned"])["lends"] is False
+    assert work(ran["dask"])["lends"] is None, "too few batches came"
+
+
+def test_epochs_after_the_first_are_repeated_until_they_are_a_rate_and_each_is_accounted_for(
+    ran: dict[str, tuple[int, Events]],
+) -> None:
+    first, *later = [event for event in ran["lent"][1] if event["event"] == "epoch"]
+    assert sum(event["cpu_s"] for event in later) >= 1
+    assert len(later) > 1
+    assert [event["epoch"] for event in later] == list(range(1, len(later) + 1))
+    for event in (first, *later):
+        assert (event["rows_delivered"], event["rows_twice"], event["rows_missing"]) == (ROWS, 0, 0)
+
+
+def test_the_start_of_workers_is_told_apart(ran: dict[str, tuple[int, Events]]) -> None:
+    """A spawned worker imports torch, which takes longer than all rows here."""
+    first = next(event for event in ran["spawned"][1] if event["event"] == "epoch")
+    assert 0.5 < first["startup_cpu_s"] < first["cpu_s"]
+    assert first["cpu_s"] - first["startup_cpu_s"] < first["startup_cpu_s"]
+    alone = next(event for event in ran["lent"][1] if event["event"] == "epoch")
+    assert alone["startup_cpu_s"] == 0
 
 
 def test_a_loader_of_ones_own_is_counted(ran: dict[str, tuple[int, Events]]) -> None:

@@ -1,30 +1,28 @@
-"""Findings on loading for training."""
+"""Findings on loading for training. How loaders compare, table `comparisons` decides (compared.py)."""
 
+import math
 from collections.abc import Iterator
 
-import numpy as np
-
-from ...units import MB
-from ..decide import selected
+from ..decide import AT_LEAST, selected
 from ..frame import same_but_for
 from ..loaders import OF_A_LOADER, by_way
-from ..matters import SHARE
-from .base import Finding, Source, Tables, lines_of, reads, tries
+from .base import Finding, Line, Source, Tables, lines_of, reads, tries
 
 
 @reads("loaders")
 def _rows_lost(tables: Tables) -> Iterator[Finding]:
-    """Loaders that do not deliver every row once."""
+    """Loaders that do not deliver every row once, in runs that finished."""
     loaders = by_way(tables["loaders"])
-    wrong = loaders[
-        (loaders["outcome"] == "completed") & loaders["account"].str.contains(r"\d (?:missing|twice|wrong)")
-    ]
+    wrong = loaders[(loaders["n"] > 0) & loaders["account"].str.contains(r"\d (?:missing|twice|wrong)")]
     for name, group in wrong.groupby("loader", sort=False):
-        line = lines_of(group.sort_values("rows_delivered"))[-1]
+        lines = lines_of(group.sort_values("rows_delivered"))
+        line = lines[-1]
+        cells = int((loaders["loader"] == name).sum())
         yield Finding(
             f"{name} does not deliver every row once: {line['account']}",
-            f"Of {line['rows_expected']:,.0f} rows of {line['tokens']}, {line['order']}, {line['workers']:.0f} "
-            f"workers, {line['rows_delivered']:,.0f} came; {line['account']} (n = {line['n']}).",
+            f"Of {line['rows_expected']:,.0f} rows of {line['tokens']}, {line['order']}, {_workers(line)}, "
+            f"{line['rows_delivered']:,.0f} came; {line['account']} (n = {line['n']:.0f}). Rows are missing, twice or "
+            f"wrong in {len(lines)} of {cells} cells of it.",
             "loading_accounts",
             str(line["experiment"]),
             tries(int(line["n"]), int(line["n"])),
@@ -32,56 +30,71 @@ def _rows_lost(tables: Tables) -> Iterator[Finding]:
 
 
 @reads("loaders")
-def _fastest(tables: Tables) -> Iterator[Finding]:
-    """Of each order the loader with most rows per CPU-second, where its interval is above that of every library."""
+def _beside_the_ceiling(tables: Tables) -> Iterator[Finding]:
+    """How near the nearest loader comes to reading without one, of each order; above it, that the ceiling is none."""
     loaders = by_way(tables["loaders"])
-    sound = loaders[(loaders["account"] == "every row once") & (loaders["limit_percent"] == 0)]
-    for cell, group in same_but_for(sound, *OF_A_LOADER, "workers"):
-        ordered = lines_of(group.sort_values("rows_per_cpu_s"))
-        libraries = [line for line in ordered if line["loader_kind"] == "library"]
-        if not libraries or ordered[-1]["loader_kind"] == "library":
+    if "against_ceiling" not in loaders:
+        return
+    said = {"above": "is faster than", "reached": "is as fast as", "below": "is slower than"}
+    said["not shown"] = "is not shown to differ from"
+    for _, group in same_but_for(loaders[loaders["share_of_limit"].notna()], *OF_A_LOADER, "workers"):
+        ordered = lines_of(group.sort_values("share_of_limit"))
+        ways = [f"{line['loader']}, {_workers(line)}" for line in ordered]
+        nearest, which = selected(ways, [line["share_of_limit"] for line in ordered])
+        line = ordered[ways.index(nearest)]
+        if line["against_ceiling"] not in said:
             continue
-        best, library = ordered[-1], libraries[-1]
-        # One without an interval may be faster than it seems.
-        sure = best["rows_per_cpu_s_low"] / np.max([line["rows_per_cpu_s_high"] for line in libraries])
-        if not sure > 1 + SHARE:
-            continue
-        factor = best["rows_per_cpu_s"] / library["rows_per_cpu_s"]
-        _, which = selected([line["loader"] for line in libraries], [line["rows_per_cpu_s"] for line in libraries])
+        ends = (
+            f"{line['share_of_limit']:.0%} (95 % {line['share_of_limit_low']:.0%} to {line['share_of_limit_high']:.0%}"
+        )
         yield Finding(
-            f"{best['loader']} delivers {factor:,.1f} times the rows per CPU-second of {library['loader']} "
-            f"({cell['order']}; of libraries {which})",
-            f"{best['rows_per_cpu_s']:,.0f}, {best['share_of_limit']:.0%} of reading without a loader, with "
-            f"{best['workers']:.0f} workers and {best['end_pss_bytes'] / MB:,.0f} MB of PSS; {library['loader']}: "
-            f"{library['rows_per_cpu_s']:,.0f} with {library['workers']:.0f} workers and "
-            f"{library['end_pss_bytes'] / MB:,.0f} MB (n = {best['n']} and {library['n']}).",
+            f"{nearest}, {said[line['against_ceiling']]} the fastest way to read without a loader: "
+            f"{line['share_of_limit']:.0%} of it ({line['order']}; {which})",
+            f"Rows per CPU-second from the page cache: {ends}, n = {line['n']:.0f}) of {line['ceiling_way']}."
+            + (" So there is a faster way to read than those tried." if line["against_ceiling"] == "above" else ""),
             "loading_cost",
-            str(cell["experiment"]),
-            sure,
+            str(line["experiment"]),
+            max(1.0, line["share_of_limit_low"], 1 / line["share_of_limit_high"]),
         )
 
 
 @reads("loaders")
 def _readahead(tables: Tables) -> Iterator[Finding]:
-    """Rows in random order where the data does not fit: what completes with MADV_RANDOM alone."""
+    """Under a memory limit: what every run completes with MADV_RANDOM, and none without."""
     loaders = tables["loaders"]
-    tried = loaders[(loaders["order"] == "shuffled") & (loaders["limit_percent"] > 0)]
+    if "advice" not in loaders:
+        return
+    tried = loaders[loaders["limit_percent"] > 0]
     for _, group in same_but_for(tried, "experiment", "advice"):
         sides = {line["advice"]: line for line in lines_of(group)}
         advised, plain = sides.get("random"), sides.get("none")
-        if not advised or not plain or advised["outcome"] != "completed":
+        if not advised or not plain:
+            continue
+        runs, without = _runs(advised), _runs(plain)
+        # One run a side is not enough, as in decide.py.
+        if min(runs, without) < AT_LEAST or advised["n"] < runs or plain["n"] > 0:
             continue
         if plain["outcome"] in ("completed", "not_applicable"):
             continue
         yield Finding(
-            f"{advised['loader']}, random order under a memory limit: completes with MADV_RANDOM, and without it not",
-            f"The limit is {advised['limit_percent']:.0f} % of the data's size, {advised['workers']:.0f} workers: "
-            f"{advised['rows_per_s_first_epoch']:,.0f} rows per second in the first epoch with it; without: "
-            f"{plain['account']} (n = {advised['n']} and {plain['n']}).",
+            f"{advised['loader']}, {advised['order']} under a memory limit: completes with MADV_RANDOM, "
+            "and without it not",
+            f"The limit is {advised['limit_percent']:.0f} % of the data's size, {_workers(advised)}: with it "
+            f"{runs} of {runs} runs complete, without it 0 of {without}: {plain['account']}.",
             "loading_limit",
             str(advised["experiment"]),
-            tries(int(plain["n"]), int(plain["n"])),
+            tries(without, without),
         )
 
 
-SOURCES: tuple[Source, ...] = (_rows_lost, _fastest, _readahead)
+def _workers(line: Line) -> str:
+    return f"{line['workers']:.0f} worker{'' if line['workers'] == 1 else 's'}"
+
+
+def _runs(line: Line) -> int:
+    """The runs that were asked for; tables kept from before count all as n."""
+    asked: float = line.get("asked", math.nan)
+    return int(line["n"] if math.isnan(asked) else asked)
+
+
+SOURCES: tuple[Source, ...] = (_rows_lost, _beside_the_ceiling, _readahead)

@@ -38,7 +38,8 @@ class LoadMatrix(Matrix):
         "`none` leaves all as the library has it.",
     )
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field(
-        [2], description="Epochs in one process; rates are the last one's."
+        [2],
+        description="Epochs in one process; those after the first are repeated until they are long enough for a rate.",
     )
     limit_percent: Annotated[Counts, Axis(label="memory limit", unit="%")] = Field(
         [0], description="Hard memory limit, in percent of the rows' bytes; 0: none."

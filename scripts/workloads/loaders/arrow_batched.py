@@ -5,7 +5,7 @@ import pyarrow
 from loaders.how import Batches, gather
 from torch.utils.data import Dataset
 
-FORMAT, KIND, SHUFFLE = "arrow", "best", "rows"
+FORMAT, KIND, SHUFFLE = "arrow", "ours", "rows"
 
 
 class Mapped(Dataset):

@@ -3,7 +3,7 @@
 from loaders.how import Batches
 from torch.utils.data import Dataset
 
-FORMAT, KIND, SHUFFLE = "datasets", "best", "rows"
+FORMAT, KIND, SHUFFLE = "datasets", "ours", "rows"
 
 
 class Batched(Dataset):

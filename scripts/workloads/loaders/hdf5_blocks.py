@@ -4,7 +4,7 @@ import h5py
 from formats.hdf5_chunked import CHUNK_ROWS
 from loaders.how import Grouped
 
-FORMAT, KIND, SHUFFLE = "hdf5_chunked", "best", "blocks"
+FORMAT, KIND, SHUFFLE = "hdf5_chunked", "ours", "blocks"
 
 
 class Open:

@@ -2,7 +2,7 @@
 
 from loaders import hdf5_blocks
 
-FORMAT, KIND, SHUFFLE = "hdf5_blosc", "best", "blocks"
+FORMAT, KIND, SHUFFLE = "hdf5_blosc", "ours", "blocks"
 
 
 class Open(hdf5_blocks.Open):

@@ -1,17 +1,29 @@
 """How rows are to be delivered, and the DataLoaders that all modules beside this one are made of.
 
-A loader is a module with the constants FORMAT (what it reads: a module of `formats`), KIND (`as written`, `corrected`,
-`best` or `library`) and SHUFFLE (what shuffled means for it: `rows`, `blocks`, `buffer`, `shards` or `none`), and a
-function `make(folder, how)`. It returns an iterable that gives one epoch each time it is iterated: batches of ids
-[n, width] and labels [n], and the number of the worker that made them. A constant OPTIONS names what can be varied of
-this loader alone: `how.option` has the numbers of those that are given.
+A loader is a module with the constants FORMAT (what it reads: a module of `formats`), KIND (who wrote it so: `as
+written` in the article, the same `corrected`, a `library` as it documents itself, `ours`, or `own` for yours) and
+SHUFFLE (what shuffled means for it: `rows`, `blocks`, `buffer`, `shards` or `none`), and a function `make(folder, how)`. It
+returns an iterable that gives one epoch each time it is iterated: batches of ids [n, width] and labels [n], and the
+number of the worker that made them. A constant OPTIONS names what can be varied of this loader alone: `how.option` has
+the numbers of those that are given.
 """
 
+import time
 from dataclasses import dataclass, field
 
 import numpy
 import torch
 from torch.utils.data import DataLoader, Sampler, get_worker_info
+
+
+class Started:
+    """CPU seconds that each worker had used when it began to work: what its start and its imports cost."""
+
+    def __init__(self, workers):
+        self.cpu_s = torch.zeros(workers, dtype=torch.float64).share_memory_()
+
+    def __call__(self, worker):
+        self.cpu_s[worker] = time.process_time()
 
 
 class NotApplicableError(Exception):
@@ -39,6 +51,7 @@ class How:
     ranks: int = 1
     opened: list = field(default_factory=list)
     """Datasets, as they are handed to workers: what pickling them costs is measured."""
+    started: Started | None = None
 
     @property
     def shuffled(self):
@@ -51,7 +64,9 @@ class How:
         """The options of every DataLoader."""
         chosen = {"num_workers": self.workers, "pin_memory": self.pin_memory}
         if self.workers:
+            self.started = Started(self.workers)
             chosen |= {"multiprocessing_context": self.start, "persistent_workers": True}
+            chosen |= {"worker_init_fn": self.started}
         return chosen
 
     def items(self, dataset, collate=None):

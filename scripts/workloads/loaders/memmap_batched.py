@@ -4,7 +4,7 @@ import numpy
 from loaders import memmap_corrected
 from loaders.how import Batches
 
-FORMAT, KIND, SHUFFLE = "npy", "best", "rows"
+FORMAT, KIND, SHUFFLE = "npy", "ours", "rows"
 ADVISED = True
 
 

@@ -3,7 +3,7 @@
 import pyarrow.parquet
 from loaders.how import Grouped
 
-FORMAT, KIND, SHUFFLE = "parquet", "best", "blocks"
+FORMAT, KIND, SHUFFLE = "parquet", "ours", "blocks"
 
 
 class Open:

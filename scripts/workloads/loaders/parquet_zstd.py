@@ -2,5 +2,5 @@
 
 from loaders import parquet_blocks
 
-FORMAT, KIND, SHUFFLE = "parquet_zstd", "best", "blocks"
+FORMAT, KIND, SHUFFLE = "parquet_zstd", "ours", "blocks"
 make = parquet_blocks.make

@@ -12,7 +12,7 @@ import torch
 from loaders.how import Batches
 from torch.utils.data import DataLoader, Dataset, get_worker_info
 
-FORMAT, KIND, SHUFFLE = "npy", "best", "rows"
+FORMAT, KIND, SHUFFLE = "npy", "ours", "rows"
 # Batches on their way from each worker. What a message costs is shared by all batches of one, some 4 MB.
 PREFETCH, MESSAGE_BYTES = 2, 4 << 20
 

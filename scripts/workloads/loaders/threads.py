@@ -18,7 +18,7 @@ import numpy
 from loaders.how import Batches, Tagged, tensors
 from torch.utils.data import DataLoader, IterableDataset
 
-FORMAT, KIND, SHUFFLE = "npy", "best", "rows"
+FORMAT, KIND, SHUFFLE = "npy", "ours", "rows"
 ADVISED = True
 AHEAD = 1
 

@@ -1,5 +1,7 @@
 """What is found in table `loaders`, from lines made by hand."""
 
+import math
+
 import pandas as pd
 import pytest
 
@@ -13,38 +15,63 @@ def test_no_runs_are_no_findings() -> None:
     assert not [finding for source in loading.SOURCES for finding in source({"loaders": loaders([])})]
 
 
-def line(name: str, rate: float, *, spread: float = 0.01, **cell: object) -> dict[str, object]:
-    ends = {"rows_per_cpu_s_low": rate * (1 - spread), "rows_per_cpu_s_high": rate * (1 + spread)}
-    return loader(name, rate, 9e6) | ends | cell
-
-
 def titles(*lines: dict[str, object]) -> list[str]:
-    table = pd.DataFrame([{"outcome": "completed"} | line for line in lines])
+    table = pd.DataFrame(lines)
     return [finding.title for source in loading.SOURCES for finding in source({"loaders": table})]
 
 
 def test_a_loader_that_loses_rows_is_named() -> None:
     wrong = loader("wrong", 99, 1e6, "3 missing", rows_expected=10, rows_delivered=7, workers=0)
     assert titles(wrong) == ["wrong does not deliver every row once: 3 missing"]
+    assert titles(wrong | {"account": "not done in time", "n": 0, "rows_delivered": math.nan}) == []
+    assert titles(wrong | {"account": "every row once", "rows_delivered": 10}) == []
 
 
-def test_the_fastest_is_held_against_the_libraries_that_were_run() -> None:
-    ours, theirs = line("ours", 90), line("theirs", 30, loader_kind="library")
-    only = "ours delivers 3.0 times the rows per CPU-second of theirs (shuffled; of libraries the only one run here)"
-    assert titles(ours, theirs) == [only]
-    slow = line("slow", 10, loader_kind="library")
-    assert titles(ours, theirs, slow) == [only.replace("the only one", "largest of 2")]
-    assert titles(ours, line("theirs", 30, spread=3, loader_kind="library")) == [], "its interval reaches ours"
-    assert titles(loader("ours", 90, 9e6), theirs) == [], "one run has no interval"
-    once = loader("once", 29, 9e6, loader_kind="library")
-    assert titles(ours, theirs, once) == titles(ours, once, theirs) == [], "nor does one run of a library"
-    option = titles(ours | {"option": "ahead-0"}, theirs | {"option": "none"})
-    assert option == [only.replace("ours", "ours, ahead-0")]
+def beside(name: str, share: float, said: object, **more: object) -> dict[str, object]:
+    ends = {"share_of_limit": share, "share_of_limit_low": 0.9 * share, "share_of_limit_high": 1.1 * share}
+    return loader(name, 9, 9) | ends | {"against_ceiling": said, "ceiling_way": "memmap_take", "n": 3} | more
 
 
-@pytest.mark.parametrize(("outcome", "findings"), [("timed_out", 1), ("completed", 0), ("not_applicable", 0)])
-def test_advice_is_told_where_nothing_completes_without_it(outcome: str, findings: int) -> None:
-    advised = loader("threads", 1, 1) | {"advice": "random", "rows_per_s_first_epoch": 100.0, "limit_percent": 25}
-    plain = advised | {"experiment": "plain", "advice": "none", "outcome": outcome, "account": "not done"}
-    found = titles(advised, plain)
+def test_the_nearest_to_reading_without_a_loader_is_named_as_selected() -> None:
+    near, far = beside("near", 0.8, "below"), beside("far", 0.3, "below", workers=4)
+    said = "near, 0 workers, is slower than the fastest way to read without a loader: 80% of it (shuffled; "
+    assert titles(near, far) == [f"{said}largest of 2 run here)"]
+    assert titles(near) == [f"{said}the only one run here)"]
+    (above,) = titles(beside("quick", 1.3, "above"), near)
+    assert above.startswith("quick, 0 workers, is faster than")
+    (reached,) = titles(beside("quick", 1.0, "reached"))
+    assert "is as fast as" in reached
+
+
+@pytest.mark.parametrize("said", ["not enough data", None])
+def test_nothing_is_said_of_a_share_that_cannot_be_decided(said: object) -> None:
+    assert titles(beside("one", 1.9, said, n=1), beside("other", 0.2, "below")) == []
+
+
+def test_a_share_that_is_not_shown_to_differ_is_said_to_be_so() -> None:
+    (wild,) = titles(beside("wild", 1.9, "not shown"), beside("other", 0.2, "below"))
+    assert wild.startswith("wild, 0 workers, is not shown to differ from the fastest way to read without a loader")
+
+
+ADVISED = loader("threads", 1, 1) | {"advice": "random", "limit_percent": 25, "n": 3, "asked": 3}
+PLAIN = ADVISED | {"advice": "none", "outcome": "timed_out", "account": "not done in time", "n": 0}
+
+
+@pytest.mark.parametrize(
+    ("advised", "plain", "findings"),
+    [
+        ({}, {}, 1),
+        ({}, {"outcome": "completed", "n": 3}, 0),
+        ({}, {"outcome": "not_applicable"}, 0),
+        ({"n": 2}, {}, 0),
+        ({}, {"n": 1}, 0),
+        ({"outcome": "timed_out", "n": 0}, {"outcome": "completed", "n": 3}, 0),
+        ({"n": 1, "asked": 1}, {"asked": 1}, 0),
+    ],
+    ids=["shown", "absent", "not applicable", "one fails", "one completes", "reversed", "one run"],
+)
+def test_advice_is_told_where_every_run_completes_with_it_and_none_without(
+    advised: dict[str, object], plain: dict[str, object], findings: int
+) -> None:
+    found = titles(ADVISED | advised, PLAIN | {"experiment": "plain"} | plain)
     assert sum("completes with MADV_RANDOM" in title for title in found) == findings
