@@ -28,7 +28,7 @@ def draw(table):
     for axes, (cell, lines) in zip(panels, settings, strict=True):
         for name, group in lines.groupby("holding", sort=False):
             draw_line(axes, group.sort_values("epoch"), colours[name], "osDX^"[names.index(name) % 5])
-        axes.set_title(title(cell, table), fontsize=11)
+        axes.set_title(f"{title(cell, table)}, {figures.counts(lines['n'])}", fontsize=11)
         most = int(lines["epochs"].max())
         axes.set_xticks(range(most + 1), ["first batch", *map(str, range(1, most + 1))])
         axes.set_xlim(-0.3, most + 0.3)
@@ -51,7 +51,8 @@ def draw_line(axes, group, colour, marker):
         for end in ("", "_min", "_max")
     )
     spread = [[m - x for m, x in zip(middle, low, strict=True)], [x - m for m, x in zip(middle, high, strict=True)]]
-    axes.errorbar(places, middle, yerr=spread, color=colour, marker=marker, capsize=3, linewidth=1.5)
+    style = {"color": colour, "alpha": figures.opacity(group["n"].min())}
+    axes.errorbar(places, middle, yerr=spread, marker=marker, capsize=3, linewidth=1.5, **style)
 
 
 def title(cell, table):

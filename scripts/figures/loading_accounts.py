@@ -50,6 +50,7 @@ def draw(loaders):
     for line in worst.to_dict("records"):
         x, y = columns.index(line["column"]), names.index(line["loader"])
         axes.add_patch(plt.Rectangle((x - 0.46, y - 0.42), 0.92, 0.84, color=COLOURS[line["state"]]))
+        axes.annotate(f"{line['n']:.0f}", (x, y), ha="center", va="center", fontsize=8, color="black")
     axes.set(xlim=(-0.6, len(columns) - 0.4), ylim=(len(names) - 0.4, -0.6))
     axes.set_xticks(range(len(columns)), columns, rotation=90, fontsize=9)
     axes.set_yticks(range(len(names)), names, fontsize=9)
@@ -62,7 +63,8 @@ def draw(loaders):
         f"{name}: {', '.join(dict.fromkeys(group['account']))}" for name, group in faults.groupby("loader", sort=False)
     )
     caption = f"""
-Every delivered row tells its number and is checked as a whole: was each delivered once, in the last epoch?
+Every delivered row tells its number and is checked as a whole: was each delivered once, in every epoch of every
+run? A number is of runs that finished; of several cells in one place the worst is shown.
 {said[:900] + "." if said else "All of them, by all loaders."} Blank: not run in this config.
 """
     return figure, caption

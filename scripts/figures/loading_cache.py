@@ -3,51 +3,61 @@
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
+from beyond_ram.analysis.decide import selected
 from beyond_ram.analysis.loaders import whole
+
+STATES = (("cold", "#0072B2", "o", -0.15), ("warm", "#D55E00", "s", 0.15))
 
 
 def both(loaders):
-    states = loaders.groupby(["loader", "order", "workers"])["page_cache"].transform("nunique")
+    loaders = loaders[loaders["rows_per_s"].notna()] if len(loaders) else loaders
+    states = loaders.groupby(["tokens", "loader", "order", "workers"])["page_cache"].transform("nunique")
     return loaders[states > 1]
 
 
 def draw(loaders):
     orders = list(dict.fromkeys(loaders["order"]))
-    names = list(dict.fromkeys(loaders["loader"]))
+    ways = loaders["loader"] + ", " + loaders["workers"].map("{:.0f} workers".format)
+    loaders = loaders.assign(way=ways).drop_duplicates(["way", "order", "page_cache"])
+    names = list(dict.fromkeys(loaders["way"]))
     figure, grid = plt.subplots(
         1,
         len(orders),
         figsize=(5.5 * len(orders) + 2, 0.42 * len(names) + 2),
         squeeze=False,
         sharey=True,
+        sharex=True,
         layout="constrained",
     )
-    slowest = 1.0
     for axes, order in zip(grid[0], orders, strict=True):
-        for place, name in enumerate(names):
-            mine = loaders[(loaders["loader"] == name) & (loaders["order"] == order)]
-            mine = mine[mine["workers"] == mine["workers"].max()].drop_duplicates("page_cache").set_index("page_cache")
-            if {"cold", "warm"} - set(mine.index):
-                continue
-            rate = mine["rows_per_s_first_epoch"]
-            slowest = max(slowest, rate["warm"] / rate["cold"])
-            axes.plot([rate["cold"], rate["warm"]], [place, place], color="#bbbbbb", zorder=1)
-            axes.plot(rate["cold"], place, "o", color="#0072B2", zorder=2)
-            axes.plot(rate["warm"], place, "o", color="#D55E00", zorder=2)
-        axes.set(xscale="log", title=order, xlabel="rows per second, first epoch")
+        group = loaders[loaders["order"] == order]
+        for line in group.to_dict("records"):
+            for state, colour, marker, up in STATES:
+                if line["page_cache"] != state:
+                    continue
+                y, style = names.index(line["way"]) + up, {"color": colour, "alpha": figures.opacity(line["n"])}
+                if line["rows_per_s_low"] == line["rows_per_s_low"]:
+                    axes.plot([line["rows_per_s_low"], line["rows_per_s_high"]], [y, y], linewidth=1.5, **style)
+                axes.plot(line["rows_per_s"], y, marker, **style)
+        axes.set(xscale="log", title=f"{order}, {figures.counts(group['n'])}", xlabel="rows per second, first epoch")
     grid[0][0].set_yticks(range(len(names)), names)
-    grid[0][0].invert_yaxis()
+    grid[0][0].set_ylim(len(names) - 0.5, -0.5)
     handles = [
-        plt.Line2D([], [], linestyle="", marker="o", color=colour, label=label)
-        for colour, label in (("#0072B2", "cold page cache"), ("#D55E00", "warm page cache"))
+        plt.Line2D([], [], linestyle="", marker=marker, color=colour, label=f"{state} page cache")
+        for state, colour, marker, _ in STATES
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
     cold = loaders[loaders["page_cache"] == "cold"]
+    sides = loaders.pivot_table(index=["way", "order"], columns="page_cache", values="rows_per_s")
+    slower = (sides["warm"] / sides["cold"]).dropna()
+    words = [", ".join(map(str, key)) for key in slower.index]
+    slowest, which = selected(words, slower.tolist())
     caption = f"""
-The first epoch from a cold and from a warm page cache, by the clock, with {loaders["workers"].max():.0f} workers where
-there are any. Before the cold runs {cold["input_resident_before"].median():.1%} of the data were resident, after them
-{cold["input_resident_after"].median():.0%} (medians). At most a cold start was {slowest:.1f} times as slow. Medians;
-n = {loaders["n"].min():.0f}. The clock depends on the disk and on what else the machine does.
+The first epoch from a cold and from a warm page cache, by the clock, the start of workers not in it. Before the cold
+runs {cold["input_resident_before"].median():.1%} of the data were resident, after them
+{cold["input_resident_after"].median():.0%} (medians). A cold start was {slower.max():.1f} times as slow for {slowest}
+({which}). Means, lines are 95 % intervals; {figures.counts(loaders["n"])}. The clock depends on the disk and on what
+else the machine does.
 """
     return figure, caption
 

@@ -1,108 +1,115 @@
-"""What loaders deliver against the memory they need, per dataset, order and number of workers."""
+"""What loaders deliver, and the memory they need for it, a line a loader."""
 
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
 from beyond_ram.analysis.loaders import whole
-from beyond_ram.metrics.loading import CEILING_OF
+
+MARKERS = "osD^vP"
+LINE_INCHES, LEAST_INCHES = 0.2, 1.6
 
 
 def draw(loaders):
-    loaders = loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders
-    # One line a point: where workers were started in several ways, the first of the config.
-    loaders = loaders.drop_duplicates(["tokens", "loader", "order", "workers"])
-    numbers = {name: place for place, name in enumerate(dict.fromkeys(loaders["loader"]), start=1)}
-    # A row for each dataset and order, in it a panel for each number of workers.
+    # One line a point: a cold page cache before a warm one, and of ways to start workers the first of the config.
+    loaders = loaders.sort_values("page_cache", kind="stable").drop_duplicates(["tokens", "loader", "order", "workers"])
+    counts = sorted(loaders["workers"].unique())
     rows = list(loaders.groupby(["tokens", "order"], sort=False))
-    columns = max(group["workers"].nunique() for _, group in rows)
+    heights = [
+        max(group["loader"].nunique() * group["workers"].nunique() * LINE_INCHES, LEAST_INCHES) for _, group in rows
+    ]
     figure, grid = plt.subplots(
         len(rows),
-        columns,
-        figsize=(max(4.6 * columns, 8) + 3.4, max(4.0 * len(rows), 6)),
+        2,
+        figsize=(13, sum(heights) + 0.9 * len(rows) + 1.2),
         squeeze=False,
-        sharex=True,
-        sharey="row",
+        sharex="col",
         layout="constrained",
+        gridspec_kw={"height_ratios": heights},
     )
-    for axes in grid.flat:
-        axes.set_visible(False)
-    for axes, (tokens, order, count), points in panels(rows, grid):
-        axes.set_visible(True)
-        for point in points.to_dict("records"):
-            draw_point(axes, point, numbers[point["loader"]])
-        ceiling = points[f"limit_{CEILING_OF[order]}_rows_per_cpu_s"].median()
-        axes.axhline(ceiling, color="#555555", linestyle="--", linewidth=1)
-        axes.annotate(
-            f"read ceiling: {ceiling:,.0f}",
-            (0.98, ceiling),
-            xycoords=("axes fraction", "data"),
-            fontsize=8,
-            ha="right",
-            va="bottom",
-            color="#333333",
-        )
-        where = f"{tokens}: " if loaders["tokens"].nunique() > 1 else ""
-        axes.set_title(f"{where}{order}, {count} worker{'' if count == 1 else 's'}")
-        axes.set(xscale="log", yscale="log")
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        axes.xaxis.set_minor_formatter(lambda value, _: f"{value:,.0f}" if str(value)[0] in "235" else "")
-        axes.tick_params(axis="x", which="both", labelsize=9, labelbottom=True)
-        axes.set_xlabel("PSS of all processes (MB)")
-    for axes in grid[:, 0]:
-        axes.set_ylabel("rows per CPU-second")
-    legend(figure, loaders, numbers)
+    for (rate, memory), ((tokens, order), group) in zip(grid, rows, strict=True):
+        draw_row(rate, memory, group, counts)
+        caches = " or ".join(group["page_cache"].unique())
+        rate.set_title(f"{tokens}: {order}, {caches}, {figures.counts(group['n'])}", loc="left", fontsize=11)
+        for axes in (rate, memory):
+            axes.tick_params(axis="x", labelbottom=True, labelsize=9)
+    grid[-1][0].set_xlabel("rows per CPU-second")
+    grid[-1][1].set_xlabel("memory of all processes (MB)")
+    grid[0][1].set_xlim(left=0)
+    legend(figure, loaders, counts)
     return figure, caption(loaders)
 
 
-def panels(rows, grid):
-    for (key, group), row in zip(rows, grid, strict=True):
-        for axes, (count, points) in zip(row, group.groupby("workers"), strict=False):
-            yield axes, (*key, count), points
+def draw_row(rate, memory, group, counts):
+    best = group.groupby("loader")[["rows_per_cpu_s", "rows_per_cpu_s_warm"]].max()
+    best = best["rows_per_cpu_s"].fillna(best["rows_per_cpu_s_warm"]).sort_values(ascending=False, na_position="last")
+    names = list(best.index)
+    present = sorted(group["workers"].unique())
+    step = 0.8 / len(present)
+    for line in group.to_dict("records"):
+        place = counts.index(line["workers"])
+        y = names.index(line["loader"]) + (present.index(line["workers"]) - (len(present) - 1) / 2) * step
+        style = {"color": figures.loader_kind(line["loader_kind"])[1], "alpha": figures.opacity(line["n"])}
+        for name, up, fill in (("rows_per_cpu_s", -step / 5, "full"), ("rows_per_cpu_s_warm", step / 5, "none")):
+            if line[f"{name}_low"] == line[f"{name}_low"]:
+                rate.plot([line[f"{name}_low"], line[f"{name}_high"]], [y + up] * 2, linewidth=1, **style)
+            rate.plot(line[name], y + up, MARKERS[place % 6], fillstyle=fill, markersize=6, **style)
+        rate.plot(line["ceiling_rows_per_cpu_s"], y, "|", color="#555555", markersize=12 * step + 3)
+        sizes = [line["held_bytes"] / figures.MB, line["end_pss_bytes"] / figures.MB]
+        memory.plot(sizes[1], y + step / 5, MARKERS[place % 6], fillstyle="none", markersize=6, **style)
+        memory.plot(sizes[0], y - step / 5, MARKERS[place % 6], markersize=6, **style)
+    faulty = set(group.loc[group["account"] != "every row once", "loader"])
+    labels = [f"{name} (not every row once)" if name in faulty else name for name in names]
+    rate.set_yticks(range(len(names)), labels, fontsize=9)
+    memory.set_yticks(range(len(names)), [""] * len(names))
+    for axes in (rate, memory):
+        axes.set_ylim(len(names) - 0.45, -0.55)
+    rate.set_xscale("log")
 
 
-def draw_point(axes, point, number):
-    _, colour = figures.loader_kind(point["loader_kind"])
-    sound = point["account"] == "every row once"
-    x, y = point["end_pss_bytes"] / figures.MB, point["rows_per_cpu_s"]
-    low, high = point["rows_per_cpu_s_low"], point["rows_per_cpu_s_high"]
-    if low == low:
-        axes.plot([x, x], [low, high], color=colour, linewidth=1, alpha=0.6)
-    axes.plot(x, y, "o" if sound else "X", color=colour, markersize=15, markeredgecolor="white", alpha=0.9)
-    axes.annotate(str(number), (x, y), ha="center", va="center", fontsize=8, color="white", fontweight="bold")
-
-
-def legend(figure, loaders, numbers):
-    kinds = loaders.drop_duplicates("loader").set_index("loader")["loader_kind"]
-    handles = [
-        plt.Line2D(
-            [], [], linestyle="", marker="o", color=figures.loader_kind(kinds[name])[1], label=f"{number} {name}"
-        )
-        for name, number in numbers.items()
+def legend(figure, loaders, counts):
+    grey = {"linestyle": "", "color": "#555555"}
+    seen = list(dict.fromkeys(figures.loader_kind(kind) for kind in loaders["loader_kind"]))
+    handles = [plt.Line2D([], [], color=colour, linewidth=4, label=label) for label, colour in sorted(seen)]
+    handles += [
+        plt.Line2D([], [], marker=MARKERS[place % 6], label=f"{count:.0f} workers", **grey)
+        for place, count in enumerate(counts)
     ]
-    seen = {figures.loader_kind(kind) for kind in kinds}
-    handles += [plt.Line2D([], [], color=colour, linewidth=4, label=label) for label, colour in sorted(seen)]
-    if (loaders["account"] != "every row once").any():
-        handles.append(plt.Line2D([], [], linestyle="", marker="X", color="#555555", label="not every row once"))
-    figure.legend(handles=handles, loc="outside right upper", fontsize=8, frameon=False)
+    handles += [
+        plt.Line2D([], [], marker="o", label="first epoch; memory that cannot be taken back", **grey),
+        plt.Line2D([], [], marker="o", fillstyle="none", label="warm epochs; PSS, page cache in it", **grey),
+        plt.Line2D([], [], marker="|", markersize=11, label="read ceiling: the fastest way without a loader", **grey),
+    ]
+    if (loaders["n"] < 2).any():
+        handles.append(plt.Line2D([], [], marker="o", label="n = 1", alpha=figures.opacity(1), **grey))
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=9, frameon=False)
 
 
 def caption(loaders):
     wrong = loaders[loaders["account"] != "every row once"]
     faults = "; ".join(f"{line.loader} ({line.account})" for line in wrong.drop_duplicates("loader").itertuples())
-    counts = sorted(loaders["n"].unique())
-    runs = " or ".join(str(count) for count in counts)
+    states = " or ".join(loaders["page_cache"].unique())
+    short = loaders["rows_per_cpu_s"].isna().sum()
     # Whole lines, so that the name of a loader stands beside its own share.
-    best = loaders.dropna(subset="share_of_limit").sort_values("share_of_limit").groupby("order").tail(1)
-    best_shares = "; ".join(
-        f"{line.order}: {line.loader} with {line.workers:.0f} workers, {line.share_of_limit:.0%}"
-        for line in best.sort_values("order").itertuples()
+    known = loaders.dropna(subset="share_of_limit").sort_values("share_of_limit")
+    best = known.groupby("order").tail(1).sort_values("order")
+    shares = "; ".join(
+        f"{line.order}: {line.loader} with {line.workers:.0f} workers, {line.share_of_limit:.0%}, largest of "
+        f"{(known['order'] == line.order).sum()} run here"
+        for line in best.itertuples()
     )
     return f"""
-Rows per CPU-second over all processes, in the last epoch, against the PSS of all processes at its end (shared pages
-counted once). The dashed line is the read ceiling: the same rows from one .npy file without a loader, measured in the
-same runs. Shuffled, it makes a system call for every row; a mapped file in memory needs none, and may lie above it.
-Highest shares of the read ceiling: {best_shares or "not known"}. Bars: 95 % intervals; n = {runs}. {
-        "Crosses did not deliver every row once: " + faults + "." if faults else "Every row was delivered once by all."
+Rows per CPU-second over all processes, of the first epoch from a {states} page cache without the start of workers
+(full), and of the epochs after it (hollow). {
+        f"{short} of {len(loaders)} have no rate of the first epoch: too short, or the start of workers is not known. "
+        if short
+        else ""
+    }The stroke is the read ceiling: the fastest of all ways without a loader to deliver rows in the same order, from
+the page cache, measured in the same runs. Shares of it, warm: {
+        shares or "not known"
+    }. Memory: anonymous and shared, which
+the kernel cannot take back (full), and PSS with the page cache in it (hollow). Lines: 95 % intervals;
+{figures.counts(loaders["n"])}. {
+        "Not every row came once: " + faults + "." if faults else "Every row was delivered once by all."
     }
 """
 

@@ -5,6 +5,8 @@ import matplotlib.pyplot as plt
 from beyond_ram import figures
 from beyond_ram.analysis.loaders import by_way
 
+CROWDED = 90
+
 
 def limited(loaders):
     if "limit_percent" not in loaders:
@@ -13,47 +15,52 @@ def limited(loaders):
 
 
 def draw(loaders):
-    loaders = loaders.assign(
-        name=loaders["loader"]
-        + ", "
-        + loaders["order"]
-        + ", "
-        + loaders["workers"].astype(int).astype(str)
-        + " workers"
-    )
-    loaders = loaders.sort_values(["rows_per_s_first_epoch"], ascending=False, na_position="last")
+    name = loaders["loader"] + ", " + loaders["order"] + ", " + loaders["workers"].map("{:.0f} workers".format)
+    if loaders["limit_percent"].nunique() > 1:
+        name += ", " + loaders["limit_percent"].map("{:.0f} %".format)
+    loaders = loaders.assign(name=name).sort_values("rows_per_s", ascending=False, na_position="last")
     figure, axes = plt.subplots(figsize=(10, 0.34 * len(loaders) + 1.8), layout="constrained")
     for place, line in enumerate(loaders.to_dict("records")):
         _, colour = figures.loader_kind(line["loader_kind"])
-        if line["rows_per_s_first_epoch"] == line["rows_per_s_first_epoch"]:
-            axes.barh(place, line["rows_per_s_first_epoch"], color=colour, height=0.7)
-            note = "" if line["account"] == "every row once" else f" {line['account']}"
-            axes.annotate(
-                f" {line['rows_per_s_first_epoch']:,.0f}{note}",
-                (line["rows_per_s_first_epoch"], place),
-                va="center",
-                fontsize=8,
-            )
+        rate, high = line["rows_per_s"], line["rows_per_s_high"]
+        note = "" if line["account"] == "every row once" else f": {line['account'][:CROWDED]}"
+        if rate == rate:
+            style = {"color": colour, "alpha": figures.opacity(line["n"])}
+            if high == high:
+                axes.plot([line["rows_per_s_low"], high], [place, place], linewidth=1.5, **style)
+            axes.plot(rate, place, "o", **style)
+            said, at = f"{rate:,.0f} (n = {line['n']:.0f}){note}", high if high == high else rate
+            axes.annotate(said, (at, place), (8, 0), textcoords="offset points", va="center", fontsize=8)
         else:
-            axes.annotate(f" {line['account'][:90]}", (0, place), va="center", fontsize=8, color="#B22222")
+            done = line["n"] > 0
+            said = f"n = {line['n']:.0f}{note}" + (", too short to be a rate" if done else "")
+            axes.annotate(
+                said, (0, place), (4, 0), textcoords="offset points", va="center", fontsize=8,
+                color="#333333" if done else "#B22222",
+            )  # fmt: skip
     axes.set_yticks(range(len(loaders)), loaders["name"], fontsize=8)
-    fastest = loaders["rows_per_s_first_epoch"].max()
-    axes.set_xlim(0, 1.25 * fastest if fastest > 0 else 1)
+    furthest = loaders[["rows_per_s", "rows_per_s_high"]].max().max()
+    axes.set_xlim(0, 1.35 * furthest if furthest > 0 else 1)
     axes.set_ylim(len(loaders) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel("rows per second, first epoch, cold page cache")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.tick_params(axis="x", labelsize=9)
+    caches = " or ".join(loaders["page_cache"].unique())
+    axes.set_xlabel(f"rows per second, first epoch, {caches} page cache")
     percent = sorted(loaders["limit_percent"].unique())
     done = (loaders["outcome"] == "completed").sum()
-    seen = {figures.loader_kind(kind) for kind in loaders.loc[loaders["outcome"] == "completed", "loader_kind"]}
-    handles = [plt.Rectangle((0, 0), 1, 1, color=colour, label=label) for label, colour in sorted(seen)]
-    if fastest > 0:
-        axes.legend(handles=handles, fontsize=8, loc="lower right")
+    seen = {figures.loader_kind(kind) for kind in loaders.loc[loaders["n"] > 0, "loader_kind"]}
+    handles = [
+        plt.Line2D([], [], linestyle="", marker="o", color=colour, label=label) for label, colour in sorted(seen)
+    ]
+    if furthest > 0:
+        figure.legend(handles=handles, fontsize=8, loc="outside upper center", ncols=4, frameon=False)
     else:
         axes.set_xticks([])
     caption = f"""
 Under a hard limit of the kernel's of {", ".join(f"{value:.0f} %" for value in percent)} of the data, page cache
-and the interpreter with its imports included: {done} of {len(loaders)} cells complete. What did not complete says why.
-n = {loaders["n"].min():.0f}. The clock depends on the disk.
+and the interpreter with its imports included: in {done} of {len(loaders)} cells every run completes. What did not
+complete says why. Means, lines are 95 % intervals; {figures.counts(loaders["n"])}. The clock depends on the disk.
 """
     return figure, caption
 

@@ -1,7 +1,13 @@
-"""Memory against the number of workers: PSS beside summed RSS."""
+"""Memory against the number of workers: what cannot be taken back, PSS, and summed RSS, on one scale."""
 
 from beyond_ram import figures
 from beyond_ram.analysis.loaders import whole
+
+KINDS = (
+    ("end_rss_bytes", "RSS, summed", "#999999", "o"),
+    ("end_pss_bytes", "PSS, summed", "#0072B2", "s"),
+    ("held_bytes", "cannot be taken back", "#D55E00", "D"),
+)
 
 
 def several_counts(loaders):
@@ -12,29 +18,46 @@ def draw(loaders):
     loaders = loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders
     loaders = loaders.drop_duplicates(["tokens", "loader", "order", "workers"])
     loaders = loaders[loaders.groupby(["tokens", "loader", "order"])["workers"].transform("nunique") > 1]
+    # A panel a loader: of several datasets and orders the last.
+    last = loaders.groupby("loader")[["tokens", "order"]].transform("last")
+    loaders = loaders[(loaders[["tokens", "order"]] == last).all(axis=1)]
     names = list(dict.fromkeys(loaders["loader"]))
     figure, panels = figures.panels(
-        len(names), lambda columns, rows: (2.5 * columns + 1, 2.5 * rows + 1), most_columns=6, sharex=True
+        len(names),
+        lambda columns, rows: (max(2.4 * columns + 1, 6), 2.5 * rows + 1),
+        most_columns=6,
+        sharex=True,
+        sharey=True,
     )
+    most_mb = loaders[[name for name, *_ in KINDS]].max().max() / figures.MB
     for axes, name in zip(panels, names, strict=True):
-        mine = loaders[(loaders["loader"] == name)]
-        same = ["tokens", "order"]
-        mine = mine[(mine[same] == mine[same].iloc[-1]).all(axis=1)].sort_values("workers")
-        for kind, label, colour in (("rss", "RSS, summed", "#999999"), ("pss", "PSS, summed", "#0072B2")):
-            axes.plot(mine["workers"], mine[f"end_{kind}_bytes"] / figures.MB, "o-", color=colour, label=label)
-        axes.set_title(name, fontsize=10)
-        axes.set_ylim(0, 1.1 * mine["end_rss_bytes"].max() / figures.MB)
+        mine = loaders[loaders["loader"] == name].sort_values("workers")
+        for kind, label, colour, marker in KINDS:
+            axes.plot(
+                mine["workers"],
+                mine[kind] / figures.MB,
+                f"{marker}-",
+                color=colour,
+                label=label,
+                fillstyle="none",
+                alpha=figures.opacity(mine["n"].min()),
+            )
+        axes.set_title(f"{name}\n{mine['order'].iloc[0]}, {figures.counts(mine['n'])}", fontsize=9)
         axes.set_xticks(sorted(loaders["workers"].unique()))
         axes.tick_params(labelsize=8)
+    panels[0].set_ylim(0, 1.1 * most_mb)
     figure.supxlabel("workers", fontsize=11)
-    figure.supylabel("memory at the end of the last epoch (MB)", fontsize=11)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
+    figure.supylabel("memory of all processes (MB)", fontsize=11)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
     most = loaders[loaders["workers"] == loaders["workers"].max()]
     factor = most["end_rss_bytes"] / most["end_pss_bytes"]
+    between = f"{factor.min():.1f}" if len(factor) == 1 else f"{factor.min():.1f} to {factor.max():.1f}"
     caption = f"""
 RSS summed over all processes counts what they share once for each of them; PSS counts it once. With
-{most["workers"].max():.0f} workers summed RSS is {factor.min():.1f} to {factor.max():.1f} times PSS. Medians; n =
-{loaders["n"].min():.0f}{"" if loaders["n"].nunique() < 2 else f" to {loaders['n'].max():.0f}"}.
+{most["workers"].max():.0f} workers summed RSS is {between} times PSS, over {len(most)} cells. What cannot be taken back
+is anonymous and shared memory; the rest of PSS is files in the page cache. {
+        "Medians" if loaders["n"].max() > 1 else "One run each"
+    }; {figures.counts(loaders["n"])}.
 """
     return figure, caption
 
