@@ -2,10 +2,10 @@
 
 A loader is a module with the constants FORMAT (what it reads: a module of `formats`), KIND (who wrote it so: `as
 written` in the article, the same `corrected`, a `library` as it documents itself, `ours`, or `own` for yours) and
-SHUFFLE (what shuffled means for it: `rows`, `blocks`, `buffer`, `shards` or `none`), and a function
-`make(folder, how)`. It returns an iterable that gives one epoch each time it is iterated: batches of ids [n, width] and labels [n], and the
-number of the worker that made them. A constant OPTIONS names what can be varied of this loader alone: `how.option` has
-the numbers of those that are given.
+SHUFFLE (what shuffled means for it: `rows`, `blocks`, `buffer`, `shards` or `none`), and a function `make(folder,
+how)`. It returns an iterable that gives one epoch each time it is iterated: batches of ids [n, width] and labels [n],
+and the number of the worker that made them. A constant OPTIONS names what can be varied of this loader alone:
+`how.option` has the numbers of those that are given.
 """
 
 import time
