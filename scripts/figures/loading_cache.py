@@ -3,7 +3,6 @@
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
-from beyond_ram.analysis.decide import selected
 from beyond_ram.analysis.loaders import whole
 
 STATES = (("cold", "#0072B2", "o", -0.15), ("warm", "#D55E00", "s", 0.15))
@@ -48,16 +47,11 @@ def draw(loaders):
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
     cold = loaders[loaders["page_cache"] == "cold"]
-    sides = loaders.pivot_table(index=["way", "order"], columns="page_cache", values="rows_per_s")
-    slower = (sides["warm"] / sides["cold"]).dropna()
-    words = [", ".join(map(str, key)) for key in slower.index]
-    slowest, which = selected(words, slower.tolist())
     caption = f"""
 The first epoch from a cold and from a warm page cache, by the clock, the start of workers not in it. Before the cold
 runs {cold["input_resident_before"].median():.1%} of the data were resident, after them
-{cold["input_resident_after"].median():.0%} (medians). A cold start was {slower.max():.1f} times as slow for {slowest}
-({which}). Means, lines are 95 % intervals; {figures.counts(loaders["n"])}. The clock depends on the disk and on what
-else the machine does.
+{cold["input_resident_after"].median():.0%} (medians). Means, lines are 95 % intervals; {figures.counts(loaders["n"])}. The clock
+depends on the disk and on what else the machine does.
 """
     return figure, caption
 

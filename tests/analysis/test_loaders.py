@@ -142,6 +142,16 @@ def test_what_is_beside_the_ceiling_is_decided(warm: float, said: str) -> None:
     assert one(run(25.0, outcome="failed"))["against_ceiling"] is None
 
 
+def test_memory_that_stays_is_anonymous_and_shared_and_the_larger_of_two_readings() -> None:
+    record, events = run(25.0)
+    assert one((record, events))["held_bytes"] == 93
+    at_first = {"pss_bytes": 600, "pss_anon_bytes": 500, "pss_shmem_bytes": 7}
+    assert one((record, [events[0] | {"tree": at_first}, *events[1:]]))["held_bytes"] == 507
+    kept = {"pss_bytes": 600, "pss_anon_bytes": 500, "shmem_bytes": 21}
+    before = one((record, [events[0] | {"tree": kept}, *events[1:]]))
+    assert before["held_bytes"] == 521, "as much as it can be, where only a sum over processes is known"
+
+
 def test_what_is_lent_once_is_lent() -> None:
     assert one(run(25.0, lends=True), run(25.0, 2))["lends"] == "yes"
     assert one(run(25.0), run(25.0, 2, lends=None))["lends"] == "no"
