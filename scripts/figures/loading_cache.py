@@ -50,8 +50,8 @@ def draw(loaders):
     caption = f"""
 The first epoch from a cold and from a warm page cache, by the clock, the start of workers not in it. Before the cold
 runs {cold["input_resident_before"].median():.1%} of the data were resident, after them
-{cold["input_resident_after"].median():.0%} (medians). Means, lines are 95 % intervals; {figures.counts(loaders["n"])}. The clock
-depends on the disk and on what else the machine does.
+{cold["input_resident_after"].median():.0%} (medians). Means, lines are 95 % intervals;
+{figures.counts(loaders["n"])}. The clock depends on the disk and on what else the machine does.
 """
     return figure, caption
 
