@@ -311,8 +311,8 @@ COLUMNS: list[Column] = [
     ),
     Metric(
         key="epoch_first_batch_s", label="Time from the begin of the epoch to its first batch", unit="s",
-        direction="lower", tables=("loaders",), derivation="of the first epoch, the loader opened: the start of workers "
-        "is in it",
+        direction="lower", tables=("loaders",), derivation="of the first epoch, the loader opened: the start of "
+        "workers is in it",
         trust=_PROGRAM_CLOCK, derive=lambda _, events: first(events, "epoch").get("first_batch_s"),
     ),
     Metric(

@@ -9,7 +9,7 @@ STATES = (("cold", "#0072B2", "o", -0.15), ("warm", "#D55E00", "s", 0.15))
 
 
 def both(loaders):
-    loaders = loaders[loaders["rows_per_s"].notna()] if len(loaders) else loaders
+    loaders = loaders[loaders["rows_per_s_first_epoch"].notna()] if len(loaders) else loaders
     states = loaders.groupby(["tokens", "loader", "order", "workers"])["page_cache"].transform("nunique")
     return loaders[states > 1]
 
@@ -35,9 +35,14 @@ def draw(loaders):
                 if line["page_cache"] != state:
                     continue
                 y, style = names.index(line["way"]) + up, {"color": colour, "alpha": figures.opacity(line["n"])}
-                if line["rows_per_s_low"] == line["rows_per_s_low"]:
-                    axes.plot([line["rows_per_s_low"], line["rows_per_s_high"]], [y, y], linewidth=1.5, **style)
-                axes.plot(line["rows_per_s"], y, marker, **style)
+                if line["rows_per_s_first_epoch_low"] == line["rows_per_s_first_epoch_low"]:
+                    axes.plot(
+                        [line["rows_per_s_first_epoch_low"], line["rows_per_s_first_epoch_high"]],
+                        [y, y],
+                        linewidth=1.5,
+                        **style,
+                    )
+                axes.plot(line["rows_per_s_first_epoch"], y, marker, **style)
         axes.set(xscale="log", title=f"{order}, {figures.counts(group['n'])}", xlabel="rows per second, first epoch")
     grid[0][0].set_yticks(range(len(names)), names)
     grid[0][0].set_ylim(len(names) - 0.5, -0.5)

@@ -18,16 +18,16 @@ def draw(loaders):
     name = loaders["loader"] + ", " + loaders["order"] + ", " + loaders["workers"].map("{:.0f} workers".format)
     if loaders["limit_percent"].nunique() > 1:
         name += ", " + loaders["limit_percent"].map("{:.0f} %".format)
-    loaders = loaders.assign(name=name).sort_values("rows_per_s", ascending=False, na_position="last")
+    loaders = loaders.assign(name=name).sort_values("rows_per_s_first_epoch", ascending=False, na_position="last")
     figure, axes = plt.subplots(figsize=(10, 0.34 * len(loaders) + 1.8), layout="constrained")
     for place, line in enumerate(loaders.to_dict("records")):
         _, colour = figures.loader_kind(line["loader_kind"])
-        rate, high = line["rows_per_s"], line["rows_per_s_high"]
+        rate, high = line["rows_per_s_first_epoch"], line["rows_per_s_first_epoch_high"]
         note = "" if line["account"] == "every row once" else f": {line['account'][:CROWDED]}"
         if rate == rate:
             style = {"color": colour, "alpha": figures.opacity(line["n"])}
             if high == high:
-                axes.plot([line["rows_per_s_low"], high], [place, place], linewidth=1.5, **style)
+                axes.plot([line["rows_per_s_first_epoch_low"], high], [place, place], linewidth=1.5, **style)
             axes.plot(rate, place, "o", **style)
             said, at = f"{rate:,.0f} (n = {line['n']:.0f}){note}", high if high == high else rate
             axes.annotate(said, (at, place), (8, 0), textcoords="offset points", va="center", fontsize=8)
@@ -39,7 +39,7 @@ def draw(loaders):
                 color="#333333" if done else "#B22222",
             )  # fmt: skip
     axes.set_yticks(range(len(loaders)), loaders["name"], fontsize=8)
-    furthest = loaders[["rows_per_s", "rows_per_s_high"]].max().max()
+    furthest = loaders[["rows_per_s_first_epoch", "rows_per_s_first_epoch_high"]].max().max()
     axes.set_xlim(0, 1.35 * furthest if furthest > 0 else 1)
     axes.set_ylim(len(loaders) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
