@@ -16,7 +16,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "watch",
         help="weigh any command",
         description="Weighs any command. run.json holds its whole command line: give passwords and tokens another way.",
-        usage="beyond-ram watch [--out D] [--interval-ms N] [--memory-limit SIZE] [--follow] [--input F] -- COMMAND…\n"
+        usage="beyond-ram watch [--out D] [--interval-ms N] [--memory-limit SIZE] [--max-anon SIZE] [--max-rss SIZE]\n"
+        "                        [--max-pss SIZE] [--follow] [--input F] -- COMMAND…\n"
         "       beyond-ram watch --self-test",
     )
     parser.add_argument(
@@ -28,6 +29,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument(
         "--memory-limit", type=size, metavar="SIZE", help="kill the command when it needs more, as 500M or 2G"
     )
+    for kind, what in (("anon", "anonymous memory"), ("rss", "RSS"), ("pss", "PSS")):
+        parser.add_argument(
+            f"--max-{kind}",
+            type=_ceiling,
+            metavar="SIZE",
+            help=f"exit with 3 where the tree's peak of {what} was above, as 500M or 2G; nothing is killed",
+        )
     parser.add_argument("--follow", action="store_true", help="go on until all that the command started has ended")
     parser.add_argument(
         "--input", type=Path, action="append", default=[], metavar="FILE", help="a file whose page cache is recorded"
@@ -55,8 +63,15 @@ def size(text: str) -> int:
     return int(float(number) * (_UNITS[unit + "B"] if suffix == "B" and unit in ("K", "M", "G") else _UNITS[unit]))
 
 
+def _ceiling(text: str) -> tuple[int, str]:
+    """A size above 0 in bytes, and as it was written."""
+    if not (found := size(text)):
+        raise argparse.ArgumentTypeError(f"{text!r}: every command needs more than that")
+    return found, text.strip()
+
+
 def run(arguments: argparse.Namespace) -> int:
-    from ..watch import watch
+    from ..watch import ceilings, watch
     from ..watch.exit_status import as_a_shell
 
     if arguments.self_test:
@@ -65,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         return self_test()
     if not arguments.command or not arguments.command[0]:
         raise ValueError("what to watch? beyond-ram watch -- COMMAND…")
+    given = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
+    allowed = [ceilings.Ceiling(kind, *found) for kind, found in given.items() if found]
     record = watch(
         arguments.command,
         arguments.out,
@@ -76,6 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
     )
     # From here on the command has ended, and its status is what this one ends with.
     status = as_a_shell(record)
+    if allowed:
+        record["ceilings"] = ceilings.judge(record, allowed)
+        record["watch_status"] = status = ceilings.status(status, record["ceilings"])
     with contextlib.suppress(Exception):
         _keep(record, arguments.out)
     with contextlib.suppress(Exception):
@@ -111,12 +131,13 @@ def _keep(record: dict[str, Any], out: Path | None) -> None:
 
 def _print_summary(record: dict[str, Any]) -> None:
     """The summary on standard error; less of it where the record has less."""
+    from ..watch import ceilings
     from ..watch.summary import lacking, lines
 
     try:
         text = list(lines(record))
     except Exception:
-        text = [f"outcome     {record['outcome']}", *lacking(record)]
+        text = [f"outcome     {record['outcome']}", *lacking(record), *ceilings.lines(record)]
     data = "".join(f"{line}\n" for line in text).encode("utf-8", "replace")
     while data:  # past Python's own buffer: one that cannot be emptied would change the exit status
         data = data[os.write(2, data) :]

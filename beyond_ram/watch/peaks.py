@@ -10,6 +10,7 @@
 The kernel counts RSS per processor, so a reading may be wrong by up to 64 pages per processor and kind.
 """
 
+import heapq
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from .tree import Process
 
 KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes")
 _PROCESSES_KEPT, _PHASES_KEPT, _ORPHANS_KEPT = 64, 1000, 4096
+# Who had most of a peak: so many processes, named again when the peak has risen by this share.
+_HOLDERS, _HELD_STEP = 3, 0.01
 
 
 @dataclass
@@ -96,6 +99,9 @@ class Peaks:
         self.ended: list[dict[str, Any]] = []
         self.ended_sum_bytes = 0
         self.seen = self.short_lived = self.lower_bounds = 0
+        self.held_by: dict[str, list[dict[str, Any]]] = {}
+        """By kind of memory: the processes that had most of the highest sample, largest first."""
+        self._held = dict.fromkeys(("rss_bytes", "anon_bytes"), 0)
         self._orphans: dict[int, list[Exit]] = {}
         """Ended processes of the machine by their parent, which is in no known tree yet."""
         self._exits: dict[int, Exit] = {}
@@ -105,6 +111,8 @@ class Peaks:
     ) -> None:
         """One sample: sums in the order of KINDS, living processes, ended processes, the kernel's exit records."""
         together = anon = processes = unseen = 0
+        living = list(living)
+        self._note_holders(totals, living)
         highest, here = 0, set()
         for process in living:
             _note_reading(process)
@@ -139,6 +147,17 @@ class Peaks:
             self.short_lived += 1
             self._record_end(exit.pid, exit.name, exit.hwm_bytes, final=True)
         self.phase.take(totals, highest, together, anon, processes, unseen)
+
+    def _note_holders(self, totals: Sequence[int], living: Sequence[Process]) -> None:
+        for kind, before in self._held.items():
+            total = totals[KINDS.index(kind)]
+            if total <= before * (1 + _HELD_STEP):
+                continue
+            self._held[kind] = total
+            had = [(getattr(one.last, kind), one.pid, one.name) for one in living if one.last is not None]
+            self.held_by[kind] = [
+                {"pid": pid, "name": name, "bytes": size} for size, pid, name in heapq.nlargest(_HOLDERS, had)
+            ]
 
     def note_proportional(self, pss_bytes: int, uss_bytes: int) -> None:
         self.phase.pss_bytes = max(self.phase.pss_bytes or 0, pss_bytes)

@@ -205,6 +205,7 @@ def _peak(sampler: Sampler | None, log: events.Log | None, outcome: Outcome) -> 
             "lower_bounds": peaks.lower_bounds,
         },
         "processes": run.processes_most,
+        "held_by": peaks.held_by,
         "cgroup_bytes": run.cgroup_bytes,
         "cgroup": {"version": group.version, "resets": group.meter.can_reset}
         if group

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import advice
+from . import ceilings
 
 _TERMS = {"shmem": "shared or in tmpfs", "kernel": "kernel", "swap": "swapped out", "locked_file": "locked file"}
 _WORTH_BYTES, _FAR = 8_000_000, 1.25
@@ -51,6 +52,7 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     if record.get("page_cache", {}).get("warning"):
         yield f"note        {record['page_cache']['warning']}"
     yield from lacking(record)
+    yield from ceilings.lines(record)
 
 
 _COUNTED_BY = {

@@ -1,0 +1,158 @@
+"""Ceilings of `beyond-ram watch`: whether a peak of a run was above what was allowed. Standard library only.
+
+Nobody is killed for a ceiling: it is held against the record when the command has ended. The peak is the highest that
+some witness saw. Samples miss what lies between two of them; the kernel does not, and its marks and its group's peak
+raise the sampled peak as far as both vouch for it:
+
+- RSS: the mark of one process (VmHWM) is RSS that the tree had at that moment.
+- anonymous memory: what marks saw above the samples of their own processes, but no more than the group could not give
+  back, less its shared and kernel memory. A deleted page cache is in no mark, marks of processes that peaked at
+  different times are not in the group. Without a group, marks count where there was one process at a time.
+- PSS: the group's anonymous pages, each once, are at least in it.
+
+`at_most_bytes` is what nothing can have been above.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import advice
+
+ABOVE, WITHIN, UNKNOWN = "above", "within", "unknown"
+STATUS = 3
+# Notes of the watcher after which a peak may have been higher than all that was read.
+_BLIND = frozenset({"samples", "samples and events", "supervision", "run.json"})
+# Who had less than this share of a peak is not named.
+_HAD = 0.05
+_NAMES = {"anon": "anonymous memory", "rss": "RSS", "pss": "PSS"}
+KINDS = tuple(_NAMES)
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What a peak of one kind may be."""
+
+    kind: str
+    """`anon`, `rss` or `pss`."""
+    max_bytes: int
+    said: str
+    """As the user wrote it."""
+
+    @property
+    def option(self) -> str:
+        return f"--max-{self.kind} {self.said}"
+
+
+def judge(record: Mapping[str, Any], ceilings: Sequence[Ceiling]) -> list[dict[str, Any]]:
+    """An entry for each ceiling, as run.json holds it. Raises nothing."""
+    return [_judged(record, ceiling) for ceiling in ceilings]
+
+
+def status(own: int, judged: Sequence[Mapping[str, Any]]) -> int:
+    """The exit status: 3 where a peak is above, whatever the command's own; 3 for an unknown one in place of 0."""
+    verdicts = {entry["verdict"] for entry in judged}
+    return STATUS if ABOVE in verdicts or (UNKNOWN in verdicts and own == 0) else own
+
+
+def lines(record: Mapping[str, Any]) -> list[str]:
+    """What the terminal says of each ceiling, and where a failed command had a failure of its own."""
+    judged = record.get("ceilings", [])
+    said = [_line(entry) for entry in judged]
+    if record.get("watch_status") == STATUS and (record["exit_status"] != 0):
+        own = f"signal {record['signal']}" if record["exit_status"] is None else f"status {record['exit_status']}"
+        said.append(f"ended       the command failed by itself too, with {own}; the exit status is {STATUS}")
+    return said
+
+
+def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
+    peak: int | None = None
+    most: int | None = None
+    why: str | None = None
+    held: Sequence[Any] = []
+    try:
+        found = record["peak"]
+        peak, most = {"anon": _anon, "rss": _rss, "pss": _pss}[ceiling.kind](found)
+        held = found["held_by"].get("anon_bytes" if ceiling.kind == "anon" else "rss_bytes", [])
+    except Exception as error:  # a record without readings, or cut short by an error that it tells of
+        why = f"the record has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+    blind = next((note for note in record.get("missing", []) if note.get("what") in _BLIND), None)
+    if peak is not None and peak > ceiling.max_bytes:
+        verdict, why = ABOVE, None
+    elif blind:
+        verdict, why = UNKNOWN, f"{blind['what']}: {blind['why']}"
+    elif most is not None and most <= ceiling.max_bytes:
+        verdict, why = WITHIN, None
+    elif peak is None:
+        verdict, why = UNKNOWN, why or "it was never read"
+    else:
+        verdict, why = WITHIN, None
+    return {
+        "kind": ceiling.kind,
+        "option": ceiling.option,
+        "max_bytes": ceiling.max_bytes,
+        "peak_bytes": peak,
+        "at_most_bytes": most,
+        "verdict": verdict,
+        "why": why,
+        "held_by": list(held),
+    }
+
+
+def _rss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    sampled = peak["rss_bytes"]
+    if sampled is None:
+        return None, None
+    marks = peak["hwm_bytes"]
+    largest = max((entry["hwm_bytes"] for entry in marks["processes"]), default=0)
+    low = max(sampled, largest)
+    return low, max(low, marks["concurrent_upper_bound_bytes"])
+
+
+def _anon(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    sampled = peak["anon_bytes"]
+    if sampled is None:
+        return None, None
+    most = max(sampled, peak["anon_upper_bound_bytes"])
+    marked = min(most, sampled + peak["unseen_bytes"])
+    kept = peak.get("kept") or {}
+    if kept.get("basis") == advice.GROUP:
+        at = kept["at_kept"]
+        group = kept["kept_bytes"] - sum(at.get(name, 0) for name in ("shmem_bytes", "kernel_bytes"))
+        return max(sampled, min(marked, group)), most
+    return (marked if peak["processes"] <= 1 else sampled), most
+
+
+def _pss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    if peak["rss_bytes"] is None:
+        return None, None
+    kept = peak.get("kept") or {}
+    anonymous = kept.get("at_kept", {}).get("anon_bytes") if kept.get("basis") == advice.GROUP else None
+    seen = [size for size in (peak["pss_bytes"], anonymous) if size is not None]
+    most = peak["hwm_bytes"]["concurrent_upper_bound_bytes"]
+    return (max(seen), max(*seen, most)) if seen else (None, most)
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    name, peak, most, allowed = _NAMES[entry["kind"]], entry["peak_bytes"], entry["at_most_bytes"], entry["max_bytes"]
+    if entry["verdict"] == UNKNOWN:
+        return f"unknown     whether peak {name} is above {entry['option']} is not known: {entry['why']}"
+    if entry["verdict"] == ABOVE:
+        line = f"above       peak {name} {_amount(peak, allowed)} is above {entry['option']} ({_amount(allowed, peak)})"
+        had = ", ".join(
+            f"{one['name']} ({one['pid']}) {one['bytes'] / 1e6:,.0f} MB"
+            for one in entry["held_by"]
+            if one["bytes"] > _HAD * peak
+        )
+        return f"{line}; of it {had}" if had else line
+    bound = f"at most {_amount(most, allowed)}" if peak is None else _amount(peak, allowed)
+    line = f"within      peak {name} {bound} is not above {entry['option']} ({_amount(allowed, peak or most)})"
+    if peak is not None and most is not None and most > allowed:
+        line += f"; between readings up to {_amount(most, allowed)} cannot be ruled out"
+    return line
+
+
+def _amount(size_bytes: int, other_bytes: int) -> str:
+    """In MB; with more digits where another would look the same."""
+    same = f"{size_bytes / 1e6:,.0f}" == f"{other_bytes / 1e6:,.0f}" and size_bytes != other_bytes
+    return f"{size_bytes / 1e6:,.3f} MB" if same else f"{size_bytes / 1e6:,.0f} MB"

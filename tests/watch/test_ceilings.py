@@ -1,0 +1,152 @@
+"""`watch --max-…`: the exit status tells of a peak that was above, by the kernel's marks too, and never guesses."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.cli import main
+from beyond_ram.watch import ceilings
+from beyond_ram.watch.sampler import Sampler
+
+from .conftest import PYTHON, needs_group
+
+CLI = [sys.executable, "-m", "beyond_ram", "watch"]
+HOLD = "import time; held = bytearray({size}); time.sleep(0.2); raise SystemExit({status})"
+# All of it between two samples a minute apart: populated and given back.
+SPIKE = """
+import mmap, os, sys
+size, kind = int(sys.argv[1]), sys.argv[2]
+flags = mmap.MAP_PRIVATE | mmap.MAP_POPULATE
+if kind == "file":
+    with open(sys.argv[3], "wb+") as file:
+        for _ in range(size >> 20):
+            file.write(bytes(1 << 20))
+        file.flush(); os.fsync(file.fileno())
+        mmap.mmap(file.fileno(), size >> 20 << 20, flags=flags, prot=mmap.PROT_READ).close()
+else:
+    for _ in range(int(sys.argv[3])):
+        if os.fork() == 0:
+            mmap.mmap(-1, size, flags=flags | mmap.MAP_ANONYMOUS).close()
+            os._exit(0)
+        os.wait()
+"""
+FORKS = """
+import os, time
+held = bytearray(100_000_000)
+for _ in range(3):
+    if os.fork() == 0:
+        time.sleep(0.5); os._exit(0)
+for _ in range(3):
+    os.wait()
+"""
+
+
+def watched(out: Path, *arguments: str, program: str, given: tuple[str, ...] = ()) -> tuple[int, str, dict[str, Any]]:
+    command = [*CLI, "--out", out, *arguments, "--", *PYTHON, program, *given]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stderr, json.loads((out / "run.json").read_text())
+
+
+@pytest.mark.parametrize("status", [0, 7])
+def test_a_peak_above_is_told_whatever_the_command_says_itself(tmp_path: Path, status: int) -> None:
+    program = HOLD.format(size=120_000_000, status=status)
+    returned, said, record = watched(tmp_path, "--max-anon", "100MB", "--max-rss", "1G", program=program)
+    assert returned == record["watch_status"] == 3
+    assert record["exit_status"] == status
+    assert record["outcome"] == ("failed" if status else "completed")
+    above, within = record["ceilings"]
+    assert (above["verdict"], within["verdict"]) == ("above", "within")
+    assert above["max_bytes"] == 100_000_000
+    assert 120e6 < above["peak_bytes"] < 135e6
+    (line,) = [line for line in said.splitlines() if line.startswith("above ")]
+    assert f"peak anonymous memory {above['peak_bytes'] / 1e6:,.0f} MB is above --max-anon 100MB (100 MB)" in line
+    assert f"({record['pid']}) 1" in line, "and who had it"
+    assert len(line) <= 120
+    assert ("the command failed by itself too, with status 7" in said) == (status == 7)
+
+
+@pytest.mark.parametrize("status", [0, 7])
+def test_a_peak_below_leaves_the_status_to_the_command(tmp_path: Path, status: int) -> None:
+    program = HOLD.format(size=50_000_000, status=status)
+    arguments = ("--max-anon", "100MB", "--max-rss", "100MB", "--max-pss", "100MB")
+    returned, said, record = watched(tmp_path, *arguments, program=program)
+    assert returned == record["watch_status"] == status
+    assert [entry["verdict"] for entry in record["ceilings"]] == ["within"] * 3
+    assert said.count("is not above --max-") == 3
+    assert "failed by itself" not in said
+
+
+def test_without_ceilings_nothing_is_said_of_them(tmp_path: Path) -> None:
+    returned, said, record = watched(tmp_path, program="raise SystemExit(3)")
+    assert returned == 3
+    assert "ceilings" not in record
+    assert "above" not in said
+
+
+@needs_group
+@pytest.mark.parametrize(
+    ("given", "peak"),
+    [
+        (("200000000", "anonymous", "1"), 200e6),
+        (("200000000", "file", "mapped"), 0),
+        (("200000000", "anonymous", "2"), 200e6),
+    ],
+    ids=["anonymous", "file", "one after another"],
+)
+def test_between_two_samples_the_kernel_tells(tmp_path: Path, given: tuple[str, ...], peak: float) -> None:
+    given = tuple(str(tmp_path / word) if word == "mapped" else word for word in given)
+    arguments = ("--interval-ms", "60000", "--max-anon", "100MB", "--max-anon", "300MB")
+    returned, said, record = watched(tmp_path, *arguments, program=SPIKE, given=given)
+    (entry,) = record["ceilings"]
+    assert record["peak"]["anon_bytes"] < 100e6, "no sample has seen it"
+    assert abs(entry["peak_bytes"] - peak) < 20e6, record["peak"]
+    assert returned == 0, said
+    returned, *_ = watched(tmp_path, *arguments[:4], program=SPIKE, given=given)
+    assert returned == (3 if peak else 0)
+
+
+def test_shared_pages_count_once_in_pss_and_in_each_process_in_rss(tmp_path: Path) -> None:
+    returned, said, record = watched(tmp_path, "--max-pss", "200MB", "--max-rss", "200MB", program=FORKS)
+    found = {entry["kind"]: entry for entry in record["ceilings"]}
+    assert (found["pss"]["verdict"], found["rss"]["verdict"]) == ("within", "above"), said
+    assert 100e6 <= found["pss"]["peak_bytes"] < 130e6
+    assert found["pss"]["at_most_bytes"] > 400e6
+    assert "cannot be ruled out" in said, "PSS is read seldom, and RSS of all was above"
+    assert returned == 3
+
+
+def test_a_peak_that_could_not_be_read_is_never_passed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise OSError(5, "no reading today")
+
+    monkeypatch.setattr(Sampler, "_sample", broken)
+    for own, expected in ((0, 3), (7, 7)):
+        command = ["sh", "-c", f"exit {own}"]
+        assert main(["watch", "--out", str(tmp_path), "--max-anon", "1G", "--", *command]) == expected
+        assert "whether peak anonymous memory is above --max-anon 1G is not known: samples: no reading today" in (
+            capfd.readouterr().err
+        )
+        record = json.loads((tmp_path / "run.json").read_text())
+        assert (record["exit_status"], record["ceilings"][0]["verdict"]) == (own, "unknown")
+
+
+def test_a_record_cut_short_is_not_known() -> None:
+    for record in ({}, {"peak": {}}, {"peak": {"anon_bytes": None}, "missing": []}):
+        (entry,) = ceilings.judge(record, [ceilings.Ceiling("anon", 10, "10")])
+        assert entry["verdict"] == "unknown"
+        assert entry["why"]
+
+
+@pytest.mark.parametrize("wrong", ["0", "-1", "2X", "", "0.0G"])
+def test_a_ceiling_is_a_size_above_nothing(wrong: str, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    done = subprocess.run([*CLI, f"--max-pss={wrong}", "--", "touch", ran], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "argument --max-pss" in done.stderr
+    assert not ran.exists()
