@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +44,8 @@ class Slurm:
     """The cluster: `snakemake` runs a workflow on it; `env` and `arguments` are there for a call of one's own."""
 
     directory: Path
+    accounting: bool = False
+    """Whether `sacct` answers."""
 
     @property
     def env(self) -> dict[str, str]:
@@ -51,10 +55,9 @@ class Slurm:
 
     @property
     def arguments(self) -> list[str]:
-        """The users' profile, and what only this cluster needs: it has no accounting, and nobody else's load."""
+        """The users' profile, and what only this cluster needs: it has nobody else's load."""
         return [
             f"--workflow-profile={REPOSITORY / 'profiles' / 'slurm'}",
-            "--slurm-status-command=squeue",
             "--slurm-init-seconds-before-status-checks=1",
             "--latency-wait=10",
         ]
@@ -64,19 +67,48 @@ class Slurm:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def snakemake(self, *arguments: str | Path, cwd: Path, timeout: float = 120) -> Run:
-        """Runs to success in `cwd`, or fails the test with the whole output and the logs of the jobs."""
-        command = [sys.executable, "-c", SNAKEMAKE, *arguments, *self.arguments]
+    def cluster(self, *command: str) -> None:
+        """Lose a node, or start it again."""
+        self.call(CLUSTER, *command, "--dir", self.directory)
+
+    def nodes(self) -> dict[str, str]:
+        """State by node."""
+        return dict(line.split() for line in self.call("sinfo", "-h", "-N", "-o", "%N %T").splitlines())
+
+    def snakemake(
+        self,
+        *arguments: str | Path,
+        cwd: Path,
+        timeout: float = 120,
+        status: str = "squeue",
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Run:
+        """Runs to success in `cwd`, or fails the test with the whole output and the logs of the jobs.
+
+        `status` is the command that tells what became of jobs; `meanwhile` is called while it runs.
+        """
+        command = [sys.executable, "-c", SNAKEMAKE, *arguments, *self.arguments, f"--slurm-status-command={status}"]
+        return self.run(command, cwd, timeout, meanwhile)
+
+    def run(
+        self, command: list[str | Path], cwd: Path, timeout: float, meanwhile: Callable[[], None] = lambda: None
+    ) -> Run:
         with tempfile.TemporaryFile("w+") as stream:
             environment = {**self.env, "PYTHONPATH": str(cwd)}  # the project in `cwd`, should it be a copy
             child = subprocess.Popen(command, cwd=cwd, env=environment, stdout=stream, stderr=subprocess.STDOUT)
+            status: int | str
             try:
-                status: int | str = child.wait(timeout)
-            except subprocess.TimeoutExpired:
+                meanwhile()
+                status = child.wait(timeout)
+            except (subprocess.TimeoutExpired, AssertionError) as error:
                 # Snakemake cancels its jobs when it is asked to end.
-                child.terminate()
-                child.wait(30)
-                status = f"none within {timeout:.0f} s"
+                child.send_signal(signal.SIGINT)
+                try:
+                    child.wait(30)
+                except subprocess.TimeoutExpired:
+                    child.kill()
+                    child.wait()
+                status = f"none within {timeout:.0f} s: {error}"
             stream.seek(0)
             output = stream.read()
         if status != 0:
@@ -88,7 +120,8 @@ class Slurm:
     def jobs(self, output: str) -> list[dict[str, str]]:
         """What `scontrol show job` says about the jobs of the run that printed this."""
         name = re.search(r"SLURM run ID: (\S+)", output)
-        assert name is not None, output
+        if name is None:  # another executor
+            return []
         found = []
         for line in self.call("scontrol", "show", "job", "--details", "--oneliner").splitlines():
             job = dict(re.findall(r"([\w:]+)=(\S*)", line))
@@ -103,13 +136,31 @@ class Slurm:
 
 @pytest.fixture(scope="session")
 def slurm() -> Iterator[Slurm]:
+    """Two nodes, and accounting where its programs are installed."""
+    accounting = all(shutil.which(name, path="/usr/sbin:/usr/bin") for name in ("slurmdbd", "mariadbd"))
     with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder:
         directory = Path(folder)
         try:
-            up = subprocess.run([CLUSTER, "up", "--dir", directory], text=True, capture_output=True, timeout=120)
+            command = [CLUSTER, "up", "--dir", directory, "--nodes", "2", *(["--accounting"] if accounting else [])]
+            up = subprocess.run(command, text=True, capture_output=True, timeout=120)
             if up.returncode == 3:
                 pytest.skip(up.stderr.strip())
             assert up.returncode == 0, up.stderr
-            yield Slurm(directory)
+            yield Slurm(directory, accounting)
         finally:
             subprocess.run([CLUSTER, "down", "--dir", directory], check=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def one_node(slurm: Slurm) -> Iterator[Slurm]:
+    """The cluster without its second node, so that jobs have to share the first or wait for it."""
+    slurm.call("scontrol", "update", "NodeName=node2", "State=DRAIN", "Reason=test")
+    yield slurm
+    slurm.call("scontrol", "update", "NodeName=node2", "State=RESUME")
+
+
+@pytest.fixture(scope="module")
+def accounted(slurm: Slurm) -> Slurm:
+    if not slurm.accounting:
+        pytest.skip("apt-get install -y --no-install-recommends slurmdbd mariadb-server-core")
+    return slurm

@@ -25,14 +25,14 @@ def cells(results: Path) -> dict[tuple[object, ...], tuple[str, object]]:
 
 
 def test_slurm_gives_the_same_cells_and_ids_and_a_job_killed_for_memory_comes_back(
-    slurm: Slurm, clone: Path, run_in: Run
+    one_node: Slurm, clone: Path, run_in: Run
 ) -> None:
     (clone / "part.yaml").write_text("only: [growth, sharded, staircase, batches]\n")
     local = run_in("snakemake", "tokenize", "--cores", "2", *TINY, "part.yaml")
     assert local.returncode == 0, local.stderr[-4000:]
     scarce = f"results: results-slurm\nexperiments: {{growth: {{memory_mb: {SCARCE_MB}}}}}\n"
     (clone / "slurm.yaml").write_text(scarce)
-    run = slurm.snakemake("tokenize", *TINY, "part.yaml", "slurm.yaml", cwd=clone, timeout=1500)
+    run = one_node.snakemake("tokenize", *TINY, "part.yaml", "slurm.yaml", cwd=clone, timeout=1500)
     here, there = cells(clone / "results-tiny"), cells(clone / "results-slurm")
     assert here == there
     assert len(here) > 12
