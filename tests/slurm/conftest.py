@@ -135,9 +135,10 @@ class Slurm:
 
 
 @pytest.fixture(scope="session")
-def slurm() -> Iterator[Slurm]:
-    """Two nodes, and accounting where its programs are installed."""
-    accounting = all(shutil.which(name, path="/usr/sbin:/usr/bin") for name in ("slurmdbd", "mariadbd"))
+def slurm(request: pytest.FixtureRequest) -> Iterator[Slurm]:
+    """Two nodes, and accounting where a test asks for it and its programs are installed."""
+    asked = any("accounted" in getattr(item, "fixturenames", ()) for item in request.session.items)
+    accounting = asked and all(shutil.which(name, path="/usr/sbin:/usr/bin") for name in ("slurmdbd", "mariadbd"))
     with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder:
         directory = Path(folder)
         try:

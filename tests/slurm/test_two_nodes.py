@@ -6,7 +6,7 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,7 +100,7 @@ class Way(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Iterator[Way]:
+def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Way:
     """Four cells over two nodes. Node 1 is drained while it weighs, and comes back; then node 2 goes off."""
     slurm = accounted
     micro = yaml.safe_load((REPOSITORY / "tests" / "micro.yaml").read_text())
@@ -134,13 +134,13 @@ def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Iterator[W
     try:
         target = "results-nodes/tables/runs.csv"
         run = slurm.snakemake(target, *config, cwd=clone, timeout=240, status="sacct", meanwhile=meanwhile)
-        yield Way(run, **found)
     finally:
         if slurm.nodes()["node1"].startswith("drain"):
             slurm.call("scontrol", "update", "NodeName=node1", "State=RESUME")
         if slurm.nodes()["node2"].startswith("down"):
             slurm.cluster("start", "node2")
         until(lambda: set(slurm.nodes().values()) == {"idle"}, "both nodes back")
+    return Way(run, **found)
 
 
 def test_the_workflow_finishes_and_every_cell_is_weighed(way: Way, clone: Path) -> None:
@@ -203,8 +203,8 @@ def assert_alone(folder: Path, cells: int, jobs: int) -> None:
         found.append(weighed(node, json.loads((folder / str(number) / "run.json").read_text())))
         ids.add(job)
     assert len(ids) == jobs
-    assert {cell.node for cell in found} == {"node1", "node2"}
     assert together(found) == []
+    assert {cell.node for cell in found} == {"node1", "node2"}
 
 
 def test_the_generic_profile_through_sbatch(accounted: Slurm, tmp_path: Path) -> None:
