@@ -120,6 +120,7 @@ EVENTS: Mapping[str, Event] = {
     "imported": Event("the imports are done", (), (*_MEMORY, *_ALLOCATED)),
     "baseline": Event("all is ready for the work", (), (*_MEMORY, "opened_s", "pickled_bytes")),
     "loaded": Event("tokenisation: the input is loaded", ("rows", "bytes_in"), _MEMORY),
+    "progress": Event("tokenisation: so much input is done; before the next batch", ("bytes_in",), _MEMORY),
     "shard": Event(
         "tokenisation: a shard is done",
         ("shard", "from_cache", "rows", "tokenizer_calls", "cache_bytes_written"),

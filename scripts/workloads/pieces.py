@@ -11,6 +11,7 @@ import json
 import unicodedata
 
 import events
+import progress
 
 # Large enough that a piece costs more to encode than to cut, small enough that what it takes is nothing.
 PIECE_CHARACTERS = 1000
@@ -138,8 +139,10 @@ def tokenize(args, chosen, documents, result, packages):
         path = args.work_dir / "cache" / "flat.arrow"
         path.parent.mkdir()
         schema, rows = pyarrow.schema([("input_ids", pyarrow.list_(pyarrow.int32()))]), 0
+        bytes_in = sum(entry["text_bytes"] for entry in chosen)
         with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_stream(sink, schema) as writer:
             for document in documents([str(args.corpus / entry["path"]) for entry in chosen]):
+                progress.before([document["text"]], bytes_in)
                 ids = pieces.ids(document["text"])
                 values = pyarrow.Array.from_buffers(pyarrow.int32(), len(ids), [None, pyarrow.py_buffer(ids)])
                 row = pyarrow.ListArray.from_arrays(pyarrow.array([0, len(ids)], pyarrow.int32()), values)
@@ -150,6 +153,5 @@ def tokenize(args, chosen, documents, result, packages):
     made = {"shard": 0, "rows": rows, "from_cache": False, "tokenizer_calls": rows}
     events.mark("shard", **made, cache_bytes_written=path.stat().st_size, **events.own_memory())
     result.write_text(json.dumps([str(path)]))
-    bytes_in = sum(entry["text_bytes"] for entry in chosen)
     events.mark("work", rows=rows, bytes_in=bytes_in, **events.own_memory())
     return {"tokenizer": [pieces]}

@@ -1,0 +1,30 @@
+"""Events `progress`: how much input is done, and the memory then. Standard library only.
+
+Its state is here and not in the workload: `map` hashes the function that it is given, and finds nothing in its cache
+again where that function holds a number that has changed.
+"""
+
+import events
+
+# At most so many a run, so that a corpus of many small documents is not slowed.
+MOST = 32
+# Text is measured in slices so small that no block is freed which would move glibc's threshold for mapped blocks.
+SLICE = 16_384
+
+_done = {"bytes": 0, "said": -1}
+
+
+def before(texts, bytes_in):
+    """Called with each batch before it is tokenised: says what was done until then, of `bytes_in` in all."""
+    share = _done["bytes"] * MOST // max(bytes_in, 1)
+    if share > _done["said"]:
+        _done["said"] = share
+        events.emit("progress", bytes_in=_done["bytes"], **events.own_memory())
+    _done["bytes"] += sum(map(utf8_bytes, texts))
+
+
+def utf8_bytes(text):
+    """The length of a text in UTF-8, without a copy of it."""
+    if text.isascii():
+        return len(text)
+    return sum(len(text[at : at + SLICE].encode()) for at in range(0, len(text), SLICE))

@@ -1,0 +1,38 @@
+"""What a tokenising program says of its progress."""
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SOURCES = Path(__file__).resolve().parents[2] / "scripts" / "workloads"
+
+
+@pytest.fixture
+def progress(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module as a program imports it, anew, since its state is that of a run."""
+    monkeypatch.syspath_prepend(str(SOURCES))
+    for name in ("progress", "events"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return importlib.import_module("progress")
+
+
+@pytest.mark.parametrize("documents", [4, 24, 5000])
+def test_progress_is_said_before_batches_and_not_too_often(
+    progress: ModuleType, monkeypatch: pytest.MonkeyPatch, documents: int
+) -> None:
+    said: list[int] = []
+    monkeypatch.setattr(progress.events, "emit", lambda event, bytes_in, **_: said.append(bytes_in))
+    for _ in range(documents):
+        progress.before(["été", "x"], 6 * documents)
+    assert said[0] == 0
+    assert len(said) == min(documents, progress.MOST)
+    assert said == sorted(set(said))
+    assert all(done % 6 == 0 for done in said), "é takes two bytes"
+
+
+@pytest.mark.parametrize("text", ["", "plain", "é" * 40_000, "x" + "⨁" * 50_001])
+def test_the_length_of_a_text_is_that_of_its_bytes(progress: ModuleType, text: str) -> None:
+    assert progress.utf8_bytes(text) == len(text.encode())
