@@ -389,14 +389,27 @@ class _Prepared:
     def _verdict(self, low: float, high: float, alpha: float) -> Verdict:
         if not self.enough or math.isnan(self.p):
             return "not enough data"
-        trivial = self._trivial
-        if all(trivial.holds(end, self.means[0], self.as_ratio) for end in (low, high)):
-            return "same"
-        if self.p_corrected >= alpha:
-            return "not shown"
-        if self.question.better == "neither":
-            return "differs"
-        return "better" if (self.effect < 0) == (self.question.better == "lower") else "worse"
+        asked = self.question
+        return verdict(
+            self.effect, low, high, self.p_corrected, self._trivial, asked.better,
+            baseline=self.means[0], as_ratio=self.as_ratio, alpha=alpha,
+        )  # fmt: skip
+
+
+def verdict(
+    effect: float, low: float, high: float, p: float, trivial: Bound, better: Direction, *,
+    baseline: float = 0.0, as_ratio: bool = False, alpha: float = ALPHA,
+) -> Verdict:  # fmt: skip
+    """What may be said of an effect with its interval and its corrected p: logarithms of ratios, or differences."""
+    if math.isnan(p):
+        return "not enough data"
+    if all(trivial.holds(end, baseline, as_ratio) for end in (low, high)):
+        return "same"
+    if p >= alpha:
+        return "not shown"
+    if better == "neither":
+        return "differs"
+    return "better" if (effect < 0) == (better == "lower") else "worse"
 
 
 def _back(value: float, as_ratio: bool) -> float:

@@ -1,69 +1,382 @@
-"""Table `growth`: how memory at the end of the work grows with the input."""
+"""Table `growth`: whether memory grows with the input, and how.
 
+Totals of nested prefixes of one corpus share what their documents do: their scatter adds up from one to the next.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import optimize, stats
 
+from ..metrics import Events, Record
 from ..units import GB, MB
-from .frame import axes, same_but_for, where
+from .decide import ALPHA, LEVEL, holm, strength, verdict
+from .frame import Cell, Pairs, against, axes, same_but_for, where
+from .matters import GROWN_BYTES, GROWN_SHARE, Bound
+from .owners import readings
 
+Run = tuple[Record, Events]
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Shape = Literal["straight", "levels off", "grows", "not shown to grow", "too small an input"]
 SIZE = "num_files"
 """The axis that a slope is taken over."""
+KINDS = ("anon", "file")
+_ENOUGH = 3
+# Fewer readings than this do not tell a line from a curve.
+_BENDS = 5
+# Shares of the scatter that single readings have, of which the rest is that of documents.
+_SHARES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95, 0.99)
+# How much likelier than any other share it is beforehand that all scatter adds up: without this intervals of few
+# readings were too narrow where it does.
+_ADDS_UP = 20
+# A level is shown where the fitted rise has come so near to it within the input: three scales are 95 %.
+_SCALES = 3
+# MB per GB: memory that grows as fast as its input. Where not even this could have been seen, nothing is said.
+_AS_INPUT = 1000.0
+# What is too little to matter, of slopes in MB per GB.
+BOUND = Bound(least=1000 * GROWN_SHARE, floor=1000 * GROWN_SHARE)
+_UNSHOWN = {
+    "not shown to grow": "was not shown to grow",
+    "too small an input": "had too small an input to carry a slope",
+}
+_COMPARED = (
+    "against",
+    "difference_mb_per_gb",
+    "difference_low",
+    "difference_high",
+    "difference_verdict",
+    "difference_strength",
+)
+COLUMNS = [
+    "experiment", "stack",
+    *(f"{kind}_{what}" for kind in KINDS for what in (
+        "shape", "slope_mb_per_gb", "slope_mb_per_gb_low", "slope_mb_per_gb_high", "level_mb", "rise_mb")),
+    "n", "runs", "readings_of", "bytes_in_max", "gb_over_largest", *_COMPARED,
+]  # fmt: skip
 
 
-def growth(runs: pd.DataFrame) -> pd.DataFrame:
-    """Least-squares slopes of anonymous and file memory at the end over the input, in MB per GB, with 95 % intervals.
+@dataclass(frozen=True)
+class Trace:
+    """Memory of a cell against input done, in bytes, means of its repeats; the first point is past one-time costs."""
 
-    A line a cell without its size, over all runs that finished their work, where there are two sizes or more. The
-    interval is Student's t over n runs (scipy.stats.linregress); with fewer than three runs there is none.
+    bytes_in: Array
+    anon: Array
+    file: Array
+    of: Literal["documents", "sizes"]
+    """Points within the runs of most input, or the ends of runs of several sizes."""
+    runs: int
+    largest: float
+    """The largest input."""
+
+    def of_kind(self, kind: str) -> Array:
+        """The memory of a kind."""
+        return self.anon if kind == "anon" else self.file
+
+
+def growth(records: Sequence[Run], pairs: Pairs) -> pd.DataFrame:
+    """Whether memory grows with the input, a line a cell without its size, where there are two sizes or more.
+
+    Over all runs that finished their work. Slopes, in MB per GB, are of `n` readings within the runs of most input, or
+    at the ends of runs of several sizes, with 95 % intervals. `against` is the stack that the config's roles hold this
+    one against, and `difference_mb_per_gb` how much more this one grows, paired by document.
     """
-    lines: list[dict[str, Any]] = []
-    tokenised = where(runs, workload="tokenize")
-    for line, group in same_but_for(tokenised[tokenised["completed_work"].astype(bool)], SIZE) if len(runs) else ():
-        if group["bytes_in"].nunique() < 2:
-            continue
-        for kind in ("anon", "file"):
-            slope, low, high, intercept = _slope(group["bytes_in"] / GB, group[f"end_{kind}_bytes"] / MB)
-            name = f"{kind}_slope_mb_per_gb"
-            line |= {name: slope, f"{name}_low": low, f"{name}_high": high, f"{kind}_intercept_mb": intercept}
-        lines.append({**line, "n": len(group), "bytes_in_max": group["bytes_in"].max()})
-    slopes = [f"{kind}_slope_mb_per_gb{end}" for kind in ("anon", "file") for end in ("", "_low", "_high")]
-    return pd.DataFrame(lines, columns=None if lines else ["experiment", "stack", *slopes, "n", "bytes_in_max"])
+    traces, lines = [], []
+    for cell, group in _grouped(records):
+        found = trace([records[i] for i in group])
+        if found is not None:
+            traces.append(found)
+            lines.append(cell | _line(found))
+    table = pd.DataFrame(lines, columns=None if lines else COLUMNS)
+    return _compared(table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS]))), traces, pairs)
 
 
-def _slope(x: "pd.Series[float]", y: "pd.Series[float]") -> tuple[float, float, float, float]:
-    fit = stats.linregress(x, y)
-    if len(x) < 3:
-        return fit.slope, np.nan, np.nan, fit.intercept
-    half = stats.t.ppf(0.975, len(x) - 2) * fit.stderr
-    return fit.slope, fit.slope - half, fit.slope + half, fit.intercept
+def _grouped(records: Sequence[Run]) -> Iterator[tuple[Cell, list[int]]]:
+    """The cells without their size, and the places of their runs."""
+    known = [
+        (i, record["cell"] | {"workload": record.get("workload", "tokenize")})
+        for i, (record, events) in enumerate(records)
+        if record["completed_work"] and readings(events, "work")
+    ]
+    table = where(pd.DataFrame([cell | {"i": i} for i, cell in known]), workload="tokenize")
+    for cell, group in same_but_for(table, SIZE) if SIZE in table else ():
+        yield cell, [int(i) for i in group["i"]]
+
+
+def trace(records: Sequence[Run]) -> Trace | None:
+    """What runs of one cell show, whatever their sizes: the points of those of most input, else the ends of all.
+
+    None where there are fewer than two sizes.
+    """
+    ends = pd.DataFrame([_end(record, events) for record, events in records])
+    if ends["bytes_in"].nunique() < 2:
+        return None
+    largest = [run for run, size in zip(records, ends["bytes_in"], strict=True) if size == ends["bytes_in"].max()]
+    within = [_progress(events) for _, events in largest]
+    most = float(ends["bytes_in"].max())
+    common = sorted(set.intersection(*(set(one.index) for one in within)))[1:]
+    if len(common) > _ENOUGH:
+        mean = pd.concat([one.loc[common] for one in within]).groupby(level=0).mean()
+        return Trace(
+            np.array(common, float), mean["anon"].to_numpy(), mean["file"].to_numpy(), "documents", len(within), most
+        )
+    mean = ends.groupby("bytes_in").mean()
+    return Trace(
+        mean.index.to_numpy(float), mean["anon"].to_numpy(), mean["file"].to_numpy(), "sizes", len(records), most
+    )  # fmt: skip
+
+
+def _end(record: Record, events: Events) -> dict[str, float]:
+    tree = readings(events, "work")[-1]["tree"]
+    return {"bytes_in": float(record["work"]["bytes_in"]), **{kind: float(tree[f"{kind}_bytes"]) for kind in KINDS}}
+
+
+def _progress(events: Events) -> pd.DataFrame:
+    """Memory by input done, as the process that did the work has read it."""
+    own = [event.get("pid") for event in events if event["event"] == "work"]
+    points = {
+        int(event["bytes_in"]): {kind: float(event[f"{kind}_bytes"]) for kind in KINDS}
+        for event in events
+        if event["event"] == "progress" and event.get("pid") in own and "anon_bytes" in event
+    }
+    return pd.DataFrame.from_dict(points, orient="index", columns=list(KINDS))
+
+
+def _line(found: Trace) -> dict[str, Any]:
+    line: dict[str, Any] = {}
+    for kind in KINDS:
+        at, values = found.bytes_in / GB, found.of_kind(kind) / MB
+        shape = judged(at, values)
+        ends, name = shape.slope, f"{kind}_slope_mb_per_gb"
+        line |= {f"{kind}_shape": shape.shape, name: ends.mean, f"{name}_low": ends.low, f"{name}_high": ends.high}
+        line |= {f"{kind}_intercept_mb": float(values.mean() - ends.mean * at.mean()), f"{kind}_scale_gb": shape.scale}
+        line |= {f"{kind}_rise_mb": float(values[-1] - values[0]), f"{kind}_level_mb": float(values[0] + shape.rise)}
+        line |= {"n": ends.n}
+    return line | {
+        "runs": found.runs,
+        "readings_of": found.of,
+        "bytes_in_max": found.largest,
+        "gb_over_largest": GB / found.largest,
+    }
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A slope with its 95 % interval, p of none, and how many readings it rests on. NaN where it is not known."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How memory grows. `rise` and `scale`, of the level, are NaN where none is shown."""
+
+    shape: Shape
+    slope: Slope
+    rise: float = math.nan
+    scale: float = math.nan
+
+
+class Scatter:
+    """How readings y at x scatter around a trend: what documents leave adds up, what a single reading has does not.
+
+    The covariance is (1 - q) times that of a random walk over x plus q times that of independent readings. As few
+    readings tell little of q, it is averaged over its restricted likelihood (Patterson and Thompson 1971,
+    doi:10.1093/biomet/58.3.545) around a line.
+    """
+
+    def __init__(self, x: Array, y: Array) -> None:
+        self.x, self.y = x - x[0], y
+        walk = np.minimum.outer(self.x, self.x) / np.diff(self.x).mean()
+        self.turned: list[Array] = []
+        found: list[float] = []
+        trend = self.design(self.x)
+        # A few readings cannot tell the two apart: then it is taken to add up, which is the wider interval.
+        for q in _SHARES if len(x) > _BENDS else _SHARES[:1]:
+            # The walk begins somewhere: a scatter of the first reading that is as large as any is in the level.
+            factor = np.linalg.cholesky((1 - q) * (walk + 1e-9 * np.eye(len(x))) + q * np.eye(len(x)))
+            self.turned.append(factor)
+            found.append(self._likelihood(factor, trend))
+        weight = np.exp(np.array(found) - max(found))
+        weight[0] *= _ADDS_UP
+        self.weight: Array = weight / weight.sum()
+
+    def design(self, *columns: Array) -> Array:
+        """A level, and these columns."""
+        return np.column_stack([np.ones(len(self.x)), *columns])
+
+    def _likelihood(self, factor: Array, trend: Array) -> float:
+        turned, y = (np.linalg.solve(factor, one) for one in (trend, self.y))
+        _, left, rank, _ = np.linalg.lstsq(turned, y, rcond=None)
+        squares = max(float(left[0]) if len(left) else 0.0, 1e-300)
+        logs = 2 * np.log(np.diag(factor)).sum() + np.linalg.slogdet(turned.T @ turned)[1]
+        return float(-(logs + (len(y) - rank) * math.log(squares)) / 2)
+
+    def left(self, design: Array) -> Array:
+        """The squares that a least-squares fit leaves, for each q."""
+        found = []
+        for factor in self.turned:
+            turned, y = (np.linalg.solve(factor, one) for one in (design, self.y))
+            found.append(float(((y - turned @ np.linalg.lstsq(turned, y, rcond=None)[0]) ** 2).sum()))
+        return np.array(found)
+
+    def better(self, simple: Array, rich: Array, parameters: int) -> float:
+        """p of the F test that a design of so many parameters, not all linear, is no better than a simple one."""
+        more, less = self.left(simple), np.maximum(self.left(rich), 1e-300)
+        degrees, extra = len(self.y) - parameters, parameters - simple.shape[1]
+        f = np.maximum(more - less, 0) / extra / (less / degrees)
+        return float(self.weight @ stats.f.sf(f, extra, degrees))
+
+    def slope(self, design: Array, direction: Sequence[float]) -> Slope:
+        """A combination of a fit's coefficients, over all q."""
+        means, errors = [], []
+        along, degrees = np.asarray(direction), len(self.y) - design.shape[1]
+        for factor in self.turned:
+            turned, y = (np.linalg.solve(factor, one) for one in (design, self.y))
+            inverse = np.linalg.inv(turned.T @ turned)
+            fit = inverse @ turned.T @ y
+            squares = float(((y - turned @ fit) ** 2).sum()) / degrees
+            means.append(float(along @ fit))
+            errors.append(math.sqrt(max(squares, 0.0) * float(along @ inverse @ along)))
+        mean, error = np.array(means), np.maximum(np.array(errors), 1e-12 * max(1.0, float(np.abs(means).max())))
+
+        def below(value: float) -> float:
+            return float(self.weight @ stats.t.cdf((value - mean) / error, degrees))
+
+        wide = 1e4 * error.max() + float(np.ptp(mean))
+        low, high = (
+            optimize.brentq(lambda v, at=at: below(v) - at, mean.min() - wide, mean.max() + wide)
+            for at in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+        )
+        none = below(0.0)
+        return Slope(float(self.weight @ mean), low, high, 2 * min(none, 1 - none), len(self.y))
+
+
+def judged(x: Array, y: Array) -> Judged:
+    """Decide between memory that does not grow, grows in proportion, and rises to a level a (1 - exp(-x / b)).
+
+    `x` is input done, in GB, `y` memory then, in MB. A level is shown where it fits better than a straight line (F
+    test), is reached within the input, and matters. Growth is shown where the slope's interval lies above 0, and is
+    `straight` where that of the later half does too. Without any of these it was not shown, or could not be: where
+    memory that grows as fast as its input would not have been seen, the input is too small.
+    """
+    if len(x) < _ENOUGH:
+        mean = float(np.polyfit(x, y, 1)[0])
+        return Judged("too small an input", Slope(mean, math.nan, math.nan, math.nan, len(x)))
+    if np.ptp(y) == 0:
+        return Judged("not shown to grow", Slope(0.0, 0.0, 0.0, 1.0, len(x)))
+    scatter = Scatter(x, y)
+    at = scatter.x
+    slope = scatter.slope(scatter.design(at), (0, 1))
+    later_half = scatter.design(at, np.maximum(at - at[-1] / 2, 0))
+    bends = False
+    if len(x) > _BENDS:
+        scale = _scale(scatter)
+        rising = scatter.design(1 - np.exp(-at / scale))
+        bends = all(scatter.better(design, rising, 3) < ALPHA for design in (scatter.design(at), scatter.design()))
+        rise = scatter.slope(rising, (0, 1)).mean
+        if bends and rise * MB > GROWN_BYTES and _SCALES * scale <= at[-1]:
+            return Judged("levels off", slope, rise, scale)
+    if slope.low > 0:
+        goes_on = len(x) > _BENDS and scatter.slope(later_half, (0, 1, 1)).low > 0
+        return Judged("straight" if goes_on and not bends else "grows", slope)
+    return Judged("not shown to grow" if slope.high < _AS_INPUT else "too small an input", slope)
+
+
+def _scale(scatter: Scatter) -> float:
+    """The scale b of a (1 - exp(-x / b)) that is nearest to the readings."""
+
+    def left(log_scale: float) -> float:
+        return float(
+            scatter.weight @ np.log(scatter.left(scatter.design(1 - np.exp(-scatter.x / math.exp(log_scale)))))
+        )
+
+    tried = np.log(np.geomspace(np.diff(scatter.x).min() / 3, 3 * scatter.x[-1], 20))
+    best = int(np.argmin([left(scale) for scale in tried]))
+    around = (tried[max(best - 1, 0)], tried[min(best + 1, len(tried) - 1)])
+    return math.exp(float(optimize.minimize_scalar(left, bounds=around, method="bounded", options={"xatol": 0.05}).x))
+
+
+def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.DataFrame:
+    """The table with what each stack's slope is held against: of several baselines the first."""
+    asked: dict[int, tuple[str, float, Slope]] = {}
+    for _, (baseline, _), (first, second) in against(table, pairs) if len(table) else ():
+        if len(first) == len(second) == 1:
+            there, here = int(first.index[0]), int(second.index[0])
+            grown = float(table["anon_slope_mb_per_gb"].iloc[there])
+            asked.setdefault(here, (baseline, grown, difference(traces[there], traces[here])))
+    known = [here for here, (_, _, slope) in asked.items() if not math.isnan(slope.p)]
+    corrected = dict(zip(known, holm([asked[here][2].p for here in known]), strict=True))
+    columns: dict[str, list[Any]] = {column: [None] * len(table) for column in _COMPARED}
+    for here, (baseline, grown, slope) in asked.items():
+        said = verdict(slope.mean, slope.low, slope.high, corrected.get(here, math.nan), BOUND, "lower")
+        sure = strength(slope.low, slope.high, grown, BOUND.floor, as_ratio=False)
+        values = (baseline, slope.mean, slope.low, slope.high, said, sure)
+        for column, value in zip(_COMPARED, values, strict=True):
+            columns[column][here] = value
+    return table.assign(**columns)
+
+
+def difference(baseline: Trace, candidate: Trace, kind: str = "anon") -> Slope:
+    """How much more a candidate's memory grows: the slope of what is between the two after the same documents."""
+    _, first, second = np.intersect1d(baseline.bytes_in, candidate.bytes_in, return_indices=True)
+    apart = (candidate.of_kind(kind)[second] - baseline.of_kind(kind)[first]) / MB
+    if len(first) < _ENOUGH or np.ptp(apart) == 0:
+        return Slope(math.nan, math.nan, math.nan, math.nan, len(first))
+    scatter = Scatter(candidate.bytes_in[second] / GB, apart)
+    return scatter.slope(scatter.design(scatter.x), (0, 1))
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A line of `growth` over the range of its runs: input in GB, memory in MB.
+    """What is drawn of a line of `growth`: its points, and the fit with its interval where one is shown, GB and MB."""
 
-    `half_mb` is half the height of the 95 % band of the fitted line; None under three runs.
-    """
-
-    runs: pd.DataFrame
-    input_gb: "np.ndarray[Any, Any]"
-    fitted_mb: "np.ndarray[Any, Any]"
-    half_mb: "np.ndarray[Any, Any] | None"
+    trace: Trace
+    input_gb: Array
+    fitted_mb: Array | None = None
+    low_mb: Array | None = None
+    high_mb: Array | None = None
 
 
-def fitted(runs: pd.DataFrame, line: "pd.Series[Any]", kind: str) -> Fit:
-    """The fit of a line of table `growth` for `anon` or `file` memory, with the runs of table `runs` it was made of."""
-    mine = where(runs[runs["completed_work"].astype(bool)], **line[axes(line.to_frame().T)].dropna())
-    x, y = mine["bytes_in"].to_numpy() / GB, mine[f"end_{kind}_bytes"].to_numpy() / MB
-    slope, intercept = line[f"{kind}_slope_mb_per_gb"], line[f"{kind}_intercept_mb"]
-    grid = np.linspace(x.min(), x.max(), 50)
-    if len(x) < 3:
-        return Fit(mine, grid, intercept + slope * grid, None)
-    spread = np.sqrt(((y - intercept - slope * x) ** 2).sum() / (len(x) - 2))
-    away = (grid - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum()
-    half = stats.t.ppf(0.975, len(x) - 2) * spread * np.sqrt(1 / len(x) + away)
-    return Fit(mine, grid, intercept + slope * grid, half)
+def fitted(records: Sequence[Run], line: "pd.Series[Any]", kind: str) -> Fit | None:
+    """The points of a line of table `growth` for `anon` or `file` memory, and its fit where growth is shown."""
+    cell = line[axes(line.to_frame().T)].dropna().to_dict()
+    mine = [run for run in records if all(run[0]["cell"].get(axis) == value for axis, value in cell.items())]
+    finished = [(record, events) for record, events in mine if record["completed_work"] and readings(events, "work")]
+    found = trace(finished) if finished else None
+    if found is None:
+        return None
+    grid = np.linspace(found.bytes_in[0], found.bytes_in[-1], 50) / GB
+    start, away = found.of_kind(kind)[0] / MB, grid - grid[0]
+    if line[f"{kind}_shape"] == "levels off":
+        rise = line[f"{kind}_level_mb"] - start
+        return Fit(found, grid, start + rise * (1 - np.exp(-away / line[f"{kind}_scale_gb"])))
+    if line[f"{kind}_shape"] not in ("straight", "grows"):
+        return Fit(found, grid)
+    through = line[f"{kind}_intercept_mb"] + line[f"{kind}_slope_mb_per_gb"] * grid[0]
+    ends = (through + line[f"{kind}_slope_mb_per_gb{end}"] * away for end in ("", "_low", "_high"))
+    return Fit(found, grid, *ends)
+
+
+def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False) -> str:
+    """What a line of table `growth` says of a kind of memory: how it grows, how surely, and over what. MB per MB."""
+    slope, low, high = (line[f"{kind}_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
+    sure = "" if math.isnan(low) else f" (95 % {low:,.2f} to {high:,.2f})"
+    runs = "1 run" if line["runs"] == 1 else f"{line['runs']:.0f} runs"
+    over = f"{line['n']:.0f} readings, {runs}" if line["readings_of"] == "documents" else f"ends of {runs}"
+    shape = line[f"{kind}_shape"]
+    if shape == "levels off":
+        said = f"levels off at {line[f'{kind}_level_mb']:,.0f} MB"
+    elif shape in ("straight", "grows"):
+        said = f"{'grows straight' if shape == 'straight' else 'grows'}, {slope:,.2f} MB per MB of text{sure}"
+    else:
+        # No slope is named that was not shown, but where there is room for how far it may be from none.
+        said = _UNSHOWN[str(shape)] + ("" if short else f", {slope:,.2f} MB per MB of text{sure}")
+    return f"{said}; {over}" if short else f"{said}, over {line['bytes_in_max'] / MB:,.1f} MB of text ({over})"

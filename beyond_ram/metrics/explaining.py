@@ -15,15 +15,45 @@ COLUMNS: list[Column] = [
             Column(
                 key=f"{kind}_slope_mb_per_gb", label=f"Growth of {word} memory with the input", unit="MB/GB",
                 direction="lower" if kind == "anon" else "neither", tables=("growth",),
-                derivation=f"least-squares slope of end_{kind}_bytes over bytes_in ({_FIT})",
-                trust="with its 95 % interval, Student's t; none under three runs",
+                derivation=f"slope of {word} memory over input done, between documents or at the ends of runs, by "
+                "generalised least squares",
+                trust="with its 95 % interval, averaged over how much of the scatter adds up; none under three "
+                "readings; of the input weighed, not beyond",
             ),
             Column(
                 key=f"{kind}_intercept_mb", label=f"{word.capitalize()} memory without input", unit="MB",
-                tables=("growth",), derivation=f"intercept of the fit of end_{kind}_bytes ({_FIT})",
+                tables=("growth",), derivation="where the slope's line through the mean reading is without input",
                 trust="an extrapolation: no run has no input",
             ),
+            Column(
+                key=f"{kind}_rise_mb", label=f"Rise of {word} memory", unit="MB", tables=("growth",),
+                derivation="last reading less the first", trust=MARK,
+            ),
+            Column(
+                key=f"{kind}_level_mb", label=f"Level of {word} memory", unit="MB", tables=("growth",),
+                derivation="first reading and a of a (1 - exp(-x / b)) fitted from there, where it levels off",
+                trust="given where it fits better than a line (F test, 5 %) and is reached within the input",
+            ),
+            Column(
+                key=f"{kind}_scale_gb", label=f"Scale of the rise of {word} memory", unit="GB", tables=("growth",),
+                derivation="b of the same fit", trust="that of the level",
+            ),
         )
+    ),
+    Column(
+        key="difference_mb_per_gb", label="Growth of anonymous memory, less the baseline's", unit="MB/GB",
+        direction="lower", tables=("growth",), names=("difference_mb_per_gb", "difference_low", "difference_high"),
+        derivation="slope of the difference between the two stacks after the same documents, with its 95 % interval",
+        trust=_DECIDED,
+    ),
+    Column(
+        key="difference_strength", label="Strength of the difference", unit="log of a ratio", tables=("growth",),
+        derivation="log of the end of the interval that is nearest to no difference, over the baseline's slope",
+        trust=_DECIDED,
+    ),
+    Column(
+        key="gb_over_largest", label="A gigabyte over the largest input", unit="ratio", tables=("growth",),
+        derivation="1e9 / bytes_in_max", trust="how far what was weighed is from a gigabyte",
     ),
     Column(
         key="bytes_in_max", label="Largest input", unit="bytes", tables=("growth",), derivation="largest bytes_in",

@@ -1,20 +1,21 @@
-"""Memory at the end of the work against the number of files, with the fitted slope and its interval."""
+"""Memory against input done, and whether it was shown to grow: straight, to a level, or not."""
 
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from beyond_ram import figures
+from beyond_ram import figures, tables
 from beyond_ram.analysis.frame import axes as axes_of
-from beyond_ram.analysis.frame import describe, same_but_for, varied, where
+from beyond_ram.analysis.frame import describe, same_but_for, varied
 from beyond_ram.analysis.growth import fitted as fit_of
+from beyond_ram.analysis.growth import in_words
 
 KINDS = {"anon": "anonymous memory", "file": "file memory"}
+MARKERS = "osD^vX"
 
 
-def plot(runs, growth):
-    runs = where(runs, workload="tokenize")
+def plot(paths, growth):
     reason = "no cell of this config has more than one input size"
-    return figures.drawn(growth, lambda growth: draw(runs, growth), reason)
+    return figures.drawn(growth, lambda growth: draw(tables.read_runs(paths), growth), reason)
 
 
 def named(growth):
@@ -30,17 +31,7 @@ def settings(growth):
     return [axis for axis in axes_of(growth) if axis not in (*figures.SUBJECT, "mode")]
 
 
-def ticks(sizes_mb, num_files):
-    """Where the ticks are, and their labels; of two that would cover each other the larger input has one."""
-    apart, last, labels = 0.11 * sizes_mb.max(), float("inf"), {}
-    for size, files in sorted(zip(sizes_mb, num_files, strict=True), reverse=True):
-        fits = last - size > apart
-        labels[size] = f"{files:.0f}\n{size:,.0f} MB" if fits else ""
-        last = size if fits else last
-    return list(labels), list(labels.values())
-
-
-def draw(runs, growth):
+def draw(records, growth):
     growth = growth[growth["cache"] == "cold"]
     growth = growth.assign(named=named(growth))
     modes, order = sorted(growth["mode"].unique()), figures.subject_order(growth)
@@ -50,48 +41,61 @@ def draw(runs, growth):
     figure, grid = plt.subplots(
         len(KINDS),
         len(modes),
-        figsize=(5.6 * len(modes), 3.6 * len(KINDS)),
+        figsize=(7.4 * len(modes), 3.8 * len(KINDS)),
         squeeze=False,
         layout="constrained",
         sharey="row",
+        sharex="col",
     )
     sentences = []
-    for cell in growth.itertuples(index=False):
-        values = pd.Series(cell._asdict())
+    for line in growth.to_dict("records"):
         for row, kind in enumerate(KINDS):
-            axes = grid[row][modes.index(cell.mode)]
-            slope, low, high = (values[f"{kind}_slope_mb_per_gb{end}"] for end in ("", "_low", "_high"))
-            fit = fit_of(runs, values, kind)
-            x, line, half = fit.input_gb, fit.fitted_mb, fit.half_mb
-            colour = colours[cell.named]
-            fitted = "no interval" if half is None else f"{slope:,.0f} MB per GB"
-            if half is not None and low <= 0 <= high:
-                fitted = "not shown to grow"
-            axes.plot(x * 1000, line, color=colour, label=f"{cell.named}: {fitted} (n = {cell.n})")
-            if half is not None:
-                axes.fill_between(x * 1000, line - half, line + half, color=colour, alpha=0.15, linewidth=0)
-            axes.scatter(
-                fit.runs["bytes_in"] / figures.MB, fit.runs[f"end_{kind}_bytes"] / figures.MB, color=colour, s=22
+            axes = grid[row][modes.index(line["mode"])]
+            one(
+                axes,
+                records,
+                pd.Series(line).drop("named"),
+                kind,
+                colours,
+                subjects.index(line["named"]),
+                line["named"],
             )
-            if kind == "anon":
-                sentences.append(f"{cell.named} {cell.mode} {figures.interval(slope, low, high)} over {cell.n} runs")
-    for row, (kind, label) in enumerate(KINDS.items()):
+        sentences.append(f"{line['named']}, {line['mode']}: {in_words(line)}")
+    for row, label in enumerate(KINDS.values()):
         for column, mode in enumerate(modes):
             axes = grid[row][column]
-            shown = growth.loc[growth["mode"] == mode, "experiment"]
-            sizes = runs[(runs["mode"] == mode) & runs["experiment"].isin(shown)].drop_duplicates("num_files")
             axes.set_title(f"{mode}: {label}")
-            axes.set_xticks(*ticks(sizes["bytes_in"] / figures.MB, sizes["num_files"]))
-            axes.set_xlabel("files, and their text")
-            axes.set_ylabel("at end of work (MB)")
+            axes.set_xlabel("text done (MB)" if row == len(KINDS) - 1 else "")
+            axes.set_ylabel("memory (MB)" if column == 0 else "")
+            axes.set_xlim(left=0)
             axes.legend(fontsize=8, loc="upper left")
-        top = runs.loc[runs["experiment"].isin(growth["experiment"]), f"end_{kind}_bytes"].max()
-        grid[row][0].set_ylim(0, 1.45 * top / figures.MB)  # bands may go beyond: points must not vanish below them
+        grid[row][0].set_ylim(0, 1.45 * grid[row][0].get_ylim()[1])  # room for the legend
     caption = f"""
-Memory of the whole process tree at the end of the work, with everything still held, against the input. Points are runs,
-lines least-squares fits, bands their 95 % intervals. Slope of anonymous memory in MB per GB of text:
-{"; ".join(sentences)}.
-A stack whose interval holds 0 has not been shown to grow; a curve through the points instead of a line would make the
-slope depend on the sizes chosen.
+Memory of the work against the text that it has done, as read between documents within the runs of most input; where
+runs have no such readings, at the ends of runs of several sizes, and the legend says so. Marks are means of the runs. A
+line with a wedge stands where growth was shown: the slope and its 95 % interval; a curve, where memory levels off. Of
+what was not shown to grow no fit is drawn. Anonymous memory: {"; ".join(sentences)}. Slopes hold for the input weighed
+here{far_away(growth)}.
 """
     return figure, caption
+
+
+def far_away(growth):
+    """How far a gigabyte is from what was weighed."""
+    far = growth["gb_over_largest"].min()
+    return f": a gigabyte would be {far:,.0f} times the largest or more, and was not weighed" if far > 1 else ""
+
+
+def one(axes, records, line, kind, colours, number, name):
+    """The marks of a cell, and its fit."""
+    fit, colour = fit_of(records, line, kind), colours[name]
+    said = f"{name}: {in_words(line.to_dict(), kind, short=True)}"
+    if fit is None:
+        axes.plot([], [], color=colour, label=said)
+        return
+    x, y = fit.trace.bytes_in / figures.MB, fit.trace.of_kind(kind) / figures.MB
+    axes.plot(x, y, MARKERS[number % 6], color=colour, markerfacecolor="none", markersize=6, label=said)
+    if fit.fitted_mb is not None:
+        axes.plot(fit.input_gb * 1000, fit.fitted_mb, color=colour, linewidth=1.5)
+    if fit.low_mb is not None:
+        axes.fill_between(fit.input_gb * 1000, fit.low_mb, fit.high_mb, color=colour, alpha=0.12, linewidth=0)

@@ -5,6 +5,7 @@
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from beyond_ram.analysis.decide import ALPHA, Noise, Question, Side, corrected, decide, differences
+from beyond_ram.analysis.growth import judged
 
 NOISE = Path(__file__).parent.parent / "data" / "noise.csv"
 SPREADS = ("equal", "inverse chi-square", "lognormal", "two kinds")
@@ -130,6 +132,48 @@ def found(n: int, effect: float, reports: int, rng: np.random.Generator, *, bloc
     return {metric: float(np.mean(each)) for metric, each in sorted(hits.items())}
 
 
+GROWN = ("straight", "levels off", "flat", "drifting")
+"""How simulated memory moves; what drifts is a random walk without a trend."""
+RATE = {"straight": 16_000.0}
+
+
+def readings_of(
+    kind: str, n: int, rng: np.random.Generator, *, documents: float = 5.0, single: float = 5.0
+) -> tuple[Array, Array]:
+    """Memory (MB) after n documents of uneven size, 33 MB of text (GB) in all: what each document leaves scatters by
+    `documents` and adds up, what a single reading has scatters by `single` (MB)."""
+    x = rng.lognormal(0, 0.6, n).cumsum()
+    x *= 0.033 / x[-1]
+    steps = np.diff(x, prepend=0) / x[-1] * n
+    walk = np.cumsum(np.sqrt(steps) * rng.normal(0, 0.0 if kind == "flat" else documents, n))
+    trend = {"straight": RATE["straight"] * x, "levels off": 150 * (1 - np.exp(-8 * x / x[-1]))}.get(kind, 0 * x)
+    return x, 100 + trend + walk + rng.normal(0, single, n)
+
+
+def shapes(
+    kind: str, n: int, reports: int, rng: np.random.Generator, **scatter: float
+) -> tuple[dict[str, float], float]:
+    """The shares of shapes that are found, and of 95 % intervals of the slope that hold it; NaN where there is none."""
+    found = [judged(*readings_of(kind, n, rng, **scatter)) for _ in range(reports)]
+    counted = Counter(str(one.shape) for one in found)
+    truth = RATE.get(kind, 0.0)
+    held = float(np.mean([one.slope.low <= truth <= one.slope.high for one in found]))
+    return {shape: times / reports for shape, times in counted.items()}, held if kind != "levels off" else math.nan
+
+
+def growths(reports: int, rng: np.random.Generator) -> None:
+    """Print how memory that is known is judged."""
+    names = ("straight", "levels off", "grows", "not shown to grow", "too small an input")
+    print(f"\n| memory | n | documents | single | {' | '.join(names)} | intervals that hold |")
+    print(f"|---|--:|--:|--:|{'--:|' * len(names)}--:|")
+    for kind in GROWN:
+        for n in (4, 8, 16, 32):
+            for documents, single in ((5.0, 1.0), (5.0, 5.0), (1.0, 20.0)):
+                counted, held = shapes(kind, n, reports, rng, documents=documents, single=single)
+                shares = " | ".join(f"{counted.get(name, 0):.0%}" for name in names)
+                print(f"| {kind} | {n} | {documents:.0f} MB | {single:.0f} MB | {shares} | {held:.1%} |", flush=True)
+
+
 def main() -> None:
     """Print the tables of docs/method.md."""
     rng = np.random.default_rng(1)
@@ -156,6 +200,7 @@ def main() -> None:
                 + " | ".join(f"{shares.get(metric, math.nan):.0%}" for shares in by_effect)
                 + " |"
             )
+    growths(400, rng)
 
 
 if __name__ == "__main__":

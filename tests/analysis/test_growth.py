@@ -1,46 +1,147 @@
-"""Table `growth` from runs with known slopes, and the fit that is drawn."""
+"""Table `growth` from runs whose memory is known, and the fit that is drawn."""
+
+import math
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from beyond_ram.analysis.growth import fitted, growth
-from beyond_ram.analysis.runs import runs
+from beyond_ram.analysis.growth import Trace, difference, fitted, growth, in_words, judged
 
-from .by_hand import events, record
+from .by_hand import MB, Run, events, record
+from .simulated import Array, readings_of, shapes
 
-
-def test_growth_finds_a_known_slope_and_its_interval_covers_it() -> None:
-    rng = np.random.default_rng(1)
-    sizes = [50e6, 100e6, 150e6] * 3
-    noisy = [(record(bytes_in=s, rep=i), events(200e6 + 24 * s + rng.normal(0, 20e6))) for i, s in enumerate(sizes)]
-    line = growth(runs(noisy)).iloc[0]
-    assert line["n"] == 9
-    assert line["anon_slope_mb_per_gb_low"] < 24_000 < line["anon_slope_mb_per_gb_high"]
-    assert line["anon_slope_mb_per_gb"] == pytest.approx(24_000, rel=0.03)
-    assert line["file_slope_mb_per_gb"] == pytest.approx(0, abs=1e-6)
+PAIRS = [("old", "new")]
+SIZES = np.arange(1, 17) * 2e6
 
 
-def test_growth_of_two_runs_has_no_interval_and_of_one_size_no_line() -> None:
-    two = growth(runs([(record(bytes_in=s), events(24 * s)) for s in (1e8, 2e8)]))
-    assert two["n"].item() == 2
-    assert np.isnan(two["anon_slope_mb_per_gb_low"].item())
-    one = growth(runs([(record(bytes_in=1e8, rep=i), events(1e9)) for i in (1, 2)]))
+def run(memory: Array, **cell: Any) -> Run:
+    """A run that reads its memory, in MB, before each 2 MB of text; the first reading is that before any."""
+    work = [event | {"pid": 1} for event in events(float(memory[-1]) * MB)]
+    told = [
+        {"t_s": 2, "event": "progress", "pid": 1, "bytes_in": int(2e6 * i), "anon_bytes": mb * MB, "file_bytes": 50.0}
+        for i, mb in enumerate(memory)
+    ]
+    return record(bytes_in=2e6 * len(memory), **cell), [*work, *told]
+
+
+def cell(memory: Array, stack: str = "new", rep: int = 1) -> list[Run]:
+    """A cell with two sizes, of which the larger has these readings."""
+    return [run(memory[:5], stack=stack, num_files=5, rep=rep), run(memory, stack=stack, num_files=17, rep=rep)]
+
+
+def readings(rate: float, level: float = 0.0, seed: int = 1) -> Array:
+    rng = np.random.default_rng(seed)
+    x = np.arange(17) * 2.0
+    known: Array = 100 + rate * x + level * (1 - np.exp(-x / 3)) + rng.normal(0, 2, 17)
+    return known
+
+
+@pytest.mark.parametrize(
+    ("rate", "level", "shape"), [(16, 0, "straight"), (0, 150, "levels off"), (0, 0, "not shown to grow")]
+)
+def test_growth_is_told_from_readings_within_a_run(rate: float, level: float, shape: str) -> None:
+    line = growth(cell(readings(rate, level)), []).iloc[0]
+    assert line["anon_shape"] == shape
+    assert line["readings_of"] == "documents"
+    assert line["n"] == 16, "that before any text is among the one-time costs"
+    assert line["file_shape"] == "not shown to grow"
+    if shape == "straight":
+        assert line["anon_slope_mb_per_gb_low"] < 16_000 < line["anon_slope_mb_per_gb_high"]
+    if shape == "levels off":
+        assert line["anon_level_mb"] == pytest.approx(250, rel=0.03)
+    assert math.isnan(line["anon_level_mb"]) == (shape != "levels off")
+    assert line["gb_over_largest"] == pytest.approx(1e9 / 34e6)
+
+
+def test_what_grows_and_is_no_line_is_not_called_straight() -> None:
+    x = np.arange(17) * 2.0
+    bent = 100 + 300 * (1 - np.exp(-x / 30)) + np.random.default_rng(1).normal(0, 1, 17)
+    assert growth(cell(bent), [])["anon_shape"].item() == "grows"
+
+
+def test_an_input_that_is_too_small_to_carry_a_slope_is_called_that() -> None:
+    wild = 100 + np.random.default_rng(1).normal(0, 60, 17)
+    assert growth(cell(wild), [])["anon_shape"].item() == "too small an input"
+    two = growth([(record(bytes_in=s, num_files=n), events(24 * s)) for n, s in ((1, 1e8), (2, 2e8))], [])
+    assert two["anon_shape"].item() == "too small an input"
+    assert math.isnan(two["anon_slope_mb_per_gb_low"].item())
+    assert two["anon_slope_mb_per_gb"].item() == pytest.approx(24_000)
+
+
+def test_runs_without_readings_are_judged_by_their_ends() -> None:
+    ends = [
+        (record(bytes_in=1e8 * n, num_files=n, rep=rep), events(2e8 + 16e8 * n + 1e6 * (n % 3) + rep))
+        for n in range(1, 5)
+        for rep in (1, 2)
+    ]
+    line = growth(ends, []).iloc[0]
+    assert (line["readings_of"], line["n"], line["runs"]) == ("sizes", 4, 8)
+    assert line["anon_shape"] == "grows", "four ends tell no line from a curve"
+    assert line["anon_slope_mb_per_gb"] == pytest.approx(16_000, rel=0.01)
+
+
+def test_one_size_has_no_line_and_a_failed_run_is_no_point() -> None:
+    one = growth([(record(bytes_in=1e8, rep=i), events(1e9)) for i in (1, 2)], PAIRS)
     assert one.empty
-    assert {"experiment", "stack", "anon_slope_mb_per_gb"} <= set(one.columns)
+    assert {"experiment", "stack", "anon_slope_mb_per_gb", "difference_verdict"} <= set(one.columns)
+    broken = run(readings(0), num_files=40, outcome="failed", completed_work=False)
+    assert growth([*cell(readings(16)), broken], [])["n"].item() == 16
 
 
-def test_the_band_of_a_fit_is_narrowest_at_the_mean_of_its_runs() -> None:
-    table = runs([(record(bytes_in=s), events(200e6 + 24 * s + off)) for s, off in ((1e8, 0), (2e8, 1e6), (3e8, 0))])
-    fit = fitted(table, growth(table).iloc[0], "anon")
-    assert len(fit.runs) == 3
-    assert fit.half_mb is not None
-    assert fit.input_gb[fit.half_mb.argmin()] == pytest.approx(0.2, abs=0.005)
-    assert fit.fitted_mb.mean() == pytest.approx(fit.runs["end_anon_bytes"].mean() / 1e6)
-    two = table[table["bytes_in"] < 3e8]
-    assert fitted(two, growth(two).iloc[0], "anon").half_mb is None
+def test_two_stacks_are_compared_by_document() -> None:
+    # What documents do to both is no noise of the difference.
+    common = np.cumsum(np.random.default_rng(3).normal(0, 30, 17))
+    old, new = readings(16, seed=1) + common, readings(0, seed=2) + common
+    table = growth([*cell(old, "old"), *cell(new)], PAIRS).set_index("stack")
+    line = table.loc["new"]
+    assert (line["against"], line["difference_verdict"]) == ("old", "better")
+    assert line["difference_low"] < -16_000 < line["difference_high"]
+    own = table["anon_slope_mb_per_gb_high"] - table["anon_slope_mb_per_gb_low"]
+    assert line["difference_high"] - line["difference_low"] < own.min() / 2
+    assert line["difference_strength"] > 0
+    assert pd.isna(table.loc["old", "difference_verdict"])
 
 
-def test_a_failed_run_is_no_point_of_a_slope() -> None:
-    points = [(record(bytes_in=s), events(24 * s)) for s in (1e8, 2e8, 3e8)]
-    broken = (record(bytes_in=4e8, outcome="failed", completed_work=False), events(0))
-    assert growth(runs([*points, broken]))["n"].item() == 3
+def test_two_stacks_that_are_alike_are_not_told_apart() -> None:
+    table = growth([*cell(readings(16, seed=1), "old"), *cell(readings(16, seed=2))], PAIRS).set_index("stack")
+    assert table.loc["new", "difference_verdict"] in ("not shown", "same")
+    assert difference(*(Trace(SIZES[:2], SIZES[:2], SIZES[:2], "sizes", 2, 4e6),) * 2).n == 2
+
+
+def test_a_fit_is_drawn_only_where_growth_was_shown() -> None:
+    for rate, level, has_line, has_wedge in ((16, 0, True, True), (0, 150, True, False), (0, 0, False, False)):
+        runs = cell(readings(rate, level))
+        fit = fitted(runs, growth(runs, []).iloc[0], "anon")
+        assert fit is not None
+        assert (fit.fitted_mb is not None, fit.low_mb is not None) == (has_line, has_wedge)
+        if fit.fitted_mb is not None:
+            assert np.abs(np.interp(SIZES / 1e9, fit.input_gb, fit.fitted_mb) - fit.trace.anon / MB).max() < 12
+
+
+def test_words_say_how_surely_and_over_what() -> None:
+    line = growth([*cell(readings(16)), *cell(readings(16, seed=2), rep=2)], []).iloc[0].to_dict()
+    assert in_words(line).startswith("grows straight, 16.")
+    assert in_words(line).endswith("over 34.0 MB of text (16 readings, 2 runs)")
+    assert in_words(growth(cell(readings(0)), []).iloc[0].to_dict(), short=True).startswith("was not shown to grow; 16")
+
+
+@pytest.mark.parametrize(
+    ("kind", "right", "at_least"),
+    [
+        ("straight", {"straight"}, 0.85),
+        ("levels off", {"levels off"}, 0.8),
+        ("flat", {"not shown to grow", "too small an input"}, 0.9),
+    ],
+)
+def test_simulated_memory_is_judged_right(kind: str, right: set[str], at_least: float) -> None:
+    counted, held = shapes(kind, 16, 40, np.random.default_rng(5))
+    assert sum(counted.get(shape, 0) for shape in right) >= at_least
+    assert counted.get("straight", 0) <= (1 if kind == "straight" else 0.05)
+    assert math.isnan(held) or held >= 0.85
+
+
+def test_judging_is_the_same_whatever_memory_there_was_before() -> None:
+    x, y = readings_of("straight", 16, np.random.default_rng(1))
+    assert judged(x, y).slope.low == pytest.approx(judged(x + 1, y + 500).slope.low, rel=1e-6)

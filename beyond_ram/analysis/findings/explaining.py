@@ -5,35 +5,76 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from ...experiment import AXES
 from ...metrics import METRICS
-from ...units import MB
-from ..frame import describe, same_but_for
-from ..matters import SHARE
+from ...units import GB, MB
+from ..decide import strength
+from ..frame import describe
+from ..growth import in_words
+from ..matters import GROWN_BYTES, SHARE
 from .base import Finding, Line, Source, Tables, as_factor, lines_of, reads
+
+# What a cell of table `growth` is, beside its stack.
+_CELL = ("experiment", *(axis for axis in AXES if axis != "stack"))
 
 
 @reads("growth")
 def _growth(tables: Tables) -> Iterator[Finding]:
-    """Stacks against each other: how much anonymous memory a gigabyte of input leaves behind."""
-    growth = tables["growth"].dropna(subset="anon_slope_mb_per_gb_low")
-    for _, group in same_but_for(growth[growth["cache"] == "cold"], "stack"):
-        lines = lines_of(group)
-        high = max(lines, key=lambda line: line["anon_slope_mb_per_gb"])
-        low = min(lines, key=lambda line: line["anon_slope_mb_per_gb"])
-        if high["anon_slope_mb_per_gb_low"] <= low["anon_slope_mb_per_gb_high"]:
+    """How memory grows with the input: stacks that the roles compare, by document, and what is in no such pair."""
+    growth = tables["growth"]
+    lines = lines_of(growth[growth["cache"] == "cold"])
+    told = set()
+    for place, line in enumerate(lines):
+        if line["difference_verdict"] not in ("better", "worse", "differs"):
             continue
+        other = next((i for i, one in enumerate(lines) if _beside(one, line)), None)
+        if other is None:
+            continue
+        told |= {place, other}
+        apart, low, high = (line[f"difference_{end}"] / 1000 for end in ("mb_per_gb", "low", "high"))
         yield Finding(
-            f"{high['stack']} keeps {high['anon_slope_mb_per_gb'] / 1000:,.1f} GB of anonymous memory per GB of text",
-            f"Mode {high['mode']}, corpus {high['corpus']}: {_slope(high)}; {low['stack']}: {_slope(low)}.",
+            f"{line['stack']} keeps {abs(apart):,.2f} MB {'less' if apart < 0 else 'more'} anonymous memory per MB of "
+            f"text than {line['against']}",
+            f"{_where(line)}: paired by document, {apart:+,.2f} MB per MB of text (95 % {low:+,.2f} to {high:+,.2f}). "
+            f"{line['against']} {in_words(lines[other])}; {line['stack']} {in_words(line)}.{_not_weighed(line)}",
             "growth_by_input",
-            str(high["experiment"]),
-            as_factor(high["anon_slope_mb_per_gb"] / max(low["anon_slope_mb_per_gb_high"], 1)),
+            str(line["experiment"]),
+            math.exp(line["difference_strength"]),
         )
+    for place, line in enumerate(lines):
+        if place not in told:
+            yield Finding(
+                f"{line['stack']}: anonymous memory {in_words(line, short=True)}",
+                f"{_where(line)}: {in_words(line)}.{_not_weighed(line)}",
+                "growth_by_input",
+                str(line["experiment"]),
+                math.exp(_grows_for_sure(line)),
+            )
 
 
-def _slope(line: Line) -> str:
-    low, high = line["anon_slope_mb_per_gb_low"], line["anon_slope_mb_per_gb_high"]
-    return f"{line['anon_slope_mb_per_gb']:,.0f} MB per GB (95 % {low:,.0f} to {high:,.0f}, n = {line['n']:.0f})"
+def _beside(one: Line, line: Line) -> bool:
+    """Whether a line is what another is held against: the baseline in the same cell."""
+    alike = [str(one[axis]) == str(line[axis]) for axis in _CELL if axis in line]
+    return all(alike) and str(one["stack"]) == str(line["against"])
+
+
+def _grows_for_sure(line: Line) -> float:
+    """How much memory grows over the input weighed for sure, as the log of a ratio to what it began with."""
+    if line["anon_shape"] not in ("straight", "grows"):
+        return 0.0
+    begun = line["anon_intercept_mb"]
+    low, high = (line[f"anon_slope_mb_per_gb_{end}"] * line["bytes_in_max"] / GB for end in ("low", "high"))
+    return strength(low, high, max(begun, 0.0), GROWN_BYTES / MB, as_ratio=False)
+
+
+def _not_weighed(line: Line) -> str:
+    """That a gigabyte lies beyond what was weighed."""
+    far = line["gb_over_largest"]
+    return f" A gigabyte would be {far:,.0f} times the largest input, and was not weighed." if far > 1 else ""
+
+
+def _where(line: Line) -> str:
+    return f"Mode {line['mode']}, corpus {line['corpus']}"
 
 
 @reads("verdicts")

@@ -18,20 +18,45 @@ def titles(**tables: list[dict[str, object]]) -> list[str]:
 
 
 def slope(stack: str, middle: float, low: float, high: float, **cell: object) -> dict[str, object]:
-    line = {"stack": stack, "mode": "basic", "corpus": "c", "cache": "cold", "n": 4} | cell
+    line = {"stack": stack, "mode": "basic", "corpus": "c", "cache": "cold", "n": 16, "runs": 2, "bytes_in_max": 33e6}
+    line |= {"readings_of": "documents", "anon_shape": "straight" if low > 0 else "not shown to grow"}
+    line |= {"anon_level_mb": math.nan, "anon_intercept_mb": 150.0, "gb_over_largest": 30.3}
     ends = {"": middle, "_low": low, "_high": high}
-    return line | {f"anon_slope_mb_per_gb{end}": value for end, value in ends.items()}
+    return line | {f"anon_slope_mb_per_gb{end}": value for end, value in ends.items()} | against("") | cell
+
+
+def against(stack: str, middle: float = math.nan, half: float = math.nan, strength: float = 0.0) -> dict[str, object]:
+    """What a line is held against."""
+    said = "not shown" if not strength else "better" if middle < 0 else "worse"
+    ends = {"mb_per_gb": middle, "low": middle - half, "high": middle + half, "strength": strength, "verdict": said}
+    return {"against": stack} | {f"difference_{end}": value for end, value in ends.items()}
 
 
 def test_no_lines_are_no_findings() -> None:
     assert titles(growth=[], verdicts=[], remedies=[], regrowth=[], ladders=[], limits=[]) == []
 
 
-def test_stacks_are_told_apart_where_their_intervals_do_not_touch() -> None:
-    apart = [slope("old", 17_000, 14_000, 20_000), slope("new", 10, -100, 120)]
-    assert titles(growth=apart) == ["old keeps 17.0 GB of anonymous memory per GB of text"]
-    assert titles(growth=[slope("old", 17_000, 100, 34_000), slope("new", 10, -100, 120)]) == []
-    assert titles(growth=[apart[0], slope("new", 10, -100, 120, mode="shard")]) == [], "another cell"
+def test_stacks_are_told_apart_where_the_pair_by_document_is() -> None:
+    old, new = slope("old", 17_000, 14_000, 20_000), slope("new", 10, -100, 120)
+    apart = [old, new | against("old", -16_990, 300, 2.0)]
+    assert titles(growth=apart) == ["new keeps 16.99 MB less anonymous memory per MB of text than old"]
+    alone = titles(growth=[old, new | against("old", -16_990, 20_000)])
+    assert alone[0] == (
+        "old: anonymous memory grows straight, 17.00 MB per MB of text (95 % 14.00 to 20.00); 16 readings, 2 runs"
+    )
+    assert alone[1] == "new: anonymous memory was not shown to grow; 16 readings, 2 runs"
+    elsewhere = [old | {"mode": "shard"}, apart[1]]
+    assert not any("less" in title for title in titles(growth=elsewhere)), "another cell"
+
+
+def test_what_was_not_shown_to_grow_has_no_strength_and_a_gigabyte_was_not_weighed() -> None:
+    made = pd.DataFrame([CELL | slope("old", 17_000, 14_000, 20_000), CELL | slope("new", 9_000, -100, 18_000)])
+    old, new = explaining._growth({"growth": made})
+    assert old.strength > 2
+    assert new.strength == 1, "the strength of no difference"
+    assert "A gigabyte would be 30 times the largest input, and was not weighed." in old.text
+    shorter = [finding.strength for finding in explaining._growth({"growth": made.assign(bytes_in_max=1e6)})]
+    assert shorter[0] < old.strength, "it is of what was weighed"
 
 
 def test_of_a_stack_the_cell_that_grew_most_is_told() -> None:
@@ -74,7 +99,7 @@ def test_how_much_memory_is_needed() -> None:
 
 
 def test_the_strongest_finding_comes_first() -> None:
-    slopes = pd.DataFrame([CELL | slope("old", 17_000, 14_000, 20_000), CELL | slope("new", 10, -100, 120)])
+    slopes = pd.DataFrame([CELL | slope("old", 17_000, 14_000, 20_000, bytes_in_max=1e9)])
     line = CELL | {"completed_at_bytes": 200.0, "killed_at_bytes": 190.0, "peak_rss_bytes": 800.0, "time_ratio": 1.1}
     limit = pd.DataFrame([line | {"nearest_predictor": "x", "ask_bytes": 1.0}])
     found = findings({"limits": limit, "growth": slopes})
