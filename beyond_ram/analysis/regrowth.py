@@ -1,75 +1,112 @@
 """Table `regrowth`: memory against epochs, which separates a warm-up from a leak."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 from scipy import stats
 
 from ..metrics import Events, Record, Records
+from .decide import AT_LEAST, LEVEL
 from .matters import EPOCH_BYTES, EPOCH_SHARE
 from .owners import readings
 
 # Fewer later epochs than this cannot tell a slope from noise.
 LATER = 3
-COLUMNS = ["experiment", "stack", "epochs", "slope_bytes", "slope_bytes_low", "slope_bytes_high", "regrowth"]
+# The kernel counts memory in pages: slopes of runs that agree scatter by this much at least.
+_PAGE = 4096.0
+COLUMNS = ["experiment", "stack", "epochs", "slope_bytes", "slope_bytes_low", "slope_bytes_high", "n", "regrowth"]
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Of one run: bytes of anonymous memory an epoch over the later ones, and over the first; None where not known."""
+
+    epochs: int
+    first_bytes: float | None
+    slope_bytes: float | None
 
 
 @dataclass(frozen=True)
 class Regrowth:
-    """Bytes of anonymous memory an epoch, over the later epochs, with the 95 % interval of the fit."""
+    """Of a cell: the mean of its runs' slopes, in bytes an epoch, with its 95 % interval; none of one run."""
 
-    verdict: Literal["levels off", "grows", "too few epochs", "unclear"]
-    epochs: int
-    first_bytes: float | None = None
+    verdict: Literal["levels off", "grows", "too few epochs", "one run", "unclear"]
     slope_bytes: float | None = None
     low_bytes: float | None = None
     high_bytes: float | None = None
+    n: int = 0
 
 
-def fit(events: Events, epoch_input_bytes: float) -> Regrowth:
-    """Fit anonymous memory against epochs, the first half left out as warm-up (scipy.stats.linregress).
+def fit(events: Events) -> Slope:
+    """The slope of anonymous memory against epochs, the first half left out as warm-up (scipy.stats.linregress).
 
-    `grows` where the interval lies above what matters, `levels off` where it lies below, `unclear` between.
+    It has no interval: readings of one run depend on each other.
     """
     sizes = [event["tree"]["anon_bytes"] for event in readings(events, "epoch")]
+    imported = readings(events, "imported")
+    first = sizes[0] - imported[-1]["tree"]["anon_bytes"] if sizes and imported else None
     later = sizes[len(sizes) // 2 :]
-    if len(later) < LATER:
-        return Regrowth("too few epochs", len(sizes))
-    line = stats.linregress(range(len(later)), later)
-    # No residual at all gives no standard error: the interval is the slope.
-    half = stats.t.ppf(0.975, len(later) - 2) * (0.0 if math.isnan(line.stderr) else line.stderr)
-    low, high = line.slope - half, line.slope + half
+    slope = float(stats.linregress(range(len(later)), later).slope) if len(later) >= LATER else None
+    return Slope(len(sizes), first, slope)
+
+
+def over(runs: Sequence[Slope], epoch_input_bytes: float) -> Regrowth:
+    """Decide over the runs of a cell, which do not depend on each other, as its epochs do.
+
+    `grows` where the interval of the mean slope lies above what matters, `levels off` where it lies below, `unclear`
+    between; `one run` has no interval.
+    """
+    slopes = np.array([run.slope_bytes for run in runs if run.slope_bytes is not None])
+    if not len(slopes):
+        return Regrowth("too few epochs")
+    mean = float(slopes.mean())
+    if len(slopes) < AT_LEAST:
+        return Regrowth("one run", mean, n=len(slopes))
+    scatter = max(float(slopes.std(ddof=1)), _PAGE)
+    half = float(stats.t.ppf((1 + LEVEL) / 2, len(slopes) - 1)) * scatter / math.sqrt(len(slopes))
     matters = max(EPOCH_BYTES, EPOCH_SHARE * epoch_input_bytes)
     verdict: Literal["levels off", "grows", "unclear"]
-    verdict = "grows" if low > matters else "levels off" if high < matters else "unclear"
-    imported = readings(events, "imported")
-    first = sizes[0] - imported[-1]["tree"]["anon_bytes"] if imported else None
-    return Regrowth(verdict, len(sizes), first, line.slope, low, high)
+    verdict = "grows" if mean - half > matters else "levels off" if mean + half < matters else "unclear"
+    return Regrowth(verdict, mean, mean - half, mean + half, len(slopes))
 
 
 def regrowth(records: Records) -> pd.DataFrame:
-    """A line a run that has epochs. Slopes in bytes an epoch."""
-    lines = []
+    """A line a cell that has epochs, over its `n` runs that finished their work. Slopes in bytes an epoch."""
+    cells: dict[tuple[Any, ...], list[tuple[Record, Slope]]] = {}
     for record, events in records:
-        found = fit(events, epoch_input_bytes(record))
-        if not found.epochs:
-            continue
+        found = fit(events)
+        if found.epochs and record["completed_work"]:
+            key = tuple((name, value) for name, value in record["cell"].items() if name != "rep")
+            cells.setdefault(key, []).append((record, found))
+    lines = []
+    for key, runs in cells.items():
+        size = epoch_input_bytes(runs[0][0])
+        decided = over([found for _, found in runs], size)
+        firsts = [found.first_bytes for _, found in runs if found.first_bytes is not None]
         lines.append(
             {
-                **record["cell"],
-                "epochs": found.epochs,
-                "epoch_input_bytes": epoch_input_bytes(record),
-                "first_epoch_bytes": found.first_bytes,
-                "slope_bytes": found.slope_bytes,
-                "slope_bytes_low": found.low_bytes,
-                "slope_bytes_high": found.high_bytes,
-                "regrowth": found.verdict,
+                **dict(key),
+                "epochs": min(found.epochs for _, found in runs),
+                "epoch_input_bytes": size,
+                "first_epoch_bytes": float(np.mean(firsts)) if firsts else math.nan,
+                "slope_bytes": _or_nan(decided.slope_bytes),
+                "slope_bytes_low": _or_nan(decided.low_bytes),
+                "slope_bytes_high": _or_nan(decided.high_bytes),
+                "n": len(runs),
+                "regrowth": decided.verdict,
             }
         )
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
 def epoch_input_bytes(record: Record) -> float:
+    """The input of one epoch."""
     return float(record["work"].get("bytes_in", 0)) / max(int(record["cell"].get("epochs", 1)), 1)

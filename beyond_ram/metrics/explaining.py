@@ -109,12 +109,13 @@ COLUMNS: list[Column] = [
     ),
     Column(
         key="first_epoch_bytes", label="Growth in the first epoch", unit="bytes", direction="lower",
-        tables=("regrowth",), derivation="anonymous memory after it less that at the mark `imported`", trust=MARK,
+        tables=("regrowth",), trust=MARK,
+        derivation="anonymous memory after it less that at the mark `imported`, the mean of the runs",
     ),
     Column(
         key="slope_bytes", label="Growth an epoch", unit="bytes", direction="lower", tables=("regrowth",),
-        derivation=f"least-squares slope of anonymous memory over the later half of the epochs ({_FIT})",
-        trust="with its 95 % interval, Student's t; readings of one run, which depend on each other",
+        derivation=f"least-squares slope of anonymous memory over the later half of the epochs ({_FIT}), mean of runs",
+        trust="with its 95 % interval over runs, Student's t; none of one run, whose readings depend on each other",
     ),
     Column(
         key="without", label="Without the remedy", unit="the metric's", tables=("remedies",),

@@ -58,7 +58,7 @@ IDENTIFYING: Mapping[str, str] = {
     "runs": "how many runs it rests on",
     "against": "the stack that it is held against",
     "difference_verdict": "as `verdict` of a comparison, corrected over the table",
-    "regrowth": "`levels off`, `grows`, `too few epochs`, `unclear`",
+    "regrowth": "`levels off`, `grows`, `too few epochs`, `one run`, `unclear`",
     "metric": "the metric that is compared",
     "effect": "`helps`, `harms`, `nothing`, `not shown`, `not enough data`, `not run`",
     "ladder": "the version sweep",

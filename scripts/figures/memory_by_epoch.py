@@ -33,9 +33,17 @@ def draw(runs, regrowth):
     for axes, stack in zip(grid[0], stacks, strict=True):
         mine = points[points["stack"] == stack]
         for number, (what, line) in enumerate(mine.groupby("what", sort=False)):
+            beside = 0.08 * (number - (mine["what"].nunique() - 1) / 2)  # lines that agree would hide each other
+            label = f"{what} (n = {line['rep'].nunique()})"
             for _, run in line.groupby("rep"):
                 axes.plot(
-                    run["epoch"], run["mb"], marker="osDX^v"[number % 6], color=colours[what], linewidth=1.5, label=what
+                    run["epoch"] + beside,
+                    run["mb"],
+                    marker="osDX^v"[number % 6],
+                    markerfacecolor="none",
+                    color=colours[what],
+                    linewidth=1.2,
+                    label=label,
                 )
         axes.set(title=stack, xlabel="epochs done", ylabel="anonymous memory since the imports (MB)")
         axes.xaxis.get_major_locator().set_params(integer=True)
@@ -43,14 +51,19 @@ def draw(runs, regrowth):
         axes.legend(handles.values(), handles.keys(), fontsize=8)
     grid[0][0].set_ylim(min(0, points["mb"].min()), 1.35 * points["mb"].max())
     known = regrowth[regrowth["slope_bytes"].notna()]
-    said = "; ".join(
-        f"{label} {row.slope_bytes / figures.MB:+,.2f} MB an epoch "
-        f"({row.slope_bytes_low / figures.MB:+,.2f} to {row.slope_bytes_high / figures.MB:+,.2f}): {row.regrowth}"
-        for label, row in zip(figures.cell_labels(known), known.itertuples(), strict=True)
-    )
+    labels = figures.cell_labels(known)
+    sentences = [f"{label}: {slope_of(row)}" for label, row in zip(labels, known.to_dict("records"), strict=True)]
     caption = f"""
 Anonymous memory after each epoch, in which one process takes the same documents again, after the allocator has given
-back what it keeps unused. A warm-up levels off, a leak does not. Slopes over the later half, with 95 % intervals:
-{said or "too few epochs for a slope"}.
+back what it keeps unused. A line is a run. A warm-up levels off, a leak does not. Slopes over the later half of the
+epochs, decided over the runs: {"; ".join(sentences) or "too few epochs for a slope"}.
 """
     return figure, caption
+
+
+def slope_of(row):
+    """The slope of a cell, how surely, and what it means."""
+    slope, low, high = (row[f"slope_bytes{end}"] / figures.MB for end in ("", "_low", "_high"))
+    if pd.isna(low):
+        return f"{slope:+,.2f} MB an epoch in one run, which decides nothing"
+    return f"{slope:+,.2f} MB an epoch (95 % {low:+,.2f} to {high:+,.2f}, n = {row['n']:.0f}), {row['regrowth']}"

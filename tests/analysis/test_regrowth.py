@@ -1,34 +1,69 @@
-"""Table `regrowth`: a warm-up told from a leak."""
+"""Table `regrowth`: a warm-up told from a leak, over runs."""
 
+import math
+from typing import Any
+
+import numpy as np
 import pytest
 
-from beyond_ram.analysis.regrowth import fit, regrowth
+from beyond_ram.analysis.regrowth import Slope, fit, over, regrowth
 
-from .by_hand import MB, tree
+from .by_hand import MB, Run, tree
+
+
+def run(sizes: "list[float] | tuple[float, ...]", rep: int = 1, *, completed: bool = True) -> Run:
+    cell: dict[str, Any] = {"experiment": "e", "stack": "s", "epochs": 6, "rep": rep}
+    events = [{"t_s": 0, "event": "imported", "tree": tree(10 * MB)}]
+    events += [{"t_s": n, "event": "epoch", "tree": tree(size * MB)} for n, size in enumerate(sizes)]
+    return {"cell": cell, "completed_work": completed, "work": {"bytes_in": 60 * MB}}, events
 
 
 @pytest.mark.parametrize(
-    ("sizes", "found"),
+    ("repeats", "found"),
     [
-        ([10, 11, 11, 11, 11, 11], "levels off"),
-        ([10, 20, 30, 40, 50, 60], "grows"),
-        ([10, 20], "too few epochs"),
-        ([10, 20, 30, 35, 20, 50], "unclear"),
+        ([[10, 11, 11, 11, 11, 11], [10, 12, 12, 12, 12, 12]], "levels off"),
+        ([[10, 20, 30, 40, 50, 60], [10, 20, 30, 40, 50.2, 60]], "grows"),
+        ([[10, 20], [10, 20]], "too few epochs"),
+        ([[10, 20, 30, 40, 50, 60], [10, 11, 11, 11, 11, 11]], "unclear"),
+        ([[10, 20, 30, 40, 50, 60]], "one run"),
     ],
 )
-def test_regrowth_tells_a_warm_up_from_a_leak(sizes: list[float], found: str) -> None:
-    events = [{"t_s": n, "event": "epoch", "tree": tree(size * MB)} for n, size in enumerate(sizes)]
-    assert fit(events, 10 * MB).verdict == found
+def test_regrowth_tells_a_warm_up_from_a_leak_over_runs(repeats: list[list[float]], found: str) -> None:
+    (line,) = regrowth([run(sizes, rep) for rep, sizes in enumerate(repeats, 1)]).to_dict("records")
+    assert line["regrowth"] == found
+    assert line["n"] == len(repeats)
 
 
-def test_a_line_a_run_with_its_slope_over_the_later_epochs() -> None:
-    cell = {"experiment": "e", "stack": "s", "epochs": 6, "rep": 1}
-    sizes = [30, 35, 40, 50, 60, 70]
-    events = [{"t_s": 0, "event": "imported", "tree": tree(10 * MB)}]
-    events += [{"t_s": n, "event": "epoch", "tree": tree(size * MB)} for n, size in enumerate(sizes)]
-    table = regrowth([({"cell": cell, "work": {"bytes_in": 60 * MB}}, events), ({"cell": cell, "work": {}}, [])])
-    (line,) = table.to_dict("records")
+def test_a_line_is_of_all_runs_with_an_interval_over_them() -> None:
+    grown = [run([30, 35, 40, 50, 60, 70]), run([30, 35, 40, 50, 62, 74], 2), run([99] * 6, 3, completed=False)]
+    (line,) = regrowth([*grown, ({"cell": {}, "completed_work": True, "work": {}}, [])]).to_dict("records")
     assert (line["epochs"], line["epoch_input_bytes"], line["first_epoch_bytes"]) == (6, 10 * MB, 20 * MB)
-    assert line["slope_bytes"] == line["slope_bytes_low"] == line["slope_bytes_high"] == pytest.approx(10 * MB)
-    assert line["regrowth"] == "grows"
+    assert line["n"] == 2, "the one that failed is none"
+    assert line["slope_bytes"] == pytest.approx(11 * MB)
+    assert line["slope_bytes_low"] == pytest.approx((11 - 12.706) * MB, rel=1e-3)
     assert regrowth([]).empty
+
+
+def test_one_run_has_a_slope_and_no_interval() -> None:
+    (line,) = regrowth([run([30, 35, 40, 50, 60, 70])]).to_dict("records")
+    assert line["slope_bytes"] == pytest.approx(10 * MB)
+    assert math.isnan(line["slope_bytes_low"])
+    assert fit(run([1, 2])[1]).slope_bytes is None
+
+
+def test_runs_that_agree_by_chance_scatter_by_a_page_all_the_same() -> None:
+    found = over([Slope(6, 0, 8e6)] * 2, 1e6)
+    assert found.low_bytes is not None
+    assert 8e6 - found.low_bytes == pytest.approx(12.706 * 4096 / 2**0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize("n", [2, 4, 8])
+def test_intervals_of_simulated_runs_hold_what_they_should(n: int) -> None:
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(1000):
+        found = over([Slope(6, 0, slope) for slope in rng.normal(2e6, 4e5, n)], 1e6)
+        assert found.low_bytes is not None
+        assert found.high_bytes is not None
+        held += found.low_bytes <= 2e6 <= found.high_bytes
+    assert 0.93 <= held / 1000 <= 0.97

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from beyond_ram.analysis.verdicts import judge, verdicts
+from beyond_ram.analysis.verdicts import Judged, verdicts
+from beyond_ram.analysis.verdicts import judge as judge_all
 
 from .by_hand import MB, Event, torn_down, tree
 
@@ -12,6 +13,11 @@ from .by_hand import MB, Event, torn_down, tree
 def record(**changes: Any) -> dict[str, Any]:
     cell = {"experiment": "e", "stack": "s", "rep": 1} | changes
     return {"cell": cell, "completed_work": True, "work": {"bytes_in": 10 * MB}}
+
+
+def judge(*runs: Any) -> Judged:
+    """The verdict of a run: a record and its events."""
+    return judge_all([runs])
 
 
 def test_no_owner_with_two_thirds_is_no_verdict() -> None:
@@ -98,11 +104,64 @@ GROWS, LEVEL = (10, 20, 30, 40, 50, 60), (60, 60, 60, 60, 60, 60)
         (residue(heap_mb=100), "undecided", ""),
         (repeated(residue(heap_mb=100), *GROWS), "leak", "memory outside Python's objects"),
         (repeated(residue(heap_mb=100), *LEVEL), "held", "native code, taken once"),
+        (repeated(residue(heap_mb=50), *GROWS), "undecided", ""),
+        (repeated(residue(heap_mb=10), *GROWS), "retained", "allocator (fragments)"),
+        (repeated(residue(heap_mb=100, blocks=1_000_000), *GROWS), "undecided", ""),
+        (repeated(residue(heap_mb=100), 10, 20), "undecided", ""),
     ],
 )
 def test_each_rule(events: list[Event], verdict: str, owner: str) -> None:
-    found = judge(record(), events)
+    found = judge_all([(record(rep=rep), events) for rep in (1, 2)])
     assert (found.verdict, found.owner) == (verdict, owner), found
+
+
+def without_heap(events: list[Event]) -> list[Event]:
+    return [{name: value for name, value in event.items() if name != "heap"} for event in events]
+
+
+@pytest.mark.parametrize("epochs", [GROWS, LEVEL])
+def test_without_what_malloc_says_a_residue_is_undecided(epochs: tuple[float, ...]) -> None:
+    events = without_heap(repeated(residue(heap_mb=100), *epochs))
+    found = judge_all([(record(rep=rep), events) for rep in (1, 2)])
+    assert found.verdict == "undecided"
+    assert "malloc" in found.sentence
+
+
+@pytest.mark.parametrize("epochs", [GROWS, LEVEL])
+def test_one_run_of_repeated_work_decides_nothing(epochs: tuple[float, ...]) -> None:
+    found = judge(record(), repeated(residue(heap_mb=100), *epochs))
+    assert found.verdict == "undecided"
+    assert "repeats would decide" in found.sentence
+
+
+def test_runs_that_disagree_on_what_repeating_adds_decide_nothing() -> None:
+    runs = [(record(rep=i), repeated(residue(heap_mb=100), *epochs)) for i, epochs in enumerate((GROWS, LEVEL))]
+    assert judge_all(runs).verdict == "undecided"
+
+
+def test_a_sentence_is_of_all_repeats() -> None:
+    runs = [(record(rep=rep), torn_down(("tokenizer", 100), start_mb=mb)) for rep, mb in ((1, 200), (2, 220), (3, 260))]
+    found = judge_all(runs)
+    assert found.sentence == (
+        "Anonymous memory grew by 120 MB (100 MB to 160 MB) over 10 MB of input; 100% came free with tokenizer "
+        "(3 runs: medians, and ranges where they differ)."
+    )
+    assert all(f"repeat {rep}: " in found.evidence for rep in (1, 2, 3))
+    assert judge(*runs[0]).sentence.endswith("came free with tokenizer (one run).")
+
+
+def test_only_owners_that_every_repeat_names_are_named() -> None:
+    runs = [
+        (record(rep=rep), torn_down(("tokenizer", 100 + mb), ("dataset", 100), start_mb=200))
+        for rep, mb in ((1, 25), (2, 15))
+    ]
+    found = judge_all(runs)
+    assert (found.verdict, found.owner) == ("held", "tokenizer")
+    assert "80% (75% to 85%) came free with tokenizer" in found.sentence
+    apart = [
+        (record(rep=rep), torn_down((owner, 100), start_mb=200)) for rep, owner in ((1, "tokenizer"), (2, "dataset"))
+    ]
+    assert (judge_all(apart).verdict, judge_all(apart).owner) == ("undecided", "")
 
 
 def test_a_line_a_cell_with_the_median_growth_of_its_repeats() -> None:
