@@ -14,6 +14,7 @@ import pandas as pd
 from ..experiment import Cell
 from ..metrics import Events, Record, Records
 from ..units import MB
+from .decide import middle
 from .matters import GROWN_BYTES, GROWN_SHARE
 from .owners import RESIDUE, owners, readings
 from .regrowth import Regrowth, epoch_input_bytes, fit, over
@@ -25,7 +26,20 @@ NAMED = 0.2
 UNUSED = ("arrow pool, unused", "allocator, unused")
 # A Python object takes 16 bytes and more.
 _BLOCK_BYTES = 16
-COLUMNS = ["experiment", "stack", "verdict", "owner", "sentence", "evidence", "anon_grown_bytes", "run", "n"]
+COLUMNS = [
+    "experiment",
+    "stack",
+    "verdict",
+    "owner",
+    "sentence",
+    "evidence",
+    "anon_grown_bytes",
+    "anon_grown_bytes_low",
+    "anon_grown_bytes_high",
+    "imported_anon_bytes",
+    "run",
+    "n",
+]
 
 Verdict = Literal["flat", "page-cache", "retained", "held", "leak", "undecided"]
 Run = tuple[Record, Events]
@@ -106,15 +120,23 @@ def verdicts(records: Records) -> pd.DataFrame:
             key = tuple((name, value) for name, value in record["cell"].items() if name != "rep")
             cells.setdefault(key, []).append((record, events))
     lines = [
-        {**dict(key), **vars(judge(runs)), "anon_grown_bytes": _grown(runs), "run": _path(runs), "n": len(runs)}
+        {**dict(key), **vars(judge(runs)), **_grown(runs), "run": _path(runs), "n": len(runs)}
         for key, runs in cells.items()
     ]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def _grown(runs: Sequence[Run]) -> float:
-    """Growth of anonymous memory, the median of the repeats."""
-    return float(pd.Series([owners([run])["anon_grown_bytes"].iloc[0] for run in runs]).median())
+def _grown(runs: Sequence[Run]) -> dict[str, float]:
+    """Growth of anonymous memory, the median of the repeats and the interval of their mean, and what it grew from."""
+    grown = [float(owners([run])["anon_grown_bytes"].iloc[0]) for run in runs]
+    begun = [readings(events, "imported")[-1]["tree"]["anon_bytes"] for _, events in runs]
+    ends = middle(grown)
+    return {
+        "anon_grown_bytes": float(np.median(grown)),
+        "anon_grown_bytes_low": ends.low,
+        "anon_grown_bytes_high": ends.high,
+        "imported_anon_bytes": float(np.median(begun)),
+    }
 
 
 def _path(runs: Sequence[Run]) -> str:

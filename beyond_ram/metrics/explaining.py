@@ -100,8 +100,13 @@ COLUMNS: list[Column] = [
     Column(
         key="anon_grown_bytes", label="Growth of anonymous memory", unit="bytes", direction="lower",
         tables=("owners", "verdicts"),
-        derivation="from the mark `imported` to the first reading of the release order; of a cell the median",
+        derivation="from the mark `imported` to the first reading of the release order; of a cell the median, with "
+        "the 95 % interval of the mean",
         trust=MARK,
+    ),
+    Column(
+        key="imported_anon_bytes", label="Anonymous memory after the imports", unit="bytes", tables=("verdicts",),
+        derivation="tree at the mark `imported`, the median of the runs", trust=MARK,
     ),
     Column(
         key="epoch_input_bytes", label="Input of an epoch", unit="bytes", tables=("regrowth",),

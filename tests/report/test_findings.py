@@ -20,8 +20,13 @@ KEPT = "current@01234567"
 def page(folder: Path, root: Path, script: Script, locks: dict[str, str]) -> str:
     """The page of a renewed stack that keeps less than the kept one."""
     slope = {"anon_slope_mb_per_gb": 9000.0, "anon_slope_mb_per_gb_low": 8000.0, "anon_slope_mb_per_gb_high": 9999.0}
-    lines = [{"experiment": "growth", **AXES, "stack": KEPT, **slope, "n": 3}]
-    lines.append(lines[0] | {"stack": "current"} | {key: value / 100 for key, value in slope.items()})
+    known = {"anon_shape": "straight", "anon_intercept_mb": 99.0, "readings_of": "documents", "n": 16, "runs": 2}
+    known |= {"bytes_in_max": 4e7, "gb_over_largest": 25.0, "anon_level_mb": None}
+    apart = dict.fromkeys(("against", "difference_mb_per_gb", "difference_low", "difference_high"), None)
+    kept = {"experiment": "growth", **AXES, "stack": KEPT, **slope, **known, **apart, "difference_verdict": None}
+    ends = {"difference_mb_per_gb": -8910.0, "difference_low": -9500.0, "difference_high": -8500.0}
+    now = kept | {"stack": "current", "against": KEPT, "difference_verdict": "better", "difference_strength": 2.0}
+    lines = [kept | {"difference_strength": None}, now | ends | {key: value / 100 for key, value in slope.items()}]
     tables.write(pd.DataFrame(lines), folder / "growth.csv", folder / "growth.parquet")
     params = SimpleNamespace(configfiles=[], pairs=[(KEPT, "current")], folder=None, locks=locks)
     template = str(root / "report/findings.html.jinja")
@@ -39,7 +44,7 @@ def page(folder: Path, root: Path, script: Script, locks: dict[str, str]) -> str
 
 def test_a_lock_that_is_gone_is_not_said_to_be_weighed(tmp_path: Path, root: Path, script: Script) -> None:
     made = page(tmp_path, root, script, {})
-    assert f"{KEPT} keeps 9.0 GB" in made
+    assert f"current keeps 8.91 MB less anonymous memory per MB of text than {KEPT}" in made
     assert len(re.findall("<code>(.*)</code>", made)) == 1
     assert f"Runs of {KEPT} are kept from before its lock was renewed, and are not made again by this." in made
     assert "only where it is still found" in made

@@ -8,10 +8,10 @@ import pandas as pd
 from ...experiment import AXES
 from ...metrics import METRICS
 from ...units import GB, MB
-from ..decide import strength
-from ..frame import describe
+from ..decide import AT_LEAST, selected, strength
+from ..frame import cells, describe
 from ..growth import in_words
-from ..matters import GROWN_BYTES, SHARE
+from ..matters import EPOCH_BYTES, GROWN_BYTES, LEAST, SHARE
 from .base import Finding, Line, Source, Tables, as_factor, lines_of, reads
 
 # What a cell of table `growth` is, beside its stack.
@@ -79,97 +79,159 @@ def _where(line: Line) -> str:
 
 @reads("verdicts")
 def _owners(tables: Tables) -> Iterator[Finding]:
-    """Of each stack the cell that grew most and whose owner is known."""
+    """Of each stack the cell that grew most, of those whose owner is known."""
     known = tables["verdicts"]
-    best: dict[str, Line] = {}
-    for line in lines_of(known[known["verdict"].isin(["held", "leak", "retained"])]):
-        if line["anon_grown_bytes"] > best.get(line["stack"], {"anon_grown_bytes": 0})["anon_grown_bytes"]:
-            best[line["stack"]] = line
-    for stack, line in best.items():
+    known = known[known["verdict"].isin(["held", "leak", "retained"])]
+    for stack, group in known.groupby("stack", sort=False):
+        lines = lines_of(group)
+        chosen, which = selected([str(i) for i in range(len(lines))], [line["anon_grown_bytes"] for line in lines])
+        line = lines[int(chosen)]
+        repeats = "one run" if line["n"] == 1 else f"each of {line['n']:.0f} runs"
+        title = {
+            "held": f"{line['owner']} held most of what grew",
+            "leak": f"{line['owner']} grew with every epoch",
+            "retained": f"{line['owner']} kept most of what grew, though nobody held it",
+        }[line["verdict"]]
         yield Finding(
-            f"{stack}: {line['verdict']} by {line['owner']}",
-            f"{line['sentence']} Evidence: {line['evidence']}.",
+            f"{stack}: {title}, in {repeats}",
+            f"{line['sentence']} It grew by the {which.replace(' run here', ' cells of this stack with a known owner')}"
+            f".{_failures(line)} Evidence: {line['evidence']}.",
             "who_holds_it",
             str(line["experiment"]),
-            1 + math.log10(max(line["anon_grown_bytes"] / (16 * MB), 1)),
-        )
+            math.exp(
+                strength(
+                    line["anon_grown_bytes_low"], line["anon_grown_bytes_high"], line["imported_anon_bytes"],
+                    as_ratio=False,
+                )
+            ),
+        )  # fmt: skip
+
+
+def _failures(line: Line) -> str:
+    """How many runs of a line failed, where the table says so and any did."""
+    failed = line.get("failed", 0)
+    return f" {failed:.0f} of {line['asked']:.0f} runs failed." if failed and not _missing(failed) else ""
 
 
 @reads("remedies")
 def _remedies(tables: Tables) -> Iterator[Finding]:
-    """What is told to people and does nothing."""
+    """What is told to people and does nothing: in every cell of the stack in which it was tried."""
     remedies = tables["remedies"]
-    growth = remedies[remedies["metric"] == "grown_anon_bytes"]
+    growth = remedies[(remedies["metric"] == "grown_anon_bytes") & remedies["effect"].ne("not run")]
     for stack, group in growth.groupby("stack", sort=False):
-        idle = group[group["effect"] == "nothing"]
-        if len(idle):
-            names = ", ".join(f"{row['remedy']} ({row['low']:.2f} to {row['high']:.2f})" for row in lines_of(idle))
-            yield Finding(
-                f"Does nothing for the growth ({stack}): {', '.join(idle['remedy'])}",
-                f"Growth with it over growth without it lies within {SHARE:.0%} of 1, with 95 % intervals: {names}.",
-                "what_helps",
-                str(idle["experiment"].iloc[0]),
-                1.0,
-            )
+        tried = {str(name): lines_of(lines) for name, lines in group.groupby("remedy", sort=False)}
+        idle = {n: lines for n, lines in tried.items() if all(one["effect"] == "nothing" for one in lines)}
+        if not idle:
+            continue
+        said = [f"{name} {_ratio(line)}" for name, lines in idle.items() for line in lines]
+        yield Finding(
+            f"No effect on the growth that matters ({stack}): {', '.join(idle)}",
+            f"Growth with it over growth without it, 95 % intervals that lie wholly within {SHARE:.0%} or "
+            f"{LEAST['bytes'] / MB:,.0f} MB of no effect: {'; '.join(said)}. Tried were {len(tried)}.",
+            "what_helps",
+            str(group["experiment"].iloc[0]),
+            1.0,
+        )
+
+
+def _missing(value: object) -> bool:
+    """Whether a table has no such value."""
+    return value is None or value != value
+
+
+def _ratio(line: Line) -> str:
+    """A ratio, its interval and n; where what grows is too small for one, how much that is."""
+    if _missing(line["low"]):
+        return f"on {line['without'] / MB:,.1f} MB (n = {line['n']:.0f})"
+    return f"{line['ratio']:.2f} ({line['low']:.2f} to {line['high']:.2f}, n = {line['n']:.0f})"
 
 
 @reads("regrowth")
 def _regrowth(tables: Tables) -> Iterator[Finding]:
-    """Repeated work that does not level off."""
+    """Repeated work that does not level off, over several runs."""
     regrowth = tables["regrowth"]
-    for row in lines_of(regrowth[regrowth["regrowth"] == "grows"]):
+    for row in lines_of(regrowth[regrowth["regrowth"].eq("grows") & regrowth["slope_bytes_low"].gt(0)]):
         what = ", ".join([str(row["stack"]), *describe(row, ("subject", "case", "between"))])
         slope, low, high = (row[f"slope_bytes{end}"] / MB for end in ("", "_low", "_high"))
+        least, most = (row[f"slope_bytes_{end}"] * row["epochs"] for end in ("low", "high"))
         yield Finding(
             f"Grows with every epoch: {what}",
-            f"{slope:,.2f} MB an epoch (95 % {low:,.2f} to {high:,.2f}), each over the same "
-            f"{row['epoch_input_bytes'] / MB:,.0f} MB of input.",
+            f"{slope:,.2f} MB an epoch over the later half of {row['epochs']:.0f} epochs (95 % {low:,.2f} to "
+            f"{high:,.2f}, n = {row['n']:.0f} runs), each over the same {row['epoch_input_bytes'] / MB:,.0f} MB of "
+            f"input.{_failures(row)}",
             "memory_by_epoch",
             str(row["experiment"]),
-            1 + row["slope_bytes"] / max(row["epoch_input_bytes"], 1),
+            math.exp(strength(least, most, max(row["first_epoch_bytes"], 0.0), EPOCH_BYTES, as_ratio=False)),
         )
 
 
 @reads("ladders")
 def _version_steps(tables: Tables) -> Iterator[Finding]:
-    """Between which releases something changed."""
+    """Between which releases something changed, over repeats of both."""
     steps = tables["ladders"]
-    for line in lines_of(steps[steps["significant"].astype(bool)]):
+    steps = steps[steps["significant"].astype(bool) & (steps["n"] >= AT_LEAST)]
+    for line in lines_of(steps):
+        if line["low"] <= 1 <= line["high"]:
+            continue
         metric = METRICS[line["metric"]]
         unit, scale = ("MB", MB) if metric.unit == "bytes" else (metric.unit, 1)
         first, second = line["from_value"] / scale, line["to_value"] / scale
-        sure: str = "" if pd.isna(line["low"]) else f"95 % {line['low']:.3f} to {line['high']:.3f}, "
-        known = f"ratio {line['ratio']:.3f} ({sure}n = {line['n']})"
+        ends: str = "" if _missing(line["low"]) else f"95 % {line['low']:.3f} to {line['high']:.3f}, "
+        ratio: str = "" if _missing(line["ratio"]) else f"ratio {line['ratio']:.3f} "
+        known = f"{ratio}({ends}n = {line['n']:.0f})"
+        near = "neighbouring " if line["neighbours"] else ""
         release, besides = f"{line['factor']} {line['to_version']}", "Everything"
         if isinstance(line.get("moved"), str) and line["moved"]:
             release += " and what moved with it"
             besides = f"With {line['moved']}, since not both can be installed otherwise. Everything"
         yield Finding(
             f"{release}: {second:,.0f} {unit}, where {line['from_version']} has {first:,.0f}",
-            f"{besides} else as stack {line['stack']} locks it, {line['metric']} goes from {first:,.0f} to "
-            f"{second:,.0f} {unit} between these two {'neighbouring ' if line['neighbours'] else ''}releases: {known}.",
+            f"{besides} else as stack {line['stack']} locks it, the median of {line['metric']} goes from "
+            f"{first:,.0f} to {second:,.0f} {unit} between these two {near}releases: {known}.{_failures(line)}",
             "versions",
             str(line["experiment"]),
-            min(as_factor(line["ratio"]), 1000),
+            _sure_factor(line["low"], line["high"]),
         )
+
+
+def _sure_factor(low: float, high: float) -> float:
+    """The end of a ratio's interval that is nearest to 1, as a factor; 1 where it is not known."""
+    if _missing(low) or low <= 0:
+        return as_factor(high) if high < 1 else 1.0
+    return math.exp(strength(math.log(low), math.log(high), 0.0))
 
 
 @reads("limits")
 def _limits(tables: Tables) -> Iterator[Finding]:
-    """How much memory is really needed, and how far readings are from it."""
-    limits = tables["limits"]
-    for line in lines_of(limits.dropna(subset=["completed_at_bytes", "killed_at_bytes"])):
-        needed, rss = line["completed_at_bytes"], line["peak_rss_bytes"]
-        cell = ", ".join(str(line[axis]) for axis in ("stack", "mode") if isinstance(line.get(axis), str))
+    """How much memory is really needed, between what limits, and how far readings are from it."""
+    known = tables["limits"].dropna(subset=["completed_at_bytes", "killed_at_bytes"])
+    for _, group in cells(known):
+        lines = lines_of(group)
+        line, n = lines[0], len(lines)
+        low, high = group["killed_at_bytes"].min() / MB, group["completed_at_bytes"].max() / MB
+        rss, ask = group["peak_rss_bytes"] / MB, group["ask_bytes"] / MB
+        cell = ", ".join([str(line["stack"]), *describe(line, ("mode", "size_mb"))])
+        counted = "one bisection" if n == 1 else f"{n} bisections"
+        probes = group["probes"].sum() if "probes" in group else math.nan
+        tried = "" if _missing(probes) else f" of {probes:.0f} runs under limits"
+        nearest = ", ".join(dict.fromkeys(str(one["nearest_predictor"]) for one in lines))
         yield Finding(
-            f"{line['experiment']}, {cell}: needs {needed / MB:,.0f} MB, and shows {rss / MB:,.0f} MB of RSS",
-            f"It is killed under {line['killed_at_bytes'] / MB:,.0f} MB and completes under {needed / MB:,.0f} MB, "
-            f"there in {line['time_ratio']:.2f} times the time. Nearest: {line['nearest_predictor']}. From one run "
-            f"without a limit, `beyond-ram watch` would ask a scheduler for {line['ask_bytes'] / MB:,.0f} MB.",
+            f"{line['experiment']}, {cell}: needs {low:,.0f} to {high:,.0f} MB, and shows {_range(rss)} MB of RSS",
+            f"In {counted}{tried} it was killed under {low:,.0f} MB and completed under {high:,.0f} MB, there in "
+            f"{_range(group['time_ratio'], '.2f')} times the time without a limit. Of the readings without one "
+            f"nearest: {nearest}. From such a run `beyond-ram watch` asks a scheduler for {_range(ask)} MB."
+            f"{_failures(line)}",
             "smallest_limit",
             str(line["experiment"]),
-            as_factor(rss / needed),
+            # One bisection says nothing of how much another would differ.
+            1.0 if n < AT_LEAST else _sure_factor(rss.min() / high, rss.max() / low),
         )
+
+
+def _range(values: "pd.Series[float]", form: str = ",.0f") -> str:
+    """The lowest and the highest of some values; one where they are written alike."""
+    low, high = format(values.min(), form), format(values.max(), form)
+    return low if low == high else f"{low} to {high}"
 
 
 SOURCES: tuple[Source, ...] = (_growth, _version_steps, _limits, _owners, _remedies, _regrowth)

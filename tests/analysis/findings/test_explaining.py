@@ -59,11 +59,31 @@ def test_what_was_not_shown_to_grow_has_no_strength_and_a_gigabyte_was_not_weigh
     assert shorter[0] < old.strength, "it is of what was weighed"
 
 
+def judged(owner: str, mb: float, verdict: str = "held", n: int = 3, low: float = math.nan) -> dict[str, object]:
+    ends = {"anon_grown_bytes_low": low * MB, "anon_grown_bytes_high": 2 * mb * MB, "imported_anon_bytes": 100 * MB}
+    said = {"verdict": verdict, "sentence": "s", "evidence": "e", "owner": owner, "n": n}
+    return said | {"anon_grown_bytes": mb * MB} | ends
+
+
 def test_of_a_stack_the_cell_that_grew_most_is_told() -> None:
-    known = {"verdict": "held", "sentence": "s", "evidence": "e"}
-    lines = [known | {"owner": owner, "anon_grown_bytes": mb * MB} for owner, mb in (("list", 20), ("cache", 200))]
-    lines.append(known | {"owner": "", "verdict": "undecided", "anon_grown_bytes": 900 * MB})
-    assert titles(verdicts=lines) == ["new: held by cache"]
+    lines = [judged("list", 20), judged("cache", 200, low=100), judged("", 900, "undecided")]
+    (found,) = explaining._owners({"verdicts": pd.DataFrame([CELL | line for line in lines])})
+    assert found.title == "new: cache held most of what grew, in each of 3 runs"
+    assert "largest of 2 cells of this stack with a known owner" in found.text
+    assert found.strength == pytest.approx(2), "100 MB after the imports, and 100 more for sure"
+
+
+def test_one_run_of_an_owner_is_called_one_and_has_no_strength() -> None:
+    table = pd.DataFrame([CELL | judged("cache", 2000, n=1) | {"asked": 3, "failed": 2}])
+    (found,) = explaining._owners({"verdicts": table})
+    assert found.title == "new: cache held most of what grew, in one run"
+    assert "2 of 3 runs failed." in found.text
+    assert found.strength == 1
+
+
+def test_wild_growth_has_no_strength() -> None:
+    (found,) = explaining._owners({"verdicts": pd.DataFrame([CELL | judged("cache", 2000, n=2, low=-9000)])})
+    assert found.strength == 1
 
 
 def test_remedies_that_do_nothing() -> None:
@@ -73,35 +93,87 @@ def test_remedies_that_do_nothing() -> None:
         known | {"remedy": name, "ratio": ratio, "low": ratio, "high": ratio, "effect": effect}
         for name, (ratio, effect) in effects.items()
     ]
-    assert titles(remedies=lines) == ["Does nothing for the growth (new): idle"]
+    assert titles(remedies=lines) == ["No effect on the growth that matters (new): idle"]
+    elsewhere = [lines[2] | {"effect": "helps", "num_files": 9}]
+    assert titles(remedies=[*lines, *elsewhere]) == [], "it does something in another cell"
 
 
-@pytest.mark.parametrize(("verdict", "found"), [("grows", 1), ("levels off", 0)])
-def test_what_grows_with_every_epoch(verdict: str, found: int) -> None:
-    line = {"regrowth": verdict, "epoch_input_bytes": 9 * MB, "slope_bytes": MB, "subject": "x"}
-    line |= {"slope_bytes_low": 0.9 * MB, "slope_bytes_high": 1.1 * MB}
-    assert sum(title.startswith("Grows with every epoch: new") for title in titles(regrowth=[line])) == found
+@pytest.mark.parametrize("effect", ["helps", "harms", "not shown", "not enough data", "not run"])
+def test_a_remedy_that_was_not_shown_to_do_nothing_is_not_called_idle(effect: str) -> None:
+    line = {"metric": "grown_anon_bytes", "without": 1e8, "n": 1, "remedy": "x", "ratio": 1.0, "low": 1.0, "high": 1.0}
+    assert titles(remedies=[line | {"effect": effect}]) == []
 
 
-@pytest.mark.parametrize("significant", [True, False])
-def test_steps_between_releases(significant: bool) -> None:
-    line = {"factor": "datasets", "metric": "grown_anon_bytes", "from_version": "1", "to_version": "2"}
-    line |= {"from_value": 100 * MB, "to_value": 10 * MB, "ratio": 0.1, "low": math.nan, "high": math.nan, "n": 1}
-    found = titles(ladders=[line | {"neighbours": True, "significant": significant}])
-    assert found == (["datasets 2: 10 MB, where 1 has 100"] if significant else [])
+REPEATED = {"regrowth": "grows", "epoch_input_bytes": 9 * MB, "slope_bytes": MB, "subject": "x", "n": 3, "epochs": 6}
+REPEATED |= {"slope_bytes_low": 0.9 * MB, "slope_bytes_high": 1.1 * MB, "first_epoch_bytes": 10 * MB}
+
+
+@pytest.mark.parametrize(
+    ("changed", "found"),
+    [
+        ({}, 1),
+        ({"regrowth": "levels off"}, 0),
+        ({"regrowth": "unclear"}, 0),
+        ({"regrowth": "one run", "slope_bytes_low": math.nan}, 0),
+        ({"slope_bytes_low": math.nan}, 0),
+        ({"slope_bytes_low": -5 * MB}, 0),
+    ],
+)
+def test_what_grows_with_every_epoch(changed: dict[str, object], found: int) -> None:
+    said = list(explaining._regrowth({"regrowth": pd.DataFrame([CELL | REPEATED | changed])}))
+    assert [finding.title for finding in said] == ["Grows with every epoch: new, x"] * found
+    assert all("n = 3 runs" in finding.text for finding in said)
+    assert all(finding.strength == pytest.approx(1.54) for finding in said), "5.4 MB for sure, on 10"
+
+
+STEP = {"factor": "datasets", "metric": "grown_anon_bytes", "from_version": "1", "to_version": "2", "neighbours": True}
+STEP |= {"from_value": 100 * MB, "to_value": 10 * MB, "ratio": 0.1, "low": 0.05, "high": 0.2, "n": 3}
+
+
+@pytest.mark.parametrize(
+    ("changed", "found"),
+    [
+        ({"significant": True}, 1),
+        ({"significant": False}, 0),
+        ({"significant": True, "n": 1, "low": math.nan, "high": math.nan}, 0),
+        ({"significant": True, "low": 0.01, "high": 3.0}, 0),
+    ],
+)
+def test_steps_between_releases(changed: dict[str, object], found: int) -> None:
+    said = list(explaining._version_steps({"ladders": pd.DataFrame([CELL | STEP | changed])}))
+    assert [finding.title for finding in said] == ["datasets 2: 10 MB, where 1 has 100"] * found
+    assert all(finding.strength == pytest.approx(5) for finding in said), "the end of the interval nearest to 1"
+
+
+LIMIT = {"completed_at_bytes": 200 * MB, "killed_at_bytes": 190 * MB, "peak_rss_bytes": 800 * MB, "time_ratio": 1.1}
+LIMIT |= {"nearest_predictor": "peak PSS", "ask_bytes": 300 * MB, "mode": "basic", "probes": 5}
+
+
+def limited(*lines: dict[str, object]) -> list[explaining.Finding]:
+    table = pd.DataFrame([CELL | LIMIT | {"rep": rep} | line for rep, line in enumerate(lines, 1)])
+    return list(explaining._limits({"limits": table}))
 
 
 def test_how_much_memory_is_needed() -> None:
-    line = {"completed_at_bytes": 200 * MB, "killed_at_bytes": 190 * MB, "peak_rss_bytes": 800 * MB, "time_ratio": 1.1}
-    line |= {"nearest_predictor": "peak PSS", "ask_bytes": 300 * MB, "mode": "basic"}
-    assert titles(limits=[line]) == ["e, new, basic: needs 200 MB, and shows 800 MB of RSS"]
-    assert titles(limits=[line | {"completed_at_bytes": None}]) == []
+    (found,) = limited({})
+    assert found.title == "e, new, basic: needs 190 to 200 MB, and shows 800 MB of RSS"
+    assert "In one bisection of 5 runs under limits" in found.text
+    assert found.strength == 1, "one bisection does not say how much another would differ"
+    assert limited({"completed_at_bytes": None}) == []
+
+
+def test_bisections_of_a_cell_are_one_sentence_and_its_strength_is_the_least_that_they_say() -> None:
+    (found,) = limited({}, {"completed_at_bytes": 400 * MB, "killed_at_bytes": 390 * MB, "peak_rss_bytes": 1000 * MB})
+    assert found.title == "e, new, basic: needs 190 to 400 MB, and shows 800 to 1,000 MB of RSS"
+    assert "In 2 bisections of 10 runs" in found.text
+    assert found.strength == pytest.approx(2)
+    (none,) = limited({"peak_rss_bytes": 150 * MB}, {})
+    assert none.strength == 1, "what RSS says is not the same way round in both"
 
 
 def test_the_strongest_finding_comes_first() -> None:
-    slopes = pd.DataFrame([CELL | slope("old", 17_000, 14_000, 20_000, bytes_in_max=1e9)])
-    line = CELL | {"completed_at_bytes": 200.0, "killed_at_bytes": 190.0, "peak_rss_bytes": 800.0, "time_ratio": 1.1}
-    limit = pd.DataFrame([line | {"nearest_predictor": "x", "ask_bytes": 1.0}])
-    found = findings({"limits": limit, "growth": slopes})
+    slopes = pd.DataFrame([CELL | slope("old", 17_000, 14_000, 20_000)])
+    limit = pd.DataFrame([CELL | LIMIT | {"rep": rep} for rep in (1, 2)])
+    found = findings({"limits": limit, "growth": slopes.assign(bytes_in_max=1e9)})
     assert [finding.figure for finding in found] == ["growth_by_input", "smallest_limit"]
     assert found[1].strength == pytest.approx(4)
