@@ -1,6 +1,7 @@
 """What all figures share: the look, the colours of the kinds of memory, saving, captions."""
 
 import math
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -110,6 +111,25 @@ def panels(
     for axes in grid.flat[count:]:
         axes.axis("off")
     return figure, list(grid.flat[:count])
+
+
+def dots(axes: Axes, place: float, values: Sequence[float], colour: Any, form: str, width: float = 0.3) -> None:
+    """Runs of one cell, side by side so that none hides another, and their median as a line with its number."""
+    middle = (
+        sorted(values)[len(values) // 2] if len(values) % 2 else sum(sorted(values)[len(values) // 2 - 1 :][:2]) / 2
+    )
+    axes.plot([place - width / 2, place + width / 2], [middle, middle], color=colour, linewidth=2)
+    beside = [place + width * (i - (len(values) - 1) / 2) / max(len(values), 3) for i in range(len(values))]
+    axes.plot(beside, list(values), "o", color=colour, markerfacecolor="none", markersize=6)
+    axes.annotate(
+        form.format(middle), (place, max(values)), xytext=(0, 7), textcoords="offset points", ha="center", fontsize=9
+    )
+
+
+def counts(numbers: Iterable[int]) -> str:
+    """How many runs, of several cells: `n = 2`, or `n = 1 to 3`."""
+    found = sorted(set(numbers))
+    return f"n = {found[0]}" if len(found) == 1 else f"n = {found[0]} to {found[-1]}"
 
 
 SUBJECT = ("stack", "corpus")

@@ -1,12 +1,12 @@
 """Peak of anonymous memory and speed of the ways to get the same ids."""
 
 import matplotlib.pyplot as plt
-import seaborn as sns
 
 from beyond_ram import figures
 from beyond_ram.metrics import METRICS
 
 SHOWN = ("peak_grown_anon_bytes", "tokens_per_cpu_s")
+CALLS = {"tokenizers": "encode", "tokenizers-fast": "encode_batch_fast", "transformers": "transformers"}
 
 
 def plot(runs):
@@ -19,36 +19,37 @@ def plot(runs):
 
 
 def draw(runs):
-    names = {"tokenizers": "encode", "tokenizers-fast": "encode_batch_fast", "transformers": "transformers"}
+    runs = runs[["stack", "corpus", "num_files", "subject", "rows", "bytes_in", "token_count", *SHOWN]]
     runs = runs.assign(
-        call=runs["subject"].map(lambda subject: names.get(subject, subject)),
+        call=runs["subject"].map(lambda subject: CALLS.get(subject, subject)),
         peak_grown_anon_bytes=runs["peak_grown_anon_bytes"] / figures.MB,
         tokens_per_cpu_s=runs["tokens_per_cpu_s"] / 1e6,
     )
-    figure, grid = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
+    calls, stacks = list(dict.fromkeys(runs["call"])), list(dict.fromkeys(runs["stack"]))
+    colours = figures.colours(stacks)
+    figure, grid = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     units = dict(zip(SHOWN, ("MB", "million tokens per CPU-second"), strict=True))
-    for axes, metric in zip(grid, SHOWN, strict=True):
-        sns.barplot(
-            runs, x="call", y=metric, hue="stack", estimator="median", errorbar=("pi", 100), capsize=0.15, ax=axes
-        )
-        for bars in axes.containers:
-            axes.bar_label(
-                bars,
-                fmt="{:,.2f}" if metric == SHOWN[1] else "{:,.0f}",
-                fontsize=10,
-                label_type="center",
-                color="white",
-            )
-        axes.set(xlabel="", ylabel=units[metric])
-        axes.set_title(f"{METRICS[metric].label}\n({METRICS[metric].direction} is better)", fontsize=11)
-    grid[1].get_legend().remove()
     counts = runs.groupby(["stack", "call"]).size()
+    for axes, metric in zip(grid, SHOWN, strict=True):
+        apart = 0.8 / len(stacks)
+        for (stack, call), values in runs.groupby(["stack", "call"])[metric]:
+            place = calls.index(call) + apart * (stacks.index(stack) - (len(stacks) - 1) / 2)
+            form = "{:,.2f}" if metric == SHOWN[1] else "{:,.0f}"
+            figures.dots(axes, place, values.tolist(), colours[stack], form, 0.7 * apart)
+        axes.set_xticks(range(len(calls)), calls)
+        axes.set_xlim(-0.5, len(calls) - 0.5)
+        axes.set_ylim(0, 1.15 * runs[metric].max())
+        axes.set_ylabel(units[metric])
+        axes.set_title(
+            f"{METRICS[metric].label}\n({METRICS[metric].direction} is better, {figures.counts(counts)})", fontsize=11
+        )
+    handles = [plt.Line2D([], [], color=colours[s], marker="o", markerfacecolor="none", label=s) for s in stacks]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(stacks))
     same = runs.groupby(["corpus", "num_files"])["token_count"].nunique().eq(1).all()
+    agreed = "All gave the same number of ids." if same else "They did NOT give the same number of ids."
     caption = f"""
-The same {runs["rows"].median():,.0f} documents ({
-        runs["bytes_in"].median() / figures.MB:,.0f} MB, epochs added up), one at
-a time, by three calls; the ids are not kept. Medians, whiskers from lowest to highest, n = {
-        counts.min()
-    } or more each. {"All gave the same number of ids." if same else "They did NOT give the same number of ids."}
+The same {runs["rows"].median():,.0f} documents ({runs["bytes_in"].median() / figures.MB:,.0f} MB, epochs added up),
+one at a time, by {len(calls)} calls; the ids are not kept. Circles are runs ({figures.counts(counts)} a call), lines
+their medians. {agreed}
 """
     return figure, caption

@@ -24,9 +24,7 @@ def chosen(records):
     return cells.drop_duplicates(PANEL)
 
 
-def draw(axes, path, top_mb):
-    samples = tables.read_samples(path)
-    kinds = list(figures.KINDS)
+def draw(axes, samples, kinds, top_mb, longest_s):
     axes.stackplot(
         samples["t_s"],
         [samples[kind] / figures.MB for kind in kinds],
@@ -38,10 +36,15 @@ def draw(axes, path, top_mb):
     starts = samples.dropna(subset="phase").drop_duplicates("phase")[["t_s", "phase"]]
     for (start, phase), until in zip(starts.to_numpy(), [*starts["t_s"][1:], end], strict=False):
         axes.axvline(start, color="0.25", linewidth=0.7, linestyle=":")
-        if until - start > end / 20:  # shorter ones have no room for their name
+        if until - start > longest_s / 20:  # shorter ones have no room for their name
             axes.text(start, top_mb * 0.98, f" {phase}", rotation=90, va="top", ha="left", fontsize=8, color="0.2")
     axes.set_ylim(0, top_mb)
-    axes.set_xlim(0, end)
+    axes.set_xlim(0, longest_s)
+
+
+def _same(cell, other):
+    """Whether a run is a repeat of a cell."""
+    return all(cell[axis] == value for axis, value in other.items() if axis != "rep")
 
 
 def plot(paths):
@@ -58,15 +61,22 @@ def draw_all(runs):
         len(modes), len(subjects), figsize=(4.6 * len(subjects), 3.4 * len(modes)), squeeze=False, layout="constrained"
     )
     top_mb = max(records[path]["peak"]["rss_bytes"] for path in cells["path"]) / figures.MB * 1.25
+    samples = {path: tables.read_samples(path) for path in cells["path"]}
+    kinds = [kind for kind in figures.KINDS if any(one[kind].max() > figures.MB for one in samples.values())]
+    repeats = cells.apply(lambda cell: sum(_same(cell, record["cell"]) for record in records.values()), axis=1)
+    repeats.index = cells["path"]
     for row, mode in enumerate(modes):
+        longest_s = max(samples[path]["t_s"].max() for path in cells.loc[cells["mode"] == mode, "path"])
         for column, subject in enumerate(subjects):
             axes = grid[row][column]
             cell = cells[(cells["mode"] == mode) & (cells["subject"] == subject)]
             if cell.empty:
                 axes.set_visible(False)
                 continue
-            draw(axes, cell.iloc[0]["path"], top_mb)
-            axes.set_title(f"{subject}, {mode}, {figures.input_size(cell.iloc[0])} of text")
+            path = cell.iloc[0]["path"]
+            draw(axes, samples[path], kinds, top_mb, longest_s)
+            size = figures.input_size(cell.iloc[0])
+            axes.set_title(f"{subject}, {mode}, {size} of text (1 of {repeats[path]} runs)", fontsize=11)
             axes.set_xlabel("time (s)")
             axes.set_ylabel("resident memory (MB)")
     handles, labels = grid[0][0].get_legend_handles_labels()
@@ -77,8 +87,9 @@ def draw_all(runs):
         for cell in sorted(cells.itertuples(), key=lambda cell: (cell.mode, order[cell.subject]))
     )
     interval_ms = max(record["sampler"]["interval_ms"] for _, record in runs)
+    said_kinds = ", ".join(figures.KINDS[kind][0] for kind in kinds)
     caption = f"""
-Resident memory of the whole process tree over time, split by the kernel into anonymous, file and shared memory. One run
+Resident memory of the whole process tree over time, split by the kernel into {said_kinds} memory. One run
 each (n = 1: the largest input of its stack and mode, first repeat), sampled from outside every {interval_ms} ms; dotted
 lines mark phases, the longer ones named.
 Peak of anonymous memory: {peaks}. What the figure says would be wrong if repeats of the same cell

@@ -1,6 +1,6 @@
 """Peak of anonymous memory per batch size and writer batch size."""
 
-import seaborn as sns
+import matplotlib.pyplot as plt
 
 from beyond_ram import figures
 
@@ -14,43 +14,44 @@ def plot(runs):
 
 
 def draw(runs):
+    columns = ["stack", "corpus", "batch_size", "writer_batch_size", "bytes_in"]
     runs = (
-        runs.astype({"batch_size": int, "writer_batch_size": int})
-        .assign(peak_mb=runs["peak_anon_bytes"] / figures.MB, subject=figures.subjects)
-        .rename(columns={"writer_batch_size": "writer batch size"})
+        runs[columns]
+        .assign(peak_mb=runs["peak_anon_bytes"] / figures.MB)
+        .astype({"batch_size": int, "writer_batch_size": int})
     )
-    grid = sns.catplot(
-        runs,
-        kind="bar",
-        x="batch_size",
-        y="peak_mb",
-        hue="writer batch size",
-        col="subject",
-        col_order=figures.subject_order(runs),
-        estimator="median",
-        errorbar=("pi", 100),
-        capsize=0.15,
-        palette="colorblind",
-        height=4,
-        aspect=1.1,
+    runs = runs.assign(subject=figures.subjects(runs))
+    subjects, sizes = figures.subject_order(runs), sorted(runs["batch_size"].unique())
+    writers = sorted(runs["writer_batch_size"].unique())
+    colours = figures.colours(writers)
+    figure, grid = plt.subplots(
+        1, len(subjects), figsize=(5.6 * len(subjects), 4.2), squeeze=False, layout="constrained", sharey=True
     )
-    for axes in grid.axes.flat:
-        for bars in axes.containers:
-            if hasattr(bars, "patches"):
-                axes.bar_label(bars, fmt="{:,.0f}", fontsize=9, label_type="center", color="white")
-    grid.set_axis_labels("batch size (rows)", "peak anonymous memory (MB)").set_titles(
-        "{col_name}, " + figures.input_size(runs.iloc[0]) + " of text"
-    )
-    per_cell = runs.groupby(["subject", "batch_size", "writer batch size"])["peak_mb"]
-    lows = "; ".join(
+    per_cell = runs.groupby(["subject", "batch_size", "writer_batch_size"])["peak_mb"]
+    for axes, subject in zip(grid[0], subjects, strict=True):
+        apart = 0.8 / len(writers)
+        for (whose, size, writer), values in per_cell:
+            if whose == subject:
+                place = sizes.index(size) + apart * (writers.index(writer) - (len(writers) - 1) / 2)
+                figures.dots(axes, place, values.tolist(), colours[writer], "{:,.0f}", 0.7 * apart)
+        mine = runs[runs["subject"] == subject]
+        n = figures.counts(mine.groupby(["batch_size", "writer_batch_size"]).size())
+        axes.set_title(f"{subject}, {figures.input_size(mine.iloc[0])} of text, {n}", fontsize=12)
+        axes.set_xticks(range(len(sizes)), sizes)
+        axes.set_xlim(-0.5, len(sizes) - 0.5)
+        axes.set_xlabel("batch size (rows)")
+    grid[0][0].set_ylim(0, 1.15 * runs["peak_mb"].max())
+    grid[0][0].set_ylabel("peak anonymous memory (MB)")
+    handles = [plt.Line2D([], [], color=colours[w], marker="o", markerfacecolor="none", label=str(w)) for w in writers]
+    figure.legend(handles=handles, title="writer batch size", loc="outside lower center", ncols=len(writers))
+    ends = "; ".join(
         f"{subject}: {cells.min():,.0f} MB to {cells.max():,.0f} MB"
         for subject, cells in per_cell.median().groupby(level="subject")
     )
-    counts = sorted(per_cell.size().unique())
+    n = figures.counts(per_cell.size())
     caption = f"""
 Peak of anonymous memory over the whole run, per batch size handed to the tokenizer and per writer batch size, on
-{figures.input_size(runs.iloc[0])} of text. Bars are medians, whiskers the whole range,
-n = {" to ".join(map(str, counts))} a bar. From the thriftiest to the greediest setting, {lows}.
-Ranges of two bars that overlap show no difference.
+{figures.input_size(runs.iloc[0])} of text. Circles are runs ({n} a setting), lines their medians. From the lowest
+median of the settings run here to the highest, {ends}. What of this differs for sure, table `comparisons` says.
 """
-    return grid.figure, caption
+    return figure, caption

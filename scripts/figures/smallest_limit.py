@@ -17,42 +17,63 @@ def plot(limits):
 
 def draw(limits):
     limits = limits.assign(cell=figures.cell_labels(limits)).sort_values("completed_at_bytes")
+    names = list(dict.fromkeys(limits["cell"]))
     colours = sns.color_palette("colorblind", len(PREDICTORS))
-    figure, axes = plt.subplots(figsize=(11, 0.9 * len(limits) + 2.2), layout="constrained")
-    for place, row in enumerate(limits.to_dict("records")):
-        completed, killed = row["completed_at_bytes"] / figures.MB, row["killed_at_bytes"] / figures.MB
-        axes.barh(place, completed, color="#cccccc", height=0.62, zorder=1)
-        axes.barh(place, completed - killed, left=killed, color="#222222", height=0.62, zorder=2)
+    figure, axes = plt.subplots(figsize=(11, 1.2 * len(names) + 2.2), layout="constrained")
+    for place, name in enumerate(names):
+        mine = limits[limits["cell"] == name]
+        for row in mine.to_dict("records"):
+            completed, killed = row["completed_at_bytes"] / figures.MB, row["killed_at_bytes"] / figures.MB
+            axes.plot([killed, completed], [place - 0.35] * 2, color="#222222", linewidth=2, marker="|", markersize=12)
+            for number, reading in enumerate(PREDICTORS):
+                axes.plot(
+                    row[f"peak_{reading}"] / figures.MB,
+                    place - 0.18 + 0.13 * number,
+                    MARKERS[number],
+                    color=colours[number],
+                    markerfacecolor="none",
+                    markersize=8,
+                )
+        low, high = mine["killed_at_bytes"].min() / figures.MB, mine["completed_at_bytes"].max() / figures.MB
         axes.annotate(
-            f"{completed:,.0f} MB", (completed, place - 0.36), ha="left", va="bottom", fontsize=9, annotation_clip=False
+            f"{low:,.0f} to {high:,.0f} MB (n = {len(mine)})",
+            (high, place - 0.35),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+            annotation_clip=False,
         )
-        for number, name in enumerate(PREDICTORS):
-            axes.plot(
-                row[f"peak_{name}"] / figures.MB,
-                place + 0.2 * (number / 2 - 1),
-                MARKERS[number],
-                color=colours[number],
-                markeredgecolor="white",
-                markersize=9,
-                zorder=3,
-            )
-    axes.set_yticks(range(len(limits)), limits["cell"])
-    axes.set_ylim(len(limits) - 0.5, -0.7)  # from top to bottom, with room for the first number
-    axes.set_xlabel("memory limit (MB)")
+        axes.axhline(place + 0.5, color="0.8", linewidth=0.8)
+    axes.set_yticks(range(len(names)), names)
+    axes.grid(axis="y", visible=False)
+    axes.set_ylim(len(names) - 0.5, -0.6)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("memory (MB)")
     handles = [
-        plt.Line2D([], [], linestyle="", marker=MARKERS[n], color=colours[n], markersize=8, label=label)
+        plt.Line2D(
+            *([], []),
+            linestyle="",
+            marker=MARKERS[n],
+            color=colours[n],
+            markerfacecolor="none",
+            markersize=8,
+            label=label,
+        )
         for n, label in enumerate(PREDICTORS.values())
     ]
-    handles.append(plt.Rectangle((0, 0), 1, 1, color="#222222", label="killed at the left end, completed at the right"))
-    axes.legend(handles=handles, fontsize=9, loc="upper center", bbox_to_anchor=(0.45, -0.18), ncols=3)
+    label = "limit: killed at the left end, completed at the right"
+    handles.append(plt.Line2D([], [], color="#222222", linewidth=2, marker="|", markersize=12, label=label))
+    figure.legend(handles=handles, fontsize=9, loc="outside lower center", ncols=3)
     errors = limits[[f"error_{name.removesuffix('_bytes')}" for name in PREDICTORS]].abs()
     worst = errors.max()
     said = "; ".join(f"{label} {value:.0%}" for label, value in zip(PREDICTORS.values(), worst, strict=True))
     ratios = limits["time_ratio"]
+    n = figures.counts(limits.groupby("cell").size())
     caption = f"""
-The smallest limit under which each cell completes, found by bisection with real limits of the kernel: up to the black
-bar it was killed, from its right end on it completes. Markers are readings of the same cell without a limit. Their
-largest errors against the smallest limit: {said}. Just above the limit the work takes {ratios.min():.2f} to
-{ratios.max():.2f} times as long as without one. One run each.
+The smallest limit under which each cell completes, found by bisection with real limits of the kernel ({n} bisection a
+cell): up to the left end of the black line it was killed, from its right end on it completes. Markers are readings of
+the same cell without a limit. Their largest errors against the smallest limit: {said}. Just above the limit the work
+took {ratios.min():.2f} to {ratios.max():.2f} times as long as without one, one run each.
 """
     return figure, caption

@@ -42,7 +42,8 @@ def draw(shards):
                         linewidth=1.6,
                         zorder=3,
                     )
-        axes.set_title(subject)
+        mine = shards[shards["subject"] == subject]
+        axes.set_title(f"{subject} ({figures.counts(mine.groupby('cache')['rep'].nunique())} a state)")
         axes.set_xlabel("shards done")
         axes.set_ylabel("anonymous memory after the shard (MB)")
         axes.set_xticks(sorted(shards["shard"].unique() + 1))
@@ -73,10 +74,11 @@ def caption(shards):
     )
     return f"""
 Anonymous memory of the whole process tree after each shard: a cold run; one that was killed between two shards; the
-same command again, which finds the finished shards in the cache; and one after a complete run. Hollow marks are shards
-from cache: over all {len(cached)} of them {cached["tokenizer_calls"].sum():.0f} tokenizer calls were made and
-{cached["cache_bytes_written"].sum():.0f} bytes written to the cache. Median step from one shard to the next (smallest
-to largest, n): {steps}. Cached shards that add as much as computed ones would prove the claim wrong.
+same command again, which finds the finished shards in the cache; and one after a complete run. A line is a run.
+Hollow marks are shards from cache: over all {len(cached)} of them {cached["tokenizer_calls"].sum():.0f} tokenizer
+calls were made and {cached["cache_bytes_written"].sum():.0f} bytes written to the cache. Median step from one shard
+to the next (smallest to largest, n): {steps}. Cached shards that add as much as computed ones would prove the claim
+wrong.
 """
 
 

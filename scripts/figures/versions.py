@@ -29,7 +29,7 @@ def draw(ladders):
         versions = [*steps["from_version"], steps["to_version"].iloc[-1]]
         values = [value / scale for value in [*steps["from_value"], steps["to_value"].iloc[-1]]]
         places = range(len(versions))
-        axes.plot(places, values, "o-", color=colour, markersize=8)
+        axes.plot(places, values, "o-", color=colour, markersize=8, markerfacecolor="none", linewidth=1.2)
         top = max(values)
         for place, step in enumerate(steps.to_dict("records")):
             if not step["significant"]:
@@ -55,14 +55,18 @@ def draw(ladders):
         axes.set_xticks(places, versions)
         axes.set_ylim(min(0, *values), 1.25 * top)
         axes.set_xlim(-0.3, len(versions) - 0.3)
-        axes.set(title=f"{name}: {stack}", xlabel=f"{steps['factor'].iloc[0]}, {else_locked(steps)}")
+        axes.set(
+            title=f"{name}: {stack}, {figures.counts(steps['n'].astype(int))} a version",
+            xlabel=f"{steps['factor'].iloc[0]}, {else_locked(steps)}",
+        )
         axes.set_ylabel(f"{metric.label} ({unit})" if unit not in metric.label.lower() else metric.label, fontsize=10)
     for stack, lines in ladders[ladders["infeasible"].astype("object").fillna("") != ""].groupby("stack", sort=False):
         cannot = dict.fromkeys(f"{line['factor']} {line['infeasible']}" for line in lines.to_dict("records"))
         sentences.append(f"Could not be installed beside the rest of {stack}: {'; '.join(cannot)}")
     caption = f"""
-One package over its releases, everything else as the stack's lock says, or as near to it as a version can be installed;
-medians. Where a step is larger than noise the releases between are bisected until its two sides are neighbours.
+One package over its releases, everything else as the stack's lock says, or as near to it as a version can be
+installed; medians of the runs. Strong colour is only for steps that were shown. Where a step is larger than noise the
+releases between are bisected until its two sides are neighbours.
 {". ".join(sentences) or "No step is larger than noise"}.
 """
     return figure, caption

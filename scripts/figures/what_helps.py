@@ -22,7 +22,12 @@ def draw(remedies):
     subjects = figures.subject_order(remedies)
     colours = figures.colours(subjects)
     figure, grid = plt.subplots(
-        1, len(SHOWN), figsize=(4.6 * len(SHOWN), 0.45 * len(order) + 1.8), sharey=True, layout="constrained"
+        1,
+        len(SHOWN),
+        figsize=(4.6 * len(SHOWN), 0.45 * len(order) + 1.8),
+        sharey=True,
+        sharex=True,
+        layout="constrained",
     )
     remedies = remedies.assign(subject=figures.subjects(remedies))
     for axes, metric in zip(grid, SHOWN, strict=True):
@@ -34,13 +39,24 @@ def draw(remedies):
             places = np.array([order.index(remedy) for remedy in lines["remedy"]], float)
             y = places + 0.22 * (number - (len(subjects) - 1) / 2)
             reach = np.nan_to_num([lines["ratio"] - lines["low"], lines["high"] - lines["ratio"]]).clip(min=0)
+            n = figures.counts(mine.loc[(mine["subject"] == subject) & (mine["n"] > 0), "n"].astype(int))
             axes.errorbar(
-                lines["ratio"], y, xerr=reach, fmt="o", color=colours[subject], capsize=3, linewidth=1.5, label=subject
+                lines["ratio"],
+                y,
+                xerr=reach,
+                fmt="o",
+                color=colours[subject],
+                markerfacecolor="none",
+                capsize=3,
+                linewidth=1.2,
+                label=f"{subject} ({n})",
             )
+            shown = lines["effect"].isin(["helps", "harms"])
+            axes.plot(lines.loc[shown, "ratio"], y[shown], "o", color=colours[subject])
         for row in mine[mine["effect"] == "not run"].drop_duplicates("remedy").itertuples():
             axes.annotate("not run", (0.02, order.index(row.remedy)), xycoords=("axes fraction", "data"), va="center")
         axes.set_xscale("log")
-        shown = mine[["ratio", "low", "high"]].stack()
+        shown = remedies[["ratio", "low", "high"]].stack()
         axes.set_xlim(max(min(0.9 * shown.min(), 0.7), WIDEST[0]), min(max(1.1 * shown.max(), 1.4), WIDEST[1]))
         axes.set_yticks(range(len(order)), order)
         low, high = axes.get_xlim()
@@ -49,7 +65,7 @@ def draw(remedies):
         axes.set_xticks([], minor=True)
         axes.set_title(f"{METRICS[metric].label}\n({METRICS[metric].direction} is better)", fontsize=11)
         axes.set_xlabel("ratio to none")
-    grid[0].invert_yaxis()
+    grid[0].set_ylim(len(order) - 0.5, -0.5)
     figure.legend(*grid[0].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=len(subjects))
     growth = first[first["effect"] == "helps"].sort_values("ratio")
     idle = sorted(first.loc[first["effect"].isin(["nothing", "not shown"]), "remedy"].unique())
@@ -57,9 +73,10 @@ def draw(remedies):
         f"{row.remedy} ({row.stack}) {row.ratio:.2f} ({row.low:.2f} to {row.high:.2f})"
         for row in growth.head(4).itertuples()
     )
+    n = figures.counts(first.loc[first["n"] > 0, "n"].astype(int)) if first["n"].gt(0).any() else "n = 0"
     caption = f"""
-The same cell with a remedy over without one: ratio of geometric means with its 95 % interval, n at least
-{first["n"].min()} on each side. Growth of anonymous memory is lowered by: {best or "none of them"}. No effect on growth
-was shown for: {", ".join(idle) or "none of them"}.
+The same cell with a remedy over without one: ratio of geometric means with its 95 % interval where there are two runs
+a side or more ({n}). Full marks are effects that were shown, hollow ones are not. Growth of anonymous memory is
+lowered by: {best or "none of them"}. No effect on growth was shown for: {", ".join(idle) or "none of them"}.
 """
     return figure, caption

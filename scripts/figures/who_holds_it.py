@@ -17,9 +17,8 @@ def plot(owners, verdicts):
 
 
 def largest(owners):
-    """The lines of the largest input of each setting; where a line is of a run, the first repeat's."""
+    """The lines of the largest input of each setting."""
     held = [axis for axis in axes_of(owners) if axis != SIZE]
-    owners = owners[owners["rep"] == 1] if "rep" in owners else owners
     if SIZE in owners:
         most = owners.groupby(held, dropna=False)[SIZE].transform("max")
         owners = owners[(owners[SIZE] == most) | most.isna()]
@@ -29,27 +28,34 @@ def largest(owners):
 def draw(owners, verdicts):
     owners = largest(owners)
     owners = owners.assign(cell=figures.cell_labels(owners))
-    grown = owners.groupby("cell")["anon_grown_bytes"].first()
-    cells = grown.sort_values(ascending=False).index[:MOST_BARS].tolist()
-    names = owners.groupby("owner")["anon_released_bytes"].max().sort_values(ascending=False)
-    names = [name for name in names[names > 0.005 * grown.max()].index if name != RESIDUE] + [RESIDUE]
-    colours = figures.colours(names)
-    colours[RESIDUE] = "#555555"
-    figure, axes = plt.subplots(figsize=(11, 0.5 * len(cells) + 2), layout="constrained")
+    # A step may be there several times a run: what came free with an owner is their sum.
+    released = owners.groupby(["cell", "rep", "owner"])["anon_released_bytes"].sum().unstack("owner").fillna(0)
+    grown = owners.groupby(["cell", "rep"])["anon_grown_bytes"].first() / figures.MB
+    middle = grown.groupby("cell").median().sort_values(ascending=False)
+    cells = middle.index[:MOST_BARS].tolist()
+    parts = released.groupby("cell").median().reindex(cells) / figures.MB
+    most = parts.max().sort_values(ascending=False)
+    names = [name for name in most[most > 0.005 * middle.max()].index if name != RESIDUE]
+    colours = figures.colours(names) | {RESIDUE: "#555555"}
+    labels = {name: f"came free with: {name}" for name in names} | {RESIDUE: "came free with nobody: residue"}
+    figure, axes = plt.subplots(figsize=(11, 0.5 * len(cells) + 2.4), layout="constrained")
     left = dict.fromkeys(cells, 0.0)
-    for name in names:
-        mine = owners[owners["owner"] == name].set_index("cell")["anon_released_bytes"].reindex(cells).fillna(0)
-        widths = mine.clip(lower=0) / figures.MB
-        axes.barh(cells, widths, left=[left[cell] for cell in cells], color=colours[name], label=name)
+    for name in [*names, RESIDUE]:
+        widths = parts[name].clip(lower=0) if name in parts else parts.sum(axis=1) * 0
+        axes.barh(
+            cells, widths, left=[left[cell] for cell in cells], color=colours[name], label=labels[name], height=0.7
+        )
         left = {cell: left[cell] + widths[cell] for cell in cells}
     verdicts = largest(verdicts)
     judged = verdicts.assign(cell=figures.cell_labels(verdicts, like=owners)).drop_duplicates("cell").set_index("cell")
-    for cell in cells:
-        verdict = judged["verdict"].get(cell, "")
-        by = judged["owner"].get(cell, "")
+    for place, cell in enumerate(cells):
+        runs = grown[cell]
+        if len(runs) > 1:
+            axes.plot([runs.min(), runs.max()], [place] * 2, color="black", linewidth=1.5, marker="|", markersize=9)
+        verdict, by = judged["verdict"].get(cell, ""), judged["owner"].get(cell, "")
         axes.annotate(
-            f"{verdict}: {by}" if by else verdict,
-            (left[cell], cell),
+            f"{verdict}: {by} (n = {len(runs)})" if by else f"{verdict} (n = {len(runs)})",
+            (max(left[cell], runs.max()), place),
             xytext=(6, 0),
             textcoords="offset points",
             va="center",
@@ -57,16 +63,20 @@ def draw(owners, verdicts):
         )
     axes.set_ylim(len(cells) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
-    axes.set_xlim(0, 1.35 * max(left.values()))
+    axes.set_xlim(0, 1.4 * max(*left.values(), grown.max()))
     axes.set_xlabel("growth of anonymous memory since the imports (MB)")
-    axes.legend(title="came free with", fontsize=9, loc="lower right")
+    figure.legend(fontsize=9, loc="outside lower center", ncols=3)
     top = cells[0]
-    shares = owners[owners["cell"] == top].set_index("owner")["share"]
-    hidden = f" Of {len(grown)} cells those that grew most are shown." if len(grown) > len(cells) else ""
+    shares = released.loc[top].div(grown[top] * figures.MB, axis=0).median()
+    hidden = f" Of {len(middle)} cells those that grew most are shown." if len(middle) > len(cells) else ""
+    n = grown.groupby("cell").size().reindex(cells)
+    ranges = " Black lines go from the run that grew least to the one that grew most." if n.max() > 1 else ""
+    who = "nobody" if shares.idxmax() == RESIDUE else shares.idxmax()
     caption = f"""
-At the end of the work everything is held, and then released owner by owner, in the order of the legend; each step
-is read from outside. What is left above the memory after the imports is the residue. Text behind a bar is the verdict.
-{top} grew by {grown[top] / figures.MB:,.0f} MB, of which {shares.max():.0%} came free with: {shares.idxmax()}.{hidden}
-One run each; cells with worker processes are left out, since pages that processes share would count once for each.
+At the end of the work everything is held, and then released owner by owner; each step is read from outside. What is
+left above the memory after the imports is the residue, which came free with nobody. Bars are
+{"medians of the runs" if n.max() > 1 else "one run each"} ({figures.counts(n)}).{ranges} Text behind a bar is the
+verdict. {top} grew by {middle[top]:,.0f} MB, of which {shares.max():.0%} came free with {who}.{hidden} Cells with
+worker processes are left out, since pages that processes share would count once for each.
 """
     return figure, caption

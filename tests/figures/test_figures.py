@@ -114,6 +114,42 @@ def test_the_verdict_behind_a_bar_is_that_of_the_largest_input(root: Path, tmp_p
     assert "forked" not in said
 
 
+def owned(owner: str, rep: int, mb: float, grown: float) -> dict[str, Any]:
+    released = {"owner": owner, "rep": rep, "rung": 1, "anon_released_bytes": mb * 1e6, "share": mb / grown}
+    return {"experiment": "e", "stack": "s", "num_files": 1, "anon_grown_bytes": grown * 1e6, **released}
+
+
+def test_what_came_free_with_nobody_is_not_said_to_have_come_free_with_an_owner(root: Path, tmp_path: Path) -> None:
+    lines = [
+        owned(owner, rep, mb * rep, 100 * rep) for rep in (1, 2, 3) for owner, mb in (("list", 30), ("residue", 70))
+    ]
+    judged = {"experiment": "e", "stack": "s", "num_files": 1, "verdict": "undecided", "owner": ""}
+    drawn = plotted(
+        root / "scripts/figures/who_holds_it.py",
+        {"owners": pd.DataFrame(lines), "verdicts": pd.DataFrame([judged])},
+    )
+    assert not isinstance(drawn, str)
+    drawn[0].savefig(tmp_path / "f.svg")
+    said = (tmp_path / "f.svg").read_text()
+    plt.close(drawn[0])
+    assert "came free with nobody: residue" in said
+    assert "came free with: residue" not in said
+    assert "undecided (n = 3)" in said
+    assert "grew by 200 MB, of which 70% came free with nobody" in " ".join(drawn[1].split())
+
+
+def test_the_marks_of_runs_have_their_median_and_none_hides_another() -> None:
+    figure, axes = plt.subplots()
+    figures.dots(axes, 1, [5.0, 5.0, 9.0], "k", "{:.0f}")
+    median, marks = axes.lines
+    assert list(median.get_ydata()) == [5, 5]
+    assert len(set(marks.get_xdata())) == 3
+    figures.dots(axes, 2, [5.0, 9.0], "k", "{:.0f}")
+    assert axes.texts[1].get_text() == "7"
+    plt.close(figure)
+    assert (figures.counts([2, 2]), figures.counts([3, 1])) == ("n = 2", "n = 1 to 3")
+
+
 def drawn(root: Path, name: str, *records: Run) -> str:
     """The caption of a figure that was drawn."""
     given = {"streaming": streaming(records), "comparisons": comparisons(runs(records), [])}
