@@ -115,9 +115,7 @@ def panels(
 
 def dots(axes: Axes, place: float, values: Sequence[float], colour: Any, form: str, width: float = 0.3) -> None:
     """Runs of one cell, side by side so that none hides another, and their median as a line with its number."""
-    middle = (
-        sorted(values)[len(values) // 2] if len(values) % 2 else sum(sorted(values)[len(values) // 2 - 1 :][:2]) / 2
-    )
+    middle = statistics.median(values)
     axes.plot([place - width / 2, place + width / 2], [middle, middle], color=colour, linewidth=2)
     beside = [place + width * (i - (len(values) - 1) / 2) / max(len(values), 3) for i in range(len(values))]
     axes.plot(beside, list(values), "o", color=colour, markerfacecolor="none", markersize=6)

@@ -8,7 +8,7 @@ import pandas as pd
 from ...experiment import AXES
 from ...metrics import METRICS
 from ...units import GB, MB
-from ..decide import AT_LEAST, selected, strength
+from ..decide import AT_LEAST, strength
 from ..frame import cells, describe
 from ..growth import in_words
 from ..matters import EPOCH_BYTES, GROWN_BYTES, LEAST, SHARE
@@ -84,8 +84,9 @@ def _owners(tables: Tables) -> Iterator[Finding]:
     known = known[known["verdict"].isin(["held", "leak", "retained"])]
     for stack, group in known.groupby("stack", sort=False):
         lines = lines_of(group)
-        chosen, which = selected([str(i) for i in range(len(lines))], [line["anon_grown_bytes"] for line in lines])
-        line = lines[int(chosen)]
+        line = max(lines, key=lambda line: line["anon_grown_bytes"])
+        several = f"Of {len(lines)} cells of this stack with a known owner it is the one that grew most."
+        more = several if len(lines) > 1 else "It is the only cell of this stack with a known owner."
         repeats = "one run" if line["n"] == 1 else f"each of {line['n']:.0f} runs"
         title = {
             "held": f"{line['owner']} held most of what grew",
@@ -94,8 +95,7 @@ def _owners(tables: Tables) -> Iterator[Finding]:
         }[line["verdict"]]
         yield Finding(
             f"{stack}: {title}, in {repeats}",
-            f"{line['sentence']} It grew by the {which.replace(' run here', ' cells of this stack with a known owner')}"
-            f".{_failures(line)} Evidence: {line['evidence']}.",
+            f"{line['sentence']} {more}{_failures(line)} Evidence: {line['evidence']}.",
             "who_holds_it",
             str(line["experiment"]),
             math.exp(

@@ -69,7 +69,7 @@ def test_of_a_stack_the_cell_that_grew_most_is_told() -> None:
     lines = [judged("list", 20), judged("cache", 200, low=100), judged("", 900, "undecided")]
     (found,) = explaining._owners({"verdicts": pd.DataFrame([CELL | line for line in lines])})
     assert found.title == "new: cache held most of what grew, in each of 3 runs"
-    assert "largest of 2 cells of this stack with a known owner" in found.text
+    assert "Of 2 cells of this stack with a known owner it is the one that grew most." in found.text
     assert found.strength == pytest.approx(2), "100 MB after the imports, and 100 more for sure"
 
 
