@@ -39,10 +39,6 @@ _SCALES = 3
 _AS_INPUT = 1000.0
 # What is too little to matter, of slopes in MB per GB.
 BOUND = Bound(least=1000 * GROWN_SHARE, floor=1000 * GROWN_SHARE)
-_UNSHOWN = {
-    "not shown to grow": "was not shown to grow",
-    "too small an input": "had too small an input to carry a slope",
-}
 _COMPARED = (
     "against",
     "difference_mb_per_gb",
@@ -378,5 +374,7 @@ def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False
         said = f"{'grows straight' if shape == 'straight' else 'grows'}, {slope:,.2f} MB per MB of text{sure}"
     else:
         # No slope is named that was not shown, but where there is room for how far it may be from none.
-        said = _UNSHOWN[str(shape)] + ("" if short else f", {slope:,.2f} MB per MB of text{sure}")
+        small = "too few sizes" if line["readings_of"] == "sizes" else "too small an input"
+        unshown = "was not shown to grow" if shape == "not shown to grow" else f"had {small} to carry a slope"
+        said = unshown + ("" if short else f", {slope:,.2f} MB per MB of text{sure}")
     return f"{said}; {over}" if short else f"{said}, over {line['bytes_in_max'] / MB:,.1f} MB of text ({over})"

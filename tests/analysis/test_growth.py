@@ -67,6 +67,7 @@ def test_an_input_that_is_too_small_to_carry_a_slope_is_called_that() -> None:
     two = growth([(record(bytes_in=s, num_files=n), events(24 * s)) for n, s in ((1, 1e8), (2, 2e8))], [])
     assert two["anon_shape"].item() == "too small an input"
     assert math.isnan(two["anon_slope_mb_per_gb_low"].item())
+    assert in_words(two.iloc[0].to_dict(), short=True) == "had too few sizes to carry a slope; ends of 2 runs"
     assert two["anon_slope_mb_per_gb"].item() == pytest.approx(24_000)
 
 
