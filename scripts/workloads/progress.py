@@ -1,7 +1,7 @@
 """Events `progress`: how much input is done, and the memory then. Standard library only.
 
-Its state is here and not in the workload: `map` hashes the function that it is given, and finds nothing in its cache
-again where that function holds a number that has changed.
+`map` hashes the function that it is given with all that it holds, and would find nothing in its cache again once a
+number there has changed: so the state is here, and such a function imports this module within.
 """
 
 import events

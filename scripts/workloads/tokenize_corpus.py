@@ -23,7 +23,6 @@ from pathlib import Path
 
 import events
 import pieces
-import progress
 import release
 
 PACKAGES = ("datasets", "transformers", "tokenizers", "pyarrow", "numpy", "pandas", "fsspec", "huggingface-hub", "dill")
@@ -96,14 +95,17 @@ def tokenize(args):
     calls = args.work_dir / CALLS
     calls.touch()
 
-    # By name and not by its module, whose state would be hashed with the function. A worker process sees its part only.
-    before = (lambda texts, total: None) if args.num_proc else progress.before
+    alone = not args.num_proc  # a worker process sees its part only
 
     def encode(batch, calls=str(calls)):
         # One byte a call, in a file that worker processes share: proof of who called the tokenizer, and how often.
         with open(calls, "ab", buffering=0) as tally:
             tally.write(b".")
-        before(batch["text"], bytes_in)
+        if alone:
+            # Imported here: map hashes what the function holds, and the state of a module that it held with it.
+            import progress
+
+            progress.before(batch["text"], bytes_in)
         # Not verbose: the first text longer than model_max_length would set a "has warned" flag inside the
         # tokenizer, map's fingerprint sees that flag, and a rerun would not find the first shard mapped with it set.
         found = {"input_ids": tokenizer(batch["text"], truncation=False, verbose=False)["input_ids"]}
