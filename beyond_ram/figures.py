@@ -124,12 +124,6 @@ def dots(axes: Axes, place: float, values: Sequence[float], colour: Any, form: s
     )
 
 
-def counts(numbers: Iterable[int]) -> str:
-    """How many runs, of several cells: `n = 2`, or `n = 1 to 3`."""
-    found = sorted(set(numbers))
-    return f"n = {found[0]}" if len(found) == 1 else f"n = {found[0]} to {found[-1]}"
-
-
 SUBJECT = ("stack", "corpus")
 """The axes that a subject is named by."""
 
