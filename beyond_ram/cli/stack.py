@@ -2,10 +2,14 @@
 
 import argparse
 import contextlib
+import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from .project import project
+
+KEEP = 10
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -15,13 +19,32 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     adding = actions.add_parser("add", help="make a stack from requirements and lock it")
     adding.add_argument("name")
     adding.add_argument("requirements", nargs="+", metavar="REQ")
+    adding.add_argument("--pre", action="store_true", help="allow prereleases, now and in every upgrade")
     adding.set_defaults(run=_add)
 
     upgrading = actions.add_parser("upgrade", help="renew a lock, keeping the results of the old one beside the new")
     upgrading.add_argument("name")
     upgrading.add_argument("packages", nargs="*", metavar="PACKAGE", help="only these (default: all)")
-    upgrading.add_argument("--results", type=Path, default=Path("results"), help="results folder (default: results)")
+    _of_results(upgrading)
     upgrading.set_defaults(run=_upgrade)
+
+    pinning = actions.add_parser("pin", help="ask for one version of a package; what can stay, stays")
+    pinning.add_argument("name")
+    pinning.add_argument("requirement", metavar="PACKAGE==VERSION")
+    _of_results(pinning)
+    pinning.set_defaults(run=_pin)
+
+    comparing = actions.add_parser("diff", help="list what differs between two stacks")
+    comparing.add_argument("before", metavar="A", help="NAME, a kept NAME@LOCK, or BASE+PACKAGE-VERSION")
+    comparing.add_argument("after", metavar="B")
+    comparing.add_argument("--results", type=Path, default=Path("results"), help="of kept locks (default: results)")
+    comparing.set_defaults(run=_diff)
+
+    pruning = actions.add_parser("prune", help="remove kept results: of each stack but the locks kept last")
+    pruning.add_argument("name", nargs="?", help="only of this stack (default: of all)")
+    pruning.add_argument("--keep", type=_count, default=KEEP, metavar="K", help=f"locks that stay (default: {KEEP})")
+    pruning.add_argument("--results", type=Path, default=Path("results"), help="results folder (default: results)")
+    pruning.set_defaults(run=_prune)
 
     varying = actions.add_parser("vary", help="lock BASE+PACKAGE-VERSION: one package changed (what the rules call)")
     varying.add_argument("name")
@@ -30,6 +53,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
     listing = actions.add_parser("releases", help="list the releases of a package, oldest first, as JSON")
     listing.add_argument("package")
+    listing.add_argument("prereleases", nargs="*", metavar="VERSION", help="prereleases that are listed as well")
     listing.set_defaults(run=_releases)
 
     building = actions.add_parser("build", help="build the environment of a lock (what the rules call)")
@@ -38,31 +62,107 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     building.set_defaults(run=_build)
 
 
+def _of_results(parser: argparse.ArgumentParser) -> None:
+    """The flags that say where the runs of the old lock are."""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--results",
+        type=Path,
+        action="append",
+        metavar="DIR",
+        help="results folder with runs of the old lock; may be given again (default: results)",
+    )
+    where.add_argument("--no-results", action="store_true", help="there are none, or none that should be kept")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
 def _add(arguments: argparse.Namespace) -> int:
     from ..stacks import add
 
     with contextlib.chdir(project()):
-        add(arguments.name, arguments.requirements)
+        add(arguments.name, arguments.requirements, prereleases=arguments.pre)
     print(f"envs/{arguments.name}.txt is locked; name {arguments.name!r} under `stack` in a matrix to weigh it")
     return 0
 
 
 def _upgrade(arguments: argparse.Namespace) -> int:
-    from ..experiment import kept
-    from ..stacks import lock_sha256, upgrade
-    from ..stacks.locks import ENVS
+    from ..stacks import upgrade
 
-    kept.read(arguments.results)  # a kept.json that is no map is refused before the lock changes
+    return _renew(arguments, lambda: upgrade(arguments.name, arguments.packages))
+
+
+def _pin(arguments: argparse.Namespace) -> int:
+    from ..stacks import pin
+
+    return _renew(arguments, lambda: pin(arguments.name, arguments.requirement))
+
+
+def _renew(arguments: argparse.Namespace, change: Callable[[], bool]) -> int:
+    """Change a lock, say what moved, and keep the runs of the old one. A bad results folder is refused before that."""
+    from ..experiment import kept
+    from ..stacks import differences, lock_of, requested
+
+    name = arguments.name
     with contextlib.chdir(project()):
-        before = lock_sha256(arguments.name)
-        lock = Path(ENVS, f"{arguments.name}.txt").read_bytes()
-        renewed = upgrade(arguments.name, arguments.packages)
-    if not renewed:
-        print(f"envs/{arguments.name}.txt is as new as it can be; nothing changed", file=sys.stderr)
+        lock = lock_of(name)
+        old = lock.read_bytes()
+        source = lock.with_suffix(".in")
+        asked = requested(source.read_text(encoding="utf-8")) if source.is_file() else []
+    folders = [] if arguments.no_results else arguments.results or [Path("results")]
+    for folder in folders:
+        kept.check(folder, name, old)
+    with contextlib.chdir(project()):
+        changed, new = change(), lock.read_bytes()
+    if not changed:
+        print(f"{lock} is as new as it can be; nothing changed", file=sys.stderr)
         return 0
-    moved = kept.keep(arguments.results, arguments.name, lock)
-    print(f"envs/{arguments.name}.txt is renewed; the next snakemake runs its cells")
-    print(f"{len(moved)} runs of the old lock are kept beside them, as stack {arguments.name}@{before[:8]}")
+    found = differences(old.decode(), new.decode(), asked)
+    print("\n".join(map(str, found)) if found else "no version, only hashes of files")
+    print(f"{lock} is renewed; the next snakemake runs its cells")
+    for folder in folders:
+        moved = kept.keep(folder, name, old)
+        print(f"{len(moved)} runs of the old lock are kept in {folder}, as stack {kept.name_of(name, old)}")
+    return 0
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from ..experiment.kept import LOCKS
+    from ..stacks import differences, lock_of, pins, reason, requested
+
+    kept, texts, asked = arguments.results.resolve() / LOCKS, list[str](), list[str]()
+    with contextlib.chdir(project()):
+        for name in (arguments.before, arguments.after):
+            lock = lock_of(name, kept=kept, varied=Path(".stacks/locks"))
+            if said := reason(lock):
+                raise ValueError(f"{name} cannot be: {said}")
+            texts.append(lock.read_text(encoding="utf-8"))
+            source = Path("envs", f"{re.split('[@+]', name)[0]}.in")
+            asked += requested(source.read_text(encoding="utf-8")) if source.is_file() else []
+    found = differences(texts[0], texts[1], asked)
+    lines = [("package", arguments.before, arguments.after)] if found else []
+    lines += [(one.package, one.before or "none", one.after or "none") for one in found]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip())
+    same = len(pins(texts[0]).items() & pins(texts[1]).items())
+    print(f"{len(found)} packages differ, {same} are the same")
+    return 0
+
+
+def _prune(arguments: argparse.Namespace) -> int:
+    from ..experiment import kept
+
+    removed = kept.prune(arguments.results, arguments.keep, arguments.name)
+    for name, runs in removed.items():
+        print(f"{name}: {runs} runs and the lock are removed")
+    of = arguments.name or "each stack"
+    print(f"of {of} the {arguments.keep} locks that were kept last stay" + ("" if removed else ": nothing to remove"))
     return 0
 
 
@@ -82,7 +182,7 @@ def _releases(arguments: argparse.Namespace) -> int:
 
     from ..stacks import releases
 
-    print(json.dumps(releases(arguments.package)))
+    print(json.dumps(releases(arguments.package, arguments.prereleases)))
     return 0
 
 

@@ -2,18 +2,23 @@
 
 `beyond-ram stack upgrade NAME` moves the runs of the old lock from `stack~NAME` to `stack~NAME@LOCK`, LOCK being the
 first eight digits of the old lock's SHA-256. From then on they are declared inputs of every table and figure. The old
-lock is kept beside them, so that it can be weighed again.
+lock is kept beside them, so that it can be weighed again. `beyond-ram stack prune` removes all but the newest locks of
+a stack, with their runs.
 """
 
 import hashlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ..files import DamagedError, whole
 from . import records
 from .grammar import parse
 from .load import ConfigError
+from .paths import Cell
+from .places import is_results
 
 FILE, LOCKS = "kept.json", "locks"
 
@@ -41,43 +46,130 @@ def locks(results: Path | str) -> dict[str, str]:
     return {name: str(file) for name, file in files.items() if file.exists()}
 
 
-def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
-    """Keep the runs of a stack that were measured with one lock, and the lock; return their new folders.
+def name_of(stack: str, lock: bytes) -> str:
+    """The name under which the runs of a lock are kept."""
+    return f"{stack}@{hashlib.sha256(lock).hexdigest()[:8]}"
 
-    This is the one place that looks for runs, because a run may come from any config; what it finds, it declares. A
-    damaged run is no result and stays where it is. Raises ConfigError where kept.json is no such map.
+
+def check(results: Path, stack: str, lock: bytes) -> None:
+    """Raise ConfigError unless a folder is a results folder with runs of this stack and lock.
+
+    Whoever renews a lock and names another folder than that of its runs would lose them with the next snakemake.
     """
-    read(results)  # fail before anything moves
+    read(results)
+    known = [path for path in _beside(results) if next(runs_of(path, stack, lock), None)]
+    others = f"; {' and '.join(map(str, known))} has some" if known else ""
+    if not is_results(results):
+        raise ConfigError(f"{results}: no results folder{others}; give another with --results, or --no-results")
+    if next(runs_of(results, stack, lock), None) is None:
+        raise ConfigError(
+            f"{results}: no runs of stack {stack} with the lock that it has now{others}; give another folder with "
+            "--results, or --no-results"
+        )
+
+
+def _beside(results: Path) -> list[Path]:
+    """The other results folders that lie beside one."""
+    folder = results.parent
+    there = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [path for path in there if path.is_dir() and path != results and is_results(path)]
+
+
+def runs_of(
+    results: Path | str, stack: str, lock: bytes, *, tell: bool = False
+) -> Iterator[tuple[Cell, dict[str, Any]]]:
+    """The runs of a stack that were measured with one lock: cell and record of each.
+
+    This is the one place that looks for runs, because a run may come from any config; what it finds, `keep` declares. A
+    damaged run is no result, whichever lock it had: it is left where it is, and told of where `tell`.
+    """
     lock_sha256 = hashlib.sha256(lock).hexdigest()
-    runs, name = Path(results, "runs"), f"{stack}@{lock_sha256[:8]}"
-    moved = []
+    runs = Path(results, "runs")
     for experiment in sorted(runs.iterdir()) if runs.is_dir() else []:
         for run_json in sorted((experiment / f"stack~{stack}").rglob("run.json")):
             try:
                 record = records.record(run_json.parent)
-            except DamagedError as error:  # a damaged run is no result, whichever lock it had
-                print(f"not kept: {error}", file=sys.stderr)
+            except DamagedError as error:
+                print(f"not kept: {error}", file=sys.stderr) if tell else None
                 continue
-            if record["provenance"].get("lock_sha256") != lock_sha256:
-                continue
-            cell = parse(run_json.parent.relative_to(runs).as_posix()).replace(stack=name)
-            record["cell"]["stack"] = name
-            target = runs / cell.path
-            target.mkdir(parents=True, exist_ok=True)
-            for file in run_json.parent.iterdir():
-                if file != run_json:
-                    file.replace(target / file.name)
-            with whole(target / "run.json") as partial:
-                partial.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-            run_json.unlink()
-            moved.append(cell.path)
+            if record["provenance"].get("lock_sha256") == lock_sha256:
+                yield parse(run_json.parent.relative_to(runs).as_posix()), record
+
+
+def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
+    """Keep the runs of a stack that were measured with one lock, and the lock; return their new folders.
+
+    Raises ConfigError where kept.json is no such map.
+    """
+    read(results)  # fail before anything moves
+    runs, name = Path(results, "runs"), name_of(stack, lock)
+    moved = []
+    for cell, record in runs_of(results, stack, lock, tell=True):
+        source, kept = runs / cell.path, cell.replace(stack=name)
+        record["cell"]["stack"] = name
+        target = runs / kept.path
+        target.mkdir(parents=True, exist_ok=True)
+        for file in source.iterdir():
+            if file.name != "run.json":
+                file.replace(target / file.name)
+        with whole(target / "run.json") as partial:
+            partial.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (source / "run.json").unlink()
+        moved.append(kept.path)
     if moved:
         with whole(Path(results, LOCKS, f"{name}.txt")) as partial:
             partial.parent.mkdir(exist_ok=True)
             partial.write_bytes(lock)
-        path = Path(results, FILE)
-        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        known[name] = sorted({*known.get(name, []), *moved})
-        with whole(path) as partial:
-            partial.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+        known = _map(results)
+        earlier = known.pop(name, [])  # to the end: the file holds them in the order in which they were kept
+        _write(results, known | {name: sorted({*earlier, *moved})})
     return moved
+
+
+def prune(results: Path | str, keep: int, stack: str | None = None) -> dict[str, int]:
+    """Remove the kept runs of all but the `keep` locks of each stack that were kept last, or of one stack's.
+
+    What was removed, as the number of runs by NAME@LOCK. Raises ConfigError where kept.json is no such map.
+    """
+    read(results)
+    known = _map(results)
+    by_stack: dict[str, list[str]] = {}
+    for name in known:
+        by_stack.setdefault(name.partition("@")[0], []).append(name)
+    old = [
+        name
+        for one, names in by_stack.items()
+        if stack in (None, one)
+        for name in names[: len(names) - keep if keep else None]
+    ]
+    # First out of the map: a run that is declared and gone would stop every table.
+    _write(results, {name: runs for name, runs in known.items() if name not in old}) if old else None
+    runs = Path(results, "runs")
+    for name in old:
+        for path in known[name]:
+            _remove(runs, runs / parse(path).path)
+        Path(results, LOCKS, f"{name}.txt").unlink(missing_ok=True)
+    return {name: len(known[name]) for name in old}
+
+
+def _map(results: Path | str) -> dict[str, list[str]]:
+    path = Path(results, FILE)
+    found: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+def _write(results: Path | str, known: dict[str, list[str]]) -> None:
+    with whole(Path(results, FILE)) as partial:
+        partial.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+
+
+def _remove(runs: Path, folder: Path) -> None:
+    """Remove the files of a run, and the folders above it that are left empty."""
+    if not folder.is_dir() or not folder.resolve().is_relative_to(runs.resolve()):
+        return
+    for file in folder.iterdir():
+        if not file.is_dir():
+            file.unlink()
+    while folder != runs and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent

@@ -134,7 +134,7 @@ def results_fault(results: Path | str, root: Path | str) -> str | None:
         there = next(parent for parent in (resolved, *resolved.parents) if parent.exists())
         if not there.is_dir():
             return f"cannot be a folder: {there} is a file"
-        if there == resolved and any(resolved.iterdir()) and not _is_results(resolved):
+        if there == resolved and any(resolved.iterdir()) and not is_results(resolved):
             return (
                 f"is not empty and no results folder of beyond-ram's (it has no {RESULTS_MARK}); name another folder, "
                 "or move that one away"
@@ -156,7 +156,7 @@ def open_results(results: Path | str, stacks: Path | str = ".stacks") -> None:
         mark(known.parent)
 
 
-def _is_results(folder: Path) -> bool:
+def is_results(folder: Path) -> bool:
     """Whether a folder carries the mark, or, without one, holds runs by the path grammar."""
     return (folder / RESULTS_MARK).is_file() or next(folder.glob("runs/*/stack~*"), None) is not None
 

@@ -1,22 +1,30 @@
 """Stacks: pinned sets of versions, their locks and their environments."""
 
-from .locks import StackError, add, compile_lock, has_package, lock_sha256, upgrade
+from .differences import Difference, differences, pins, requested, said
+from .locks import StackError, add, compile_lock, has_package, lock_of, lock_sha256, pin, upgrade
 from .variants import is_variant, moved, name_of, parts_of, reason, releases, vary
 from .venv import build
 
 __all__ = [
+    "Difference",
     "StackError",
     "add",
     "build",
     "compile_lock",
+    "differences",
     "has_package",
     "is_variant",
+    "lock_of",
     "lock_sha256",
     "moved",
     "name_of",
     "parts_of",
+    "pin",
+    "pins",
     "reason",
     "releases",
+    "requested",
+    "said",
     "upgrade",
     "vary",
 ]

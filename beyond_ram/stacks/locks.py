@@ -3,6 +3,7 @@
 A lock holds versions and hashes only, no address: it is good on every machine and every index.
 """
 
+import difflib
 import hashlib
 import re
 import subprocess
@@ -12,9 +13,12 @@ from pathlib import Path
 
 from ..experiment.paths import NAME
 from . import torch
+from .differences import canonical, pins
 
 PYTHON = "3.11"
 ENVS = Path("envs")
+PRE = "--pre"
+"""The line of a NAME.in that allows prereleases, as pip reads it. uv passes over it, and is told in its own way."""
 RESERVED = {"locks": "the locks of varied stacks"}
 _CONDA = """# The conda face of {name}.txt, for --sdm conda: the same lock, installed by pip.
 channels: [conda-forge, nodefaults]
@@ -26,18 +30,32 @@ class StackError(RuntimeError):
     """A stack that cannot be locked or built; the text is one line, then the resolver's own words."""
 
 
+def lock_of(name: str, envs: Path = ENVS, kept: Path | None = None, varied: Path | None = None) -> Path:
+    """The lock of a stack; of NAME@LOCK among the `kept` ones, of BASE+PACKAGE-VERSION among the `varied` ones.
+
+    Raises StackError where there is no such lock.
+    """
+    folder = kept if kept and "@" in name else varied if varied and "+" in name else envs
+    lock = folder / f"{name}.txt"
+    if not lock.is_file():
+        known = ", ".join(sorted(path.stem for path in folder.glob("*.txt"))) or "none"
+        raise StackError(f"{lock}: no such stack (there are: {known})")
+    return lock
+
+
 def lock_sha256(name: str, envs: Path = ENVS) -> str:
     """The SHA-256 of a stack's lock, in hexadecimal. Raises StackError where there is no such lock."""
-    lock = envs / f"{name}.txt"
-    if not lock.exists():
-        known = ", ".join(sorted(path.stem for path in envs.glob("*.txt"))) or "none"
-        raise StackError(f"{lock}: no such stack (there are: {known})")
-    return hashlib.sha256(lock.read_bytes()).hexdigest()
+    return hashlib.sha256(lock_of(name, envs).read_bytes()).hexdigest()
 
 
 def has_package(lock: Path, package: str) -> bool:
-    """Whether a lock pins a package, by its name as the lock has it."""
-    return re.search(rf"(?m)^{re.escape(package)}==", lock.read_text(encoding="utf-8")) is not None
+    """Whether a lock pins a package."""
+    return canonical(package) in pins(lock.read_text(encoding="utf-8"))
+
+
+def takes_prereleases(source: Path) -> bool:
+    """Whether the requirements of a stack allow prereleases of everything."""
+    return PRE in map(str.strip, source.read_text(encoding="utf-8").splitlines())
 
 
 def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None = None) -> None:
@@ -65,6 +83,7 @@ def resolve(source: Path, lock: Path, options: Sequence[str] = ()) -> None:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
     command += ["--no-emit-find-links", "--no-emit-index-url", f"--python-version={PYTHON}", f"--exclude-newer={now}"]
+    command += ["--prerelease=allow"] if takes_prereleases(source) else []
     command += torch.find_links() if re.search(r"(?m)^torch\b", source.read_text(encoding="utf-8")) else []
     done = subprocess.run(
         [*command, *options, str(source), f"--output-file={lock}"], capture_output=True, text=True, check=False
@@ -74,7 +93,7 @@ def resolve(source: Path, lock: Path, options: Sequence[str] = ()) -> None:
     lock.write_text(torch.left_bare(lock.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def add(name: str, requirements: Sequence[str], envs: Path = ENVS) -> None:
+def add(name: str, requirements: Sequence[str], envs: Path = ENVS, *, prereleases: bool = False) -> None:
     """Make a new stack from requirements and lock it. Raises StackError; nothing is left of a stack that fails."""
     if not re.fullmatch(NAME, name):
         raise StackError(f"{name!r} cannot name a stack: lower-case letters, digits, dot, underscore and hyphen can")
@@ -86,7 +105,8 @@ def add(name: str, requirements: Sequence[str], envs: Path = ENVS) -> None:
     for other in (envs / f"{name}.txt", envs / f"{name}.yaml"):
         if other.exists():
             raise StackError(f"{other} exists, and was not made from {source}; name the stack otherwise")
-    source.write_text("".join(f"{requirement}\n" for requirement in requirements), encoding="utf-8")
+    lines = [*([PRE] if prereleases else []), *requirements]
+    source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     try:
         compile_lock(name, envs)
     except BaseException:
@@ -97,5 +117,49 @@ def add(name: str, requirements: Sequence[str], envs: Path = ENVS) -> None:
 def upgrade(name: str, packages: Sequence[str], envs: Path = ENVS) -> bool:
     """Renew a lock, for some packages or for all; whether it changed. Raises StackError."""
     before = lock_sha256(name, envs)
+    for package in packages:
+        _known(name, package, envs)
     compile_lock(name, envs, upgrade=packages)
     return lock_sha256(name, envs) != before
+
+
+def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
+    """Ask for PACKAGE==VERSION, and move nothing else that can stay; whether the lock changed.
+
+    The version is written into NAME.in, so that later upgrades keep it. Raises StackError; then all is as it was.
+    """
+    found = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9.!+_-]*)", requirement)
+    if not found:
+        raise StackError(f"{requirement!r} pins nothing: it has to be PACKAGE==VERSION, with one exact version")
+    before = lock_sha256(name, envs)
+    _known(name, found[1], envs)
+    source = envs / f"{name}.in"
+    if not source.exists():
+        raise StackError(f"{source}: not there, so {name} is no stack whose versions can be asked for")
+    text = source.read_text(encoding="utf-8")
+    try:
+        source.write_text(_asking(text, found[1], found[2]), encoding="utf-8")
+        compile_lock(name, envs)
+    except BaseException:
+        source.write_text(text, encoding="utf-8")
+        raise
+    return lock_sha256(name, envs) != before
+
+
+def _asking(text: str, package: str, version: str) -> str:
+    """The requirements of a stack with one package at a version; its extras and comments stay."""
+    lines, known = text.splitlines(), False
+    for number, line in enumerate(lines):
+        asked = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(\s*\[[^]]*\])?[^#;]*(.*)", line)
+        if asked and canonical(asked[1]) == canonical(package):
+            lines[number], known = f"{asked[1]}{asked[2] or ''}=={version}{f'  {asked[3]}' if asked[3] else ''}", True
+    return "".join(f"{line}\n" for line in [*lines, *([] if known else [f"{package}=={version}"])])
+
+
+def _known(name: str, package: str, envs: Path) -> None:
+    """Raise StackError where a stack has no such package."""
+    lock = envs / f"{name}.txt"
+    if not has_package(lock, package):
+        close = difflib.get_close_matches(canonical(package), pins(lock.read_text(encoding="utf-8")), 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise StackError(f"{lock} has no package {package!r}{hint}")

@@ -7,13 +7,14 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from .locks import PYTHON, StackError, resolve
+from .differences import canonical
+from .differences import pins as pins_of
+from .locks import PRE, PYTHON, StackError, resolve, takes_prereleases
 
 # First line of the lock of a variant that cannot be: the resolver's reason behind it.
 INFEASIBLE = "# infeasible: "
 # First line of the lock of a variant for which more than the one package had to move: what, from where and to where.
 MOVED = "# moved: "
-_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 _RELEASE = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
 
 
@@ -46,12 +47,13 @@ def vary(stack: str, envs: Path, lock: Path) -> None:
     if not source.exists():
         raise StackError(f"{source}: no such stack")
     base_lock = (envs / f"{base}.txt").read_text(encoding="utf-8")
-    pins = _pins(base_lock)
-    pins.pop(_canonical(package), None)
+    pins = pins_of(base_lock)
+    pins.pop(canonical(package), None)
     lock.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=lock.parent) as folder:
         asked, kept, found = (Path(folder, name) for name in ("asked.in", "kept.txt", "found.txt"))
-        asked.write_text("".join(f"{line}\n" for line in [*_others(source, package), f"{package}=={version}"]))
+        lines = [*_others(source, package), f"{package}=={version}"]
+        asked.write_text("".join(f"{line}\n" for line in ([PRE] if takes_prereleases(source) else []) + lines))
         kept.write_text("".join(f"{name}=={pin}\n" for name, pin in pins.items()))
         if _unsolved(asked, found, [f"--constraints={kept}"]):
             # What stands in its output uv keeps where it can.
@@ -60,7 +62,7 @@ def vary(stack: str, envs: Path, lock: Path) -> None:
                 first = INFEASIBLE + why
                 found.write_text("", encoding="utf-8")
             else:
-                made = _pins(found.read_text(encoding="utf-8"))
+                made = pins_of(found.read_text(encoding="utf-8"))
                 other = [name for name in sorted(pins.keys() & made.keys()) if pins[name] != made[name]]
                 first = MOVED + ", ".join(f"{name} {pins[name]} to {made[name]}" for name in other)
             found.write_text(f"{first}\n{found.read_text(encoding='utf-8')}", encoding="utf-8")
@@ -93,19 +95,20 @@ def _first_line(lock: Path, sign: str) -> str | None:
     return first.removeprefix(sign) if first.startswith(sign) else None
 
 
-def releases(package: str) -> list[str]:
-    """The final releases of a package that this Python may install, oldest first, as its index lists them.
+def releases(package: str, named: Sequence[str] = ()) -> list[str]:
+    """The releases of a package that this Python may install, oldest first, as its index lists them.
 
-    Asked by pip, with the user's own configuration of indexes. Raises StackError where it cannot be asked.
+    Final ones, and those prereleases that are `named`. Asked by pip, with the user's own configuration of indexes.
+    Raises StackError where it cannot be asked.
     """
-    asking = ["pip", "index", "versions", package, f"--python-version={PYTHON}", "--only-binary=:all:"]
+    asking = ["pip", "index", "versions", package, "--pre", f"--python-version={PYTHON}", "--only-binary=:all:"]
     said = ""
     for command in ([getattr(sys, "_base_executable", sys.executable), "-m", *asking], ["uv", "tool", "run", *asking]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         found = re.search(r"^Available versions: (.+)$", done.stdout, re.MULTILINE)
         if found:
-            final = [version for version in found[1].split(", ") if _RELEASE.fullmatch(version)]
-            return final[::-1]
+            listed = found[1].split(", ")[::-1]
+            return [version for version in listed if _RELEASE.fullmatch(version) or version in named]
         said = done.stderr.strip()
     raise StackError(f"{package}: its releases cannot be listed\n{said}")
 
@@ -113,16 +116,8 @@ def releases(package: str) -> list[str]:
 def _others(source: Path, package: str) -> list[str]:
     """What a stack asks for, without the package and without the versions: those are kept by its lock."""
     lines = [line.partition("#")[0].strip() for line in source.read_text(encoding="utf-8").splitlines()]
-    names = [found[0] for line in lines if (found := re.match(r"[A-Za-z0-9._-]+(\[[^]]*\])?", line))]
-    return [name for name in names if _canonical(name.partition("[")[0]) != _canonical(package)]
-
-
-def _pins(lock: str) -> dict[str, str]:
-    return {_canonical(name): pin for name, pin in _PIN.findall(lock)}
-
-
-def _canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+    names = [found[0] for line in lines if (found := re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?", line))]
+    return [name for name in names if canonical(name.partition("[")[0]) != canonical(package)]
 
 
 def _one_line(text: str) -> str:

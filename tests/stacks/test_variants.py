@@ -50,3 +50,19 @@ def test_releases_are_those_of_the_index_oldest_first() -> None:
     found = releases("tokenizers")
     assert found.index("0.13.3") < found.index("0.20.3") < found.index("0.21.0")
     assert not any("rc" in version for version in found)
+    assert releases("transformers", ["5.0.0rc1"]).count("5.0.0rc1") == 1
+    found = releases("tokenizers", ["1.0.0rc3", "0.20.4rc0"])
+    assert found.index("0.20.3") < found.index("0.20.4rc0") < found.index("0.21.0") < found.index("1.0.0rc3")
+
+
+@pytest.mark.slow
+def test_a_prerelease_that_is_named_can_be_a_variant(root: Path, tmp_path: Path) -> None:
+    """Of a stack whose other packages stay final ones, and of one that takes prereleases."""
+    vary("tokenizers-alone+tokenizers-0.20.4rc0", root / "envs", tmp_path / "lock.txt")
+    base, made = pins(root / "envs" / "tokenizers-alone.txt"), pins(tmp_path / "lock.txt")
+    assert reason(tmp_path / "lock.txt") is moved(tmp_path / "lock.txt") is None
+    assert {name for name in base if base[name] != made[name]} == {"tokenizers"}
+    (tmp_path / "early.in").write_text("--pre\nclick!=8.0.0,<8.0.1\npackaging==24.0\n")
+    (tmp_path / "early.txt").write_text("click==8.0.0rc1\npackaging==24.0\n")
+    vary("early+packaging-23.2", tmp_path, tmp_path / "varied.txt")
+    assert pins(tmp_path / "varied.txt") == {"click": "8.0.0rc1", "packaging": "23.2"}

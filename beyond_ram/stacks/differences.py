@@ -1,0 +1,61 @@
+"""What differs between two stacks: the packages that their locks pin otherwise."""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
+_REQUEST = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
+SAID = 3
+"""Packages that are named where room is short."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A package that two locks pin otherwise; None on the side that does not have it."""
+
+    package: str
+    before: str | None
+    after: str | None
+
+    def __str__(self) -> str:
+        if self.before is None:
+            return f"{self.package} {self.after} new"
+        return f"{self.package} {self.before} {'gone' if self.after is None else f'to {self.after}'}"
+
+
+def canonical(package: str) -> str:
+    """A package's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
+def pins(lock: str) -> dict[str, str]:
+    """The version of every package of a lock."""
+    return {canonical(name): version for name, version in _PIN.findall(lock)}
+
+
+def requested(requirements: str) -> list[str]:
+    """The packages that the text of a NAME.in asks for."""
+    found = (_REQUEST.match(line) for line in requirements.splitlines())
+    return [canonical(one[1]) for one in found if one]
+
+
+def differences(before: str, after: str, first: Collection[str] = ()) -> list[Difference]:
+    """What two locks pin otherwise.
+
+    The packages `first`, such as those that were asked for; then what both have, what is new, and what is gone.
+    """
+    old, new = pins(before), pins(after)
+    found = [Difference(name, old.get(name), new.get(name)) for name in old.keys() | new.keys()]
+
+    def order(one: Difference) -> tuple[bool, bool, bool, str]:
+        return one.package not in first, one.after is None, one.before is None, one.package
+
+    return sorted((one for one in found if one.before != one.after), key=order)
+
+
+def said(found: Iterable[Difference], most: int = SAID) -> str:
+    """Differences in a line: the first few, and how many more."""
+    named = [str(one) for one in found]
+    more = len(named) - most
+    return ", ".join(named[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,102 @@
+"""`beyond-ram stack`: what it says, what it refuses in one line, and what it leaves as it was."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.cli import main, stack
+from beyond_ram.experiment import kept
+
+from ..experiment.test_records import weighed
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with two stacks, and nothing else."""
+    envs = tmp_path / "project/envs"
+    envs.mkdir(parents=True)
+    monkeypatch.setattr(stack, "project", lambda: tmp_path / "project")
+    monkeypatch.chdir(tmp_path)
+    assert main(["stack", "add", "mine", "click==8.1.0", "packaging==24.0"]) == 0
+    assert main(["stack", "add", "early", "--pre", "click!=8.0.0,<8.0.1"]) == 0
+    return tmp_path / "project"
+
+
+def run_of(results: Path, name: str, lock: bytes) -> None:
+    """A run of a stack, measured with a lock."""
+    folder = weighed(results / "runs", seconds=0)
+    found = (folder / "run.json").read_text().replace('"current"', f'"{name}"')
+    digest = hashlib.sha256(lock).hexdigest()
+    found = re.sub(r'"lock_sha256": "\w+"', f'"lock_sha256": "{digest}"', found)
+    (folder / "run.json").write_text(found)
+    target = Path(str(folder).replace("stack~current", f"stack~{name}"))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder.rename(target)
+
+
+@pytest.mark.slow
+def test_a_pin_and_an_upgrade_list_what_moved_and_keep_the_runs(project: Path, capsys: Capture) -> None:
+    lock, results = project / "envs/mine.txt", Path("results-mine")
+    before = lock.read_bytes()
+    run_of(results, "mine", before)
+    capsys.readouterr()
+    assert main(["stack", "pin", "mine", "click==8.1.7", "--results", "results-mine"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    name = kept.name_of("mine", before)
+    assert said[0] == "click 8.1.0 to 8.1.7"
+    assert said[-1] == f"1 runs of the old lock are kept in results-mine, as stack {name}"
+    assert (project / "envs/mine.in").read_text() == "click==8.1.7\npackaging==24.0\n"
+    (project / "envs/mine.in").write_text("click==8.1.8\npackaging==24.0\n")
+    assert main(["stack", "upgrade", "mine", "click", "--no-results"]) == 0
+    assert capsys.readouterr().out.startswith("click 8.1.7 to 8.1.8\n")
+    assert main(["stack", "diff", name, "mine", "--results", "results-mine"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"package  {name}  mine",
+        "click    8.1.0          8.1.8",
+        "1 packages differ, 1 are the same",
+    ]
+    assert main(["stack", "prune", "--keep", "0", "--results", "results-mine"]) == 0
+    assert capsys.readouterr().out.startswith(f"{name}: 1 runs and the lock are removed\n")
+    assert not list(results.rglob("run.json"))
+
+
+@pytest.mark.slow
+def test_two_stacks_differ_in_what_only_one_has_too(project: Path, capsys: Capture) -> None:
+    capsys.readouterr()
+    assert main(["stack", "diff", "mine", "early"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "package    mine   early",
+        "click      8.1.0  8.0.0rc1",
+        "packaging  24.0   none",
+        "2 packages differ, 0 are the same",
+    ]
+    assert main(["stack", "diff", "mine", "mine"]) == 0
+    assert capsys.readouterr().out == "0 packages differ, 2 are the same\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["upgrade", "mine", "clik", "--no-results"], "envs/mine.txt has no package 'clik'; did you mean 'click'?"),
+        (["upgrade", "mine"], "results: no results folder; give another with --results, or --no-results"),
+        (["upgrade", "mine", "--results", "project"], "project: no results folder"),
+        (["upgrade", "nobody", "--no-results"], "envs/nobody.txt: no such stack (there are: early, mine)"),
+        (["pin", "mine", "click", "--no-results"], "'click' pins nothing: it has to be PACKAGE==VERSION"),
+        (["diff", "mine", "mine@01234567"], "locks/mine@01234567.txt: no such stack (there are: none)"),
+        (["diff", "mine", "its"], "envs/its.txt: no such stack (there are: early, mine)"),
+    ],
+)
+def test_a_refusal_is_one_line_and_changes_nothing(project: Path, capsys: Capture, words: list[str], told: str) -> None:
+    before = {path: path.read_bytes() for path in (project / "envs").iterdir()}
+    capsys.readouterr()
+    assert main(["stack", *words]) == 2
+    said = capsys.readouterr()
+    assert told in said.err
+    assert said.err.count("\n") == 1
+    assert not said.out
+    assert {path: path.read_bytes() for path in (project / "envs").iterdir()} == before

@@ -1,0 +1,35 @@
+"""What two locks pin otherwise, and how it is said in a line."""
+
+from beyond_ram.stacks import Difference, differences, pins, requested, said
+
+HASH = " \\\n    --hash=sha256:aa"
+OLD = f"# a comment\nattrs==1.0{HASH}\nMy_Lib==2.0{HASH}\nold==1{HASH}\ntorch==2.13.0\n"
+NEW = f"attrs==1.1{HASH}\nmy-lib==2.1.0rc1 ; python_version < '4'{HASH}\nnew==3{HASH}\ntorch==2.13.0\n"
+
+
+def test_pins_are_read_without_their_hashes_and_conditions() -> None:
+    assert pins(OLD) == {"attrs": "1.0", "my-lib": "2.0", "old": "1", "torch": "2.13.0"}
+    assert pins(NEW) == {"attrs": "1.1", "my-lib": "2.1.0rc1", "new": "3", "torch": "2.13.0"}
+
+
+def test_differences_are_those_in_both_then_new_ones_then_gone_ones() -> None:
+    assert differences(OLD, NEW) == [
+        Difference("attrs", "1.0", "1.1"),
+        Difference("my-lib", "2.0", "2.1.0rc1"),
+        Difference("new", None, "3"),
+        Difference("old", "1", None),
+    ]
+    assert not differences(OLD, OLD)
+
+
+def test_what_was_asked_for_comes_first() -> None:
+    asked = requested("# the lib that matters\n--pre\n  My.Lib[extra]>=2  # why\n\nold\n")
+    assert asked == ["my-lib", "old"]
+    assert [one.package for one in differences(OLD, NEW, asked)] == ["my-lib", "old", "attrs", "new"]
+
+
+def test_a_line_names_the_first_few() -> None:
+    found = differences(OLD, NEW)
+    assert said(found) == "attrs 1.0 to 1.1, my-lib 2.0 to 2.1.0rc1, new 3 new and 1 more"
+    assert said(found, 4) == "attrs 1.0 to 1.1, my-lib 2.0 to 2.1.0rc1, new 3 new, old 1 gone"
+    assert not said([])
