@@ -55,6 +55,8 @@ class Pieces:
         whole = "".join(map(self.normalizer.normalize_str, blocks(text))) if self.normalizer else text
         whole = whole.replace(" ", SPACE)
         found, waiting = array.array("i"), []
+        if not whole:  # Metaspace puts no space before nothing
+            return found
         for piece in self.cut(whole if whole.startswith(SPACE) else SPACE + whole):
             waiting.append(piece)
             if len(waiting) == PIECES_AT_ONCE:
