@@ -37,8 +37,9 @@ rule releases:
         "../envs/driver.yaml"
     params:
         package=lambda w: SWEEPS[w.sweep].package,
+        named=lambda w: SWEEPS[w.sweep].versions,
     shell:
-        "beyond-ram stack releases {params.package:q} > {output:q} 2> {log:q}"
+        "beyond-ram stack releases {params.package:q} {params.named:q} > {output:q} 2> {log:q}"
 
 
 checkpoint sweep_round:

@@ -60,6 +60,7 @@ CONTRASTS = (
     Contrast("remedy", against_value("none"), ("tokenize",), "what_helps"),
     Contrast("batch_size", ends, ("tokenize",), "peak_by_batch"),
     Contrast("writer_batch_size", ends, ("tokenize",), "peak_by_batch"),
+    Contrast("reader", against_value("from_generator"), ("tokenize",), "growth_by_input"),
     Contrast("subject", against_value("transformers"), ("soak",), "encoders"),
     Contrast("buffering", against_value("default"), ("stream",), "worker_memory"),
     # 5,120 KiB is what HfFileSystem reads at once by itself.

@@ -54,6 +54,7 @@ FIELDS: Mapping[str, Field] = {
     "phase": Field(_TEXT, "", "name of the phase that begins"),
     "versions": Field(_MAP, "", "versions of packages, by name"),
     "clock_s": Field(_NUMBER, "s", "monotonic clock, which ties the endpoint's log to the run's times"),
+    "encoder": Field(_TEXT, "", "what gives the ids: `transformers`, `pieces`, or a call of tokenizers"),
     "reason": Field(_TEXT, "", "why, in one line"),
     "rows": Field((*_COUNT, *_MAYBE), "rows", "rows of what the event is about"),
     "bytes_in": Field(_COUNT, "bytes", "input: text, or payload of rows"),
@@ -118,7 +119,7 @@ EVENTS: Mapping[str, Event] = {
     "phase": Event("a phase begins, and the one before it ends", ("phase",)),
     "provenance": Event("what runs", ("versions",), ("clock_s",)),
     "imported": Event("the imports are done", (), (*_MEMORY, *_ALLOCATED)),
-    "baseline": Event("all is ready for the work", (), (*_MEMORY, "opened_s", "pickled_bytes")),
+    "baseline": Event("all is ready for the work", (), (*_MEMORY, "opened_s", "pickled_bytes", "encoder")),
     "loaded": Event("tokenisation: the input is loaded", ("rows", "bytes_in"), _MEMORY),
     "progress": Event("tokenisation: so much input is done; before the next batch", ("bytes_in",), _MEMORY),
     "shard": Event(

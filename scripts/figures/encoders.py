@@ -6,7 +6,11 @@ from beyond_ram import figures
 from beyond_ram.metrics import METRICS
 
 SHOWN = ("peak_grown_anon_bytes", "tokens_per_cpu_s")
-CALLS = {"tokenizers": "encode", "tokenizers-fast": "encode_batch_fast", "transformers": "transformers"}
+CALLS = {
+    "tokenizers": "encode",
+    "tokenizers-fast": "encode_batch_fast\nor ids_array",
+    "transformers": "transformers",
+}
 
 
 def plot(runs):

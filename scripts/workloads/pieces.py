@@ -2,7 +2,8 @@
 
 BPE cannot merge across a pair of neighbouring characters that stands inside no entry of its vocabulary. A document is
 cut, after the normalizer, only at such pairs; the pieces are encoded by the same model and give the ids of the whole. A
-run of characters without a safe cut stays one piece. Imports tokenizers and pyarrow, nothing else.
+run of characters without a safe cut stays one piece. A release of tokenizers that gives arrays of ids needs no pieces:
+what it takes for a document is little more than the ids. Imports tokenizers and pyarrow, nothing else.
 """
 
 import array
@@ -10,6 +11,7 @@ import ctypes
 import json
 import unicodedata
 
+import encoders
 import events
 import progress
 
@@ -30,6 +32,8 @@ class Pieces:
     def __init__(self, path):
         import tokenizers
 
+        if not hasattr(tokenizers.Tokenizer, "from_str"):
+            raise UnsupportedTokenizerError("this release of tokenizers makes no tokenizer from parts of another")
         spec = json.loads(path.read_text(encoding="utf-8"))
         model, before = spec["model"], spec["pre_tokenizer"]
         if model["type"] != "BPE" or model.get("dropout") or model.get("fuse_unk") or model.get("byte_fallback"):
@@ -77,6 +81,17 @@ class Pieces:
                 end += 1
             yield text[start:end]
             start = end
+
+
+class Documents:
+    """Encodes whole documents into arrays."""
+
+    def __init__(self, folder):
+        self.tokenizer = encoders.whole(folder)
+
+    def ids(self, text):
+        """The ids of one document, as an array of 32-bit integers."""
+        return self.tokenizer.encode(text).ids_array.view("int32")
 
 
 def without_cache(tokenizer):
@@ -135,8 +150,9 @@ def tokenize(args, chosen, documents, result, packages):
     events.phase("load tokenizer")
     large_blocks_go_back()
     try:
-        pieces = Pieces((args.tokenizer or args.corpus / "tokenizer") / "tokenizer.json")
-        events.mark("baseline", **events.own_memory())
+        folder, arrays = args.tokenizer or args.corpus / "tokenizer", encoders.gives_arrays()
+        encoder = Documents(folder) if arrays else Pieces(folder / encoders.FILE)
+        events.mark("baseline", encoder="ids_array" if arrays else "pieces", **events.own_memory())
         events.phase("map 0")
         path = args.work_dir / "cache" / "flat.arrow"
         path.parent.mkdir()
@@ -145,7 +161,7 @@ def tokenize(args, chosen, documents, result, packages):
         with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_stream(sink, schema) as writer:
             for document in documents([str(args.corpus / entry["path"]) for entry in chosen]):
                 progress.before([document["text"]], bytes_in)
-                ids = pieces.ids(document["text"])
+                ids = encoder.ids(document["text"])
                 values = pyarrow.Array.from_buffers(pyarrow.int32(), len(ids), [None, pyarrow.py_buffer(ids)])
                 row = pyarrow.ListArray.from_arrays(pyarrow.array([0, len(ids)], pyarrow.int32()), values)
                 writer.write_batch(pyarrow.record_batch([row], schema=schema))
@@ -156,4 +172,4 @@ def tokenize(args, chosen, documents, result, packages):
     events.mark("shard", **made, cache_bytes_written=path.stat().st_size, **events.own_memory())
     result.write_text(json.dumps([str(path)]))
     events.mark("work", rows=rows, bytes_in=bytes_in, **events.own_memory())
-    return {"tokenizer": [pieces]}
+    return {"tokenizer": [encoder]}

@@ -19,6 +19,7 @@ import os
 import pickle
 from pathlib import Path
 
+import encoders
 import events
 import release
 
@@ -45,7 +46,7 @@ class Tokenizing:
         self.encoded = {"tokenizers-fast": encoded_fast, "transformers": encoded_as_usual}.get(args.subject, encoded)
         self.tokenizer = self.load()
         if args.between == "no-cache":
-            model = self.backend.model
+            model = encoders.model(self.backend)
             if hasattr(model, "_resize_cache"):
                 model._resize_cache(0)
                 model._clear_cache()
@@ -56,9 +57,9 @@ class Tokenizing:
         if self.args.subject != "transformers":
             import tokenizers
 
-            found = tokenizers.Tokenizer.from_file(str(self.folder / "tokenizer.json"))
-            if self.args.subject == "tokenizers-fast" and not hasattr(found, "encode_batch_fast"):
-                events.not_applicable("this release of tokenizers has no encode_batch_fast")
+            found = tokenizers.Tokenizer.from_file(str(self.folder / encoders.FILE))
+            if self.args.subject == "tokenizers-fast" and not encoders.call(found):
+                events.not_applicable("this release of tokenizers has no encode_batch_fast, and gives no arrays of ids")
             return found
         import transformers
 
@@ -82,9 +83,10 @@ class Tokenizing:
             self.tokenizer = None
             self.tokenizer = self.load()
         elif what == "clear-cache":
-            if not hasattr(self.backend.model, "_clear_cache"):
+            model = encoders.model(self.backend)
+            if not hasattr(model, "_clear_cache"):
                 events.not_applicable("this release of tokenizers has no way to empty the cache")
-            self.backend.model._clear_cache()
+            model._clear_cache()
         elif what == "deepcopy":
             self.tokenizer = copy.deepcopy(self.tokenizer)
         elif what == "pickle":
@@ -128,8 +130,8 @@ def encoded(tokenizer, text):
 
 
 def encoded_fast(tokenizer, text):
-    """The same without offsets, which tokenizers 0.20 and later can leave out."""
-    return len(tokenizer.encode_batch_fast([text])[0].ids)
+    """The same without what is not asked for: without offsets (tokenizers 0.20 and later), or as an array."""
+    return len(encoders.ids_of_batch(tokenizer, [text])[0])
 
 
 def encoded_as_usual(tokenizer, text):
@@ -146,6 +148,8 @@ def work(args):
     if args.subject == "dataset":
         import datasets  # noqa: F401
     elif args.subject == "transformers":
+        if not encoders.installed("transformers"):
+            events.not_applicable("this stack has no transformers")
         import transformers  # noqa: F401
     else:
         import tokenizers  # noqa: F401

@@ -1,13 +1,16 @@
 """Workload `tokenize`: a corpus through `Dataset.map` and a tokenizer, as it is usually written.
 
-Any stack with `datasets` and `transformers` runs it, also by hand:
+Any stack with `datasets` and a tokenizer runs it, also by hand:
 
     python scripts/workloads/tokenize_corpus.py --corpus results/corpora/binaries --mode shard --shards 4 --work-dir w
 
 `basic` is one `map` over everything; `shard` cuts the dataset into N contiguous shards, maps them in turn and
-concatenates the results; `flat` uses no `datasets` at all, and encodes each document in pieces (pieces.py). It prints
-the size and resident memory after every step and emits the same as events. The ids are not hashed here, because reading
+concatenates the results; `flat` uses no `datasets` at all, and encodes document by document (pieces.py). It prints the
+size and resident memory after every step and emits the same as events. The ids are not hashed here, because reading
 them back would be weighed too: `--check` does that afterwards, as a second run.
+
+The tokenizer is that of `transformers`; in a stack without it, as one with a prerelease of tokenizers that it does not
+take yet, that of `tokenizers` alone (encoders.py). Mark `baseline` says which.
 
 Not named tokenize.py: that is a module of the standard library, which a script's own folder would hide.
 """
@@ -21,6 +24,7 @@ import os
 import sys
 from pathlib import Path
 
+import encoders
 import events
 import pieces
 import release
@@ -39,6 +43,7 @@ def arguments(argv=None):
     parser.add_argument("--mode", choices=("basic", "shard", "flat"), default="basic")
     parser.add_argument("--shards", type=int, default=1, help="how many shards, in mode shard")
     parser.add_argument("--num-files", type=int, help="take the first N files of the corpus (default: all)")
+    parser.add_argument("--reader", choices=tuple(READERS), default="from_generator", help="how the text comes in")
     parser.add_argument("--batch-size", type=int, default=1000, help="rows handed to the tokenizer at once")
     parser.add_argument("--writer-batch-size", type=int, default=1000, help="rows kept before they are written")
     parser.add_argument("--num-proc", type=int, default=0, help="worker processes of map; 0 leaves num_proc out")
@@ -53,6 +58,43 @@ def documents(files):
         with open(path, encoding="utf-8") as lines:
             for line in lines:
                 yield json.loads(line)
+
+
+def from_generator(datasets, files, cache, args):
+    """The documents by a generator: rows are kept in memory until `writer_batch_size` of them are written."""
+    settings = {"cache_dir": str(cache), "writer_batch_size": args.writer_batch_size}
+    return datasets.Dataset.from_generator(documents, gen_kwargs={"files": files}, **settings)
+
+
+def load_dataset(datasets, files, cache, args):
+    """The documents by the library's own reader of JSON Lines, which takes a file in blocks."""
+    return datasets.load_dataset("json", data_files=files, split="train", cache_dir=str(cache))
+
+
+READERS = {"from_generator": from_generator, "load_dataset": load_dataset}
+
+
+def loaded(folder):
+    """The tokenizer, and what gives the ids of some texts with it."""
+    if not encoders.installed("transformers"):
+        return encoders.whole(folder), encoders.ids_of_batch
+    import transformers
+
+    return transformers.AutoTokenizer.from_pretrained(str(folder)), ids_as_usual
+
+
+def ids_as_usual(tokenizer, texts):
+    """By a tokenizer of transformers.
+
+    Not verbose: the first text longer than model_max_length would set a "has warned" flag inside the tokenizer, map's
+    fingerprint sees that flag, and a rerun would not find the first shard mapped with it set.
+    """
+    return tokenizer(texts, truncation=False, verbose=False)["input_ids"]
+
+
+def backend(tokenizer):
+    """The tokenizer of tokenizers that one of transformers has inside."""
+    return getattr(tokenizer, "backend_tokenizer", tokenizer)
 
 
 def bytes_under(folder):
@@ -76,8 +118,11 @@ def tokenize(args):
         return pieces.tokenize(args, chosen, documents, args.work_dir / RESULT, PACKAGES)
     events.phase("import")
     import datasets
-    import transformers
 
+    if encoders.installed("transformers"):
+        import transformers  # noqa: F401
+    else:
+        import tokenizers  # noqa: F401
     datasets.disable_progress_bar() if hasattr(datasets, "disable_progress_bar") else datasets.disable_progress_bars()
     events.emit("provenance", versions=events.versions(PACKAGES))
 
@@ -85,10 +130,12 @@ def tokenize(args):
 
     events.mark("imported", **events.own_memory(), **release.allocated())
     events.phase("load tokenizer")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(args.tokenizer or args.corpus / "tokenizer"))
+    folder = args.tokenizer or args.corpus / "tokenizer"
+    tokenizer, ids_of = loaded(folder)
     if args.remedy == "no-tokenizer-cache":
+        encoders.model(backend(tokenizer))
         try:
-            pieces.without_cache(tokenizer.backend_tokenizer)
+            pieces.without_cache(backend(tokenizer))
         except pieces.UnsupportedTokenizerError as reason:
             events.not_applicable(str(reason))
     after_batch = AFTER_BATCH.get(args.remedy, lambda tokenizer: None)
@@ -106,29 +153,24 @@ def tokenize(args):
             import progress
 
             progress.before(batch["text"], bytes_in)
-        # Not verbose: the first text longer than model_max_length would set a "has warned" flag inside the
-        # tokenizer, map's fingerprint sees that flag, and a rerun would not find the first shard mapped with it set.
-        found = {"input_ids": tokenizer(batch["text"], truncation=False, verbose=False)["input_ids"]}
+        found = {"input_ids": ids_of(tokenizer, batch["text"])}
         after_batch(tokenizer)
         return found
 
-    events.mark("baseline", **events.own_memory())
+    encoder = "transformers" if ids_of is ids_as_usual else encoders.call(tokenizer) or "encode_batch"
+    events.mark("baseline", encoder=encoder, **events.own_memory())
     events.phase("load")
     cache = args.work_dir / "cache"
-    data = datasets.Dataset.from_generator(
-        documents,
-        gen_kwargs={"files": [str(args.corpus / entry["path"]) for entry in chosen]},
-        cache_dir=str(cache),
-        writer_batch_size=args.writer_batch_size,
-    )
+    data = READERS[args.reader](datasets, [str(args.corpus / entry["path"]) for entry in chosen], cache, args)
     print(f"DATASET SIZE: {bytes_in / 1e6:.1f} MB, {len(data)} rows", flush=True)
     events.mark("loaded", rows=len(data), bytes_in=bytes_in, **print_memory("RSS AFTER LOADING"))
 
     settings = {"batch_size": args.batch_size, "writer_batch_size": args.writer_batch_size}
     settings |= {"num_proc": args.num_proc or None}
     if args.remedy == "ids-int16":
-        if len(tokenizer) > 1 << 15:
-            events.not_applicable(f"the tokenizer has {len(tokenizer)} entries, more than int16 can tell apart")
+        size = len(tokenizer) if ids_of is ids_as_usual else encoders.entries(folder)
+        if size > 1 << 15:
+            events.not_applicable(f"the tokenizer has {size} entries, more than int16 can tell apart")
         settings["features"] = datasets.Features({"input_ids": datasets.Sequence(datasets.Value("int16"))})
     if args.remedy == "keep-in-memory":
         settings["keep_in_memory"] = True
@@ -181,7 +223,7 @@ def tokenize(args):
 
 
 def clear_cache(tokenizer):
-    model = tokenizer.backend_tokenizer.model
+    model = encoders.model(backend(tokenizer))
     if not hasattr(model, "_clear_cache"):
         events.not_applicable("this release of tokenizers has no way to empty the cache")
     model._clear_cache()

@@ -7,6 +7,7 @@ import pytest
 
 from beyond_ram.experiment import tokens
 
+from . import encoding
 from .tokens import FAMILIES, ROOT, ROWS, made
 
 
@@ -24,3 +25,9 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids[[3, 700]] = ids[200]
     numpy.save(folder / "train.npy", ids)
     return made(folder, {"path": str(folder / "train.npy"), "dtype": None, "rows": None, "width": None}, FAMILIES)
+
+
+@pytest.fixture(scope="session", params=encoding.SPECS)
+def corpus(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of hard texts, with a tokenizer of each kind."""
+    return encoding.make(tmp_path_factory.mktemp(request.param), request.param)

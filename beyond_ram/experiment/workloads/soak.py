@@ -17,8 +17,8 @@ class SoakMatrix(Matrix):
     subject: Annotated[
         Values[Literal["tokenizers", "tokenizers-fast", "transformers", "dataset"]], Axis(alone=True)
     ] = Field(
-        description="What does the work: `tokenizers` alone, the same without offsets (`encode_batch_fast`), a "
-        "tokenizer of `transformers`, or a dataset that is read."
+        description="What does the work: `tokenizers` alone, the same without offsets (`encode_batch_fast`, or "
+        "`ids_array` in releases that have that), a tokenizer of `transformers`, or a dataset that is read."
     )
     between: Annotated[
         Values[Literal["nothing", "reload", "clear-cache", "no-cache", "deepcopy", "pickle", "workers", "reopen"]],

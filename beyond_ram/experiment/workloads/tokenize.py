@@ -15,12 +15,16 @@ class TokenizeMatrix(Matrix):
     corpus: Corpora
     mode: Annotated[Values[Literal["basic", "shard", "flat"]], Axis(alone=True)] = Field(
         ["basic"],
-        description="`basic`: one map; `shard`: N shards mapped in turn, then concatenated; `flat`: documents in "
-        "pieces, without `datasets`.",
+        description="`basic`: one map; `shard`: N shards mapped in turn, then concatenated; `flat`: document by "
+        "document, in pieces where tokenizers gives no arrays of ids, without `datasets`.",
     )
     shards: Annotated[Sizes, Axis(unit="shards")] = Field([1], description="Shards, in mode `shard`.")
     num_files: Annotated[Sizes, Axis(label="files", unit="files")] = Field(
         description="The first so many files of the corpus."
+    )
+    reader: Annotated[Values[Literal["from_generator", "load_dataset"]], Axis(alone=True)] = Field(
+        ["from_generator"],
+        description="How the text comes in: rows of a generator, or `load_dataset` of its JSON Lines.",
     )
     batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([1000], description="Rows handed to the tokenizer at once.")
     writer_batch_size: Annotated[Sizes, Axis(unit="rows")] = Field(
@@ -59,7 +63,7 @@ class TokenizeMatrix(Matrix):
                 return ()
             point["shards"] = 1
         if point["mode"] == "flat":  # it takes a document at a time, whatever the batch sizes
-            if point["cache"] == "warm" or point["remedy"] != "none":
+            if point["cache"] == "warm" or point["remedy"] != "none" or point["reader"] != "from_generator":
                 return ()
             point |= {"batch_size": 1, "writer_batch_size": 1, "num_proc": 0}
         if not stopped:

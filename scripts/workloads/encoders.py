@@ -1,0 +1,69 @@
+"""How a release of tokenizers gives ids, told by what it has. What it has not ends the run as not applicable.
+
+Standard library only, and tokenizers where it is asked for.
+"""
+
+import importlib.util
+import json
+
+import events
+
+# The tokenizer of a corpus, inside its folder.
+FILE = "tokenizer.json"
+
+
+def installed(module):
+    """Whether this stack has a module; it is not imported."""
+    return importlib.util.find_spec(module) is not None
+
+
+def gives_arrays():
+    """Whether an encoding is its ids and little else, and gives them as an array. Earlier ones hold offsets too."""
+    import tokenizers
+
+    return hasattr(tokenizers.Encoding, "ids_array") and not hasattr(tokenizers.Encoding, "offsets")
+
+
+def whole(folder):
+    """The tokenizer of a folder, of tokenizers alone, that encodes texts whole and as they are."""
+    import tokenizers
+
+    if not (folder / FILE).exists():
+        events.not_applicable(f"the tokenizer has no {FILE}, and without transformers nothing reads its other files")
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / FILE))
+    if hasattr(tokenizer, "no_truncation"):
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+    else:
+        tokenizer.truncation = tokenizer.padding = None
+    return tokenizer
+
+
+def call(tokenizer):
+    """The name of the call by which a batch gives ids and least else; None where this release has none for that."""
+    if hasattr(tokenizer, "encode_batch_fast"):
+        return "encode_batch_fast"
+    return "ids_array" if gives_arrays() else None
+
+
+def ids_of_batch(tokenizer, texts):
+    """The ids of some texts, as lists or arrays, by that call, or by the one that every release has."""
+    if call(tokenizer) == "ids_array":
+        return [encoding.ids_array for encoding in tokenizer.encode_batch(texts)]
+    encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
+    return [encoding.ids for encoding in encode(texts)]
+
+
+def model(tokenizer):
+    """The model of a tokenizer, whose cache of words it is."""
+    if not hasattr(tokenizer, "model"):
+        events.not_applicable("this release of tokenizers gives no access to its model, nor to a cache of words")
+    return tokenizer.model
+
+
+def entries(folder):
+    """How many ids a tokenizer of BPE, WordPiece, words or Unigram can give: the highest, and one."""
+    spec = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    known = spec["model"]["vocab"]
+    ids = known.values() if isinstance(known, dict) else range(len(known))
+    return 1 + max([*ids, *(entry["id"] for entry in spec["added_tokens"])])
