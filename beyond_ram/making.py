@@ -44,12 +44,18 @@ def arguments(
 ) -> dict[str, Any]:
     """What the parameters of a table's or figure's function stand for, read from its inputs.
 
-    `inputs` holds the run.json of its runs as `runs`, and a path for each table; a table that is not made is None.
+    `inputs` holds the run.json of its runs as `runs`, `locks` of stacks and what they ask for, and a path for each
+    table; a table that is not made is None.
     """
     found: dict[str, Any] = {"pairs": pairs, "claimed": claimed, "paths": inputs.get("run_jsons")}
     for name in needs:
         if name == "records":
             found[name] = tables.read_runs(inputs["run_jsons"])
+        elif name == "locks":
+            files = [Path(path) for path in inputs["locks"]]
+            found[name] = {
+                file.stem if file.suffix == ".txt" else file.name: file.read_text(encoding="utf-8") for file in files
+            }
         elif name not in found:
             found[name] = None if inputs.get(name) is None else tables.read(inputs[name])
     return {name: found[name] for name in needs}

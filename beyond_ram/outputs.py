@@ -2,7 +2,8 @@
 
 A table NAME is the function `NAME` of `beyond_ram/analysis/NAME.py`, a figure NAME the function `plot` of
 `scripts/figures/NAME.py`. What each needs are its parameters: `records` for the runs of its chapter with their events,
-`paths` for their run.json, `pairs` and `claimed` for stacks that are compared, and the names of tables.
+`paths` for their run.json, `pairs` and `claimed` for stacks that are compared, `locks` for what these lock and ask for,
+and the names of tables.
 """
 
 import ast
@@ -17,7 +18,7 @@ TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
 # The part of what every report has, whichever parts it is made of.
 GENERAL = "report"
 # Parameters that are no tables.
-RUNS, SETTINGS = ("records", "paths"), ("pairs", "claimed")
+RUNS, SETTINGS = ("records", "paths"), ("pairs", "claimed", "locks")
 Kind = Literal["table", "figure"]
 Condition = Callable[[Experiment], bool]
 

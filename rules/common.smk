@@ -185,6 +185,17 @@ def interrupted_cells(wildcards):
 # Pairs of stacks that are compared: as the config says, and an older lock with the renewed one.
 PAIRS = experiment.roles.pairs(CONFIG, KEPT)
 CLAIMED = experiment.roles.claimed(CONFIG)
+
+
+def locks_of_pairs():
+    """The locks of stacks that are compared, those of kept ones as far as they are there, and what the stacks ask for."""
+    kept = experiment.kept.locks(RESULTS)
+    compared = dict.fromkeys(stack for pair in PAIRS for stack in pair)
+    locks = [kept.get(stack) if "@" in stack else lock_of(stack) for stack in compared]
+    asked = [f"envs/{stack}.in" for stack in compared if "@" not in stack]
+    return [path for path in [*locks, *asked] if path and os.path.exists(path)]
+
+
 SWEEPS = CONFIG.sweeps()
 
 

@@ -36,6 +36,8 @@ def made_from(kind, name):
     # Every table counts the runs behind its lines.
     if kind == "table" or {*needs} & {*outputs.RUNS}:
         found["run_jsons"] = run_jsons(*OUTPUTS.experiments_of(chapter, parts()))
+    if "locks" in needs:
+        found["locks"] = locks_of_pairs()
     return found
 
 

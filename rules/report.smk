@@ -1,6 +1,6 @@
 """The table of all runs, the pages, and the report: of everything, or of the parts that are asked for beside it.
 
-Needs: tables and figures. Makes: tables `runs` and `comparisons`, overview.html, findings.html, choices.html, claims.html, report.html. Always
+Needs: tables and figures. Makes: tables `runs`, `comparisons` and `stack_differences`, overview.html, findings.html, choices.html, claims.html, report.html. Always
 holds: all pages open from a file, without a network, and hold what was run and nothing else.
 """
 
@@ -9,7 +9,7 @@ OUTPUTS.add(
     "Overview",
     covers=lambda _: False,
     over=lambda _: True,
-    tables=["runs", "comparisons"],
+    tables=["runs", "comparisons", "stack_differences"],
 )
 
 

@@ -63,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         summary=counts(made),
     )  # fmt: skip
     _tell(made, in_words(made))
+    if differ := _locks_differ(results, arguments.baseline, arguments.candidate):
+        print(f"what the locks differ in: {differ}")
     print(f"{counts(made)}; {out}/changes.html, {out}/changes.csv")
     return int((made["verdict"] == "worse").any())
 
@@ -77,6 +79,17 @@ def _tell(made: "pd.DataFrame", lines: list[dict[str, str]]) -> None:
         )
     if len(shown) > _LINES:
         print(f"and {len(shown) - _LINES} more")
+
+
+def _locks_differ(results: Path, baseline: str, candidate: str) -> str:
+    """What two stacks lock otherwise, in a line; empty where a lock is not known, as of two folders."""
+    from ..experiment.kept import LOCKS
+    from ..stacks import StackError, between, said
+
+    try:
+        return said(between(baseline, candidate, project(), results / LOCKS))
+    except StackError:
+        return ""
 
 
 def _is_results(folder: Path) -> bool:

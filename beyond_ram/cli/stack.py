@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -133,25 +132,18 @@ def _renew(arguments: argparse.Namespace, change: Callable[[], bool]) -> int:
 
 def _diff(arguments: argparse.Namespace) -> int:
     from ..experiment.kept import LOCKS
-    from ..stacks import differences, lock_of, pins, reason, requested
+    from ..stacks import between, is_variant, reason
 
-    kept, texts, asked = arguments.results.resolve() / LOCKS, list[str](), list[str]()
-    with contextlib.chdir(project()):
-        for name in (arguments.before, arguments.after):
-            lock = lock_of(name, kept=kept, varied=Path(".stacks/locks"))
-            if said := reason(lock):
-                raise ValueError(f"{name} cannot be: {said}")
-            texts.append(lock.read_text(encoding="utf-8"))
-            source = Path("envs", f"{re.split('[@+]', name)[0]}.in")
-            asked += requested(source.read_text(encoding="utf-8")) if source.is_file() else []
-    found = differences(texts[0], texts[1], asked)
+    found = between(arguments.before, arguments.after, project(), arguments.results / LOCKS)
+    for name in filter(is_variant, (arguments.before, arguments.after)):
+        if said := reason(project() / ".stacks/locks" / f"{name}.txt"):
+            raise ValueError(f"{name} cannot be: {said}")
     lines = [("package", arguments.before, arguments.after)] if found else []
     lines += [(one.package, one.before or "none", one.after or "none") for one in found]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         print("  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip())
-    same = len(pins(texts[0]).items() & pins(texts[1]).items())
-    print(f"{len(found)} packages differ, {same} are the same")
+    print(f"{len(found)} packages differ, all others are the same")
     return 0
 
 

@@ -1,7 +1,7 @@
 """Stacks: pinned sets of versions, their locks and their environments."""
 
 from .differences import Difference, differences, pins, requested, said
-from .locks import StackError, add, compile_lock, has_package, lock_of, lock_sha256, pin, upgrade
+from .locks import StackError, add, between, compile_lock, has_package, lock_of, lock_sha256, pin, upgrade
 from .variants import is_variant, moved, name_of, parts_of, reason, releases, vary
 from .venv import build
 
@@ -9,6 +9,7 @@ __all__ = [
     "Difference",
     "StackError",
     "add",
+    "between",
     "build",
     "compile_lock",
     "differences",

@@ -1,7 +1,7 @@
 """What differs between two stacks: the packages that their locks pin otherwise."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
@@ -40,16 +40,21 @@ def requested(requirements: str) -> list[str]:
     return [canonical(one[1]) for one in found if one]
 
 
-def differences(before: str, after: str, first: Collection[str] = ()) -> list[Difference]:
+def base_of(stack: str) -> str:
+    """The stack that a kept NAME@LOCK or a varied NAME+PACKAGE-VERSION is of."""
+    return re.split("[@+]", stack, maxsplit=1)[0]
+
+
+def differences(before: str, after: str, first: Iterable[str] = ()) -> list[Difference]:
     """What two locks pin otherwise.
 
     The packages `first`, such as those that were asked for; then what both have, what is new, and what is gone.
     """
-    old, new = pins(before), pins(after)
+    old, new, wanted = pins(before), pins(after), {*first}
     found = [Difference(name, old.get(name), new.get(name)) for name in old.keys() | new.keys()]
 
     def order(one: Difference) -> tuple[bool, bool, bool, str]:
-        return one.package not in first, one.after is None, one.before is None, one.package
+        return one.package not in wanted, one.after is None, one.before is None, one.package
 
     return sorted((one for one in found if one.before != one.after), key=order)
 

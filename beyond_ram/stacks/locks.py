@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..experiment.paths import NAME
 from . import torch
-from .differences import canonical, pins
+from .differences import Difference, base_of, canonical, differences, pins, requested
 
 PYTHON = "3.11"
 ENVS = Path("envs")
@@ -41,6 +41,19 @@ def lock_of(name: str, envs: Path = ENVS, kept: Path | None = None, varied: Path
         known = ", ".join(sorted(path.stem for path in folder.glob("*.txt"))) or "none"
         raise StackError(f"{lock}: no such stack (there are: {known})")
     return lock
+
+
+def between(before: str, after: str, root: Path, kept: Path) -> list[Difference]:
+    """What two stacks of a project lock otherwise, what they ask for first; `kept` holds the locks of kept results.
+
+    Raises StackError where one has no lock.
+    """
+    envs, texts, asked = root / ENVS, list[str](), list[str]()
+    for name in (before, after):
+        texts.append(lock_of(name, envs, kept, root / ".stacks/locks").read_text(encoding="utf-8"))
+        source = envs / f"{base_of(name)}.in"
+        asked += requested(source.read_text(encoding="utf-8")) if source.is_file() else []
+    return differences(texts[0], texts[1], asked)
 
 
 def lock_sha256(name: str, envs: Path = ENVS) -> str:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.cli import main, stack
+from beyond_ram.cli import compare, main, stack
 from beyond_ram.experiment import kept
 
+from ..conftest import ROOT
 from ..experiment.test_records import weighed
+from .test_compare import weighed as weighed_for_comparing
 
 Capture = pytest.CaptureFixture[str]
 
@@ -57,7 +59,7 @@ def test_a_pin_and_an_upgrade_list_what_moved_and_keep_the_runs(project: Path, c
     assert capsys.readouterr().out.splitlines() == [
         f"package  {name}  mine",
         "click    8.1.0          8.1.8",
-        "1 packages differ, 1 are the same",
+        "1 packages differ, all others are the same",
     ]
     assert main(["stack", "prune", "--keep", "0", "--results", "results-mine"]) == 0
     assert capsys.readouterr().out.startswith(f"{name}: 1 runs and the lock are removed\n")
@@ -72,10 +74,15 @@ def test_two_stacks_differ_in_what_only_one_has_too(project: Path, capsys: Captu
         "package    mine   early",
         "click      8.1.0  8.0.0rc1",
         "packaging  24.0   none",
-        "2 packages differ, 0 are the same",
+        "2 packages differ, all others are the same",
     ]
+    never = project / ".stacks/locks/mine+click-99.txt"
+    never.parent.mkdir(parents=True)
+    never.write_text("# infeasible: there is no version of click==99\n")
+    assert main(["stack", "diff", "mine", "mine+click-99"]) == 2
+    assert capsys.readouterr().err == "beyond-ram: mine+click-99 cannot be: there is no version of click==99\n"
     assert main(["stack", "diff", "mine", "mine"]) == 0
-    assert capsys.readouterr().out == "0 packages differ, 2 are the same\n"
+    assert capsys.readouterr().out == "0 packages differ, all others are the same\n"
 
 
 @pytest.mark.slow
@@ -87,7 +94,7 @@ def test_two_stacks_differ_in_what_only_one_has_too(project: Path, capsys: Captu
         (["upgrade", "mine", "--results", "project"], "project: no results folder"),
         (["upgrade", "nobody", "--no-results"], "envs/nobody.txt: no such stack (there are: early, mine)"),
         (["pin", "mine", "click", "--no-results"], "'click' pins nothing: it has to be PACKAGE==VERSION"),
-        (["diff", "mine", "mine@01234567"], "locks/mine@01234567.txt: no such stack (there are: none)"),
+        (["diff", "mine", "mine@01234567"], "mine@01234567.txt: no such stack (there are: none)"),
         (["diff", "mine", "its"], "envs/its.txt: no such stack (there are: early, mine)"),
     ],
 )
@@ -100,3 +107,17 @@ def test_a_refusal_is_one_line_and_changes_nothing(project: Path, capsys: Captur
     assert said.err.count("\n") == 1
     assert not said.out
     assert {path: path.read_bytes() for path in (project / "envs").iterdir()} == before
+
+
+@pytest.mark.slow
+def test_a_comparison_says_what_the_locks_differ_in(
+    project: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare, "project", lambda: project)
+    (project / "report").symlink_to(ROOT / "report")
+    for stack_name in ("mine", "early"):
+        for rep in (1, 2):
+            weighed_for_comparing(Path("results"), stack_name, rep)
+    capsys.readouterr()
+    assert main(["compare", "mine", "early"]) == 0
+    assert "what the locks differ in: click 8.1.0 to 8.0.0rc1, packaging 24.0 gone\n" in capsys.readouterr().out

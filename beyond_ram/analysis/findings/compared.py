@@ -7,9 +7,11 @@ import pandas as pd
 
 from ...experiment import AXES
 from ...metrics import METRICS
+from ...stacks.differences import said
 from ...units import MB
 from ..comparisons import CONTRASTS, decision
 from ..frame import axes, describe, varied
+from ..stack_differences import between
 from .base import Finding, Line, Source, Tables, lines_of, reads
 
 # What shows a difference between stacks, by workload.
@@ -42,7 +44,8 @@ def _differences(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             f"{_named(axis, after)} against {_named(axis, before)}: {_label(first)} {_effect(first)}",
             f"{' '.join(sentences)} Seen in {seen} of {cells} cells that were compared"
-            + (f"; {failed} of their runs failed." if failed else "."),
+            + (f"; {failed} of their runs failed." if failed else ".")
+            + (_else(tables, before, after) if axis == "stack" else ""),
             _FIGURE_OF.get(str(axis)) or _FIGURES.get(first["workload"], ""),
             str(first["experiment"]),
             math.exp(first["strength"]),
@@ -73,11 +76,18 @@ def _nothing_worse(tables: Tables) -> Iterator[Finding]:
             if decided
             else f"{after} against {before}: too few repeats to tell",
             f"Of {len(group)} comparisons: {', '.join(known)}; n = {int(group['n'].min())} to {int(group['n'].max())}."
-            + reach,
+            + reach
+            + _else(tables, before, after),
             _FIGURES.get(first["workload"], ""),
             str(first["experiment"]),
             0.0,
         )
+
+
+def _else(tables: Tables, before: object, after: object) -> str:
+    """What two stacks differ in, as a sentence; nothing where their locks are not known."""
+    found = said(between(tables.get("stack_differences"), str(before), str(after)))
+    return f" What the locks differ in: {found}." if found else ""
 
 
 def _sentence(line: Line, conditions: list[str]) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.findings import Finding, compared
+from beyond_ram.analysis.stack_differences import stack_differences
 from beyond_ram.metrics import METRICS
 from beyond_ram.metrics.base import ANY
 
@@ -24,9 +25,11 @@ def runs(stack: str, sizes_mb: list[float], **cell: Any) -> list[dict[str, Any]]
     ]
 
 
-def found(*lines: list[dict[str, Any]]) -> dict[str, Finding]:
-    table = comparisons(pd.DataFrame([line for group in lines for line in group]), PAIRS)
-    return {finding.title: finding for source in compared.SOURCES for finding in source({"comparisons": table})}
+def found(*lines: list[dict[str, Any]], locks: dict[str, str] | None = None) -> dict[str, Finding]:
+    tables = {"comparisons": comparisons(pd.DataFrame([line for group in lines for line in group]), PAIRS)}
+    if locks:
+        tables["stack_differences"] = stack_differences(PAIRS, locks)
+    return {finding.title: finding for source in compared.SOURCES for finding in source(tables)}
 
 
 OLD = runs("old", [100, 101, 100.5])
@@ -88,3 +91,20 @@ def test_no_comparisons_are_no_findings() -> None:
 def test_every_workload_that_is_decided_has_a_figure_for_stacks() -> None:
     decided = {workload for metric in METRICS.values() for workload in metric.decided} - {ANY}
     assert decided <= set(compared._FIGURES)
+
+
+LOCKS = {"old": "a==1\nb==1\nc==1\nd==1\ne==1\n", "new": "a==1\nb==2\nc==2\nd==2\ne==2\n", "new.in": "e\n"}
+
+
+@pytest.mark.parametrize("new", [[300, 302, 301], [100.2, 100.9, 100.6]], ids=["worse", "nothing worse"])
+def test_what_else_two_stacks_differ_in_is_said(new: list[float]) -> None:
+    (finding,) = found(OLD, runs("new", new), locks=LOCKS).values()
+    assert finding.text.endswith(" What the locks differ in: e 1 to 2, b 1 to 2, c 1 to 2 and 1 more.")
+    (alike,) = found(OLD, runs("new", new), locks=LOCKS | {"new": LOCKS["old"]}).values()
+    assert "locks" not in alike.text
+
+
+def test_two_values_of_another_axis_have_no_locks_to_differ_in() -> None:
+    told = found(OLD, runs("old", [30, 30.1, 30.2], remedy="one-thread"), locks=LOCKS)
+    assert told
+    assert not [finding for finding in told.values() if "locks" in finding.text]

@@ -1,0 +1,37 @@
+"""Table `stack_differences`: what else differs between stacks that are compared, from their locks."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+import pandas as pd
+
+from ..stacks.differences import Difference, base_of, differences, requested
+from .frame import Pairs
+
+COLUMNS = ["before", "after", "package", "from_version", "to_version", "requested"]
+
+
+def stack_differences(pairs: Pairs, locks: Mapping[str, str]) -> pd.DataFrame:
+    """A line a package that a baseline and its candidate pin otherwise; a version is empty where a stack has none.
+
+    `locks` holds locks by stack, and as `NAME.in` what a stack asks for: of those packages the lines come first.
+    """
+    lines = []
+    for before, after in pairs:
+        if before not in locks or after not in locks:  # runs kept by earlier versions have no lock
+            continue
+        asked = {name for stack in (before, after) for name in requested(locks.get(f"{base_of(stack)}.in", ""))}
+        for one in differences(locks[before], locks[after], asked):
+            lines.append([before, after, *asdict(one).values(), one.package in asked])
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def between(table: pd.DataFrame | None, before: str, after: str) -> list[Difference]:
+    """The lines of two stacks as differences, in their order; none where there is no table."""
+    if table is None:
+        return []
+    found = table[table["before"].eq(before) & table["after"].eq(after)]
+    return [
+        Difference(line["package"], *(line[side] or None for side in ("from_version", "to_version")))
+        for line in found.fillna({"from_version": "", "to_version": ""}).to_dict("records")
+    ]

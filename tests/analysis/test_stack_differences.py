@@ -1,0 +1,46 @@
+"""What else differs between compared stacks, as a table and as the finding says it."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from beyond_ram import tables
+from beyond_ram.analysis.stack_differences import COLUMNS, between, stack_differences
+from beyond_ram.stacks import said
+
+LOCKS = {
+    "old": "aa==1\ndatasets==3.6.0\nzz==1\n",
+    "new": "aa==2\ndatasets==4.0.0\nbb==1\n",
+    "new@01234567": "aa==2\ndatasets==3.9.0\nbb==1\n",
+    "new.in": "--pre\ndatasets>=4  # what it is for\n",
+}
+PAIRS = [("old", "new"), ("new@01234567", "new"), ("gone@89abcdef", "new"), ("new", "new")]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> pd.DataFrame:
+    """As it is read again."""
+    tables.write(stack_differences(PAIRS, LOCKS), tmp_path / "stack_differences.csv", tmp_path / "t.parquet")
+    return tables.read(tmp_path / "t.parquet")
+
+
+def test_a_line_is_a_package_that_two_stacks_pin_otherwise(table: pd.DataFrame) -> None:
+    assert list(table) == COLUMNS
+    assert [tuple(line) for line in table.astype(object).where(table.notna(), None).to_numpy()] == [
+        ("old", "new", "datasets", "3.6.0", "4.0.0", True),
+        ("old", "new", "aa", "1", "2", False),
+        ("old", "new", "bb", None, "1", False),
+        ("old", "new", "zz", "1", None, False),
+        ("new@01234567", "new", "datasets", "3.9.0", "4.0.0", True),
+    ]
+
+
+def test_what_two_stacks_differ_in_is_said_with_what_was_asked_for_first(table: pd.DataFrame) -> None:
+    assert said(between(table, "old", "new")) == "datasets 3.6.0 to 4.0.0, aa 1 to 2, bb 1 new and 1 more"
+    assert said(between(table, "new@01234567", "new")) == "datasets 3.9.0 to 4.0.0"
+    assert between(table, "new", "new") == between(None, "old", "new") == []
+
+
+def test_no_pairs_are_a_table_without_lines(tmp_path: Path) -> None:
+    assert list(stack_differences([], LOCKS)) == COLUMNS
