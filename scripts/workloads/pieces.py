@@ -2,8 +2,8 @@
 
 BPE cannot merge across a pair of neighbouring characters that stands inside no entry of its vocabulary. A document is
 cut, after the normalizer, only at such pairs; the pieces are encoded by the same model and give the ids of the whole. A
-run of characters without a safe cut stays one piece. A release of tokenizers that gives arrays of ids needs no pieces:
-what it takes for a document is little more than the ids. Imports tokenizers and pyarrow, nothing else.
+run of characters without a safe cut stays one piece. A release of tokenizers that gives arrays of ids, and no parts to
+encode pieces with, is given whole documents. Imports tokenizers and pyarrow, nothing else.
 """
 
 import array
