@@ -188,9 +188,10 @@ CLAIMED = experiment.roles.claimed(CONFIG)
 
 
 def locks_of_pairs():
-    """The locks of stacks that are compared, those of kept ones as far as they are there, and what the stacks ask for."""
+    """The locks of stacks that run and are compared, of kept ones as far as they are there, and what the stacks ask for."""
     kept = experiment.kept.locks(RESULTS)
-    compared = dict.fromkeys(stack for pair in PAIRS for stack in pair)
+    run = {stack for found in CONFIG.run().values() for stack in found.matrix.stack}
+    compared = dict.fromkeys(stack for pair in PAIRS for stack in pair if "@" in stack or stack in run)
     locks = [kept.get(stack) if "@" in stack else lock_of(stack) for stack in compared]
     asked = [f"envs/{stack}.in" for stack in compared if "@" not in stack]
     return [path for path in [*locks, *asked] if path and os.path.exists(path)]
