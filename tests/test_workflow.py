@@ -196,7 +196,7 @@ def test_an_upgrade_keeps_the_old_results_beside_the_new(results: Path, clone: P
     added = run_in("beyond-ram", "stack", "add", "mine", *asked, "tqdm==4.67.0")
     assert added.returncode == 0, added.stderr
     matrix = "{stack: [mine], mode: [basic], num_files: [3]}"
-    only = f"results: results-upgrade\nonly: [growth]\nexperiments: {{growth: {{matrix: {matrix}}}}}\n"
+    only = f"results: results-upgrade\nonly: [growth]\nexperiments: {{growth: {{repeats: 1, matrix: {matrix}}}}}\n"
     (clone / "upgrade.yaml").write_text(only)
     made_of_runs = ("results-upgrade/tables/runs.csv", "results-upgrade/figures/memory_over_time.svg")
     apart = (*made_of_runs, *MICRO, "upgrade.yaml")
