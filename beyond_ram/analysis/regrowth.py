@@ -18,7 +18,7 @@ from .owners import readings
 LATER = 3
 # The kernel counts memory in pages: slopes of runs that agree scatter by this much at least.
 _PAGE = 4096.0
-COLUMNS = ["experiment", "stack", "epochs", "slope_bytes", "slope_bytes_low", "slope_bytes_high", "n", "regrowth"]
+COLUMNS = ["experiment", "stack", "epochs_read", "slope_bytes", "slope_bytes_low", "slope_bytes_high", "n", "regrowth"]
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def regrowth(records: Records) -> pd.DataFrame:
         lines.append(
             {
                 **dict(key),
-                "epochs": min(found.epochs for _, found in runs),
+                "epochs_read": min(found.epochs for _, found in runs),
                 "epoch_input_bytes": size,
                 "first_epoch_bytes": float(np.mean(firsts)) if firsts else math.nan,
                 "slope_bytes": _or_nan(decided.slope_bytes),

@@ -109,6 +109,10 @@ COLUMNS: list[Column] = [
         derivation="tree at the mark `imported`, the median of the runs", trust=MARK,
     ),
     Column(
+        key="epochs_read", label="Epochs with a reading", unit="epochs", tables=("regrowth",),
+        derivation="marks `epoch` of a run, of the run with the fewest", trust=EXACT,
+    ),
+    Column(
         key="epoch_input_bytes", label="Input of an epoch", unit="bytes", tables=("regrowth",),
         derivation="bytes_in / epochs", trust=EXACT,
     ),

@@ -37,7 +37,7 @@ def test_regrowth_tells_a_warm_up_from_a_leak_over_runs(repeats: list[list[float
 def test_a_line_is_of_all_runs_with_an_interval_over_them() -> None:
     grown = [run([30, 35, 40, 50, 60, 70]), run([30, 35, 40, 50, 62, 74], 2), run([99] * 6, 3, completed=False)]
     (line,) = regrowth([*grown, ({"cell": {}, "completed_work": True, "work": {}}, [])]).to_dict("records")
-    assert (line["epochs"], line["epoch_input_bytes"], line["first_epoch_bytes"]) == (6, 10 * MB, 20 * MB)
+    assert (line["epochs_read"], line["epoch_input_bytes"], line["first_epoch_bytes"]) == (6, 10 * MB, 20 * MB)
     assert line["n"] == 2, "the one that failed is none"
     assert line["slope_bytes"] == pytest.approx(11 * MB)
     assert line["slope_bytes_low"] == pytest.approx((11 - 12.706) * MB, rel=1e-3)

@@ -153,10 +153,10 @@ def _regrowth(tables: Tables) -> Iterator[Finding]:
     for row in lines_of(regrowth[regrowth["regrowth"].eq("grows") & regrowth["slope_bytes_low"].gt(0)]):
         what = ", ".join([str(row["stack"]), *describe(row, ("subject", "case", "between"))])
         slope, low, high = (row[f"slope_bytes{end}"] / MB for end in ("", "_low", "_high"))
-        least, most = (row[f"slope_bytes_{end}"] * row["epochs"] for end in ("low", "high"))
+        least, most = (row[f"slope_bytes_{end}"] * row["epochs_read"] for end in ("low", "high"))
         yield Finding(
             f"Grows with every epoch: {what}",
-            f"{slope:,.2f} MB an epoch over the later half of {row['epochs']:.0f} epochs (95 % {low:,.2f} to "
+            f"{slope:,.2f} MB an epoch over the later half of {row['epochs_read']:.0f} epochs (95 % {low:,.2f} to "
             f"{high:,.2f}, n = {row['n']:.0f} runs), each over the same {row['epoch_input_bytes'] / MB:,.0f} MB of "
             f"input.{_failures(row)}",
             "memory_by_epoch",

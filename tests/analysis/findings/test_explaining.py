@@ -104,7 +104,14 @@ def test_a_remedy_that_was_not_shown_to_do_nothing_is_not_called_idle(effect: st
     assert titles(remedies=[line | {"effect": effect}]) == []
 
 
-REPEATED = {"regrowth": "grows", "epoch_input_bytes": 9 * MB, "slope_bytes": MB, "subject": "x", "n": 3, "epochs": 6}
+REPEATED = {
+    "regrowth": "grows",
+    "epoch_input_bytes": 9 * MB,
+    "slope_bytes": MB,
+    "subject": "x",
+    "n": 3,
+    "epochs_read": 6,
+}
 REPEATED |= {"slope_bytes_low": 0.9 * MB, "slope_bytes_high": 1.1 * MB, "first_epoch_bytes": 10 * MB}
 
 
