@@ -24,6 +24,8 @@ _FIGURES = {
     "dedup": "dedup",
     "copy-on-write": "copy_on_write",
 }
+# A ratio that could have been seen says nothing above this.
+_ABSURD = 100
 _FIGURE_OF = {contrast.axis: contrast.figure for contrast in CONTRASTS}
 
 
@@ -64,8 +66,8 @@ def _nothing_worse(tables: Tables) -> Iterator[Finding]:
         known = [f"{counts[verdict]} {verdict}" for verdict in counts.index]
         open_ratios = group.loc[group["verdict"].eq("not shown") & group["ratio"].notna(), "could_see"].dropna()
         reach = (
-            f" Of those not shown a ratio of {open_ratios.median():,.2f} could have been seen in the median, of "
-            f"{open_ratios.max():,.2f} in the worst."
+            f" Of those not shown {_seen(open_ratios.median())} could have been seen in the median, "
+            f"{_seen(open_ratios.max())} in the worst."
             if len(open_ratios)
             else ""
         )
@@ -90,12 +92,17 @@ def _else(tables: Tables, before: object, after: object) -> str:
     return f" What the locks differ in: {found}." if found else ""
 
 
+def _seen(ratio: float) -> str:
+    """What ratio could have been seen; two repeats that scatter come to ones that no metric has."""
+    return f"a ratio of {ratio:,.2f}" if ratio < _ABSURD else f"no ratio under {_ABSURD}"
+
+
 def _sentence(line: Line, conditions: list[str]) -> str:
     """A metric of a cell on both sides, with what is known of the difference."""
     unit, scale = ("MB", MB) if METRICS[line["metric"]].unit == "bytes" else (METRICS[line["metric"]].unit, 1)
     sides = f"{line['baseline'] / scale:,.4g} and {line['candidate'] / scale:,.4g} {unit}"
     where = ", ".join(describe(line, (axis for axis in conditions if axis != line["axis"])))
-    return f"{_label(line).capitalize()}: {sides}, {_ends(line, unit, scale)}{f' ({where})' if where else ''}."
+    return f"{METRICS[line['metric']].label}: {sides}, {_ends(line, unit, scale)}{f' ({where})' if where else ''}."
 
 
 def _ends(line: Line, unit: str, scale: float) -> str:

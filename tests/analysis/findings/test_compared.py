@@ -77,6 +77,21 @@ def test_nothing_worse_says_what_it_is_worth() -> None:
     assert "2 not enough data; n = 1 to 1" in finding.text
 
 
+def test_what_could_have_been_seen_is_no_number_that_no_metric_has() -> None:
+    (finding,) = found(runs("old", [30, 300]), runs("new", [200, 20])).values()
+    assert "no ratio under 100 could have been seen in the median, no ratio under 100 in the worst." in finding.text
+
+
+def test_a_label_keeps_its_capitals() -> None:
+    speed = {"old": [100.0, 101, 100.5], "new": [300.0, 302, 301]}
+    lines = [
+        [line | {"tokens_per_cpu_s": rate} for line, rate in zip(runs(stack, [1, 1, 1]), rates, strict=True)]
+        for stack, rates in speed.items()
+    ]
+    finding = found(*lines)["new against old: tokens per CPU-second 3.00 times"]
+    assert "Tokens per CPU-second: 100.5 and 301" in finding.text
+
+
 def test_a_failed_repeat_is_counted() -> None:
     failed = runs("new", [300, 302, 301, 303])
     failed[0] |= {"outcome": "failed", "completed_work": False}
