@@ -52,6 +52,7 @@ def _requests_of_workers(tables: Tables) -> Iterator[Finding]:
     """Requests of workers for the list of files, which their parent has: the cell of a stack with most of them."""
     streaming = tables["streaming"]
     asking = streaming[(streaming["requests_listing_of_workers_min"] > 0) & (streaming["n"] > 0)]
+    asking = asking[asking["workers"] > 0]  # processes that a client starts by itself are no workers of the loader
     asking = asking[
         (asking["mode"] == "stream") & (asking["fault"] == "none") & ~asking["stack"].str.contains("+", regex=False)
     ]

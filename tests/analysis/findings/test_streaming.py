@@ -56,6 +56,10 @@ def test_one_request_of_eight_workers_is_not_said_of_each() -> None:
     assert "0.12 for each worker at least" in told.text
 
 
+def test_where_no_workers_were_asked_for_nothing_is_said_of_them() -> None:
+    assert not found(*(streamed("b", {"tree": {"main": 2, "worker": 4}}, rep, workers=0) for rep in (1, 2)))
+
+
 @pytest.mark.parametrize("counts", [(0, 0), (4, 0), (0, 30, 4)])
 def test_workers_that_do_not_always_ask_are_no_finding(counts: tuple[int, ...]) -> None:
     assert not found(*(streamed("b", {"tree": {"main": 2, "worker": n}}, rep) for rep, n in enumerate(counts, 1)))
