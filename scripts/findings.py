@@ -6,6 +6,7 @@ from pathlib import Path
 
 from beyond_ram import logs, pages, tables
 from beyond_ram.analysis.findings import findings
+from beyond_ram.analysis.matters import SHARE
 from beyond_ram.figures import NOT_DRAWN
 
 
@@ -45,12 +46,18 @@ def main(snakemake):
     given = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}
     params = snakemake.params
     found = findings(given)
+
+    def told(finding):
+        return finding, command(finding, params), list(kept(finding, params, given))
+
     drawn = [path for path in map(Path, snakemake.input.svg) if not_empty(path)]
     figures = {path.stem: base64.b64encode(path.read_bytes()).decode() for path in drawn}
     pages.write(
         snakemake.input.template,
         snakemake.output[0],
-        findings=[(finding, command(finding, params), list(kept(finding, params, given))) for finding in found],
+        findings=[told(finding) for finding in found if not finding.small],
+        smaller=[told(finding) for finding in found if finding.small],
+        share=f"{SHARE:.0%}",
         figures=figures,
     )
 

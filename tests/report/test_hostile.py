@@ -148,7 +148,8 @@ def test_in_captions_figures_records_and_findings(
     def findings(planted: str) -> str:
         found = Finding(experiment="e", title=planted[:500], text=planted[:500], figure="one", strength=1.0)
         page = tmp_path / "findings.html"
-        given = {"findings": [(found, planted[:500], [(planted[:500], planted[:500])])], "figures": {"one": ""}}
+        told = [(found, planted[:500], [(planted[:500], planted[:500])])]
+        given = {"findings": told, "smaller": told, "share": "5%", "figures": {"one": ""}}
         pages.write(str(root / "report/findings.html.jinja"), str(page), **given)
         return page.read_text()
 

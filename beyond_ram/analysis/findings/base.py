@@ -7,13 +7,16 @@ from typing import Any
 
 import pandas as pd
 
+from ..matters import SHARE
+
 Tables = Mapping[str, pd.DataFrame]
 Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One paragraph. `strength` orders them: what is sure of the effect, as a factor (2 and one half are as strong)."""
+    """One paragraph. `strength` orders them: what is sure of the effect, as a factor (2 and one half are as strong),
+    and 0 where it says that nothing was shown."""
 
     title: str
     text: str
@@ -22,6 +25,11 @@ class Finding:
     experiment: str
     """The experiment that shows it alone."""
     strength: float
+
+    @property
+    def small(self) -> bool:
+        """Whether it is not surely as much as SHARE. What has strength 0 answers what was asked, and has no size."""
+        return 0 < self.strength < 1 + SHARE
 
 
 Source = Callable[[Tables], Iterator[Finding]]
