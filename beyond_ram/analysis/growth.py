@@ -376,5 +376,5 @@ def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False
         # No slope is named that was not shown, but where there is room for how far it may be from none.
         small = "too few sizes" if line["readings_of"] == "sizes" else "too small an input"
         unshown = "was not shown to grow" if shape == "not shown to grow" else f"had {small} to carry a slope"
-        said = unshown + ("" if short else f", {slope:,.2f} MB per MB of text{sure}")
+        said = unshown + ("" if short or not sure else f", {slope:,.2f} MB per MB of text{sure}")
     return f"{said}; {over}" if short else f"{said}, over {line['bytes_in_max'] / MB:,.1f} MB of text ({over})"

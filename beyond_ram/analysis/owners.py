@@ -13,13 +13,13 @@ COLUMNS = ["experiment", "stack", "rung", "owner", "anon_released_bytes", "file_
 
 
 def owners(records: Records) -> pd.DataFrame:
-    """A line a step of each run whose teardown came to its end, and one for what remains.
+    """A line a step of each run that finished its work and whose teardown came to its end, and one for what remains.
 
     `share` is of the growth of anonymous memory from the mark `imported` to the first reading of the teardown. The
     shares of a run add up to 1, with `residue`, what remained above the imports at the end. No share where nothing had
     grown.
     """
-    lines = [line for record, events in records for line in _lines(record, events)]
+    lines = [line for record, events in records if record["completed_work"] for line in _lines(record, events)]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 

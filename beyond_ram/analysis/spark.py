@@ -7,7 +7,12 @@ from ..metrics import Records, derive
 VERSIONS = ("pyspark_huggingface", "pyspark", "huggingface_hub", "datasets")
 STEP_FIELDS = ("step", "works", "reason")
 COLUMNS = ["experiment", "stack", "repository", "rep", *VERSIONS, "step", "works", "rows_read", "reason", "step_s"]
-COLUMNS += ["peak_anon_bytes", "outcome"]
+COLUMNS += ["peak_anon_bytes", "outcome", "completed_work"]
+
+
+def tried(table: pd.DataFrame) -> pd.DataFrame:
+    """The lines of steps of runs that came to their end, from which a step that fails does not keep them."""
+    return table[table["step"].notna() & table["completed_work"].astype(bool)]
 
 
 def spark(records: Records) -> pd.DataFrame:
@@ -20,6 +25,7 @@ def spark(records: Records) -> pd.DataFrame:
             **{name: versions.get(name.replace("_", "-")) for name in VERSIONS},
             **derive(record, [], "spark"),
             "outcome": record["outcome"],
+            "completed_work": record["completed_work"],
         }
         steps = [event for event in events if event["event"] == "step"]
         lines += [

@@ -74,23 +74,13 @@ def caption_of(read):
         read.groupby(["setting", "latency", "samples"]).size() > 1
     ]
     same = f" Requests are the same in all repeats of {(repeated == 1).sum()} of {len(repeated)} repeated settings."
-    said = []
-    for repository, lines in read.groupby("repository", sort=False):
-        by = lines.groupby("setting")["bytes_per_sample"].median()
-        least, most = by.idxmin(), by.idxmax()
-        said.append(
-            f"{repository}: from {by[least] / 1e3:,.0f} kB a sample ({least.partition(': ')[2]}) to "
-            f"{by[most] / 1e3:,.0f} kB ({most.partition(': ')[2]})"
-            if by[most] > 1.05 * by[least]
-            else f"{repository}: {by[least] / 1e3:,.0f} kB a sample in every setting"
-        )
     latencies = [f"{value:g} ms" for value in sorted(read["latency_ms"].unique())]
     spread = "Medians, with lines from the lowest to the highest repeat" if counts.max() > 1 else "One run each"
     return f"""
 Samples read from a local Hub endpoint through HfFileSystem: of tars all members in turn, by WebDataset; of a video
 frames in random order, by PyAV; latency {" or ".join(latencies)}. 5,120 KiB is what HfFileSystem reads at once by
-itself. Received per sample, listing included: {"; ".join(said)}. Every sample carried its number and was checked.
-{spread}; hollow where there was one run.{same if len(repeated) else ""} Times have the
-endpoint's work in them. Axes are logarithmic. Dots of one repository that stand in one line would show that the size of
-a block does not matter.
+itself. What is received has the listing of the repository in it. Every sample carried its number and was checked.
+{spread} ({figures.counts(counts)}); hollow where there was one run.{same if len(repeated) else ""} Times have the
+endpoint's work in them. Axes are logarithmic. Which sizes of a block differ, table `comparisons` decides.
+Dots of one repository that stand in one line would show that the size of a block does not matter.
 """

@@ -66,9 +66,6 @@ def draw(table):
             axes.set_ylabel("requests, reads of data left out")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(stacks)), fontsize=10)
-    most = table.loc[table["requests_metadata"].idxmax()]
-    least = table[(table["repository"] == most["repository"]) & (table["workers"] == most["workers"])]
-    least = least.loc[least["requests_metadata"].idxmin()]
     identical = table["counts_identical"].dropna()
     repeated = (
         f"Every count is the same in all repeats in {int(identical.sum())} of {len(identical)} repeated cells"
@@ -77,9 +74,8 @@ def draw(table):
     )
     caption = f"""
 What a client asks the endpoint beside reads of data: repository, listings, paths, HEADs, small files; the axis is
-logarithmic, and whiskers reach from the smallest to the largest repeat. The most run here is
-{most["requests_metadata"]:,.0f} requests ({most["stack"]}, {most["repository"]}, {most["workers"]} workers), the
-least under the same conditions {least["requests_metadata"]:,.0f} ({least["stack"]}).
-{repeated}. A larger count on another machine, with the same lock, would prove these counts wrong.
+logarithmic, and whiskers reach from the smallest to the largest repeat ({figures.counts(table["n"])}).
+{repeated}. Which stacks differ, table `comparisons` decides.
+A larger count on another machine, with the same lock, would prove these counts wrong.
 """
     return figure, caption

@@ -5,21 +5,21 @@ import textwrap
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
+from beyond_ram.analysis.spark import tried
 
 # Colour-blind safe, and said in words as well.
 COLOURS = {True: "#56B4E9", False: "#E69F00"}
 
 
 def plot(spark):
-    tried = spark.dropna(subset="step")
     reason = "no experiment of this config runs Spark" if spark.empty else spark["reason"].iloc[0]
-    return figures.drawn(tried, draw, reason)
+    return figures.drawn(tried(spark), draw, reason)
 
 
-def draw(tried):
-    steps, versions = (list(dict.fromkeys(tried[column])) for column in ("step", "pyspark_huggingface"))
+def draw(lines):
+    steps, versions = (list(dict.fromkeys(lines[column])) for column in ("step", "pyspark_huggingface"))
     figure, axes = plt.subplots(figsize=(3.4 * len(steps) + 1.5, 1.2 * len(versions) + 1), layout="constrained")
-    for (version, step), runs in tried.groupby(["pyspark_huggingface", "step"]):
+    for (version, step), runs in lines.groupby(["pyspark_huggingface", "step"]):
         works = bool(runs["works"].all())
         x, y = steps.index(step), versions.index(version)
         # Pale where one run is all there is.
@@ -40,11 +40,11 @@ def draw(tried):
     axes.set_ylabel("pyspark_huggingface")
     axes.grid(False)
     axes.xaxis.tick_top()
-    counts = tried.groupby(["pyspark_huggingface", "step"]).size()
+    counts = lines.groupby(["pyspark_huggingface", "step"]).size()
     caption = f"""
 A repository read into Spark, written back as another, and appended to, by the data source `huggingface` against the
 local endpoint, without Xet. After each write the rows are read again: a step works where all of them came, each as
-often as it was written. pyspark {tried["pyspark"].iloc[0]}, huggingface_hub {tried["huggingface_hub"].iloc[0]}; n =
+often as it was written. pyspark {lines["pyspark"].iloc[0]}, huggingface_hub {lines["huggingface_hub"].iloc[0]}; n =
 {figures.span(counts)} a step, pale where it is 1. A reason that named the endpoint would not have to hold on the Hub.
 """
     return figure, caption

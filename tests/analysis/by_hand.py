@@ -150,11 +150,13 @@ def sparked() -> list[Run]:
     versions = {"versions": {"pyspark-huggingface": "2.1.0", "pyspark": "4", "huggingface-hub": "2"}}
     cell = {"experiment": "spark", "stack": "spark", "repository": "r", "rep": 1}
     known = {"cell": cell, "provenance": versions, "peak": {}, "outcome": "completed"}
+    known |= {"completed_work": True}
     steps = [
         {"event": "step", "step": "read", "works": True, "rows": 5, "reason": "", "duration_s": 1.0},
         {"event": "step", "step": "write", "works": False, "rows": None, "reason": "TypeError: x", "duration_s": 1.0},
     ]
     without = {**known, "provenance": {"versions": {}}, "outcome": "not_applicable", "reason": "no Java"}
+    without |= {"completed_work": False}
     return [(known, steps), (without, [])]
 
 

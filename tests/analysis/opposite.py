@@ -27,6 +27,7 @@ from beyond_ram.analysis import findings
 from beyond_ram.analysis.frame import axes, describe
 from beyond_ram.analysis.outcomes import COUNTS, counted
 from beyond_ram.experiment import AXES, WORKLOADS, records
+from beyond_ram.metrics import derive
 from beyond_ram.stacks import is_variant, parts_of
 
 from .by_hand import Run, sparked
@@ -147,7 +148,8 @@ def repeated(run: Run, rep: int, place: int, noise: float) -> Run:
 def absent() -> Study:
     """Whatever is compared is the same on both sides but for noise.
 
-    Candidates have the runs of their baselines, and of each input and size one cell stands for all others.
+    Candidates have the runs of their baselines, of each input and size one cell stands for all others, and reading
+    without a loader takes as long as with it.
     """
     candidates, first, runs = dict((*PAIRS, VERSIONS)), {}, []
     for place, (record, events) in enumerate(_once()):
@@ -160,11 +162,19 @@ def absent() -> Study:
         base, told = first.setdefault((workload, *key), (record, events))
         own = {event["loader_kind"] for event in events if "loader_kind" in event}
         told = [event | ({"loader_kind": next(iter(own))} if "loader_kind" in event else {}) for event in told]
+        told = _as_without(base, told)
         stack = str(cell["stack"])
         for name in (stack, *(candidates[stack] for _ in range(stack in candidates))):
             known = base | {"cell": cell | {"stack": name}, "provenance": record["provenance"]}
             runs += [repeated((known, told), rep, place, NOISE) for rep in (1, 2, 3)]
     return Study(runs)
+
+
+def _as_without(record: Mapping[str, Any], events: list[Any]) -> list[Any]:
+    """The events of a run in which every way to read without a loader has the rate of the loader."""
+    rate = derive(dict(record), events).get("rows_per_cpu_s_warm")
+    read = "read_ceiling" if rate else None
+    return [event | {"cpu_s": event["rows"] / rate} if event["event"] == read else event for event in events]
 
 
 def exchanged(given: Study, names: Mapping[Any, Any], *, pairs: bool) -> Study:

@@ -68,6 +68,8 @@ def test_an_input_that_is_too_small_to_carry_a_slope_is_called_that() -> None:
     assert two["anon_shape"].item() == "too small an input"
     assert math.isnan(two["anon_slope_mb_per_gb_low"].item())
     assert in_words(two.iloc[0].to_dict(), short=True) == "had too few sizes to carry a slope; ends of 2 runs"
+    said = "had too few sizes to carry a slope, over 200.0 MB of text (ends of 2 runs)"
+    assert in_words(two.iloc[0].to_dict()) == said, "no slope is named that has no interval"
     assert two["anon_slope_mb_per_gb"].item() == pytest.approx(24_000)
 
 

@@ -17,22 +17,12 @@ from .opposite import carried, exchange, heard, names_two, numbers, reads, repor
 
 pytestmark = pytest.mark.slow
 
-EXCLUDED = {
-    ("finding hub.dedup", "wild"): "medians are compared without an interval",
-    ("finding hub.hub_files", "one run"): "medians are compared without an interval",
-    ("finding hub.hub_files", "wild"): "medians are compared without an interval",
-    ("figure hub_files", "one run"): "the caption names the most and the least of single runs",
-    ("figure hub_files", "wild"): "the caption names the most and the least without an interval",
-    ("figure requests_by_workers", "one run"): "the caption names the most and the least of single runs",
-    ("figure requests_by_workers", "wild"): "the caption names the most and the least without an interval",
-    ("finding explaining.regrowth", "one fails"): "table `regrowth` fits runs that failed too",
-    ("figure spark", "one fails"): "steps of runs that failed are counted as repeats",
-}
-"""What fails today, by source and way, and why. To be emptied: an entry that is not needed any more fails too."""
 SOURCES = sources()
 FINDINGS = [source for source in SOURCES if source.startswith("finding ")]
+# How far a gigabyte lies beyond the largest input is arithmetic on sizes, and holds nothing measured against another.
 WORDS = re.compile(
-    r"\btimes the (?!time)|\d without\b|\bagainst [\w-]+:|\bno gain\b"
+    r"\btimes the (?!time|largest input)|times fewer bytes|\bis (?:slower|faster) than\b"
+    r"|\d without\b|\bagainst [\w-]+:|\bno gain\b"
     r"|: (?:True|better|worse|helps|harms|differs|holds|partly)$"
 )
 # What says that nothing is known to differ.
@@ -45,7 +35,7 @@ CAPABLE = re.compile(r"serves custom pipelines|Spark data source")
 # Of these the order is known, and the data is reversed too.
 ORDERED = re.compile(r"0\.13\.3|5,120 KiB")
 # What is said of failures themselves, and of metrics that count them.
-FAILURES = re.compile(r"\d+ of their runs failed|Of those not shown a ratio .* in the worst")
+FAILURES = re.compile(r"\d+ of their runs failed|Of those not shown .* in the worst")
 
 
 def compares(sentence: str, way: str) -> bool:
@@ -60,39 +50,38 @@ def comparing(source: str, way: str) -> list[str]:
     return [said for said in told if (WORDS.search(said) if source.startswith("table ") else compares(said, way))]
 
 
-def carried_by(source: str, way: str, not_carried: object) -> None:
-    """That a source says nothing that is not carried; where it is excluded, that it still has to be."""
-    if (source, way) in EXCLUDED:
-        assert not_carried, f"take {source!r}, {way!r} out of EXCLUDED"
-    else:
-        assert not not_carried
-
-
 def test_the_study_carries_what_is_compared() -> None:
     """Else nothing of this could fail."""
     telling = {source for source in SOURCES if comparing(source, "original")}
-    assert len(telling) >= 12
-    assert {"finding compared.differences", "finding loading.fastest", "table claims.holds"} <= telling
+    assert len(telling) >= 10
+    assert {"finding compared.differences", "finding loading.beside_the_ceiling", "table claims.holds"} <= telling
     assert not SILENT.search(" ".join(heard("finding compared.differences", "original")))
 
 
 @pytest.mark.parametrize("way", ["absent", "one run", "wild"])
 @pytest.mark.parametrize("source", SOURCES)
 def test_what_does_not_differ_is_not_said_to(source: str, way: str) -> None:
-    carried_by(source, way, comparing(source, way))
+    assert not comparing(source, way)
+
+
+def test_growth_of_one_stack_is_said_where_it_is_and_not_of_wild_noise() -> None:
+    assert any(" grows" in said for said in heard("finding explaining.growth", "absent"))
+    wild = heard("finding explaining.growth", "wild")
+    assert wild
+    assert not [said for said in wild if " grows" in said or re.search(r"MB per MB of text(?! \(95 %)", said)]
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_what_is_reversed_is_not_said_as_it_was(source: str) -> None:
     before = [said for said in comparing(source, "original") if not said.endswith(": True")]
     named = [said for said in before if exchange(said) != said or ORDERED.search(said)]
-    carried_by(source, "reversed", {*named} & {*heard(source, "reversed")})
+    assert not {*named} & {*heard(source, "reversed")}
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_names_are_only_names(source: str) -> None:
     before, after = Counter(map(exchange, heard(source, "original"))), Counter(heard(source, "renamed"))
-    carried_by(source, "renamed", (before - after) | (after - before))
+    assert before == after
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -101,14 +90,14 @@ def test_a_repeat_that_fails_leaves_no_trace_but_its_count(source: str) -> None:
     known = {number for said in heard(source, "the others") for number in numbers(said)}
     added = {said: {*numbers(said)} - known - {str(number) for number in range(20)} for said in told}
     third = [said for said in told if re.search(r"\bn = 3\b", said)]
-    carried_by(source, "one fails", third + [said for said, new in added.items() if new])
+    assert not third + [said for said, new in added.items() if new]
 
 
 @pytest.mark.parametrize("source", FINDINGS)
 def test_every_number_stands_in_the_tables_that_are_read(source: str) -> None:
     made, tables = report("original"), reads(source)
     said = " ".join(heard(source, "original"))
-    carried_by(source, "numbers", [n for n in numbers(said) if len(n) > 2 and not carried(n, made, tables)])
+    assert not [n for n in numbers(said) if len(n) > 2 and not carried(n, made, tables)]
 
 
 def test_a_number_that_stands_nowhere_is_noticed() -> None:

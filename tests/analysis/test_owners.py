@@ -7,7 +7,7 @@ from beyond_ram.analysis.owners import owners
 
 from .by_hand import MB, torn_down
 
-RECORD = {"cell": {"experiment": "e", "stack": "s", "rep": 1}}
+RECORD = {"cell": {"experiment": "e", "stack": "s", "rep": 1}, "completed_work": True}
 
 
 def test_shares_are_of_the_growth_and_add_up_with_the_residue() -> None:
@@ -23,6 +23,10 @@ def test_where_nothing_had_grown_there_is_no_share() -> None:
     table = owners([(RECORD, torn_down(("tokenizer", 100), start_mb=100))])
     assert table["share"].isna().all()
     assert table["anon_released_bytes"].eq(0).all()
+
+
+def test_a_run_that_failed_has_no_line() -> None:
+    assert owners([(RECORD | {"completed_work": False}, torn_down(("tokenizer", 160), start_mb=200))]).empty
 
 
 def test_a_teardown_that_is_not_whole_has_no_line() -> None:

@@ -162,7 +162,7 @@ def drawn(root: Path, name: str, *records: Run) -> str:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("requests_by_workers", "The most run here is 60 requests (a, r, 2 workers), the least under the same"),
+        ("requests_by_workers", "the smallest to the largest repeat (n = 1). Each cell was run once"),
         ("requests_by_workers", "Each cell was run once, and is hollow"),
         ("worker_memory", "a starved worker looks thrifty. One run each. The largest of 4 run here"),
         ("prefetch_gain", "Of 1: 1 not enough data."),

@@ -59,6 +59,12 @@ def lines_of(table: pd.DataFrame) -> list[Line]:
     return [{str(key): value for key, value in line.items()} for line in table.to_dict("records")]
 
 
+def failures(line: Mapping[str, Any]) -> str:
+    """How many runs of a line failed, where the table says so and any did."""
+    failed = line.get("failed", 0)
+    return f" {failed:.0f} of {line['asked']:.0f} runs failed." if failed and not pd.isna(failed) else ""
+
+
 def tries(failed: int, runs: int) -> float:
     """The strength of a failure: how often one would have to try until it works, after so many of so many runs failed.
 

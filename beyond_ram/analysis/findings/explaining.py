@@ -12,7 +12,7 @@ from ..decide import AT_LEAST, strength
 from ..frame import cells, describe
 from ..growth import in_words
 from ..matters import EPOCH_BYTES, GROWN_BYTES, LEAST, SHARE
-from .base import Finding, Line, Source, Tables, as_factor, lines_of, reads
+from .base import Finding, Line, Source, Tables, as_factor, failures, lines_of, reads
 
 # What a cell of table `growth` is, beside its stack.
 _CELL = ("experiment", *(axis for axis in AXES if axis != "stack"))
@@ -95,7 +95,7 @@ def _owners(tables: Tables) -> Iterator[Finding]:
         }[line["verdict"]]
         yield Finding(
             f"{stack}: {title}, in {repeats}",
-            f"{line['sentence']} {more}{_failures(line)} Evidence: {line['evidence']}.",
+            f"{line['sentence']} {more}{failures(line)} Evidence: {line['evidence']}.",
             "who_holds_it",
             str(line["experiment"]),
             math.exp(
@@ -105,12 +105,6 @@ def _owners(tables: Tables) -> Iterator[Finding]:
                 )
             ),
         )  # fmt: skip
-
-
-def _failures(line: Line) -> str:
-    """How many runs of a line failed, where the table says so and any did."""
-    failed = line.get("failed", 0)
-    return f" {failed:.0f} of {line['asked']:.0f} runs failed." if failed and not _missing(failed) else ""
 
 
 @reads("remedies")
@@ -158,7 +152,7 @@ def _regrowth(tables: Tables) -> Iterator[Finding]:
             f"Grows with every epoch: {what}",
             f"{slope:,.2f} MB an epoch over the later half of {row['epochs_read']:.0f} epochs (95 % {low:,.2f} to "
             f"{high:,.2f}, n = {row['n']:.0f} runs), each over the same {row['epoch_input_bytes'] / MB:,.0f} MB of "
-            f"input.{_failures(row)}",
+            f"input.{failures(row)}",
             "memory_by_epoch",
             str(row["experiment"]),
             math.exp(strength(least, most, max(row["first_epoch_bytes"], 0.0), EPOCH_BYTES, as_ratio=False)),
@@ -187,7 +181,7 @@ def _version_steps(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             f"{release}: {second:,.0f} {unit}, where {line['from_version']} has {first:,.0f}",
             f"{besides} else as stack {line['stack']} locks it, the median of {line['metric']} goes from "
-            f"{first:,.0f} to {second:,.0f} {unit} between these two {near}releases: {known}.{_failures(line)}",
+            f"{first:,.0f} to {second:,.0f} {unit} between these two {near}releases: {known}.{failures(line)}",
             "versions",
             str(line["experiment"]),
             _sure_factor(line["low"], line["high"]),
@@ -220,7 +214,7 @@ def _limits(tables: Tables) -> Iterator[Finding]:
             f"In {counted}{tried} it was killed under {low:,.0f} MB and completed under {high:,.0f} MB, there in "
             f"{_range(group['time_ratio'], '.2f')} times the time without a limit. Of the readings without one "
             f"nearest: {nearest}. From such a run `beyond-ram watch` asks a scheduler for {_range(ask)} MB."
-            f"{_failures(line)}",
+            f"{failures(line)}",
             "smallest_limit",
             str(line["experiment"]),
             # One bisection says nothing of how much another would differ.

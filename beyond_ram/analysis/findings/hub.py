@@ -8,7 +8,9 @@ import pandas as pd
 from ..claims import CHUNKED
 from ..decide import selected
 from ..dedup import against, described
-from .base import Finding, Line, Source, Tables, lines_of, reads, tries
+from ..outcomes import tally
+from ..spark import tried
+from .base import Finding, Line, Source, Tables, failures, lines_of, reads, tries
 
 _SHOWN = ("holds", "partly")
 
@@ -50,10 +52,9 @@ def _dedup(tables: Tables) -> Iterator[Finding]:
 
 @reads("spark")
 def _spark(tables: Tables) -> Iterator[Finding]:
-    """Steps of Spark's data source that fail."""
-    tried = tables["spark"]
-    for keys, group in tried.groupby(["experiment", "pyspark_huggingface"], sort=False):
-        steps = group[group["step"].notna()]
+    """Steps of Spark's data source that fail, in runs that came to their end."""
+    for keys, group in tables["spark"].groupby(["experiment", "pyspark_huggingface"], sort=False):
+        steps = tried(group)
         runs = {str(step): lines["works"].astype(bool) for step, lines in steps.groupby("step", sort=False)}
         broken = {step: works for step, works in runs.items() if not works.all()}
         if not broken:
@@ -65,7 +66,8 @@ def _spark(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             f"pyspark_huggingface {keys[1]}: {', '.join(said)}".replace(" 1 of 1 runs", " 1 of 1 run"),
             f"With pyspark {first['pyspark']} and huggingface_hub {first['huggingface_hub']}, against the local "
-            f"endpoint: {'; '.join(reasons)}. Works: {', '.join(works) or 'none'}.",
+            f"endpoint: {'; '.join(reasons)}. Works: {', '.join(works) or 'none'}."
+            f"{failures(tally(group.drop_duplicates('rep')))}",
             "spark",
             str(keys[0]),
             max(tries(int((~works).sum()), len(works)) for works in broken.values()),

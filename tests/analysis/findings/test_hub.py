@@ -103,4 +103,8 @@ def test_steps_that_do_not_work_are_named_with_how_often() -> None:
     (half,) = _spark({"spark": spark([(known, steps), again])})
     assert half.title == "pyspark_huggingface 2.1.0: write fails in 1 of 2 runs"
     assert half.strength < found.strength
+    cut = ({**known, "cell": known["cell"] | {"rep": 2}, "outcome": "failed", "completed_work": False}, steps)
+    (one,) = _spark({"spark": spark([(known, steps), cut])})
+    assert one.title == found.title, "of a run that did not come to its end no step counts"
+    assert one.text.endswith("Works: read (n = 1). 1 of 2 runs failed.")
     assert not list(_spark({"spark": spark([again])}))
