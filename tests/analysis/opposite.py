@@ -40,6 +40,8 @@ EXCHANGED = {"june-2023": "current", "stream-3.6": "stream-current", "threads": 
 EXCHANGED |= {after: before for before, after in EXCHANGED.items()}
 # Of these the order is known, so that what is said of them does not only change its names.
 VERSIONS = ("tokenizers-alone+tokenizers-0.13.3", "tokenizers-alone+tokenizers-0.23.3")
+# What stacks pin is no measurement, and has no opposite.
+NO_LOCKS: dict[str, str] = {}
 _ORDERED: dict[Any, Any] = {256: 5120, VERSIONS[0]: VERSIONS[1]}
 _ORDERED |= {after: before for before, after in _ORDERED.items()}
 _SIZES = ("num_files", "epochs", "samples", "table_rows", "size_mb", "mode")
@@ -234,7 +236,7 @@ def tables_of(given: Study) -> dict[str, pd.DataFrame]:
     while left:
         name = next(name for name, needs in left.items() if not {*needs} & {*left})
         of = [run for run in whole if run[0]["workload"] == _OF.get(name, run[0]["workload"])]
-        known = {"records": of, "pairs": given.pairs, "claimed": given.pairs[1:]}
+        known = {"records": of, "pairs": given.pairs, "claimed": given.pairs[1:], "locks": NO_LOCKS}
         arguments = {need: known[need] if need in known else made[need] for need in left.pop(name)}
         made[name] = counted(getattr(importlib.import_module(f"beyond_ram.analysis.{name}"), name)(**arguments), asked)
     made["ladders"] = _swept(made["runs"])
