@@ -130,16 +130,11 @@ def corpus_of_tokens(name):
 
 def weigh_input(cell):
     """What a run needs: its stack, its code, and what its job reads."""
-    job = job_of(cell)
-    reads = [f"{job.corpus}/{name}" for name in ("manifest.json", "tokenizer") if job.corpus]
-    reads += [f"{job.tokens}/{name}" for name in ("tokens.json", "npy") if job.tokens]
-    reads += [job.reads] if job.reads else []
-    reads += [f"{job.served.repository}/manifest.json"] if job.served else []
     return {
         "lock": lock_of(cell["stack"]),
         "environment": environment_of(cell["stack"]),
         "code": code_of_cell(cell),
-        "reads": reads,
+        "reads": job_of(cell).needs(),
     }
 
 

@@ -26,7 +26,7 @@ def changes(comparisons: pd.DataFrame) -> pd.DataFrame:
     """
     table = comparisons[comparisons["axis"] == "stack"]
     table = table.assign(
-        verdict=[_verdict(line) for line in table.to_dict("records")],
+        verdict=[verdict(line) for line in table.to_dict("records")],
         bound=[_bound(line) for line in table.to_dict("records")],
     )
     place = {verdict: number for number, verdict in enumerate(ORDER)}
@@ -36,7 +36,8 @@ def changes(comparisons: pd.DataFrame) -> pd.DataFrame:
     return table[[*cell, *COLUMNS[2:]]]
 
 
-def _verdict(line: Mapping[Any, Any]) -> str:
+def verdict(line: Mapping[Any, Any]) -> str:
+    """What a line of table `comparisons` says of the candidate."""
     if line["verdict"] in ("better", "worse", "differs") and line["matters"]:
         return "better" if line["verdict"] == "better" else "worse"
     return "same" if line["verdict"] == "same" else "not enough data"

@@ -4,7 +4,7 @@ What is decided, the registry says (`decided` of a metric); what is held against
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,8 +12,9 @@ import pandas as pd
 
 from ..experiment import AXES
 from ..metrics import METRICS
+from ..metrics.loading import AT_FAULT
 from ..metrics.runs import FAILED
-from .decide import Decision, Question, decide, side
+from .decide import ALPHA, LEVEL, Decision, Question, decide, side
 from .frame import Cell, Pairs, against, axes, same_but_for
 from .matters import bound_of
 from .outcomes import COUNTS, tally
@@ -71,14 +72,21 @@ CONTRASTS = (
 )
 
 
-def comparisons(runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
+def comparisons(
+    runs: pd.DataFrame,
+    pairs: Pairs,
+    contrasts: Sequence[Contrast] = CONTRASTS,
+    *,
+    alpha: float = ALPHA,
+    level: float = LEVEL,
+) -> pd.DataFrame:
     """A line a comparison: a metric of a cell with one value on `axis` against the same cell with another.
 
     The columns of the cell are the candidate's. `asked`, `finished` and `failed` count the runs of both sides. Their
     p-values are corrected for each other, so this table holds all that a report may call different.
     """
     questions, lines = [], []
-    for axis, (before, after), cell, (first, second) in _compared(runs, pairs):
+    for axis, (before, after), cell, (first, second) in _compared(runs, pairs, contrasts):
         for metric in _decided(first, second):
             questions.append(Question(side(first, metric), side(second, metric), metric))
             known = cell | {
@@ -91,7 +99,7 @@ def comparisons(runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
             lines.append(known | tally(pd.concat([first, second])) | {"machines": machines(first, second)})
     found = [
         {**line, **{name: value for name, value in asdict(decision).items() if name in DECIDED}}
-        for line, decision in zip(lines, decide(questions), strict=True)
+        for line, decision in zip(lines, decide(questions, alpha, level), strict=True)
     ]
     table = pd.DataFrame(found, columns=None if found else COLUMNS)
     return table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
@@ -103,13 +111,13 @@ def _text(axis: str, value: Any) -> str:
 
 
 def _compared(
-    runs: pd.DataFrame, pairs: Pairs
+    runs: pd.DataFrame, pairs: Pairs, contrasts: Sequence[Contrast]
 ) -> Iterator[tuple[str, tuple[Any, Any], Cell, tuple[pd.DataFrame, pd.DataFrame]]]:
     """The axis, its two values, the candidate's cell, and the runs of both."""
     for workload, found in _comparable(runs).groupby("workload", sort=False):
         for cell, pair, sides in against(found, pairs):
             yield "stack", pair, _own(sides[1], cell), sides
-        for contrast in CONTRASTS:
+        for contrast in contrasts:
             if workload not in contrast.workloads or not {contrast.axis, *contrast.along} <= set(found):
                 continue
             for cell, group in same_but_for(found, contrast.axis, *contrast.along):
@@ -138,11 +146,11 @@ def _own(runs: pd.DataFrame, cell: Cell) -> Cell:
 
 def _decided(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
     """The metrics that are decided of two sides. A client that reads other rows does other work, and is no
-    rival: only whether it fails is."""
+    rival: only whether it fails is, and whether its rows are the right ones."""
     workload = first["workload"].iloc[0]
     measured = [name for name, metric in METRICS.items() if metric.decided_in(workload)]
     if workload == "stream" and "rows" in first and pd.concat([first["rows"], second["rows"]]).nunique() > 1:
-        measured = [FAILED]
+        measured = [FAILED, AT_FAULT]
     return [name for name in measured if name in first and first[name].notna().any() and second[name].notna().any()]
 
 

@@ -159,7 +159,7 @@ class Decision:
     difference: float
     """Candidate less baseline; NaN where a ratio is compared."""
     low: float
-    """The lower end of the 95 % interval of the ratio, or of the difference."""
+    """The lower end of the interval of the ratio, or of the difference: a 95 % one unless asked otherwise."""
     high: float
     p: float
     p_corrected: float
@@ -278,16 +278,16 @@ def differences(first: Array, second: Array) -> Array:
     return found
 
 
-def decide(questions: Sequence[Question], alpha: float = ALPHA) -> list[Decision]:
+def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = LEVEL) -> list[Decision]:
     """Decide questions together: those of one metric share what is known of noise, and all are corrected for all.
 
     Pairs where the runs' times show that repeats are blocks, else repeats in order. A side with fewer than two repeats
-    decides nothing.
+    decides nothing. `level` is that of the intervals, by which something is the same.
     """
     prepared, pools = _with_p(questions)
     decided = sum(not math.isnan(one.p) and not one.exact for one in prepared)
     for members in pools:
-        _widths(members, alpha / max(decided, 1))
+        _widths(members, 1 - level, alpha / max(decided, 1))
     return [one.decision(alpha) for one in prepared]
 
 
@@ -476,8 +476,8 @@ def _judge(members: Sequence[_Prepared]) -> None:
         one.noise, one.p = noise, float(p)
 
 
-def _widths(members: Sequence[_Prepared], corrected: float) -> None:
-    """The intervals of one metric's questions, and how wide they are at the corrected level."""
+def _widths(members: Sequence[_Prepared], outside: float, corrected: float) -> None:
+    """The intervals of one metric's questions, which leave `outside` out, and their width at the corrected level."""
     noise = members[0].noise
     if noise is None:
         for one in members:
@@ -487,7 +487,7 @@ def _widths(members: Sequence[_Prepared], corrected: float) -> None:
     if not known:
         return
     n, variance = np.array([one.n for one in known], float), np.array([one.variance for one in known])
-    level = np.full(len(known), 1 - LEVEL)
+    level = np.full(len(known), outside)
     plain = noise.half(level, variance, n - 1, n)
     strict = noise.half(np.minimum(level, corrected), variance, n - 1, n)
     for one, half, half_corrected in zip(known, plain, strict, strict=True):

@@ -57,6 +57,14 @@ class Job(Strict):
     find_limit: bool = False
     """Look for the smallest memory limit as well."""
 
+    def needs(self) -> list[str]:
+        """The files and folders that have to be made before the run."""
+        found = [f"{self.corpus}/{name}" for name in ("manifest.json", "tokenizer") if self.corpus]
+        found += [f"{self.tokens}/{name}" for name in ("tokens.json", "npy") if self.tokens]
+        found += [self.reads] if self.reads else []
+        found += [f"{self.served.repository}/manifest.json"] if self.served else []
+        return found
+
     def but(self, **changes: Any) -> "Job":
         """The job with some of its values changed."""
         return Job.model_validate(dict(self) | changes)

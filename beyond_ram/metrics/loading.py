@@ -24,6 +24,7 @@ from .base import (
 
 ACCOUNT = ("rows_expected", "rows_delivered", "rows_twice", "rows_missing", "rows_wrong")
 """The account of rows. The last three are faults."""
+AT_FAULT = "rows_at_fault"
 MEMORIES = {
     "rss_bytes": "RSS",
     "anon_bytes": "anonymous memory",
@@ -216,7 +217,7 @@ COLUMNS: list[Column] = [
         trust="exact: by a sum of the row's bytes; of repeats the worst", derive=account("rows_wrong", worst=True),
     ),
     Metric(
-        key="rows_at_fault", label="Rows that never came, came more than once or came wrong", unit="rows",
+        key=AT_FAULT, label="Rows that never came, came more than once or came wrong", unit="rows",
         direction="lower", tables=("runs",), derivation="rows_missing + rows_twice + rows_wrong", trust=EXACT,
         decided=("load", "stream"), derive=_at_fault,
     ),

@@ -2,7 +2,7 @@
 
 from .differences import Difference, differences, pins, requested, said
 from .locks import StackError, add, between, compile_lock, has_package, lock_of, lock_sha256, pin, upgrade
-from .variants import is_variant, moved, name_of, parts_of, reason, releases, vary
+from .variants import exchange, is_variant, moved, name_of, parts_of, reason, releases, vary
 from .venv import build
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "build",
     "compile_lock",
     "differences",
+    "exchange",
     "has_package",
     "is_variant",
     "lock_of",

@@ -4,11 +4,11 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from .differences import canonical
-from .differences import pins as pins_of
+from .differences import canonical, pins
+
 from .locks import PRE, PYTHON, StackError, resolve, takes_prereleases
 
 # First line of the lock of a variant that cannot be: the resolver's reason behind it.
@@ -43,18 +43,27 @@ def vary(stack: str, envs: Path, lock: Path) -> None:
     has the resolver's reason. Raises StackError where the base is unknown or the index does not answer.
     """
     base, package, version = parts_of(stack)
+    exchange(base, {package: f"{package}=={version}"}, envs, lock)
+
+
+def exchange(base: str, asked_for: Mapping[str, str], envs: Path, lock: Path) -> None:
+    """Lock what a base asks for with some packages as they are asked for here, every other pin of the base kept.
+
+    `asked_for` has a line of requirements by the package's name. The rest is as `vary` has it.
+    """
     source = envs / f"{base}.in"
     if not source.exists():
         raise StackError(f"{source}: no such stack")
     base_lock = (envs / f"{base}.txt").read_text(encoding="utf-8")
-    pins = pins_of(base_lock)
-    pins.pop(canonical(package), None)
+    kept_pins = pins(base_lock)
+    for package in asked_for:
+        kept_pins.pop(canonical(package), None)
     lock.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=lock.parent) as folder:
         asked, kept, found = (Path(folder, name) for name in ("asked.in", "kept.txt", "found.txt"))
-        lines = [*_others(source, package), f"{package}=={version}"]
+        lines = [*_others(source, asked_for), *asked_for.values()]
         asked.write_text("".join(f"{line}\n" for line in ([PRE] if takes_prereleases(source) else []) + lines))
-        kept.write_text("".join(f"{name}=={pin}\n" for name, pin in pins.items()))
+        kept.write_text("".join(f"{name}=={pin}\n" for name, pin in kept_pins.items()))
         if _unsolved(asked, found, [f"--constraints={kept}"]):
             # What stands in its output uv keeps where it can.
             found.write_text(base_lock, encoding="utf-8")
@@ -62,9 +71,9 @@ def vary(stack: str, envs: Path, lock: Path) -> None:
                 first = INFEASIBLE + why
                 found.write_text("", encoding="utf-8")
             else:
-                made = pins_of(found.read_text(encoding="utf-8"))
-                other = [name for name in sorted(pins.keys() & made.keys()) if pins[name] != made[name]]
-                first = MOVED + ", ".join(f"{name} {pins[name]} to {made[name]}" for name in other)
+                made = pins(found.read_text(encoding="utf-8"))
+                other = [name for name in sorted(kept_pins.keys() & made.keys()) if kept_pins[name] != made[name]]
+                first = MOVED + ", ".join(f"{name} {kept_pins[name]} to {made[name]}" for name in other)
             found.write_text(f"{first}\n{found.read_text(encoding='utf-8')}", encoding="utf-8")
         found.replace(lock)
 
@@ -113,11 +122,12 @@ def releases(package: str, named: Sequence[str] = ()) -> list[str]:
     raise StackError(f"{package}: its releases cannot be listed\n{said}")
 
 
-def _others(source: Path, package: str) -> list[str]:
-    """What a stack asks for, without the package and without the versions: those are kept by its lock."""
+def _others(source: Path, packages: Collection[str]) -> list[str]:
+    """What a stack asks for, without some packages and without the versions: those are kept by its lock."""
     lines = [line.partition("#")[0].strip() for line in source.read_text(encoding="utf-8").splitlines()]
     names = [found[0] for line in lines if (found := re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?", line))]
-    return [name for name in names if canonical(name.partition("[")[0]) != canonical(package)]
+    left_out = set(map(canonical, packages))
+    return [name for name in names if canonical(name.partition("[")[0]) not in left_out]
 
 
 def _one_line(text: str) -> str:

@@ -1,0 +1,73 @@
+"""Comparisons of runs that still come in: looked at again and again, and decided once.
+
+Each look takes its share of the level (Bonferroni), so that all together are wrong no more often than one report.
+What it is worth: docs/method.md.
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from ..experiment import AXES
+from ..metrics import METRICS
+from ..metrics.base import CLOCK
+from ..metrics.runs import FAILED
+from .changes import verdict
+from .comparisons import comparisons
+from .decide import ALPHA
+from .frame import Pairs
+
+AT = (2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
+"""Repeats after which one looks."""
+SHARE = ALPHA / len(AT)
+"""Of the level, for each look."""
+UNDECIDED = "not enough data"
+Key = frozenset[tuple[str, Hashable]]
+
+
+def key(cell: Mapping[Any, Any]) -> Key:
+    """A cell, whatever else stands in the mapping."""
+    return frozenset((axis, cell[axis]) for axis in ("experiment", *AXES) if axis in cell and pd.notna(cell[axis]))
+
+
+def look(known: pd.DataFrame | None, runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
+    """Table `comparisons` of the runs so far; what an earlier look has decided stays as it was `known` then.
+
+    The intervals hold for all looks together.
+    """
+    found = comparisons(runs, pairs, (), alpha=SHARE, level=1 - SHARE)
+    if known is None or known.empty:
+        return found
+    decided = {_name(line): line for line in known.to_dict("records") if is_decided(line)}
+    lines = [decided.pop(_name(line), line) for line in found.to_dict("records")]
+    return pd.DataFrame([*lines, *decided.values()], columns=list(found))
+
+
+def is_decided(line: Mapping[Any, Any]) -> bool:
+    """Whether a line says better, worse or the same."""
+    return verdict(line) != UNDECIDED
+
+
+def must_be_decided(metric: str) -> bool:
+    """Whether nothing can be said without it. Clocks show how busy the machine is."""
+    return METRICS[metric].trust != CLOCK
+
+
+def undecided(table: pd.DataFrame) -> set[Key]:
+    """The cells of which a metric that must be decided is not."""
+    lines = table.to_dict("records")
+    return {key(line) for line in lines if must_be_decided(line["metric"]) and not is_decided(line)}
+
+
+def without_work(table: pd.DataFrame) -> set[Key]:
+    """The cells of which nothing is known but that they fail on both sides."""
+    metrics: dict[Key, set[str]] = {}
+    for line in table.to_dict("records"):
+        metrics.setdefault(key(line), set()).add(line["metric"])
+    failed = {key(line) for line in table.to_dict("records") if line["metric"] == FAILED and line["baseline"] > 0}
+    return {cell for cell in failed if metrics[cell] == {FAILED}}
+
+
+def _name(line: Mapping[Any, Any]) -> tuple[Key, str]:
+    return key(line), line["metric"]

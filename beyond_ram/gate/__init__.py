@@ -1,0 +1,1 @@
+"""Did this change make it worse: two sets of requirements, the same cells, until each metric is decided."""

@@ -1,0 +1,80 @@
+"""The cells that a gate weighs: shipped sets of small ones, or a config of one's own."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..experiment import Cell, Config, load, merge
+from ..files import whole
+from ..stacks import has_package
+
+SETS = Path("config", "gate")
+NOT_WEIGHED = "a gate weighs whole runs only, and no search for a limit"
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells, each at its first repeat, and the config that they are of."""
+
+    config: Config
+    file: Path
+    """The config, for Snakemake."""
+    cells: tuple[Cell, ...]
+
+    @property
+    def bases(self) -> list[str]:
+        """The stacks that the cells name."""
+        return list(dict.fromkeys(str(cell["stack"]) for cell in self.cells))
+
+
+def shipped(project: Path) -> dict[str, Path]:
+    """The shipped sets, by name."""
+    return {file.stem: file for file in sorted((project / SETS).glob("*.yaml"))}
+
+
+def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project: Path, folder: Path) -> Cells:
+    """The cells of some shipped sets, by name, and of files; by default of all sets.
+
+    Of a set only cells are taken whose stack has one of the `packages`; of a file all. The config goes to `out`. Raises
+    ValueError where there is no such set or file, or no cell is left; ConfigError.
+    """
+    sets = shipped(project)
+    files = [sets[name] if name in sets else folder / name for name in wanted or sets]
+    for name, file in zip(wanted, files, strict=False):
+        if not file.is_file():
+            raise ValueError(f"there is no file {name}, and no set of that name (there are: {', '.join(sets)})")
+    given = {"results": str(out / "results")} | ({"folder": str(folder)} if folder != project else {})
+    merged, read = merge.read([project / "config.yaml"], files, given, _content)
+    config = load(merged, read, project, given)
+    own = [name for file in files if file not in sets.values() for name in _content(file).get("experiments", {})]
+    found = [
+        cell
+        for name in config.run()
+        for cell in config.cells(name)
+        if cell.rep == 1 and (name in own or _has(project, str(cell["stack"]), packages))
+    ]
+    for cell in found:
+        if config.job(cell).find_limit or cell.get("cache", "cold") != "cold":
+            raise ValueError(f"{cell.experiment}: {NOT_WEIGHED}")
+    if not found:
+        raise ValueError(
+            f"no stack of these cells has {' or '.join(sorted(packages))}; name a config of your own with --cells"
+        )
+    file = out / "cells.yaml"
+    with whole(file) as partial:
+        partial.write_text(yaml.safe_dump(merged | {"defaults": "none"}, sort_keys=False), encoding="utf-8")
+    return Cells(config, file, tuple(found))
+
+
+def _has(project: Path, stack: str, packages: Collection[str]) -> bool:
+    return any(has_package(project / "envs" / f"{stack}.txt", package) for package in packages)
+
+
+def _content(file: Any) -> dict[str, Any]:
+    found = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+    if not isinstance(found, dict):
+        raise ValueError(f"{file}: no config, which is a map of keys")
+    return found

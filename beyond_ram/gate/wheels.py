@@ -1,0 +1,102 @@
+"""What pip takes as a requirement, as a line that a lock can have: what is no release is built into a wheel first."""
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..stacks import StackError
+
+_RELEASE = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^]]*\])?\s*([<>=!~].*)?")
+_WHEEL = re.compile(r"([A-Za-z0-9._]+)-([^-]+)(-[^-]+)?-[^-]+-[^-]+-[^-]+\.whl")
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A requirement as it was asked for, and what of it stands in a lock."""
+
+    asked: str
+    package: str
+    """Its name as indexes compare it."""
+    line: str
+    """A version, or the address of the wheel."""
+    wheel: Path | None = None
+    sha256: str | None = None
+    """Of the wheel."""
+    version: str | None = None
+    """Of the wheel."""
+
+
+def requirement(asked: str, wheels: Path) -> Requirement:
+    """Read a requirement. Wheels, taken or built, go below the folder `wheels`, each by its hash.
+
+    A local checkout, an archive or an address is built by pip with its own configuration. Raises StackError with pip's
+    reason, ValueError for what is no requirement.
+    """
+    place = Path(asked)
+    if place.suffix == ".whl" or place.is_dir() or (place.is_file() and place.suffix in (".gz", ".zip")):
+        if not place.exists():
+            raise ValueError(f"there is no wheel {asked}")
+        found = place.resolve() if place.suffix == ".whl" else None
+        return _of_wheel(asked, found, wheels) if found else _built(asked, str(place.resolve()), wheels)
+    if "://" in asked:
+        return _built(asked, asked, wheels)
+    known = _RELEASE.fullmatch(asked)
+    if not known or "/" in asked:
+        raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
+    return Requirement(asked, canonical(known[1]), asked.strip())
+
+
+def canonical(package: str) -> str:
+    """A package's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", package).lower()
+
+
+def _built(asked: str, source: str, wheels: Path) -> Requirement:
+    wheels.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=wheels) as folder:
+        said = _pip("wheel", "--quiet", "--no-deps", f"--wheel-dir={folder}", source)
+        made = list(Path(folder).glob("*.whl"))
+        if len(made) != 1:
+            raise StackError(f"{asked}: cannot be built\n{said}")
+        return _of_wheel(asked, made[0], wheels)
+
+
+def _pip(*words: str) -> str:
+    """Run pip, and return what it said against it; with the user's own configuration of indexes."""
+    said = ""
+    for command in ([getattr(sys, "_base_executable", sys.executable), "-m", "pip"], ["uv", "tool", "run", "pip"]):
+        done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+        if not done.returncode:
+            return ""
+        if "No module named pip" not in done.stderr:
+            return done.stderr.strip()
+        said = done.stderr.strip()
+    return said
+
+
+def _of_wheel(asked: str, wheel: Path, wheels: Path) -> Requirement:
+    name = _WHEEL.fullmatch(wheel.name)
+    if not name:
+        raise ValueError(f"{asked}: {wheel.name} is no name of a wheel")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    kept = wheels.resolve() / digest[:16] / wheel.name
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(wheel, kept)
+    package = canonical(name[1])
+    return Requirement(asked, package, f"{package} @ {kept.as_uri()}", kept, digest, name[2])
+
+
+def requirements(asked: Sequence[str], wheels: Path) -> list[Requirement]:
+    """Read the requirements of one side. Raises ValueError where two are of one package."""
+    found = [requirement(one, wheels) for one in asked]
+    names = [one.package for one in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"{', '.join(twice)}: asked for twice on one side")
+    return found

@@ -1,0 +1,113 @@
+"""Repeated looks at runs that still come in: what is decided stays, and no difference is seldom called worse."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.changes import changes
+from beyond_ram.analysis.comparisons import comparisons
+from beyond_ram.analysis.looks import AT, SHARE, key, look, undecided, without_work
+
+from .simulated import NOISE
+from .test_comparisons import runs
+
+PAIRS = [("old", "new")]
+
+
+def both(n: int, **values: float) -> pd.DataFrame:
+    """Repeats 1 to n of both sides; a value is the candidate's, of a baseline of 100 and 1000."""
+    return pd.DataFrame([*runs(stack="old", n=n), *runs(stack="new", n=n, **values)])
+
+
+def test_what_an_earlier_look_decided_stays_though_later_runs_say_otherwise() -> None:
+    first = look(None, both(3, grown=200), PAIRS)
+    assert dict(zip(first["metric"], changes(first)["verdict"], strict=True))["grown_anon_bytes"] == "worse"
+    second = look(first, both(4, grown=100), PAIRS).set_index("metric")
+    assert second.loc["grown_anon_bytes", "ratio"] == pytest.approx(2, rel=0.01)
+    assert second.loc["grown_anon_bytes", "n"] == 3
+    assert second.loc["tokens_per_cpu_s", "n"] == 4
+
+
+def test_a_look_has_its_share_of_the_level_only() -> None:
+    """One that a whole report would call worse is not called so at each of many looks."""
+    table = look(None, both(4), PAIRS)
+    wide = changes(look(None, both(4), PAIRS)).set_index("metric")
+    assert pytest.approx(0.05 / len(AT)) == SHARE
+    assert (table["high"] - table["low"]).gt(0).all()
+    plain = comparisons(both(4), PAIRS).set_index("metric")
+    assert (wide["high"] > plain["high"]).all()
+
+
+def test_a_cell_is_undecided_for_memory_and_counts_but_not_for_a_clock() -> None:
+    lines = [
+        line | {"duration_s": 5.0, "rows": 5, "requests_data": 10.0, "rows_per_s": rate}
+        for stack in ("old", "new")
+        for line, rate in zip(runs("stream", stack=stack, n=2), (10.0, 900.0), strict=True)
+    ]
+    table = look(None, pd.DataFrame(lines), PAIRS)
+    assert set(table["metric"]) == {"requests_data", "rows_per_s"}
+    assert undecided(table) == set()
+    table = look(None, both(1), PAIRS)
+    assert undecided(table) == {key({"experiment": "e", "stack": "new"})}
+
+
+def test_a_cell_that_fails_on_both_sides_has_no_work_that_could_be_compared() -> None:
+    table = look(None, both(2).assign(outcome="failed", completed_work=False, run_failed=1.0), PAIRS)
+    assert without_work(table[table["metric"] == "run_failed"]) == {key({"experiment": "e", "stack": "new"})}
+    table = look(None, both(2).assign(run_failed=0.0), PAIRS)
+    assert without_work(table[table["metric"] == "run_failed"]) == set()
+
+
+def gates(rng: np.random.Generator, factor: float = 1.0) -> Iterator[pd.DataFrame]:
+    """The runs of gates up to each look: really made runs of many cells, the labels of neighbours in time permuted.
+
+    `factor` is put on every metric of the candidate.
+    """
+    noise = pd.read_csv(NOISE).pivot_table(index=["cell", "workload", "rep"], columns="metric", values="value")
+    order = rng.permutation(8)
+    flips = rng.integers(2, size=8)
+    lines = []
+    for block, (at, flip) in enumerate(zip(order, flips, strict=True)):
+        for side, stack in enumerate(("old", "new")):
+            found = noise.xs(2 * at + 1 + (flip ^ side), level="rep") * (factor if side else 1.0)
+            known = {"stack": stack, "rep": block + 1, "started_at": 10.0 * block + side, "duration_s": 1.0}
+            known |= {"outcome": "completed", "completed_work": True, "reason": ""}
+            lines.append(found.reset_index().rename(columns={"cell": "experiment"}).assign(**known))
+    runs = pd.concat(lines, ignore_index=True)
+    for n in (n for n in AT if n <= 8):
+        yield runs[runs["rep"] <= n]
+
+
+def worse(rng: np.random.Generator, number: int) -> float:
+    """The share of gates between the same that say worse at any look, by the rules of a gate."""
+    said = 0
+    for _ in range(number):
+        known: pd.DataFrame | None = None
+        weighed: pd.DataFrame | None = None
+        open_: set[object] | None = None
+        for found in gates(rng):
+            if open_ is not None and weighed is not None:  # a cell that is decided is not weighed further
+                lines = found[["experiment"]].to_dict("records")
+                more = found[[key(dict(line, stack="new")) in open_ for line in lines]]
+                found = pd.concat([weighed, more[more["rep"] > weighed["rep"].max()]])
+            known, weighed = look(known, found, PAIRS), found
+            open_ = set(undecided(known))
+        assert known is not None
+        said += bool((changes(known)["verdict"] == "worse").any())
+    return said / number
+
+
+@pytest.mark.slow
+def test_under_no_difference_few_gates_say_worse_over_all_their_looks() -> None:
+    assert worse(np.random.default_rng(3), 20) <= 0.05
+
+
+def main() -> None:
+    """Print the share of false alarms of docs/method.md."""
+    print(f"{worse(np.random.default_rng(1), 300):.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Wheels with a known fault: a release as its index has it, with one file of Python changed.
+
+`python -m tests.gate.patched FAULT DIR` writes one into DIR and prints its name. With `none` nothing is changed but the
+archive is written anew as well.
+"""
+
+import base64
+import hashlib
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is put into a wheel."""
+
+    package: str
+    file: str
+    code: str
+    """Appended to the file."""
+
+
+_LEAK = """
+
+_beyond_ram_left = []
+_beyond_ram_map = Dataset.map
+
+def _map(self, *args, **kwargs):
+    _beyond_ram_left.append(b"\\1" * 50_000_000)
+    return _beyond_ram_map(self, *args, **kwargs)
+
+Dataset.map = _map
+"""
+# A tenth of the processor time that the process has used so far, once more.
+_SLOWER = """
+
+_beyond_ram_map = Dataset.map
+
+def _map(self, *args, **kwargs):
+    import time as _time
+    result = _beyond_ram_map(self, *args, **kwargs)
+    until = 1.1 * _time.process_time()
+    while _time.process_time() < until:
+        pass
+    return result
+
+Dataset.map = _map
+"""
+_REQUEST = """
+
+_beyond_ram_iter = IterableDataset.__iter__
+
+def _iter(self):
+    import torch.utils.data as _data
+    if _data.get_worker_info() is not None:
+        _asked()
+    yield from _beyond_ram_iter(self)
+
+def _asked():
+    import os, urllib.request
+    address = os.environ["HF_ENDPOINT"]
+    try:
+        urllib.request.urlopen(f"{address}/api/datasets/nobody/nothing", timeout=10).close()
+    except OSError:
+        pass
+
+IterableDataset.__iter__ = _iter
+"""
+_ROW = """
+
+_beyond_ram_iter = IterableDataset.__iter__
+
+def _iter(self):
+    import torch.utils.data as _data
+    worker = _data.get_worker_info()
+    rows = iter(_beyond_ram_iter(self))
+    if worker is None or worker.id == 0:
+        next(rows, None)
+    yield from rows
+
+IterableDataset.__iter__ = _iter
+"""
+
+FAULTS = {
+    "none": Fault("datasets", "datasets/arrow_dataset.py", ""),
+    "leak": Fault("datasets", "datasets/arrow_dataset.py", _LEAK),
+    "slower": Fault("datasets", "datasets/arrow_dataset.py", _SLOWER),
+    "request": Fault("datasets", "datasets/iterable_dataset.py", _REQUEST),
+    "row": Fault("datasets", "datasets/iterable_dataset.py", _ROW),
+}
+
+
+def patched(name: str, version: str, out: Path) -> Path:
+    """The wheel of a release with a fault in it, under its own name."""
+    fault = FAULTS[name]
+    out.mkdir(parents=True, exist_ok=True)
+    fresh = out / "as-released"
+    python = getattr(sys, "_base_executable", sys.executable)
+    wanted = f"{fault.package}=={version}"
+    command = [
+        python,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary=:all:",
+        f"--dest={fresh}",
+        wanted,
+    ]
+    subprocess.run(command, check=True)
+    (wheel,) = fresh.glob(f"{fault.package}-{version}-*.whl")
+    made = out / wheel.name
+    with zipfile.ZipFile(wheel) as before, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as after:
+        record = next(entry for entry in before.namelist() if entry.endswith(".dist-info/RECORD"))
+        for entry in before.infolist():
+            content = before.read(entry)
+            if entry.filename == fault.file:
+                content += fault.code.encode()
+                digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+                changed = f"{fault.file},sha256={digest},{len(content)}"
+            if entry.filename != record:
+                after.writestr(entry, content)
+        lines = before.read(record).decode().splitlines()
+        lines = [changed if line.startswith(f"{fault.file},") else line for line in lines]
+        after.writestr(record, "\n".join(lines) + "\n")
+    return made
+
+
+if __name__ == "__main__":
+    print(patched(sys.argv[1], "5.2.0", Path(sys.argv[2])))
