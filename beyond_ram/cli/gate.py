@@ -39,7 +39,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--budget", type=_minutes, default=BUDGET_MINUTES, metavar="MINUTES",
         help=f"the most that weighing may take (default: {BUDGET_MINUTES:g})",
     )  # fmt: skip
-    parser.add_argument("--out", type=Path, default=Path("gate"), metavar="DIR", help="all files (default: gate)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results-gate"), metavar="DIR", help="all files (default: results-gate)"
+    )
     parser.set_defaults(run=run)
 
 

@@ -63,6 +63,7 @@ def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project:
         raise ValueError(
             f"no stack of these cells has {' or '.join(sorted(packages))}; name a config of your own with --cells"
         )
+    out.mkdir(parents=True, exist_ok=True)
     file = out / "cells.yaml"
     with whole(file) as partial:
         partial.write_text(yaml.safe_dump(merged | {"defaults": "none"}, sort_keys=False), encoding="utf-8")

@@ -1,0 +1,80 @@
+"""The composite action: its steps run as a runner would run them, on a cell that takes a moment."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+CELLS = """
+defaults: none
+experiments:
+  moment: {workload: scan, matrix: {stack: [tokenizers-alone], size_mb: [20]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def action(root: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((root / "action.yml").read_text())
+    return found
+
+
+def test_every_input_is_used_and_every_step_says_its_shell(action: dict[str, Any]) -> None:
+    assert action["runs"]["using"] == "composite"
+    text = json.dumps(action["runs"])
+    assert (
+        set(re.findall(r"inputs\.(\w+)", text)) == set(action["inputs"]) == {"baseline", "candidate", "cells", "budget"}
+    )
+    for step in action["runs"]["steps"]:
+        assert ("run" in step) != ("uses" in step)
+        assert "run" not in step or step["shell"] == "bash"
+        # What a pull request can name goes through the environment, never into the text of a script.
+        assert "${{" not in step.get("run", "")
+
+
+def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str, str]) -> "list[tuple[str, int, str]]":
+    """The name, exit status and output of each `run:` step, up to one that fails."""
+    given = {name: about.get("default", "") for name, about in action["inputs"].items()} | inputs
+    context = {"github.action_path": str(clone), "runner.temp": str(place)}
+    context |= {f"inputs.{name}": value for name, value in given.items()}
+    done = []
+    for step in action["runs"]["steps"]:
+        if "run" not in step:
+            continue
+        own = {
+            name: re.sub(r"\$\{\{ ([\w.]+) \}\}", lambda found: context[found[1]], str(value))
+            for name, value in step.get("env", {}).items()
+        }
+        files = {"GITHUB_OUTPUT": str(place / "output"), "GITHUB_STEP_SUMMARY": str(place / "summary")}
+        left = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+        ran = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            env=left | own | files, cwd=place, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        done.append((step["name"], ran.returncode, ran.stdout + ran.stderr))
+        if ran.returncode:
+            break
+    return done
+
+
+@pytest.mark.end_to_end
+def test_its_steps_weigh_and_leave_a_summary(action: dict[str, Any], clone: Path, tmp_path: Path) -> None:
+    (tmp_path / "cells.yaml").write_text(CELLS)
+    inputs = {"baseline": "fsspec==2026.6.0", "candidate": "fsspec==2026.7.0", "cells": "cells.yaml", "budget": "3"}
+    done = run_steps(action, tmp_path, clone, inputs)
+    assert [(name, status) for name, status, _ in done] == [("Install beyond-ram", 0), ("Weigh", 0)], done[-1][2][
+        -3000:
+    ]
+    assert (tmp_path / "output").read_text() == "verdict=nothing worse\n"
+    summary = (tmp_path / "summary").read_text()
+    assert summary.startswith("**beyond-ram gate: nothing worse: fsspec==2026.7.0 against fsspec==2026.6.0**")
+    made = json.loads((tmp_path / "beyond-ram-gate" / "gate.json").read_text())
+    assert {(line["metric"], line["verdict"]) for line in made["changes"]} == {("run_failed", "same")}
+    (tmp_path / "output").unlink()
+    done = run_steps(action, tmp_path, clone, inputs | {"candidate": "./no-such-checkout"})
+    assert done[-1][:2] == ("Weigh", 2)
+    assert "is no requirement" in done[-1][2]

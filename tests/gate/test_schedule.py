@@ -1,0 +1,104 @@
+"""The order of a gate's runs, and when it ends; the runs themselves are simulated."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.changes import changes
+from beyond_ram.experiment import Cell
+from beyond_ram.gate.schedule import decide, order
+
+FIRST = Cell("first", (("stack", "base"), ("num_files", 1)), 1)
+SECOND = Cell("second", (("stack", "base"), ("num_files", 2)), 1)
+
+
+class Simulated:
+    """Runs of one second each, whose values come from a function of cell, side and repeat."""
+
+    def __init__(self, value: Callable[[str, str, int], dict[str, Any]]) -> None:
+        self.value, self.now = value, 0.0
+        self.done: list[tuple[str, str, int]] = []
+        self.lines: list[dict[str, Any]] = []
+
+    def weigh(self, cell: Cell, side: str, repeat: int) -> None:
+        self.done.append((cell.experiment, side, repeat))
+        known = {"experiment": cell.experiment, "stack": f"base.{side}", "num_files": cell["num_files"], "rep": repeat}
+        known |= {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": ""}
+        known |= {"started_at": self.now, "duration_s": 1.0, "run_failed": 0.0}
+        self.now += 1
+        if repeat:
+            self.lines.append(known | self.value(cell.experiment, side, repeat))
+
+    def table(self) -> pd.DataFrame:
+        return pd.DataFrame(self.lines)
+
+
+def gate(value: Callable[[str, str, int], dict[str, Any]], budget_s: float = 1000.0) -> tuple[Any, Simulated]:
+    runs = Simulated(value)
+    return decide([FIRST, SECOND], runs, budget_s, clock=lambda: runs.now), runs  # type: ignore[arg-type]
+
+
+def test_baseline_and_candidate_take_turns_to_begin() -> None:
+    assert [side for _, side in order([FIRST], 1) + order([FIRST], 2)] == [
+        "baseline",
+        "candidate",
+        "candidate",
+        "baseline",
+    ]
+    rng = np.random.default_rng(1)
+    _, runs = gate(lambda *_: {"grown_anon_bytes": 1e8 * (1 + 0.001 * rng.normal())})
+    first = [repeat for _, _, repeat in runs.done]
+    assert first == sorted(first), "a repeat of every cell comes before the next of any"
+    assert runs.done[:4] == [(cell, side, 0) for cell in ("first", "second") for side in ("candidate", "baseline")]
+
+
+def test_a_cell_that_is_decided_is_not_weighed_further() -> None:
+    rng = np.random.default_rng(1)
+
+    def value(cell: str, side: str, _: int) -> dict[str, Any]:
+        noise = 0.05 if cell == "second" else 0.0
+        return {"tokens_per_cpu_s": 1000 * (1 + noise * rng.normal()), "token_count": 5 + (side == "candidate")}
+
+    found, runs = gate(value)
+    most = {cell: max(repeat for name, _, repeat in runs.done if name == cell) for cell in ("first", "second")}
+    assert most["first"] < most["second"]
+    table = changes(found.comparisons).set_index(["experiment", "metric"])
+    assert table.loc[("first", "token_count"), "verdict"] == "worse"
+    assert not found.out_of_budget
+
+
+def test_the_budget_ends_it_before_a_repeat_that_would_not_fit() -> None:
+    rng = np.random.default_rng(1)
+    found, runs = gate(lambda *_: {"tokens_per_cpu_s": 1000 * np.exp(rng.normal())}, budget_s=21)
+    assert max(repeat for _, _, repeat in runs.done) == 4
+    assert found.used_s == len(runs.done) == 20
+    assert found.out_of_budget
+    assert "not enough data" in set(changes(found.comparisons)["verdict"])
+
+
+def test_a_candidate_that_fails_is_decided_with_two_repeats() -> None:
+    def value(_: str, side: str, __: int) -> dict[str, Any]:
+        if side == "baseline":
+            return {"grown_anon_bytes": 1e8}
+        return {"outcome": "failed", "completed_work": False, "run_failed": 1.0, "reason": "no such attribute"}
+
+    found, runs = gate(value)
+    assert max(repeat for _, _, repeat in runs.done) == 2
+    line = changes(found.comparisons).iloc[0]
+    assert (line["metric"], line["verdict"]) == ("run_failed", "worse")
+    assert line["why"] == "failed: no such attribute (2 of 4)"
+
+
+@pytest.mark.parametrize("budget_s", [0.5, 1000])
+def test_what_is_not_applicable_on_a_side_ends_too(budget_s: float) -> None:
+    def value(_: str, side: str, __: int) -> dict[str, Any]:
+        if side == "baseline":
+            return {"grown_anon_bytes": 1e8}
+        return {"outcome": "not_applicable", "completed_work": False, "run_failed": None, "reason": "gone"}
+
+    found, runs = gate(value, budget_s)
+    assert max(repeat for _, _, repeat in runs.done) <= 3
+    assert found.comparisons.empty

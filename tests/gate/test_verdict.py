@@ -1,0 +1,90 @@
+"""What a gate says: ten lines, worst first; JSON, Markdown and JUnit that agree with each other."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.looks import look
+from beyond_ram.gate.verdict import Gate
+from beyond_ram.gate.wheels import Requirement
+
+from ..analysis.test_comparisons import runs
+
+PAIRS = [("base.baseline", "base.candidate")]
+
+
+def gate(*cells: tuple[dict[str, Any], dict[str, Any]], n: int = 3, **about: Any) -> Gate:
+    """Of cells with values for both sides."""
+    lines = []
+    for number, (before, after) in enumerate(cells):
+        for side, values in (("baseline", before), ("candidate", after)):
+            known = {"experiment": f"cell-{number}", "cpu_count": 2, "machine_memory_bytes": 8e9}
+            lines += runs(stack=f"base.{side}", n=n, **known | values)
+    found = pd.DataFrame(lines)
+    asked = {
+        "baseline": [Requirement("mine==1", "mine", "mine==1")],
+        "candidate": [Requirement("./mine", "mine", "", Path("mine.whl"), "abc", "2")],
+    }
+    return Gate(asked, found, look(None, found, PAIRS), 90.0, 600.0, **about, cells=["cell"] * len(cells))
+
+
+SAME: dict[str, Any] = {"run_failed": 0.0, "tokens_per_cpu_s": float("nan")}
+
+
+def test_nothing_worse_needs_everything_decided() -> None:
+    assert gate((SAME, SAME)).verdict == "nothing worse"
+    assert gate((SAME, SAME), n=1).verdict == "cannot say"
+
+
+def test_worse_comes_first_and_is_the_same_everywhere() -> None:
+    found = gate((SAME, SAME), (SAME, SAME | {"grown": 150.0}), (SAME, SAME | {"grown": 80.0}))
+    assert found.verdict == "worse"
+    said = found.lines()
+    assert said[0] == "worse: ./mine against mine==1"
+    assert said[1].startswith("worse: Growth of anonymous memory, cell-1")
+    assert "1.5" in said[1]
+    assert said[2].startswith("better: Growth of anonymous memory, cell-2")
+    assert said[-1].endswith("3 cells, 18 runs in 1.5 of 10 minutes on 2 processors and 8 GB")
+    made = json.loads(json.dumps(found.as_json(), allow_nan=False))
+    first = made["changes"][0]
+    assert (made["verdict"], first["cell"], first["metric"]) == ("worse", "cell-1", "grown_anon_bytes")
+    assert first["low"] < first["ratio"] < first["high"]
+    assert first["ratio"] == pytest.approx(1.5, rel=0.01)
+    assert made["requirements"][1]["sha256"] == "abc"
+    assert made["n"] == {"base.baseline": 3, "base.candidate": 3}
+    markdown = found.markdown()
+    assert markdown.startswith("**beyond-ram gate: worse: ./mine against mine==1**")
+    assert markdown.index("<details>") > markdown.index(said[1])
+    assert markdown.count("\n| ") == len(found.changes) + 1
+    suite = ElementTree.fromstring(ElementTree.tostring(found.junit()))
+    failed = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert (suite.get("tests"), suite.get("failures"), failed) == (str(len(found.changes)), "1", ["grown_anon_bytes"])
+
+
+def test_ten_lines_are_the_most() -> None:
+    found = gate(*[(SAME, SAME | {"grown": 200.0 + i}) for i in range(15)], apart={"base": "other 1 to 2"})
+    assert len(found.lines()) == 10
+    assert found.lines()[-3:-1] == ["and 9 more", "base: differs beside: other 1 to 2"]
+
+
+def test_what_says_nothing_is_said_and_nothing_is_claimed() -> None:
+    gone = {"outcome": "not_applicable", "run_failed": None, "grown": float("nan"), "reason": "no such axis"}
+    found = gate((SAME, SAME), (SAME, SAME | gone))
+    assert found.verdict == "cannot say"
+    assert "cell-1, base.candidate: not applicable: no such axis" in found.lines()
+    broken = {"outcome": "failed", "run_failed": 1.0, "grown": float("nan"), "reason": "boom"}
+    found = gate((SAME | broken, SAME | broken))
+    assert (found.verdict, found.lines()[1]) == ("cannot say", "cell-0: fails on both sides: boom")
+
+
+def test_a_clock_alone_never_makes_it_undecided() -> None:
+    clock = {"workload": "stream", "requests_data": 7.0, "run_failed": 0.0, "rows": 5}
+    found = gate((clock, clock))
+    lines = found.runs.assign(rows_per_s=[1.0, 50.0, 3.0, 9.0, 900.0, 2.0])
+    found = Gate(found.asked, lines, look(None, lines, PAIRS), 1.0, 60.0)
+    assert dict(zip(found.changes["metric"], found.changes["verdict"], strict=True))["rows_per_s"] == "not enough data"
+    assert found.verdict == "nothing worse"

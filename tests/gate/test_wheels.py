@@ -1,0 +1,88 @@
+"""What pip takes as a requirement: releases as they are, all else as a wheel by its hash."""
+
+import hashlib
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.cli import main
+from beyond_ram.gate.wheels import requirement, requirements
+from beyond_ram.stacks import StackError
+
+# A build backend in the checkout itself: pip has nothing to download for it.
+BACKEND = """
+import zipfile
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    name, info = "my_library-1.2-py3-none-any.whl", "my_library-1.2.dist-info"
+    with zipfile.ZipFile(f"{folder}/{name}", "w") as wheel:
+        wheel.writestr("my_library.py", "HERE = True")
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\\nName: my-library\\nVersion: 1.2\\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return name
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A library's checkout that can be built."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    (folder / "backend.py").write_text(BACKEND)
+    (folder / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    return folder
+
+
+def test_a_release_is_a_line_as_it_was_asked_for(tmp_path: Path) -> None:
+    found = requirement("Ruamel.yaml==0.18", tmp_path)
+    assert (found.package, found.line, found.wheel) == ("ruamel-yaml", "Ruamel.yaml==0.18", None)
+    assert requirement("datasets", tmp_path).package == "datasets"
+    assert requirement("datasets[audio]>=4,<5", tmp_path).package == "datasets"
+
+
+def test_a_wheel_is_kept_by_its_hash(tmp_path: Path) -> None:
+    wheel = tmp_path / "my_library-1.2-py3-none-any.whl"
+    wheel.write_bytes(b"first")
+    first = requirement(str(wheel), tmp_path / "wheels")
+    wheel.write_bytes(b"second")
+    second = requirement(str(wheel), tmp_path / "wheels")
+    assert (first.package, first.version) == ("my-library", "1.2")
+    assert first.sha256 == hashlib.sha256(b"first").hexdigest() != second.sha256
+    assert first.wheel is not None
+    assert first.wheel.read_bytes() == b"first"
+    assert first.line == f"my-library @ {first.wheel.as_uri()}"
+
+
+def test_a_checkout_and_its_git_address_are_built_by_pip(checkout: Path, tmp_path: Path) -> None:
+    git = ["git", "-C", str(checkout), "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "one"]):
+        subprocess.run([*git, *words], check=True)
+    for asked in (str(checkout), f"my-library @ git+file://{checkout}"):
+        found = requirement(asked, tmp_path / "wheels")
+        assert (found.package, found.version, found.asked) == ("my-library", "1.2", asked)
+        assert found.wheel is not None
+        assert found.sha256 == hashlib.sha256(found.wheel.read_bytes()).hexdigest()
+        assert "my_library.py" in zipfile.ZipFile(found.wheel).namelist()
+
+
+def test_what_cannot_be_built_or_read_is_told_in_one_line(
+    checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (checkout / "backend.py").write_text("def build_wheel(*_):\n    raise SystemExit('no compiler here')\n")
+    with pytest.raises(StackError, match="cannot be built"):
+        requirement(str(checkout), tmp_path / "wheels")
+    with pytest.raises(ValueError, match="there is no wheel"):
+        requirement("gone-1.0-py3-none-any.whl", tmp_path)
+    with pytest.raises(ValueError, match="is no requirement"):
+        requirement("../gone", tmp_path)
+    with pytest.raises(ValueError, match="my-library: asked for twice"):
+        requirements(["my_library==1", "My.Library==2"], tmp_path)
+    out = tmp_path / "out"
+    assert main(["gate", "--baseline", "datasets==5.2.0", "--candidate", str(checkout), "--out", str(out)]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert f"beyond-ram: {checkout}: cannot be built" in said
