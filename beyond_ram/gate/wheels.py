@@ -13,6 +13,7 @@ from pathlib import Path
 from ..stacks import StackError
 
 _RELEASE = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^]]*\])?\s*([<>=!~].*)?")
+_NAMED = re.compile(r"\s*[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?\s*@")
 _WHEEL = re.compile(r"([A-Za-z0-9._]+)-([^-]+)(-[^-]+)?-[^-]+-[^-]+-[^-]+\.whl")
 
 
@@ -45,7 +46,8 @@ def requirement(asked: str, wheels: Path) -> Requirement:
         found = place.resolve() if place.suffix == ".whl" else None
         return _of_wheel(asked, found, wheels) if found else _built(asked, str(place.resolve()), wheels)
     if "://" in asked:
-        return _built(asked, asked, wheels)
+        # Older releases of pip refuse `NAME @` before some addresses; the name is the wheel's.
+        return _built(asked, asked.partition("@")[2].strip() if _NAMED.match(asked) else asked, wheels)
     known = _RELEASE.fullmatch(asked)
     if not known or "/" in asked:
         raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")

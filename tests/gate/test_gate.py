@@ -1,0 +1,48 @@
+"""The whole gate, on wheels with a known fault: the metric, the cell and the size."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.cli import main
+
+from .patched import patched
+
+RELEASE = "5.2.0"
+
+
+def gate(fault: str, cells: str, budget: float, folder: Path) -> tuple[int, dict[str, Any]]:
+    """The exit status and gate.json of a wheel with a fault against the release."""
+    sides = {name: patched(name, RELEASE, folder / name) for name in ("none", fault)}
+    words = ["--baseline", sides["none"], "--candidate", sides[fault], "--cells", cells, "--budget", budget]
+    status = main(["gate", *map(str, words), "--out", str(folder / "out")])
+    return status, json.loads((folder / "out" / "gate.json").read_text())
+
+
+@pytest.mark.end_to_end
+def test_a_lost_row_is_found_where_it_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, found = gate("row", "stream", 2, tmp_path)
+    assert (status, found["verdict"]) == (1, "worse")
+    (line,) = [line for line in found["changes"] if line["verdict"] == "worse"]
+    assert (line["cell"], line["metric"]) == ("gate-stream", "rows_at_fault")
+    assert (line["baseline"], line["candidate"], line["n"]) == (0, 1, 2)
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) <= 10
+    assert said[1].startswith("worse: Rows that never came")
+    hashes = [one["sha256"] for one in found["requirements"]]
+    assert len(set(hashes)) == 2
+    assert all(len(one) == 64 for one in hashes)
+
+
+@pytest.mark.end_to_end
+def test_a_leak_of_50_mb_is_found_with_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    status, found = gate("leak", "tokenize", 1.2, tmp_path)
+    assert (status, found["verdict"]) == (1, "worse")
+    worse = {line["metric"]: line for line in found["changes"] if line["verdict"] == "worse"}
+    assert {line["cell"] for line in worse.values()} == {"gate-map"}
+    line = worse["grown_anon_bytes"]
+    assert 30e6 < line["candidate"] - line["baseline"] < 70e6
+    assert (tmp_path / "summary.md").read_text() == (tmp_path / "out" / "gate.md").read_text()
