@@ -15,6 +15,7 @@ from .project import project
 if TYPE_CHECKING:
     from ..gate.cells import Cells
     from ..gate.verdict import Gate
+    from ..gate.wheels import Requirement
 
 BUDGET_MINUTES = 10.0
 
@@ -54,39 +55,50 @@ def _minutes(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """The exit status: 1 where something got worse, 2 where that cannot be said."""
-    from ..gate import cells, schedule, sides, verdict, wheels
-    from ..stacks import moved
+    from ..gate.sides import SIDES
+    from ..gate.verdict import STATUS
+    from ..gate.wheels import requirements
 
-    here, out, home = Path.cwd(), arguments.out.absolute(), project()
+    here, out = Path.cwd(), arguments.out.absolute()
     _open(out)
     tell = _progress()
     tell("reading and building what was asked for")
-    asked = {
-        side: wheels.requirements(getattr(arguments, side), out / "wheels")
-        for side in (sides.BASELINE, sides.CANDIDATE)
-    }
-    named = [one for side in asked.values() for one in side]
-    chosen = cells.choose(arguments.cells, {one.package for one in named}, out, home, here)
-    tell(f"building the two sides of {', '.join(chosen.bases)}")
-    built = sides.both(chosen.bases, asked, out, home / "envs")
-    tell("making what the cells read")
-    _prepare(chosen, out)
-    with contextlib.chdir(home):
-        runs = schedule.Runs(chosen.config, built, out)
-        found = schedule.decide(chosen.cells, runs, 60 * arguments.budget, tell)
-    apart = {
-        base: sides.apart(built[base, sides.BASELINE], built[base, sides.CANDIDATE], named) for base in chosen.bases
-    }
-    gate = verdict.Gate(
-        asked=asked, runs=found.runs, table=found.comparisons, used_s=found.used_s, budget_s=60 * arguments.budget,
-        apart={base: what for base, what in apart.items() if what},
-        moved={one.stack: what for one in built.values() if (what := moved(one.lock))},
-        cells=[cell.experiment for cell in chosen.cells],
-    )  # fmt: skip
+    asked = {side: requirements(getattr(arguments, side), out / "wheels") for side in SIDES}
+    with contextlib.chdir(project()):
+        gate = _weighed(asked, arguments, here, out, tell)
     tell("")
     _write(gate, out)
     print("\n".join(gate.lines()))
-    return verdict.STATUS[gate.verdict]
+    return STATUS[gate.verdict]
+
+
+def _weighed(
+    asked: "dict[str, list[Requirement]]",
+    arguments: argparse.Namespace,
+    here: Path,
+    out: Path,
+    tell: Callable[[str], None],
+) -> "Gate":
+    """Build both sides and weigh the cells, in the project's folder."""
+    from ..gate import cells, schedule, sides, verdict
+
+    named = [one for side in asked.values() for one in side]
+    chosen = cells.choose(arguments.cells, {one.package for one in named}, out, Path.cwd(), here)
+    tell(f"building the two sides of {', '.join(chosen.bases)}")
+    built = sides.both(chosen.bases, asked, out, Path("envs"))
+    tell("making what the cells read")
+    _prepare(chosen, out)
+    budget_s = 60 * arguments.budget
+    found = schedule.decide(chosen.cells, schedule.Runs(chosen.config, built, out), budget_s, tell)
+    apart = {
+        base: sides.apart(built[base, sides.BASELINE], built[base, sides.CANDIDATE], named) for base in chosen.bases
+    }
+    return verdict.Gate(
+        asked=asked, runs=found.runs, table=found.comparisons, used_s=found.used_s, budget_s=budget_s,
+        apart={base: what for base, what in apart.items() if what},
+        moved={one.stack: one.moved for one in built.values() if one.moved},
+        cells=[cell.experiment for cell in chosen.cells],
+    )  # fmt: skip
 
 
 def _open(out: Path) -> None:

@@ -9,8 +9,11 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from ..analysis.changes import changes, counts, in_words
-from ..analysis.looks import UNDECIDED, must_be_decided, without_work
+from ..analysis.looks import AT, UNDECIDED, must_be_decided, without_work
+from ..metrics import METRICS
+from ..metrics.runs import FAILED
 from ..units import GB
+from .sides import BASELINE
 from .wheels import Requirement
 
 WORSE, NOTHING_WORSE, CANNOT_SAY = "worse", "nothing worse", "cannot say"
@@ -40,8 +43,14 @@ class Gate:
 
     @property
     def changes(self) -> pd.DataFrame:
-        """Table `changes`, worst first."""
-        return changes(self.table)
+        """Table `changes`, worst first; `why` says too what differs beside what was asked for."""
+        found = changes(self.table)
+        beside = found["before"].str.removesuffix(f".{BASELINE}").map(self.apart)
+        said = [
+            "; ".join(part for part in (why, f"differs beside: {other}" if isinstance(other, str) else "") if part)
+            for why, other in zip(found["why"], beside, strict=True)
+        ]
+        return found.assign(why=said)
 
     @property
     def verdict(self) -> str:
@@ -161,9 +170,10 @@ class Gate:
 
 
 def _sentence(said: Mapping[str, str]) -> str:
-    sure = f"{said['interval']}, n = {said['n']}" if said["interval"] else f"n = {said['n']}"
-    seen = f"; could have been seen: {said['could_see']}" if said["could_see"] else ""
-    why = f"; {said['notes']}" if said["notes"] and said["verdict"] == WORSE else ""
+    undecided = said["verdict"] == UNDECIDED
+    sure = f"{said['interval']}, n = {said['n']}" if said["interval"] and not undecided else f"n = {said['n']}"
+    seen = f"; could have been seen: {said['could_see']}" if said["could_see"] and int(said["n"]) >= AT[1] else ""
+    why = f"; {said['notes']}" if said["notes"] and said["metric"] == METRICS[FAILED].label else ""
     change = f"{said['baseline']} to {said['candidate']}, {said['effect']} ({sure})"
     return f"{said['verdict']}: {said['metric']}, {said['cell']}: {change}{seen}{why}"
 

@@ -69,6 +69,19 @@ def _asked():
 
 IterableDataset.__iter__ = _iter
 """
+_LEAK_IN_WORKER = """
+
+_beyond_ram_left = []
+_beyond_ram_leaking = IterableDataset.__iter__
+
+def _iter(self):
+    import torch.utils.data as _data
+    if _data.get_worker_info() is not None:
+        _beyond_ram_left.append(b"\\1" * 50_000_000)
+    yield from _beyond_ram_leaking(self)
+
+IterableDataset.__iter__ = _iter
+"""
 _ROW = """
 
 _beyond_ram_iter = IterableDataset.__iter__
@@ -89,6 +102,7 @@ FAULTS = {
     "leak": Fault("datasets", "datasets/arrow_dataset.py", _LEAK),
     "slower": Fault("datasets", "datasets/arrow_dataset.py", _SLOWER),
     "request": Fault("datasets", "datasets/iterable_dataset.py", _REQUEST),
+    "leak and request": Fault("datasets", "datasets/iterable_dataset.py", _LEAK_IN_WORKER + _REQUEST),
     "row": Fault("datasets", "datasets/iterable_dataset.py", _ROW),
 }
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,9 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
         }
         files = {"GITHUB_OUTPUT": str(place / "output"), "GITHUB_STEP_SUMMARY": str(place / "summary")}
         left = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+        # As after setup-python, and without the environment of the tests.
+        outside = [folder for folder in left["PATH"].split(":") if not folder.startswith(sys.prefix)]
+        left["PATH"] = ":".join([str(Path(getattr(sys, "_base_executable", sys.executable)).parent), *outside])
         ran = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             env=left | own | files, cwd=place, capture_output=True, text=True, check=False,

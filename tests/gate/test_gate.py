@@ -37,12 +37,16 @@ def test_a_lost_row_is_found_where_it_is_lost(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.end_to_end
-def test_a_leak_of_50_mb_is_found_with_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_leak_and_a_request_of_each_worker_are_found_with_their_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
-    status, found = gate("leak", "tokenize", 1.2, tmp_path)
+    status, found = gate("leak and request", "stream", 2, tmp_path)
     assert (status, found["verdict"]) == (1, "worse")
     worse = {line["metric"]: line for line in found["changes"] if line["verdict"] == "worse"}
-    assert {line["cell"] for line in worse.values()} == {"gate-map"}
-    line = worse["grown_anon_bytes"]
-    assert 30e6 < line["candidate"] - line["baseline"] < 70e6
+    assert {"worker_grown_anon_bytes", "requests_metadata"} <= set(worse)
+    assert {line["cell"] for line in worse.values()} == {"gate-stream"}
+    leak, asked = worse["worker_grown_anon_bytes"], worse["requests_metadata"]
+    assert 45e6 < leak["candidate"] - leak["baseline"] < 60e6
+    assert asked["candidate"] - asked["baseline"] == pytest.approx(2), "one of each of two workers"
     assert (tmp_path / "summary.md").read_text() == (tmp_path / "out" / "gate.md").read_text()

@@ -69,6 +69,8 @@ def test_ten_lines_are_the_most() -> None:
     found = gate(*[(SAME, SAME | {"grown": 200.0 + i}) for i in range(15)], apart={"base": "other 1 to 2"})
     assert len(found.lines()) == 10
     assert found.lines()[-3:-1] == ["and 9 more", "base: differs beside: other 1 to 2"]
+    assert set(found.changes["why"]) == {"differs beside: other 1 to 2"}
+    assert found.markdown().count("differs beside: other 1 to 2") == len(found.changes) + 1
 
 
 def test_what_says_nothing_is_said_and_nothing_is_claimed() -> None:
