@@ -120,6 +120,8 @@ def _open(out: Path) -> None:
 def _prepare(chosen: "Cells", out: Path) -> None:
     """Make what the cells read, by Snakemake. Raises RuntimeError with the place of its log."""
     targets = sorted({need for cell in chosen.cells for need in chosen.config.job(cell).needs()})
+    if not targets:  # without any, Snakemake would make everything
+        return
     log = out / "prepare.log"
     words = [sys.executable, "-m", "beyond_ram", "run", *targets, "--configfile", str(chosen.file), "--nolock"]
     with log.open("w") as said:
@@ -133,13 +135,13 @@ def _write(gate: "Gate", out: Path) -> None:
     from xml.etree import ElementTree
 
     from .. import pages, tables
-    from ..analysis.changes import counts, in_words
+    from ..analysis.changes import counts
 
     changes, markdown = gate.changes, gate.markdown()
     tables.write(gate.runs, out / "runs.csv", out / "runs.parquet")
     tables.write(changes, out / "changes.csv", out / "changes.parquet")
     pages.write(
-        str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=in_words(changes),
+        str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=gate.words,
         summary=counts(changes),
     )  # fmt: skip
     (out / "gate.md").write_text(markdown, encoding="utf-8")

@@ -53,6 +53,15 @@ class Gate:
         return found.assign(why=said)
 
     @property
+    def words(self) -> list[dict[str, str]]:
+        """The changes in words, in their order; a cell by the axes in which those of its experiment differ."""
+        found = self.changes.reset_index(drop=True)
+        said = dict[int, dict[str, str]]()
+        for _, lines in found.groupby("experiment"):
+            said |= zip(lines.index, in_words(lines), strict=True)
+        return [said[number] for number in found.index]
+
+    @property
     def verdict(self) -> str:
         """Worse where anything is; else whether everything that must be decided is."""
         found = self.changes
@@ -90,14 +99,13 @@ class Gate:
 
     def as_json(self) -> dict[str, Any]:
         """gate.json."""
-        words = in_words(self.changes)
         return {
             "verdict": self.verdict,
             "changes": [
                 {"cell": said["cell"], "metric": line["metric"], "verdict": line["verdict"], "bound": line["bound"]}
                 | {name: _plain(line[name]) for name in _NUMBERS}
                 | {"must_be_decided": must_be_decided(line["metric"])}
-                for line, said in zip(self.changes.to_dict("records"), words, strict=True)
+                for line, said in zip(self.changes.to_dict("records"), self.words, strict=True)
             ],
             "says_nothing": self.without,
             "n": {str(name): int(n) for name, n in self.runs.groupby("stack", sort=False)["rep"].max().items()},
@@ -122,7 +130,7 @@ class Gate:
         )
         told = [
             (line, said)
-            for line, said in zip(found.to_dict("records"), in_words(found), strict=True)
+            for line, said in zip(found.to_dict("records"), self.words, strict=True)
             if line["verdict"] in ("worse", "better")
             or (line["verdict"] == UNDECIDED and must_be_decided(line["metric"]))
         ]
@@ -144,7 +152,7 @@ class Gate:
         columns = ("verdict", "metric", "cell", "baseline", "candidate", "effect", "interval", "n", "bound", "notes")
         titles = ("verdict", "metric", "cell", "baseline", "candidate", "change", "95 %, over all looks", "n")
         lines += [f"| {' | '.join((*titles, 'too little to matter', 'notes'))} |", "|---" * len(columns) + "|"]
-        lines += [f"| {' | '.join(_escaped(said[name]) for name in columns)} |" for said in in_words(self.changes)]
+        lines += [f"| {' | '.join(_escaped(said[name]) for name in columns)} |" for said in self.words]
         lines += ["", "Built and installed:", ""]
         for one in self.built:
             wheel = f", wheel of version {one['version']}, SHA-256 `{one['sha256']}`" if one["sha256"] else ""
@@ -160,7 +168,7 @@ class Gate:
         skipped = found["verdict"] == UNDECIDED
         numbers = {"tests": len(found), "failures": int(bad.sum()), "skipped": int(skipped.sum()), "errors": 0}
         suite = ElementTree.Element("testsuite", {"name": "beyond-ram gate"} | {k: str(v) for k, v in numbers.items()})
-        for line, said in zip(found.to_dict("records"), in_words(found), strict=True):
+        for line, said in zip(found.to_dict("records"), self.words, strict=True):
             case = ElementTree.SubElement(suite, "testcase", {"classname": said["cell"], "name": str(line["metric"])})
             if line["verdict"] == WORSE:
                 ElementTree.SubElement(case, "failure", {"message": _sentence(said)})

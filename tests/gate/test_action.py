@@ -14,7 +14,7 @@ import yaml
 CELLS = """
 defaults: none
 experiments:
-  moment: {workload: scan, matrix: {stack: [tokenizers-alone], size_mb: [20]}}
+  moment: {workload: scan, matrix: {stack: [current], size_mb: [20]}}
 """
 
 
