@@ -106,10 +106,9 @@ def decide(
         tell(f"first run, not weighed: {cell.experiment}, {side}")
         began = clock()
         runs.weigh(cell, side, 0)
-        spent = clock() - began
-        used, took[cell] = used + spent, took[cell] + spent
+        used += clock() - began  # longer than a weighed one, so no estimate of it
     while left and repeat < AT[-1]:
-        if used + sum(took[cell] for cell in left) > budget_s:
+        if repeat and used + sum(took[cell] for cell in left) > budget_s:
             short = True
             break
         repeat += 1
