@@ -194,4 +194,6 @@ def _escaped(text: str) -> str:
 def _plain(value: Any) -> Any:
     """A value for JSON."""
     value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, float) and value.is_integer():  # a count beside lines that lack it
+        return int(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value

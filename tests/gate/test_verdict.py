@@ -56,6 +56,7 @@ def test_worse_comes_first_and_is_the_same_everywhere() -> None:
     assert first["ratio"] == pytest.approx(1.5, rel=0.01)
     assert made["requirements"][1]["sha256"] == "abc"
     assert made["n"] == {"base.baseline": 3, "base.candidate": 3}
+    assert (type(made["machine"]["machine_memory_bytes"]), made["machine"]["cpu_count"]) == (int, 2)
     markdown = found.markdown()
     assert markdown.startswith("**beyond-ram gate: worse: ./mine against mine==1**")
     assert markdown.index("<details>") > markdown.index(said[1])
