@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..stacks import StackError, build, exchange, moved, reason
-from ..stacks import pins
+from ..stacks import StackError, build, exchange, moved, pins, reason
 from .wheels import Requirement
 
 BASELINE, CANDIDATE = "baseline", "candidate"

@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from .differences import canonical, pins
-
 from .locks import PRE, PYTHON, StackError, resolve, takes_prereleases
 
 # First line of the lock of a variant that cannot be: the resolver's reason behind it.
