@@ -29,6 +29,9 @@ class Exit(NamedTuple):
     parent: int
     name: str
     hwm_bytes: int
+    """Of the whole process, also in the record of a thread."""
+    thread: bool = False
+    """Whether it is the record of a thread other than the first one."""
 
 
 class Exits:
@@ -99,11 +102,12 @@ def _exits(message: bytes) -> list[Exit]:
         if len(stats) < _HIWATER_RSS_KB + 8:
             continue
         version = struct.unpack_from("=H", stats)[0]
-        pid, parent = struct.unpack_from("=II", stats, _PID)
+        task, parent = struct.unpack_from("=II", stats, _PID)
+        pid = task
         if version >= _SINCE_TGID and len(stats) >= _TGID + 4:
-            pid = struct.unpack_from("=I", stats, _TGID)[0] or pid
+            pid = struct.unpack_from("=I", stats, _TGID)[0] or task
         high = struct.unpack_from("=Q", stats, _HIWATER_RSS_KB)[0] << 10
-        found.append(Exit(pid, parent, _name(stats), high))
+        found.append(Exit(pid, parent, _name(stats), high, task != pid))
     return found
 
 

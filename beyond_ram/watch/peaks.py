@@ -105,6 +105,8 @@ class Peaks:
         self._orphans: dict[int, list[Exit]] = {}
         """Ended processes of the machine by their parent, which is in no known tree yet."""
         self._exits: dict[int, Exit] = {}
+        self._over: dict[int, dict[str, Any]] = {}
+        """The processes that ended last, by their ids."""
 
     def note(
         self, totals: Sequence[int], living: Iterable[Process], gone: Iterable[Process], exits: Iterable[Exit]
@@ -140,6 +142,8 @@ class Peaks:
             highest = max(highest, process.hwm)
             self._end_process(process)
         for exit in new_exits.values():  # started and ended between two samples
+            if self._late(exit):
+                continue
             together += exit.hwm_bytes
             anon += exit.hwm_bytes
             unseen += exit.hwm_bytes
@@ -147,6 +151,16 @@ class Peaks:
             self.short_lived += 1
             self._record_end(exit.pid, exit.name, exit.hwm_bytes, final=True)
         self.phase.take(totals, highest, together, anon, processes, unseen)
+
+    def _late(self, exit: Exit) -> bool:
+        """Whether it is the record of a thread that ended after its process, which is over and counted."""
+        over = self._over.get(exit.pid)
+        if over is None or not exit.thread:
+            return False
+        if exit.hwm_bytes > over["hwm_bytes"]:
+            self.ended_sum_bytes += exit.hwm_bytes - over["hwm_bytes"]
+            over["hwm_bytes"] = exit.hwm_bytes
+        return True
 
     def _note_holders(self, totals: Sequence[int], living: Sequence[Process]) -> None:
         for kind, before in self._held.items():
@@ -203,7 +217,12 @@ class Peaks:
     def _record_end(self, pid: int, name: str, hwm_bytes: int, *, final: bool) -> None:
         self.seen += 1
         self.ended_sum_bytes += hwm_bytes
-        self.ended.append({"pid": pid, "name": name, "hwm_bytes": hwm_bytes, "final": final})
+        entry = {"pid": pid, "name": name, "hwm_bytes": hwm_bytes, "final": final}
+        self.ended.append(entry)
+        self._over.pop(pid, None)
+        self._over[pid] = entry
+        if len(self._over) > _ORPHANS_KEPT:
+            del self._over[next(iter(self._over))]
         if len(self.ended) >= 2 * _PROCESSES_KEPT:
             self.ended.sort(key=lambda entry: -entry["hwm_bytes"])
             del self.ended[_PROCESSES_KEPT:]
@@ -218,7 +237,8 @@ class Peaks:
             if exit.pid in tree or exit.parent in tree or exit.parent in ours:
                 # A thread may end after its process. The mark is that of the process: the highest one counts.
                 before = ours.get(exit.pid)
-                ours[exit.pid] = exit if before is None or exit.hwm_bytes > before.hwm_bytes else before
+                high = exit if before is None or exit.hwm_bytes > before.hwm_bytes else before
+                ours[exit.pid] = high._replace(thread=exit.thread and (before is None or before.thread))
                 for child in self._orphans.pop(exit.pid, []):
                     ours.setdefault(child.pid, child)
             elif len(self._orphans) < _ORPHANS_KEPT:

@@ -57,6 +57,30 @@ def test_the_last_word_of_a_thread_is_not_the_end_of_its_process() -> None:
     assert peaks.ended[0]["hwm_bytes"] == 70 * MB
 
 
+def test_a_thread_that_ends_after_its_process_is_no_process_of_its_own() -> None:
+    """Arrow's jemalloc ends a thread late: its record has the mark of the whole process, mapped files included."""
+    peaks = Peaks()
+    one = process(1, hwm=150 * MB, anon=50 * MB, file=100 * MB)
+    peaks.note(totals(one), [one], [], [])
+    peaks.note([0] * 6, [], [one], [Exit(1, 0, "x", 150 * MB)])
+    peaks.note([0] * 6, [], [], [Exit(1, 0, "jemalloc_bg_thd", 151 * MB, thread=True)])
+    peaks.end(1)
+    assert (peaks.seen, peaks.short_lived, peaks.ended_sum_bytes) == (1, 0, 151 * MB)
+    assert (peaks.run.unseen_bytes, peaks.run.anon_bound_bytes) == (0, 50 * MB)
+    peaks.note([0] * 6, [], [], [Exit(1, 0, "another of that id", 9 * MB)])
+    assert (peaks.seen, peaks.short_lived) == (2, 1)
+
+
+def test_the_records_of_a_process_and_its_threads_are_one() -> None:
+    records = [
+        Exit(30, 20, "thread", 7, thread=True),
+        Exit(30, 20, "process", 5),
+        Exit(31, 20, "thread", 5, thread=True),
+    ]
+    found = {one.pid: one for one in Peaks().own_exits(records, {20})}
+    assert (found[30].hwm_bytes, found[30].thread, found[31].thread) == (7, False, True)
+
+
 def test_other_processes_of_the_machine_are_not_ours_and_grandchildren_are() -> None:
     peaks = Peaks()
     exits = [Exit(30, 20, "grandchild", 5), Exit(20, 10, "child", 6), Exit(99, 98, "other", 7)]
