@@ -133,8 +133,11 @@ def source(kind: Kind, name: str) -> str:
 
 
 def parameters(path: Path, function: str) -> list[str]:
-    """The names of a function's parameters, read from its source. Raises ValueError where there is no such function."""
+    """The names of a function's positional parameters, read from its source: those behind a star are settings.
+
+    Raises ValueError where there is no such function.
+    """
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef) and node.name == function:
-            return [argument.arg for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            return [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
     raise ValueError(f"{path}: has no function {function!r}")

@@ -1,12 +1,13 @@
 """Which tables and figures are made of which experiments."""
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beyond_ram.experiment import load
-from beyond_ram.outputs import GENERAL, Figure, Outputs, has, parameters, varies
+from beyond_ram.outputs import FIGURES, GENERAL, RUNS, SETTINGS, TABLES, Figure, Outputs, has, parameters, varies
 
 SCAN = {"workload": "scan", "matrix": {"stack": ["current"], "size_mb": [10]}}
 WRITE = {"workload": "write", "matrix": {"stack": ["loaders"], "tokens": ["t"], "format": ["npy"]}}
@@ -59,7 +60,23 @@ def test_a_figure_of_a_comparison_needs_something_to_compare(root: Path) -> None
 
 def test_what_a_table_is_made_from_is_read_off_its_function(root: Path, tmp_path: Path) -> None:
     assert outputs(root, scan=SCAN).needs("table", "limits") == ["records"]
-    (tmp_path / "t.py").write_text("def t(records, owners=None): ...")
+    (tmp_path / "t.py").write_text("def t(records, owners=None, *, level=0.05): ...")
     assert parameters(tmp_path / "t.py", "t") == ["records", "owners"]
     with pytest.raises(ValueError, match="has no function 'u'"):
         parameters(tmp_path / "t.py", "u")
+
+
+def test_tables_and_figures_are_made_of_what_there_is() -> None:
+    """Else a parameter that is a setting reaches its function as None, when the workflow calls it."""
+    repository = Path(__file__).parents[1]
+    chapters = "".join(path.read_text() for path in (repository / "rules").glob("*.smk"))
+    makers = [(path, path.stem) for path in (repository / TABLES).glob("*.py") if f'"{path.stem}"' in chapters]
+    makers += [(path, "plot") for path in (repository / FIGURES).glob("*.py")]
+    needs = {}
+    for path, function in makers:
+        with contextlib.suppress(ValueError):
+            needs[path] = parameters(path, function)
+    known = {*RUNS, *SETTINGS, *(path.stem for path in needs if path.parent.name == "analysis")}
+    # The table of version sweeps has a rule of its own.
+    unknown = {path.stem: {*names} - known for path, names in needs.items() if path.stem != "ladders"}
+    assert {name: names for name, names in unknown.items() if names} == {}

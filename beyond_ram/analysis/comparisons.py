@@ -75,8 +75,8 @@ CONTRASTS = (
 def comparisons(
     runs: pd.DataFrame,
     pairs: Pairs,
-    contrasts: Sequence[Contrast] = CONTRASTS,
     *,
+    contrasts: Sequence[Contrast] = CONTRASTS,
     alpha: float = ALPHA,
     level: float = LEVEL,
 ) -> pd.DataFrame:

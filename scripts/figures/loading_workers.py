@@ -10,14 +10,17 @@ KINDS = (
 )
 
 
+ONE = ["tokens", "loader", "order", "page_cache"]
+
+
 def several_counts(loaders):
-    return loaders if loaders["workers"].nunique() > 1 else loaders.head(0)
+    """Loaders that ran with several numbers of workers, all else the same; of several states of the cache the warm."""
+    loaders = loaders.drop_duplicates([*ONE, "workers"])
+    loaders = loaders[loaders.groupby(ONE)["workers"].transform("nunique") > 1]
+    return loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders
 
 
 def draw(loaders):
-    loaders = loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders
-    loaders = loaders.drop_duplicates(["tokens", "loader", "order", "workers"])
-    loaders = loaders[loaders.groupby(["tokens", "loader", "order"])["workers"].transform("nunique") > 1]
     # A panel a loader: of several datasets and orders the last.
     last = loaders.groupby("loader")[["tokens", "order"]].transform("last")
     loaders = loaders[(loaders[["tokens", "order"]] == last).all(axis=1)]
