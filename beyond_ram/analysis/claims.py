@@ -32,6 +32,7 @@ _RELEASES = (
 )
 _SHARED = "the list of files is shared by the workers of a DataLoader (requests that each still makes)"
 _BUFFERED = "Parquet prefetch and buffering: up to 2 times faster"
+_NOT_AHEAD = "no-pre-buffer"
 _SPARK = "a Spark data source reads and writes datasets"
 CHUNKED = "Parquet content-defined chunking: fewer new bytes after an edit, in Xet storage"
 _PIPELINES = "HfFileSystem serves custom pipelines: tars of WebDataset, frames of a video (share of right samples)"
@@ -161,13 +162,19 @@ def _buffering(runs: pd.DataFrame, known: Mapping[Hashable, Decision]) -> Iterat
         default = side(group[group["buffering"] == "default"], "rows_per_s")
         for name, lines in group[group["buffering"] != "default"].groupby("buffering", sort=False):
             tried = side(lines, "rows_per_s")
-            if default.values and tried.values:
-                conditions = f"{name} against default; {_conditions(cell)}"
-                yield _Asked(
-                    _known(cell["experiment"], cell["stack"], _BUFFERED, conditions, CLAIMS[_BUFFERED]),
-                    Question(default, tried, "rows_per_s", bound=RATIO),
-                    known.get(_key("buffering", "default", str(name), "rows_per_s", cell | {"buffering": name})),
-                )
+            if not (default.values and tried.values):
+                continue
+            # What is claimed is that reading ahead is faster: where it is switched off, that is the baseline.
+            off = name == _NOT_AHEAD
+            one, other = (tried, default) if off else (default, tried)
+            conditions = f"{f'default against {name}' if off else f'{name} against default'}; {_conditions(cell)}"
+            decided = known.get(_key("buffering", "default", str(name), "rows_per_s", cell | {"buffering": name}))
+            yield _Asked(
+                _known(cell["experiment"], cell["stack"], _BUFFERED, conditions, CLAIMS[_BUFFERED]),
+                Question(one, other, "rows_per_s", bound=RATIO),
+                decided,
+                inverse=off,
+            )
 
 
 def _spark_source(spark: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -168,7 +168,7 @@ class Decision:
     """Repeats of the side that has fewer; of paired ones the pairs."""
     paired: bool
     exact: bool
-    """Every repeat of each side gave the same, as did those of every other comparison of the metric."""
+    """Every repeat of each side gave the same, and they differ by more than any other cell of the metric scatters."""
     verdict: Verdict
     matters: bool
     """Whether it differs by more than what is too little to matter."""
@@ -312,12 +312,16 @@ class Middle:
 
 
 def middle(values: Sequence[float], *, counted: bool = False, level: float = LEVEL) -> Middle:
-    """Student's interval on the mean. Counts that are the same in every repeat, two or more, are exact."""
+    """Student's interval on the mean. Counts that are the same in every repeat, two or more, are exact.
+
+    Readings scatter by `_RESOLUTION` of their mean at least, also where they happen to agree.
+    """
     sample = np.asarray(values, float)
     mean = float(sample.mean()) if len(sample) else math.nan
-    if len(sample) < AT_LEAST or (not counted and np.ptp(sample) == 0):
+    if len(sample) < AT_LEAST:
         return Middle(mean, math.nan, math.nan, len(sample))
-    half = float(stats.t.ppf((1 + level) / 2, len(sample) - 1) * stats.sem(sample)) if np.ptp(sample) else 0.0
+    least = 0.0 if counted else _RESOLUTION * abs(mean) / math.sqrt(len(sample))
+    half = float(stats.t.ppf((1 + level) / 2, len(sample) - 1) * max(float(stats.sem(sample)), least))
     return Middle(mean, mean - half, mean + half, len(sample))
 
 
@@ -344,6 +348,8 @@ class _Prepared:
     identical: bool
     n: int
     effect: float
+    scatter: float = math.nan
+    """The largest range of one side's repeats."""
     variance: float = math.nan
     p: float = math.nan
     p_corrected: float = math.nan
@@ -443,6 +449,7 @@ def _prepared(question: Question) -> _Prepared:
         means[1] - means[0],
     )  # fmt: skip
     if one.enough:
+        one.scatter = float(max(np.ptp(first), np.ptp(second)))
         one.variance = _variance(first, second)
         if not question.counts:
             largest = max(np.abs(first).max(), np.abs(second).max())
@@ -459,10 +466,15 @@ def _variance(first: Array, second: Array) -> float:
 
 
 def _judge(members: Sequence[_Prepared]) -> None:
-    """The p-values of one metric's questions."""
-    if all(one.identical for one in members):
-        for one in members:
-            one.exact, one.p = True, float(one.effect == 0)
+    """The p-values of one metric's questions. What is exact is no draw, and tells nothing of the others' noise."""
+    scatter = max((one.scatter for one in members if not one.identical), default=0.0)
+    for one in members:
+        # Two repeats of a count may agree by chance: one that differs by less than others scatter is not exact.
+        one.exact = one.identical and (scatter == 0 or abs(one.effect) > scatter)
+        if one.exact:
+            one.p = float(one.effect == 0)
+    members = [one for one in members if not one.exact]
+    if not members:
         return
     n = np.array([one.n for one in members], float)
     variance = np.array([one.variance for one in members])
@@ -478,14 +490,14 @@ def _judge(members: Sequence[_Prepared]) -> None:
 
 def _widths(members: Sequence[_Prepared], outside: float, corrected: float) -> None:
     """The intervals of one metric's questions, which leave `outside` out, and their width at the corrected level."""
-    noise = members[0].noise
-    if noise is None:
-        for one in members:
+    for one in members:
+        if one.exact:
             one.half = one.half_corrected = 0.0
-        return
-    known = [one for one in members if not math.isnan(one.p)]
+    known = [one for one in members if not one.exact and not math.isnan(one.p)]
     if not known:
         return
+    noise = known[0].noise
+    assert noise is not None
     n, variance = np.array([one.n for one in known], float), np.array([one.variance for one in known])
     level = np.full(len(known), outside)
     plain = noise.half(level, variance, n - 1, n)

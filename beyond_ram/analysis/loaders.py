@@ -139,7 +139,9 @@ def _merged(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for column in table.columns.difference(["outcome", "reason"], sort=False):
         values = table[column].dropna()
         if column in AVERAGED:
-            found = mean(values.astype(float).tolist()) if len(values) else Mean(math.nan, math.nan, math.nan)
+            # A rate that one run is too short to have would be of fewer runs than n.
+            whole = len(values) == len(table) and len(values)
+            found = mean(values.astype(float).tolist()) if whole else Mean(math.nan, math.nan, math.nan)
             line |= {column: found.mean, f"{column}_low": found.low, f"{column}_high": found.high}
         elif column in ACCOUNT[2:]:
             line[column] = values.max() if len(values) else None

@@ -188,7 +188,7 @@ def _judge(record: Record, events: Events, again: Regrowth, named: tuple[str, ..
                 ("Little has grown so far (", mb(anon), "), but in every epoch: more epochs would decide."), evidence
             )
         if file < small:
-            return Finding("flat", (), (f"Memory did not grow {given}.",), evidence)
+            return Finding("flat", (), (f"Memory grew by less than {small / MB:,.0f} MB {given}.",), evidence)
         return Finding(
             "page-cache",
             ("mapped files",),
@@ -211,7 +211,8 @@ def _of_several(events: Events, anon: float, given: str, evidence: str, small: f
     known = "not known" if grown is None else f"{grown / MB:+,.0f} MB"
     evidence += f"; anonymous PSS {known}"
     if grown is not None and grown < small:
-        return Finding("flat", (), (f"Memory did not grow {given}: the processes share what they hold.",), evidence)
+        less = f"Memory grew by less than {small / MB:,.0f} MB {given}: the processes share what they hold."
+        return Finding("flat", (), (less,), evidence)
     return undecided(
         (
             *(

@@ -98,7 +98,7 @@ COLUMNS: list[Column] = [
         derivation="anon_released_bytes / anon_grown_bytes; those of a run add up to 1", trust=_OWNERS,
     ),
     Column(
-        key="anon_grown_bytes", label="Growth of anonymous memory", unit="bytes", direction="lower",
+        key="anon_grown_bytes", label="Growth of anonymous memory since the imports", unit="bytes", direction="lower",
         tables=("owners", "verdicts"),
         derivation="from the mark `imported` to the first reading of the release order; of a cell the median, with "
         "the 95 % interval of the mean",

@@ -21,7 +21,7 @@ SOURCES = sources()
 FINDINGS = [source for source in SOURCES if source.startswith("finding ")]
 # How far a gigabyte lies beyond the largest input is arithmetic on sizes, and holds nothing measured against another.
 WORDS = re.compile(
-    r"\btimes the (?!time|largest input)|times fewer bytes|\bis (?:slower|faster) than\b"
+    r"\btimes the (?!time|largest input)|times smaller|\bis (?:slower|faster) than\b"
     r"|\d without\b|\bagainst [\w-]+:|\bno gain\b"
     r"|: (?:True|better|worse|helps|harms|differs|holds|partly)$"
 )

@@ -10,14 +10,14 @@ from ...metrics import METRICS
 from ...stacks.differences import said
 from ...units import MB
 from ..comparisons import CONTRASTS, decision
-from ..frame import axes, describe, varied
+from ..frame import describe, varied
 from ..stack_differences import between
 from .base import Finding, Line, Source, Tables, lines_of, reads
 
 # What shows a difference between stacks, by workload.
 _FIGURES = {
     "tokenize": "growth_by_input",
-    "soak": "encoders",
+    "soak": "memory_by_epoch",
     "stream": "requests_by_workers",
     "load": "loading_cost",
     "hub-files": "hub_files",
@@ -39,13 +39,13 @@ def _differences(tables: Tables) -> Iterator[Finding]:
         if shown.empty:
             continue
         first = lines_of(shown)[0]
-        cells = group.groupby(axes(group), dropna=False, sort=False).ngroups
-        seen = shown.groupby(axes(shown), dropna=False, sort=False).ngroups
+        # Of the metric in the title: in other cells others may be shown, and this one not.
+        asked, seen = (len(lines[lines["metric"] == first["metric"]]) for lines in (group, shown))
         sentences = [_sentence(line, conditions) for line in lines_of(shown.drop_duplicates("metric"))]
         failed = int(group["failed"].sum())
         yield Finding(
             f"{_named(axis, after)} against {_named(axis, before)}: {_label(first)} {_effect(first)}",
-            f"{' '.join(sentences)} Seen in {seen} of {cells} cells that were compared"
+            f"{' '.join(sentences)} The first is shown in {seen} of {asked} cells that were compared"
             + (f"; {failed} of their runs failed." if failed else ".")
             + (_else(tables, before, after) if axis == "stack" else ""),
             _FIGURE_OF.get(str(axis)) or _FIGURES.get(first["workload"], ""),
@@ -77,13 +77,18 @@ def _nothing_worse(tables: Tables) -> Iterator[Finding]:
             f"{after}: nothing is shown to be worse than in {before}"
             if decided
             else f"{after} against {before}: too few repeats to tell",
-            f"Of {len(group)} comparisons: {', '.join(known)}; n = {int(group['n'].min())} to {int(group['n'].max())}."
+            f"Of {len(group)} comparisons: {', '.join(known)}; {_runs(group['n'])}."
             + reach
             + _else(tables, before, after),
             _FIGURES.get(first["workload"], ""),
             str(first["experiment"]),
             0.0,
         )
+
+
+def _runs(n: "pd.Series[int]") -> str:
+    least, most = int(n.min()), int(n.max())
+    return f"n = {least}" if least == most else f"n = {least} to {most}"
 
 
 def _else(tables: Tables, before: object, after: object) -> str:
@@ -100,9 +105,13 @@ def _seen(ratio: float) -> str:
 def _sentence(line: Line, conditions: list[str]) -> str:
     """A metric of a cell on both sides, with what is known of the difference."""
     unit, scale = ("MB", MB) if METRICS[line["metric"]].unit == "bytes" else (METRICS[line["metric"]].unit, 1)
-    sides = f"{line['baseline'] / scale:,.4g} and {line['candidate'] / scale:,.4g} {unit}"
+    sides = f"{_number(line['candidate'] / scale)} against {_number(line['baseline'] / scale)} {unit}"
     where = ", ".join(describe(line, (axis for axis in conditions if axis != line["axis"])))
     return f"{METRICS[line['metric']].label}: {sides}, {_ends(line, unit, scale)}{f' ({where})' if where else ''}."
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _ends(line: Line, unit: str, scale: float) -> str:

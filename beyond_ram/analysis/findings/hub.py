@@ -33,7 +33,7 @@ def _dedup(tables: Tables) -> Iterator[Finding]:
         if shown:
             best, which = selected(list(shown), [float(line["measured"]) for line in shown.values()])
             which = f"largest of {len(lines)} edits run here"
-            said = f"after {best} {_times(lines[best])} fewer bytes are new"
+            said = f"after {best} a share of new bytes {_times(lines[best])} smaller"
         elif all(line["holds"] == "not enough data" for line in lines.values()):
             said = "too few repeats to tell what it saves"
         else:
