@@ -34,7 +34,11 @@ def pushed(folder: Path, cdc: str, row_group_rows: int = 1_000_000) -> list[dict
 
 def table_of(**runs: list[dict[str, Any]]) -> pd.DataFrame:
     cell = {"experiment": "x", "stack": "s", "compression": "snappy", "row_group_rows": 1_000_000, "rep": 1}
-    return dedup([({"cell": cell | {"cdc": cdc, "table_rows": ROWS}}, events) for cdc, events in runs.items()])
+    made = [
+        ({"cell": cell | {"cdc": cdc, "table_rows": ROWS}, "completed_work": True}, events)
+        for cdc, events in runs.items()
+    ]
+    return dedup(made)
 
 
 @pytest.fixture(scope="module")
