@@ -54,7 +54,7 @@ def test_every_edit_is_counted_by_xet(table: pd.DataFrame) -> None:
         by = lines.set_index("edit")
         assert by.loc["none", "new_share"] == 1.0
         assert by["new_share"].between(0, 1, inclusive="right").all()
-        assert by["rows"].to_dict() == {
+        assert by["edited_rows"].to_dict() == {
             "none": ROWS,
             "append": ROWS * 1.01,
             "delete": ROWS - 100,
@@ -64,7 +64,7 @@ def test_every_edit_is_counted_by_xet(table: pd.DataFrame) -> None:
         }
         # What is sent is compressed on its way and comes with a list of chunks, so it is near what is new.
         assert (by["uploaded_bytes"] < 1.1 * by["new_bytes"] + 100_000).all()
-        assert (by["write_cpu_s"] > 0).all()
+        assert (by["file_write_cpu_s"] > 0).all()
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ def test_chunking_saves_most_after_a_delete_in_the_middle(table: pd.DataFrame) -
 @pytest.mark.slow
 def test_counts_are_the_same_again(table: pd.DataFrame, tmp_path: Path) -> None:
     again = table_of(on=pushed(tmp_path / "on", "on"))
-    columns = ["edit", "file_bytes", "new_bytes", "uploaded_bytes", "new_chunks", "total_chunks"]
+    columns = ["edit", "parquet_bytes", "new_bytes", "uploaded_bytes", "new_chunks", "total_chunks"]
     before = table.loc[table["cdc"] == "on", columns].reset_index(drop=True)
     pd.testing.assert_frame_equal(again[columns], before)
 
