@@ -7,24 +7,22 @@ from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.frame import describe
 from beyond_ram.experiment import AXES
 
-
-def settings(table):
-    """The axes that matter to the memory of a process: not how it is served, nor how often all is read."""
-    return [axis for axis in axes_of(table) if axis in AXES and AXES[axis].role != "endpoint" and axis != "epochs"]
+# Lines that one picture can hold.
+MOST = 40
 
 
 def plot(streaming):
-    table = streaming
-    known = table[table["worker_grown_anon_bytes"].notna()]
-    # Network and faults are no matter of memory: the plainest conditions stand for all.
-    known = known.sort_values(["latency_ms", "bandwidth_mb_per_s", "page_size"]).drop_duplicates(settings(known))
-    known = known.sort_index()
+    known = streaming[streaming["worker_grown_anon_bytes"].notna()]
     return figures.drawn(known, draw, "no experiment of this config streams")
 
 
-def draw(table):
-    varied = [axis for axis in settings(table) if axis != "stack" and table[axis].nunique() > 1] or ["workers"]
+def draw(cells):
+    table = cells.loc[cells["worker_grown_anon_bytes"].nlargest(MOST).index].sort_index()
+    varied = [axis for axis in axes_of(cells) if axis in AXES and axis != "stack" and cells[axis].nunique() > 1]
+    varied = varied or ["workers"]
     table = table.copy().assign(setting=[", ".join(describe(line, varied)) for line in table.to_dict("records")])
+    if table.duplicated(["setting", "stack"]).any():
+        table["setting"] = table["experiment"] + ": " + table["setting"]
     names, stacks = list(dict.fromkeys(table["setting"])), list(dict.fromkeys(table["stack"]))
     colours = figures.colours(stacks)
     bars = [(s, stack) for s in names for stack in stacks if len(table[_is(table, s, stack)])]
@@ -68,10 +66,11 @@ def draw(table):
     most = table.loc[table["worker_grown_anon_bytes"].idxmax()]
     spread = "Medians; lines from the lowest to the highest repeat; hollow where there was one run."
     spread = spread if table["n"].max() > 1 else "One run each."
+    largest = "" if len(table) == len(cells) else f"Of {len(cells)} cells those that grew most are drawn. "
     caption = f"""
 Anonymous memory that the largest reading process took beyond what it had when it began: a worker, or the main process
 where there are none. Beside each dot the rows that the least busy worker delivered: a starved worker looks thrifty.
-{spread} The largest of {len(table)} run here is
+{spread} {largest}The largest of {len(cells)} run here is
 {most["worker_grown_anon_bytes"] / figures.MB:,.0f} MB ({most["stack"]}, {most["setting"]}). Read by each process with
 every batch, so a spike within a batch is not in it.
 """
