@@ -1,5 +1,7 @@
 """Anonymous memory of the largest process that reads, by stack and setting, with the rows that it delivered."""
 
+import textwrap
+
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
@@ -49,14 +51,14 @@ def draw(cells):
             place += 1
         ticks.append(((first + place - 1) / 2, setting))
         place += 0.8
-    axes.set_yticks([at for at, _ in ticks], [text for _, text in ticks], fontsize=9)
+    axes.set_yticks([at for at, _ in ticks], [textwrap.fill(text, 46) for _, text in ticks], fontsize=9)
     axes.set_ylim(place - 0.8, -1)  # from top to bottom
     axes.grid(visible=False, axis="y")
     ends = (
         table["worker_grown_anon_bytes_max"].max() / figures.MB,
         table["worker_grown_anon_bytes_min"].min() / figures.MB,
     )
-    axes.set_xlim(min(ends[1], 0) - 0.03 * ends[0], 1.45 * ends[0])  # with room for what is said of each
+    axes.set_xlim(min(ends[1], 0) - 0.03 * ends[0], 1.6 * ends[0])  # with room for what is said of each
     axes.set_xlabel("growth of anonymous memory of the largest process that reads (MB)")
     used = [stack for stack in stacks if stack in set(table["stack"])]
     handles = [
