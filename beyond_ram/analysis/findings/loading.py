@@ -29,6 +29,26 @@ def _rows_lost(tables: Tables) -> Iterator[Finding]:
         )
 
 
+@reads("ranks")
+def _rows_of_ranks(tables: Tables) -> Iterator[Finding]:
+    """Rows that several ranks together missed, or had twice, in runs that finished."""
+    ranks = tables["ranks"]
+    done = ranks[ranks["outcome"].eq("completed")]
+    for cell, group in same_but_for(done):
+        wrong = group[group["account"].str.contains(r"\d (?:missing|twice|wrong)")]
+        if wrong.empty:
+            continue
+        line = lines_of(wrong)[0]
+        yield Finding(
+            f"{cell['loader']}, {cell['ranks']:.0f} ranks: not every row once: {line['account']}",
+            f"Of {line['rows_expected']:,.0f} rows of {cell['tokens']}, {cell['order']}, {line['rows_delivered']:,.0f} "
+            f"came to all ranks together: {line['account']}, so in {len(wrong)} of {len(group)} runs that finished.",
+            "",
+            str(cell["experiment"]),
+            tries(len(wrong), len(group)),
+        )
+
+
 @reads("loaders")
 def _beside_the_ceiling(tables: Tables) -> Iterator[Finding]:
     """How near the nearest loader comes to reading without one, of each order; above it, that the ceiling is none."""
@@ -97,4 +117,4 @@ def _runs(line: Line) -> int:
     return int(line["n"] if math.isnan(asked) else asked)
 
 
-SOURCES: tuple[Source, ...] = (_rows_lost, _beside_the_ceiling, _readahead)
+SOURCES: tuple[Source, ...] = (_rows_lost, _rows_of_ranks, _beside_the_ceiling, _readahead)

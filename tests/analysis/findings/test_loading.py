@@ -75,3 +75,24 @@ def test_advice_is_told_where_every_run_completes_with_it_and_none_without(
 ) -> None:
     found = titles(ADVISED | advised, PLAIN | {"experiment": "plain"} | plain)
     assert sum("completes with MADV_RANDOM" in title for title in found) == findings
+
+
+def ranked(account: str, delivered: int, rep: int = 1, outcome: str = "completed") -> dict[str, object]:
+    cell = {
+        "experiment": "ranks",
+        "stack": "loaders",
+        "tokens": "few",
+        "loader": "a",
+        "order": "sequential",
+        "ranks": 2,
+    }
+    counts = {"rows_expected": 2003, "rows_delivered": delivered, "account": account}
+    return cell | counts | {"rep": rep, "outcome": outcome}
+
+
+def test_a_row_that_two_ranks_had_is_told_with_how_many_runs() -> None:
+    lines = [ranked("1 twice", 2004), ranked("every row once", 2003, 2), ranked("9 missing", 1994, 3, "failed")]
+    (found,) = loading._rows_of_ranks({"ranks": pd.DataFrame(lines)})
+    assert found.title == "a, 2 ranks: not every row once: 1 twice"
+    assert "2,004 came to all ranks together: 1 twice, so in 1 of 2 runs that finished" in found.text
+    assert not list(loading._rows_of_ranks({"ranks": pd.DataFrame([ranked("every row once", 2003)])}))
