@@ -35,7 +35,7 @@ def test_slurm_gives_the_same_cells_and_ids_and_a_job_killed_for_memory_comes_ba
     run = one_node.snakemake("tokenize", *TINY, "part.yaml", "slurm.yaml", cwd=clone, timeout=1500)
     here, there = cells(clone / "results-tiny"), cells(clone / "results-slurm")
     assert here == there
-    assert len(here) > 12
+    assert len(here) > 10
     # The victim was in a group of its own below the job's, so Slurm sees the job fail, and the kernel says why.
     assert "SIGKILL for want of memory" in run.output, "no job was killed for memory"
     failed = [job for job in run.jobs_of("weigh") if job["JobState"] != "COMPLETED"]
