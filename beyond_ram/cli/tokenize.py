@@ -1,0 +1,115 @@
+"""`beyond-ram tokenize`: text files into flat token ids, in bounded memory."""
+
+import argparse
+import glob
+import json
+import os
+import sys
+from pathlib import Path
+
+from .watch import size
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "tokenize",
+        help="tokenise files into flat ids, in bounded memory",
+        description="Tokenises Parquet, Arrow, JSON Lines, CSV and text (also .gz and .zst) into flat ids. The same "
+        "command goes on where a killed one stopped.",
+    )
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help="files, folders or quoted patterns, in order")
+    parser.add_argument("--tokenizer", required=True, help="a tokenizer.json, or a folder with one")
+    parser.add_argument("--out", required=True, help="folder of the result")
+    parser.add_argument(
+        "--format",
+        choices=("bin", "datasets", "parquet"),
+        default="datasets",
+        help="datasets: load_from_disk opens it; bin: uint16 or uint32 with Megatron's index (default: datasets)",
+    )
+    parser.add_argument("--workers", type=_count, default=0, metavar="N", help="processes (default: a core each)")
+    parser.add_argument(
+        "--memory-limit", type=_limit, default=0, metavar="SIZE", help="anonymous memory of all together, as 500M or 2G"
+    )
+    parser.add_argument("--text-column", default="text", metavar="C", help="(default: text)")
+    parser.add_argument(
+        "--shard", type=_shard, default="1/1", metavar="I/N", help="the I-th of N parts of the inputs; OUT is shared"
+    )
+    parser.add_argument("--append", metavar="TOKEN", help="an entry that goes behind every document, as <|endoftext|>")
+    parser.add_argument(
+        "--no-special-tokens", action="store_true", help="without what the tokenizer's post-processor adds"
+    )
+    parser.add_argument("--sha256", action="store_true", help="also the SHA-256 of all ids, as int32")
+    parser.add_argument("--stack", metavar="NAME", help="encode with this stack (default: the newest, with exact ids)")
+    parser.set_defaults(run=run)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: at least one worker")
+    return number
+
+
+def _limit(text: str) -> int:
+    if not (found := size(text)):
+        raise argparse.ArgumentTypeError(f"{text!r}: every command needs more than that")
+    return found
+
+
+def _shard(text: str) -> str:
+    first, _, last = text.partition("/")
+    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
+        raise argparse.ArgumentTypeError(f"{text!r}: it has to be I/N, with I from 1 to N")
+    return text
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """What needs no stack to be refused."""
+    for name in arguments.inputs:
+        path = Path(name).expanduser()
+        found = (path, *map(Path, glob.iglob(str(path), recursive=True)))  # noqa: PTH207 (patterns from the root)
+        if not path.is_dir() and not any(one.is_file() for one in found):
+            raise ValueError(f"{name}: no such file, folder or pattern with files")
+    out = Path(arguments.out)
+    if out.is_symlink() and not out.exists():
+        raise ValueError(f"--out {out}: a link that leads nowhere")
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {out}: a file, and has to be a folder")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from ..tokenize import STACKS, choose
+    from ..tokenize.encoders import ENGINE
+
+    given = Path(arguments.tokenizer).expanduser()
+    tokenizer = given / "tokenizer.json" if given.is_dir() else given
+    if not tokenizer.is_file():
+        raise ValueError(f"--tokenizer {arguments.tokenizer}: no tokenizer.json there")
+    _check(arguments)
+    chosen = choose(tokenizer, (arguments.stack,) if arguments.stack is not None else STACKS)
+    if chosen.exact:
+        count = sum(last - first + 1 for first, last in chosen.exact["codes"])
+        exact = f"ids are those of tokenizers {chosen.exact['version']}, which encodes documents with one of {count:,} "
+        exact += "code points, because the two differ there"
+    else:
+        exact = f"ids are those of tokenizers {chosen.version} alone"
+        exact += f", because {chosen.exact_why}" if chosen.exact_why else ""
+    print(
+        f"tokenizers {chosen.version} (stack {chosen.stack})" + (f", because {chosen.why}" if chosen.why else ""),
+        f"large documents are {'cut' if chosen.cuts else 'encoded whole'}: {chosen.cuts_why}",
+        exact,
+        sep="\n",
+        file=sys.stderr,
+        flush=True,
+    )
+    switches = [name for name in ("no_special_tokens", "sha256") if getattr(arguments, name)]
+    command = [str(chosen.python), str(ENGINE / "run.py"), *(f"--{name.replace('_', '-')}" for name in switches)]
+    for name in ("out", "format", "workers", "memory_limit", "text_column", "shard", "append"):
+        value = getattr(arguments, name)
+        if value is not None:
+            command.append(f"--{name.replace('_', '-')}={value}")
+    if chosen.exact:
+        command.append(f"--exact={json.dumps(chosen.exact)}")
+    command += [f"--tokenizer={tokenizer}", "--", *arguments.inputs]
+    # In this process's place: what ends the command ends the work, and nothing of ours is held meanwhile.
+    os.execv(command[0], command)

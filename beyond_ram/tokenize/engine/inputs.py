@@ -1,0 +1,616 @@
+"""Documents out of files, in order, a bounded piece at a time: Parquet, Arrow, JSON Lines, CSV, text.
+
+`plan` cuts the inputs into units of work that can be read alone; `read` yields their documents. Imports pyarrow and
+numpy where a file needs them.
+"""
+
+import codecs
+import csv
+import gzip
+import itertools
+import json
+import mmap
+import os
+import zlib
+from pathlib import Path
+
+import json_text
+from trouble import Refused
+
+ENDS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".txt": "text",
+    ".text": "text",
+}
+PACKED = {".gz": "gzip", ".zst": "zstd"}
+CHUNK = 1 << 18  # bytes that are read at once: each read hands Python to another worker
+PARQUET = 1 << 20  # bytes of rows that are decoded at once
+BATCH_BYTES, BATCH_TEXTS = 1 << 16, 64  # of texts that are encoded at once: what stays in a core's own cache
+PAGES = 1 << 23  # of a mapped file that may stay with the process
+SPACES = b" \t\r\v\f"  # of which a line without a document may consist
+HUGE = 1 << 20  # bytes from which a document is taken as a stream
+
+
+class Batch:
+    """Some texts. `done`: bytes of the input that were read for them; `where(i)`: the place of one, for errors."""
+
+    def __init__(self, texts, done, where):
+        self.texts, self.done, self.where = texts, done, where
+
+
+class Stream:
+    """One document in pieces of text. `whole_bytes`: its size, where known."""
+
+    def __init__(self, pieces, where, done=lambda: 0, whole_bytes=None):
+        self.pieces, self.where, self.done, self.whole_bytes = pieces, where, done, whole_bytes
+
+
+def kind_of(path):
+    """(format, packing) of a file by its name; format None where the name says nothing."""
+    path = Path(path)
+    packing = PACKED.get(path.suffix.lower())
+    inner = path.with_suffix("") if packing else path
+    kind = ENDS.get(inner.suffix.lower())
+    return kind, packing
+
+
+def found(names):
+    """The files behind names of files, folders and patterns, in the order given; within one, sorted.
+
+    Raises Refused where a name has none.
+    """
+    import glob
+
+    files = []
+    for name in names:
+        path = Path(name).expanduser()
+        if path.is_file():
+            files.append(str(path))
+            continue
+        if path.is_dir():
+            inside = in_folder(path)
+            if not inside:
+                raise Refused(f"{name}: no file in this folder that can be read ({', '.join(ENDS)}, also .gz and .zst)")
+        else:
+            inside = sorted(one for one in glob.glob(str(path), recursive=True) if Path(one).is_file())
+            if not inside:
+                raise Refused(f"{name}: no such file, folder or pattern with files")
+        files += inside
+    for file in files:
+        kind, packing = kind_of(file)
+        if kind is None or (packing and kind in ("parquet", "arrow")):
+            raise Refused(f"{file}: cannot be read; it has to end in {', '.join(ENDS)} (text also with .gz or .zst)")
+    return [str(Path(file).resolve()) for file in files]
+
+
+def in_folder(folder):
+    """The files of a folder: those that `datasets` saved there in its order, else all that can be read, sorted."""
+    state = folder / "state.json"
+    if state.is_file():
+        try:
+            named = [str(folder / one["filename"]) for one in json.loads(state.read_text())["_data_files"]]
+        except (ValueError, KeyError, TypeError):
+            raise Refused(f"{state}: not as `datasets` writes it; name the files themselves") from None
+        missing = [one for one in named if not Path(one).is_file()]
+        if missing:
+            raise Refused(f"{state} names {missing[0]}, which is not there")
+        return named
+    return sorted(
+        str(path)
+        for path in folder.rglob("*")
+        if path.is_file() and kind_of(path)[0] and not any(p.startswith(".") for p in path.relative_to(folder).parts)
+    )
+
+
+# Units -----------------------------------------------------------------------------------------------------------
+
+UNITS, SMALLEST, LARGEST = 64, 1 << 22, 1 << 28
+
+
+def unit_bytes(total):
+    """Bytes of input in a unit: of the inputs alone, so that the same inputs always have the same units."""
+    return min(max(total // UNITS, SMALLEST), LARGEST)
+
+
+def plan(files):
+    """Units, and the bytes of input of each.
+
+    A unit is a list of spans (file, start, end), of which start and end are bytes of lines, row groups or batches.
+    A file that can only be read from its beginning is one span. Files smaller than a unit share one.
+    """
+    sizes = [os.stat(file).st_size for file in files]
+    size, units, weights, open_unit, held = unit_bytes(sum(sizes)), [], [], [], 0
+    for file, length in zip(files, sizes, strict=True):
+        for span, weight in spans(file, length, size):
+            if open_unit and held + weight > size * 1.25:
+                units.append(open_unit)
+                weights.append(int(held))
+                open_unit, held = [], 0
+            open_unit.append(span)
+            held += weight
+    if open_unit:
+        units.append(open_unit)
+        weights.append(int(held))
+    return units, weights
+
+
+def spans(file, length, size):
+    """(span, bytes) of one file."""
+    kind, packing = kind_of(file)
+    if kind == "jsonl" and not packing and length > size:
+        edges = [*range(0, length - size // 4, size), length]
+        return [((file, a, b), b - a) for a, b in itertools.pairwise(edges)]
+    if kind == "parquet":
+        return parquet_spans(file, size)
+    if kind == "arrow" and length > size:
+        return arrow_spans(file, length, size)
+    return [((file, 0, None), length)]
+
+
+def arrow_library():
+    """pyarrow, that takes its memory where this process gives it back: its own pool keeps what it once had."""
+    import pyarrow
+
+    pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+    return pyarrow
+
+
+def parquet_spans(file, size):
+    arrow_library()
+    import pyarrow.parquet as pq
+
+    with refusing(file):
+        metadata = pq.read_metadata(file)
+        weights = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
+    packed = os.stat(file).st_size / max(sum(weights), 1)
+    return grouped(file, [weight * packed for weight in weights], size)
+
+
+def arrow_spans(file, length, size):
+    with ArrowFile(file) as source:
+        count = source.count()
+    return grouped(file, [length / max(count, 1)] * count, size)
+
+
+def grouped(file, weights, size):
+    """Neighbours together up to `size`."""
+    found, start, held = [], 0, 0
+    for at, weight in enumerate(weights):
+        if at > start and held + weight > size:
+            found.append(((file, start, at), held))
+            start, held = at, 0
+        held += weight
+    if weights:
+        found.append(((file, start, len(weights)), held))
+    return found
+
+
+class refusing:  # noqa: N801 - used as a statement
+    """Turns what pyarrow and the system say of a file into one line."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if error is None or isinstance(error, Refused) or not isinstance(error, Exception):
+            return False
+        if isinstance(error, UnicodeDecodeError):
+            raise Refused(f"{self.file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
+        if isinstance(error, (OSError, ValueError, EOFError, zlib.error, KeyError, NotImplementedError)):
+            said = " ".join(str(error).split())[:300] or type(error).__name__
+            raise Refused(f"{self.file}: cannot be read ({said})") from None
+        return False
+
+
+# Reading ---------------------------------------------------------------------------------------------------------
+
+
+def read(spans, column, huge=HUGE):
+    """Batches and streams of the documents of some spans, in order. Raises Refused."""
+    for file, start, end in spans:
+        kind, packing = kind_of(file)
+        with refusing(file):
+            yield from READERS[kind](file, packing, start, end, column, huge)
+
+
+def raw_chunks(file, packing, start=0):
+    """(bytes, bytes of the file read so far) of a file, unpacked."""
+    if not packing:
+        with open(file, "rb", buffering=0) as source:
+            source.seek(start)
+            while chunk := source.read(CHUNK):
+                yield chunk, len(chunk)
+        return
+    total, at = os.stat(file).st_size, 0
+    with open(file, "rb") as beneath:
+        if packing == "gzip":
+            opened = gzip.GzipFile(fileobj=beneath)
+        else:
+            pyarrow = arrow_library()
+            opened = pyarrow.CompressedInputStream(pyarrow.PythonFile(beneath, "r"), "zstd")
+        try:
+            while chunk := opened.read(CHUNK):
+                now = min(beneath.tell(), total) if packing == "gzip" else at
+                yield chunk, now - at
+                at = now
+        except (EOFError, OSError, zlib.error, gzip.BadGzipFile) as error:
+            raise Refused(f"{file}: cut, or no {packing} file ({' '.join(str(error).split())})") from None
+    yield b"", total - at
+
+
+def jsonl(file, packing, start, end, column, huge):
+    """Lines that begin in a span of bytes."""
+    lines, done, batch, numbers, held, number = json_text.Lines(column), 0, [], [], 0, 0
+    at, limit = start, end if end is not None else float("inf")
+    chunks = Chunks(raw_chunks(file, packing, max(start - 1, 0)))
+    tail = b""  # the beginning of a line of which the end is not read yet
+    waiting = start > 0  # a line that began before the span
+    first = start == 0
+
+    def where(index):
+        place = f"line {index + 1}" if start == 0 else f"line {index + 1} after byte {start}"
+        return f"{file}, {place}"
+
+    def text(line, index):
+        try:
+            return lines.text(line)
+        except Refused as error:
+            line = bytes(line).strip()
+            if index == 0 and start == 0 and line.startswith(b"["):
+                raise Refused(f"{file}: one JSON array; it has to be JSON Lines, an object a line") from None
+            raise Refused(f"{where(index)}: {error}") from None
+
+    if waiting:
+        at -= 1
+    for chunk, grown in chunks:
+        done += grown
+        if first and chunk:
+            first = False
+            if chunk.startswith(codecs.BOM_UTF8):
+                chunk = chunk[3:]
+                at += 3
+        if waiting:
+            cut = chunk.find(b"\n")
+            if cut < 0:
+                at += len(chunk)
+                if at >= limit:
+                    return
+                continue
+            chunk, at, waiting = chunk[cut + 1 :], at + cut + 1, False
+        if at >= limit:
+            break
+        if tail and b"\n" not in chunk:
+            tail = tail if type(tail) is bytearray else bytearray(tail)  # grows in place
+            tail += chunk
+            if len(tail) >= huge:
+                rest = LineChunks(tail, chunks)
+                if batch:
+                    yield Batch(batch, done, lambda i, n=numbers: where(n[i]))
+                    batch, numbers, held, done = [], [], 0, 0
+                stream = json_text.Stream(iter(rest), column)
+                yield Stream(located(stream.pieces(), where(number)), where(number), rest.grown)
+                number += 1
+                for _ in rest:
+                    pass
+                at += rest.length + 1
+                chunks.back(rest.after)
+                tail, done = b"", done + rest.grown()
+            continue
+        chunk = tail + chunk if tail else chunk
+        view, begin = memoryview(chunk), 0
+        while (stop := chunk.find(b"\n", begin)) >= 0:
+            if at >= limit:
+                break
+            size = stop - begin
+            if not size or (chunk[begin] in SPACES and chunk[begin:stop].isspace()):
+                at, begin, number = at + size + 1, stop + 1, number + 1
+                continue
+            batch.append(text(view[begin:stop], number))
+            numbers.append(number)
+            at, begin, number, held = at + size + 1, stop + 1, number + 1, held + size
+            if held >= BATCH_BYTES or len(batch) >= BATCH_TEXTS:
+                yield Batch(batch, done, lambda i, n=numbers: where(n[i]))
+                batch, numbers, held, done = [], [], 0, 0
+        tail = chunk[begin:]
+        if at >= limit:
+            break
+    if tail and not tail.isspace() and at < limit:
+        batch.append(text(memoryview(tail), number))
+        numbers.append(number)
+    if batch or done:
+        yield Batch(batch, done, lambda i, n=numbers: where(n[i]))
+
+
+def located(pieces, where):
+    """The same, with the place in what is refused."""
+    try:
+        yield from pieces
+    except Refused as error:
+        raise Refused(f"{where}: {error}") from None
+
+
+class Chunks:
+    """Chunks of a file, of which a part can be given back."""
+
+    def __init__(self, source):
+        self.source, self.given = source, []
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return (self.given.pop(), 0) if self.given else next(self.source)
+
+    def back(self, chunk):
+        if chunk:
+            self.given.append(chunk)
+
+
+class LineChunks:
+    """The bytes of one line, up to its line break; what follows that is in `after`."""
+
+    def __init__(self, first, chunks):
+        self.first, self.chunks, self.after, self.length, self._grown = first, chunks, b"", 0, 0
+        self.running = self._run()
+
+    def __iter__(self):
+        return self.running
+
+    def _run(self):
+        self.length += len(self.first)
+        yield self.first
+        for chunk, grown in self.chunks:
+            self._grown += grown
+            cut = chunk.find(b"\n")
+            if cut >= 0:
+                self.after = chunk[cut + 1 :]
+                self.length += cut
+                if cut:
+                    yield chunk[:cut]
+                return
+            self.length += len(chunk)
+            yield chunk
+
+    def grown(self):
+        """Bytes of the file read since this was asked last."""
+        found, self._grown = self._grown, 0
+        return found
+
+
+def plain_text(file, packing, start, end, column, huge):
+    """A file of text: one document."""
+    decode = codecs.getincrementaldecoder("utf-8")()
+    source, held, size, done = raw_chunks(file, packing), [], 0, [0]
+
+    def decoded(raw, final=False):
+        try:
+            return decode.decode(raw, final)
+        except UnicodeDecodeError as error:
+            raise Refused(f"{file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
+
+    def rest():
+        yield "".join(held)
+        for chunk, grown in source:
+            done[0] += grown
+            yield decoded(chunk)
+        yield decoded(b"", True)
+
+    def grown():
+        found, done[0] = done[0], 0
+        return found
+
+    for chunk, more in source:
+        done[0] += more
+        size += len(chunk)
+        held.append(decoded(chunk))
+        if size >= huge:
+            yield Stream(rest(), file, grown)
+            return
+    held.append(decoded(b"", True))
+    yield Batch(["".join(held)], grown(), lambda index: file)
+
+
+def csv_rows(file, packing, start, end, column, huge):
+    """Rows of a CSV with a header; fields are text, as they stand there."""
+    done = [0]
+
+    def lines():
+        decode, kept = codecs.getincrementaldecoder("utf-8-sig")(), ""
+        for chunk, grown in prepend_end(raw_chunks(file, packing)):
+            done[0] += grown
+            try:
+                kept += decode.decode(chunk or b"", chunk is None)
+            except UnicodeDecodeError as error:
+                raise Refused(f"{file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
+            found = kept.split("\n")
+            kept = found.pop()
+            if len(kept) > csv.field_size_limit():
+                raise Refused(f"{file}: a line of more than {csv.field_size_limit():,} characters")
+            for line in found:
+                yield line + "\n"
+        if kept:
+            yield kept
+
+    rows = csv.reader(lines(), delimiter="\t" if ".tsv" in Path(file).suffixes else ",", strict=True)
+    try:
+        header = next(rows, None)
+        if header is None:
+            return
+        if column not in header:
+            raise Refused(f"{file}: no column {column!r} (there are: {', '.join(map(repr, header[:8]))})")
+        place, batch, held, number = header.index(column), [], 0, 1
+        for row in rows:
+            if not row:
+                continue
+            if len(row) != len(header):
+                raise Refused(f"{file}, line {rows.line_num}: {len(row)} fields, and the header has {len(header)}")
+            batch.append(row[place])
+            held += len(row[place])
+            if held >= BATCH_BYTES or len(batch) >= BATCH_TEXTS:
+                yield Batch(batch, done[0], lambda i, n=number: f"{file}, row {n + i}")
+                number += len(batch)
+                batch, held, done[0] = [], 0, 0
+    except csv.Error as error:
+        raise Refused(f"{file}, line {rows.line_num}: not CSV ({error})") from None
+    if batch or done[0]:
+        yield Batch(batch, done[0], lambda i: f"{file}, row {number + i}")
+
+
+def prepend_end(chunks):
+    yield from chunks
+    yield None, 0
+
+
+def parquet(file, packing, start, end, column, huge):
+    """Rows of some row groups, by page."""
+    pyarrow = arrow_library()
+    import pyarrow.parquet as pq
+
+    with pyarrow.OSFile(file) as beneath:
+        source = pq.ParquetFile(beneath, pre_buffer=False, buffer_size=CHUNK)
+        of_schema(file, source.schema_arrow, column)
+        paths = [source.metadata.schema.column(i).path for i in range(len(source.metadata.schema))]
+        groups = range(source.num_row_groups) if end is None else range(start, end)
+        row = sum(source.metadata.row_group(i).num_rows for i in range(start or 0))
+        for group in groups:
+            found = source.metadata.row_group(group)
+            chunk = found.column(paths.index(column))
+            bytes_a_row = max(chunk.total_uncompressed_size // max(found.num_rows, 1), 1)
+            rows = min(max(PARQUET // bytes_a_row, 1), 10_000)
+            left = sum(found.column(i).total_compressed_size for i in range(found.num_columns))
+            share = left / max(found.num_rows, 1)
+            for batch in source.iter_batches(rows, row_groups=[group], columns=[column], use_threads=False):
+                yield from of_array(batch.column(0), file, row, huge, share)
+                row += len(batch)
+
+
+def arrow(file, packing, start, end, column, huge):
+    """Rows of some record batches of an IPC file or stream, in place."""
+    with ArrowFile(file) as source:
+        place = of_schema(file, source.schema, column)
+        for index, batch in enumerate(source.batches(start, end), start):
+            share = batch.nbytes / max(len(batch), 1)
+            yield from of_array(batch.column(place), f"{file}, batch {index + 1}", 0, huge, share, source.used)
+
+
+class ArrowFile:
+    """A mapped IPC file or stream, of which the pages that were read are given back."""
+
+    def __init__(self, file):
+        pyarrow = arrow_library()
+        self.file, self.read = file, 0
+        with refusing(file):
+            with open(file, "rb") as opened:
+                self.length = os.fstat(opened.fileno()).st_size
+                if not self.length:
+                    raise Refused(f"{file}: empty, and no Arrow file")
+                self.map = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+                self.stream = self.map[:6] != b"ARROW1"
+            self.buffer = pyarrow.py_buffer(self.map)
+            opening = pyarrow.ipc.open_stream if self.stream else pyarrow.ipc.open_file
+            self.reader = opening(pyarrow.BufferReader(self.buffer))
+            self.schema = self.reader.schema
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.reader = self.buffer = None
+
+    def count(self):
+        """How many batches it has."""
+        with refusing(self.file):
+            return sum(1 for _ in self.reader) if self.stream else self.reader.num_record_batches
+
+    def batches(self, start, end):
+        with refusing(self.file):
+            if not self.stream:
+                for index in range(start, self.reader.num_record_batches if end is None else end):
+                    yield self.reader.get_batch(index)
+                return
+            for index, batch in enumerate(self.reader):
+                if end is not None and index >= end:
+                    return
+                if index >= start:
+                    yield batch
+
+    def used(self, size):
+        """Give pages back once some are read: they are the file's, and would look like memory of this process."""
+        self.read += size
+        if self.read >= PAGES:
+            self.read = 0
+            self.map.madvise(mmap.MADV_DONTNEED)
+
+
+def of_schema(file, schema, column):
+    """The place of a column of text. Raises Refused."""
+    import pyarrow
+
+    place = schema.get_field_index(column)
+    if place < 0:
+        there = ", ".join(map(repr, schema.names[:8])) or "none"
+        raise Refused(f"{file}: no column {column!r}, or two of them (there are: {there})")
+    kind = schema.field(place).type
+    plain = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+    text = (pyarrow.types.is_string, pyarrow.types.is_large_string, pyarrow.types.is_string_view)
+    if not any(is_text(plain) for is_text in text):
+        raise Refused(f"{file}: column {column!r} is {kind}, and has to be text")
+    return place
+
+
+def of_array(array, file, row, huge, share, used=lambda size: None):
+    """Batches and streams of the texts of an array; `share`: bytes of the input per row; `used` is told of each."""
+    import numpy as np
+    import pyarrow
+
+    if array.null_count:
+        at = array.is_null().index(True).as_py()
+        raise Refused(f"{file}, row {row + at + 1}: null, and has to be text; drop such rows first")
+    if pyarrow.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pyarrow.types.is_string_view(array.type):
+        array = array.cast(pyarrow.large_string())
+    if not len(array):
+        return
+    offsets = np.frombuffer(array.buffers()[1], np.int64 if pyarrow.types.is_large_string(array.type) else np.int32)[
+        array.offset : array.offset + len(array) + 1
+    ]
+    at, last, data = 0, len(array), memoryview(array.buffers()[2] or b"")
+    while at < last:
+        to = int(np.searchsorted(offsets, offsets[at] + BATCH_BYTES, "right")) - 1
+        to = min(max(to, at + 1), at + BATCH_TEXTS, last)
+        if to == at + 1 and offsets[to] - offsets[at] >= huge:
+            begin, size = int(offsets[at]), int(offsets[to] - offsets[at])
+            place = f"{file}, row {row + to}"
+            raw, told = data[begin : begin + size], iter((share,))
+            yield Stream(of_bytes(raw, place), place, lambda told=told: next(told, 0), size)
+        else:
+            texts = [str(data[a:b], "utf-8") for a, b in itertools.pairwise(offsets[at : to + 1].tolist())]
+            yield Batch(texts, share * (to - at), lambda i, n=row + at: f"{file}, row {n + i + 1}")
+        used(int(offsets[to] - offsets[at]))
+        at = to
+
+
+def of_bytes(raw, where):
+    """A text in pieces, out of a buffer that holds it."""
+    decode = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for at in range(0, len(raw), CHUNK):
+            yield decode.decode(raw[at : at + CHUNK])
+        yield decode.decode(b"", True)
+    except UnicodeDecodeError as error:
+        raise Refused(f"{where}: not UTF-8 (0x{error.object[error.start]:02x})") from None
+
+
+READERS = {"jsonl": jsonl, "csv": csv_rows, "text": plain_text, "parquet": parquet, "arrow": arrow}

@@ -1,0 +1,274 @@
+"""Ids into files: parts, one a unit of work, and what joins them. Imports numpy, xxhash and pyarrow.
+
+`bin`: parts are appended to one TOKENS.bin in the inputs' order, with Megatron's index beside it. `datasets` and
+`parquet`: the parts are the files of the result, and joining them writes their list.
+"""
+
+import hashlib
+import os
+import struct
+
+import numpy as np
+import xxhash
+from inputs import arrow_library
+from records import write_json
+
+IDS = 1 << 16  # ids and documents in a record batch
+GROUP = 1 << 22  # ids in a row group
+BUFFER = 1 << 18  # bytes that are written at once: each write hands Python to another worker
+_MEGATRON = b"MMIDIDX\x00\x00"
+_CODES = {"uint16": 8, "int32": 4}
+
+
+class Digest:
+    """Of ids in order, as the flat file holds them: XXH3, 128 bits, what `xxh128sum` says of that file."""
+
+    def __init__(self, dtype):
+        self.state, self.dtype = xxhash.xxh3_128(), dtype
+
+    def file(self, kind, path):
+        """Take the ids of a part, or of a flat file."""
+        for ids in ids_of(kind, path, self.dtype):
+            self.state.update(np.ascontiguousarray(ids.astype(self.dtype, copy=False)))
+
+    def hexdigest(self):
+        return self.state.hexdigest()
+
+
+def ids_of(kind, path, dtype):
+    """The ids of a finished file, an array at a time."""
+    if kind == "bin":
+        with open(path, "rb", buffering=0) as opened:
+            while raw := opened.read(BUFFER):
+                yield np.frombuffer(raw, dtype)
+    elif kind == "datasets":
+        pyarrow = arrow_library()
+        with pyarrow.memory_map(str(path)) as source:  # in place: pyarrow keeps what it once took for a copy
+            for batch in pyarrow.ipc.open_stream(source):
+                yield in_place(batch.column(0).flatten())
+    else:
+        import pyarrow.parquet as pq
+
+        for batch in pq.ParquetFile(str(path), pre_buffer=False).iter_batches(1024, use_threads=False):
+            yield in_place(batch.column(0).flatten())
+
+
+def in_place(values):
+    """An array of 32-bit ids as numpy sees it. pyarrow's own way imports pandas where that is installed, some 40 MB."""
+    return np.frombuffer(values.buffers()[1] or b"", "<i4", len(values), 4 * values.offset)
+
+
+def joined(digests):
+    """The digest of one shard, or one of those of several, in order."""
+    digests = list(digests)
+    return digests[0] if len(digests) == 1 else xxhash.xxh3_128("".join(digests).encode()).hexdigest()
+
+
+class Part:
+    """The documents of one unit. `documents` takes arrays of ids; `begin`, `piece` and `end` one document in pieces."""
+
+    def __init__(self):
+        self.rows = self.tokens = 0
+        self.length = None
+
+    kept = np.dtype("<i4")  # what ids are kept as
+
+    def documents(self, arrays):
+        lengths = np.fromiter(map(len, arrays), np.int32, len(arrays))
+        ids = np.concatenate(arrays, dtype=self.kept, casting="unsafe")
+        self.rows += len(arrays)
+        self.tokens += len(ids)
+        self.take(ids, lengths)
+
+    def begin(self):
+        self.length = 0
+
+    def piece(self, ids):
+        self.length += len(ids)
+        self.tokens += len(ids)
+        self.take_piece(ids)
+
+    def end(self):
+        length = np.array([self.length], np.int32)
+        self.rows += 1
+        self.take_end(length)
+
+    def finish(self):
+        """Close, and return what is to be recorded."""
+        self.close()
+        return {"rows": self.rows, "tokens": self.tokens}
+
+
+class Flat(Part):
+    """Ids one behind the other, in PATH; lengths of documents in PATH.lengths."""
+
+    def __init__(self, path, dtype):
+        super().__init__()
+        self.kept = dtype
+        self.file, self.lengths = open(path, "wb", buffering=BUFFER), open(f"{path}.lengths", "wb")
+
+    def take(self, ids, lengths):
+        self.file.write(ids)
+        self.lengths.write(lengths)
+
+    def take_piece(self, ids):
+        self.file.write(ids.astype(self.kept))
+
+    def take_end(self, length):
+        self.lengths.write(length)
+
+    def close(self):
+        self.file.close()
+        self.lengths.close()
+
+
+class Rows(Part):
+    """A column `input_ids` of lists; a document in pieces goes over a file, so that it is never in memory whole."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.arrow, self.path = arrow_library(), path
+        self.schema = self.arrow.schema([("input_ids", self.arrow.list_(self.arrow.int32()))])
+        self.ids, self.lens, self.held, self.spool = [], [], 0, None
+
+    def take(self, ids, lengths):
+        self.ids.append(ids)
+        self.lens.append(lengths)
+        self.held += len(ids) + len(lengths)
+        if self.held >= IDS:
+            self.flush()
+
+    def flush(self):
+        if self.lens:
+            ids, lengths = np.concatenate(self.ids), np.concatenate(self.lens)
+            self.ids, self.lens, self.held = [], [], 0
+            self.write(self.batch(ids, lengths))
+
+    def batch(self, ids, lengths):
+        offsets = np.zeros(len(lengths) + 1, np.int32)
+        np.cumsum(lengths, out=offsets[1:])
+        values = self.arrow.Array.from_buffers(self.arrow.int32(), len(ids), [None, self.arrow.py_buffer(ids)])
+        lists = self.arrow.ListArray.from_arrays(self.arrow.array(offsets), values)
+        return self.arrow.record_batch([lists], schema=self.schema)
+
+    def take_piece(self, ids):
+        if self.spool is None:
+            self.spool = open(f"{self.path}.document", "wb")
+        self.spool.write(np.ascontiguousarray(ids))
+
+    def take_end(self, length):
+        self.flush()
+        self.spool.close()
+        self.spool = None
+        name = f"{self.path}.document"
+        ids = np.memmap(name, np.uint32, "r") if length[0] else np.empty(0, np.uint32)
+        self.write(self.batch(ids, length))
+        os.unlink(name)
+
+
+class Arrow(Rows):
+    """An Arrow IPC stream, as `datasets` maps it."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.sink = self.arrow.OSFile(str(path), "wb")
+        self.writer = self.arrow.ipc.new_stream(self.sink, self.schema)
+
+    def write(self, batch):
+        self.writer.write_batch(batch)
+
+    def close(self):
+        self.flush()
+        self.writer.close()
+        self.sink.close()
+
+
+class Parquet(Rows):
+    """A Parquet file, its row groups bounded by ids."""
+
+    def __init__(self, path):
+        import pyarrow.parquet as pq
+
+        super().__init__(path)
+        self.writer = pq.ParquetWriter(str(path), self.schema, use_dictionary=False, compression="zstd")
+        self.waiting, self.size = [], 0
+
+    def write(self, batch):
+        self.waiting.append(batch)
+        self.size += len(batch.column(0).values)
+        if self.size >= GROUP:
+            self.group()
+
+    def group(self):
+        if self.waiting:
+            self.writer.write_table(self.arrow.Table.from_batches(self.waiting), row_group_size=1 << 30)
+            self.waiting, self.size = [], 0
+
+    def close(self):
+        self.flush()
+        self.group()
+        self.writer.close()
+
+
+def part(kind, path, dtype):
+    return {"bin": lambda: Flat(path, dtype), "datasets": lambda: Arrow(path), "parquet": lambda: Parquet(path)}[kind]()
+
+
+def append(target, source, digest):
+    """Append a flat part to an open file, and take it into the digest."""
+    with open(source, "rb", buffering=0) as opened:
+        while raw := opened.read(BUFFER):
+            digest.state.update(raw)
+            target.write(raw)
+    target.flush()
+
+
+def write_index(path, lengths_files, rows, dtype):
+    """Megatron's index of a flat file: lengths (int32), positions in bytes (int64), and where documents begin.
+
+    A sequence is a document. uint32 is said as int32, which Megatron has and ids below 2^31 equal.
+    """
+    code = _CODES["uint16" if dtype.itemsize == 2 else "int32"]
+    with open(path, "wb", buffering=BUFFER) as index:
+        index.write(_MEGATRON + struct.pack("<QBQQ", 1, code, rows, rows + 1))
+        for lengths in _lengths(lengths_files):
+            index.write(lengths)
+        at = 0
+        for lengths in _lengths(lengths_files):
+            ends = np.cumsum(lengths, dtype=np.int64)
+            index.write((at + ends - lengths) * dtype.itemsize)
+            at += int(ends[-1])
+        for first in range(0, rows + 1, 1 << 16):
+            index.write(np.arange(first, min(first + (1 << 16), rows + 1), dtype=np.int64))
+
+
+def _lengths(files):
+    for name in files:
+        with open(name, "rb") as opened:
+            while raw := opened.read(BUFFER):
+                yield np.frombuffer(raw, "<i4")
+
+
+def write_datasets(folder, names, digest):
+    """What `datasets.load_from_disk` reads beside the Arrow files."""
+    feature = {"feature": {"dtype": "int32", "_type": "Value"}, "_type": "Sequence"}
+    write_json(folder / "dataset_info.json", {"features": {"input_ids": feature}})
+    state = {
+        "_data_files": [{"filename": name} for name in names],
+        "_fingerprint": digest[:16],
+        "_format_columns": None,
+        "_format_kwargs": {},
+        "_format_type": None,
+        "_output_all_columns": False,
+        "_split": None,
+    }
+    write_json(folder / "state.json", state)
+
+
+def sha256(kind, files, dtype):
+    """SHA-256 of all ids as int32, little-endian: what the workflow calls ids_sha256."""
+    digest = hashlib.sha256()
+    for name in files:
+        for ids in ids_of(kind, name, dtype):
+            digest.update(np.ascontiguousarray(ids.astype("<i4", copy=False)))
+    return digest.hexdigest()

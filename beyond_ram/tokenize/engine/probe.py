@@ -1,0 +1,43 @@
+"""Whether this interpreter's tokenizers takes a tokenizer file: loads it and encodes. Prints one JSON object.
+
+python beyond_ram/tokenize/engine/probe.py tokenizer.json
+"""
+
+import json
+import sys
+
+import cutting
+import encoder
+from trouble import Refused
+
+
+def main():
+    path = sys.argv[1]
+    try:
+        import inputs  # noqa: F401
+        import outputs  # noqa: F401
+    except ImportError as error:
+        print(json.dumps({"refused": f"this stack lacks {error.name}, so it cannot be used to tokenize"}))
+        return
+    try:
+        spec = encoder.read_spec(path)
+    except Refused as error:
+        print(json.dumps({"refused": str(error)}))
+        return
+    version = encoder.tokenizers.__version__
+    try:
+        cuts, why = True, cutting.rules(spec).why
+    except cutting.NotShown as reason:
+        cuts, why = False, str(reason)
+    del spec
+    encoder.give_back()
+    try:
+        encoder.load(path)
+    except Refused as error:
+        print(json.dumps({"version": version, "cannot": str(error)}))
+        return
+    print(json.dumps({"version": version, "cuts": cuts, "why": why}))
+
+
+if __name__ == "__main__":
+    main()

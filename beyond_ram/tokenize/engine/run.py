@@ -1,0 +1,713 @@
+"""Tokenise files into flat ids, a bounded piece at a time, on all cores, in the inputs' order.
+
+Run by the interpreter of a stack that has tokenizers, pyarrow, numpy and xxhash; `beyond-ram tokenize` chooses that.
+By hand:
+
+    python beyond_ram/tokenize/engine/run.py data/ --tokenizer tokenizer.json --out tokens
+
+Units of work are a function of the inputs alone. A worker writes a finished unit under its name and then its record;
+what has a record is never done again, so the same command goes on after a kill, and ends with the same bytes.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import json
+import os
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread for every core
+
+import inputs
+import worker as working
+from records import write_json
+from trouble import Refused
+
+WORK = ".beyond-ram-tokenize"
+FORMATS = {"bin": ".bin", "datasets": ".arrow", "parquet": ".parquet"}
+FORM = 3  # of the work folder and of what is written
+SAMPLES, SAMPLE = 16, 1 << 12  # places of an input, and bytes at each, that its digest is of
+THREADS = 2  # workers of one process: more wait for each other's Python, fewer have a tokenizer each
+LEAST = 16 << 20  # memory a worker has beside its tokenizer, at the least
+KERNEL = 10 << 20  # of a control group that is neither anonymous nor given back: page tables, pages being written
+SHARE = 0.8  # of the memory that is free, where no limit is given
+
+
+def arguments(argv=None):
+    parser = argparse.ArgumentParser(prog="beyond-ram tokenize", description=__doc__.splitlines()[0])
+    add_arguments(parser)
+    return parser.parse_args(argv)
+
+
+def add_arguments(parser):
+    parser.add_argument("inputs", nargs="+", metavar="INPUT")
+    parser.add_argument("--tokenizer", required=True)
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--format", choices=tuple(FORMATS), default="datasets")
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--memory-limit", type=int, default=0)
+    parser.add_argument("--text-column", default="text")
+    parser.add_argument("--shard", default="1/1")
+    parser.add_argument("--append")
+    parser.add_argument("--no-special-tokens", action="store_true")
+    parser.add_argument("--sha256", action="store_true")
+    parser.add_argument("--exact", type=json.loads, help="another release, and the code points that it is asked for")
+
+
+def tokenizer_file(name):
+    """The tokenizer.json behind a file or folder. Raises Refused."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        path = path / "tokenizer.json"
+    if not path.is_file():
+        raise Refused(f"--tokenizer {name}: no tokenizer.json there")
+    return path.resolve()
+
+
+def shard_of(text):
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise Refused(f"--shard {text!r}: it has to be I/N, with I from 1 to N")
+    return int(found[1]), int(found[2])
+
+
+def identity(file):
+    """What an input is known by: its size, its time of change, and a digest of places spread over it."""
+    import xxhash
+
+    digest = xxhash.xxh3_128()
+    with open(file, "rb", buffering=0) as opened:
+        state = os.fstat(opened.fileno())
+        for step in range(SAMPLES):
+            opened.seek(max(state.st_size - SAMPLE, 0) * step // (SAMPLES - 1))
+            digest.update(opened.read(SAMPLE))
+    return [file, state.st_size, state.st_mtime_ns, digest.hexdigest()]
+
+
+def exactly(exact):
+    """What is said of the other release, behind the first."""
+    if not exact:
+        return ""
+    count = sum(last - first + 1 for first, last in exact["codes"])
+    return f", and {exact['version']} for documents with one of {count} code points" if count else ""
+
+
+def claim(args, files, tokenizer, count):
+    """What the output is begun with, and the lock of this shard. Raises Refused where it belongs to another command.
+
+    What another command left that had nothing done is not in the way.
+    """
+    import hashlib
+
+    import tokenizers
+
+    out, work = args.out, args.out / WORK
+    if out.exists() and not out.is_dir():
+        raise Refused(f"--out {out}: a file, and has to be a folder")
+    if out.exists() and any(out.iterdir()) and not work.is_dir():
+        raise Refused(f"--out {out}: not empty, and not made by beyond-ram tokenize; name another folder")
+    work.mkdir(parents=True, exist_ok=True)
+    options = {
+        "format": args.format,
+        "text column": args.text_column,
+        "special tokens": not args.no_special_tokens,
+        "append": args.append,
+        "number of shards": shard_of(args.shard)[1],
+    }
+    manifest = {
+        "form": FORM,
+        "tokenizer": hashlib.sha256(tokenizer.read_bytes()).hexdigest(),
+        "encoder": f"tokenizers {tokenizers.__version__}{exactly(args.exact)}",
+        "options": options,
+        "units": count,
+        "inputs": [identity(file) for file in files],
+    }
+    target = work / "manifest.json"
+    # A lock on the folder, because two shards may begin at once.
+    with open(work / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            changed = difference(json.loads(target.read_text(encoding="utf-8")), manifest) if target.exists() else ""
+        except ValueError:
+            raise Refused(f"{target}: damaged; remove {out} and begin anew") from None
+        if changed and (at_work(work) or anything_done(work)):
+            raise Refused(f"--out {out} was begun otherwise: {changed}; name another folder, or remove that one")
+        if changed:
+            for left in [*work.glob("[0-9]*"), *work.glob("tokens*"), *out.glob("data-[0-9]*")]:
+                left.unlink()
+        if changed is not None:
+            write_json(target, manifest)
+        mine = open(work / f"shard-{shard_of(args.shard)[0]:05d}.lock", "w")
+        if not locked(mine):
+            raise Refused(f"--out {out}: another run is at work there")
+    return manifest, mine
+
+
+def locked(file):
+    """Lock a file until it is closed; whether nobody else has."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def anything_done(work):
+    """Whether a part with a document is done, or might be: units without one, in a long line, are done at once."""
+    try:
+        return any(json.loads(record.read_text())["rows"] for record in work.glob("*[0-9].json"))
+    except (OSError, ValueError, KeyError):
+        return True
+
+
+def at_work(work):
+    """Whether another run is at work on any shard."""
+    for path in work.glob("shard-*.lock"):
+        with open(path, "w") as lock:
+            if not locked(lock):
+                return True
+    return False
+
+
+def difference(there, here):
+    """What a folder was begun with and this command is not; None where that is the same."""
+    if there.get("form") != here["form"]:
+        return "by another release of beyond-ram"
+    before, after = ({one[0]: one[1:] for one in side["inputs"]} for side in (there, here))
+    for file in after:
+        if file not in before:
+            return f"{file} was not among the inputs"
+        if before[file] != after[file]:
+            what = "size" if before[file][0] != after[file][0] else "time of change or content"
+            return f"{file} is not what it was (its {what})"
+    if missing := [file for file in before if file not in after]:
+        return f"{missing[0]} is no input now"
+    if [one[0] for one in there["inputs"]] != [one[0] for one in here["inputs"]]:
+        return "the inputs were in another order"
+    if there["tokenizer"] != here["tokenizer"]:
+        return "the tokenizer has changed"
+    if there["encoder"] != here["encoder"]:
+        return f"with {there['encoder']}, and this is {here['encoder']}"
+    for name, value in here["options"].items():
+        if there["options"].get(name) != value:
+            return f"{name} was {there['options'].get(name)!r} and is {value!r}"
+    return None
+
+
+def available():
+    """Bytes that can be had: of the machine, and of the control group with the least left."""
+    with open("/proc/meminfo", encoding="ascii") as info:
+        free = int(next(line for line in info if line.startswith("MemAvailable")).split()[1]) * 1024
+    root = Path("/sys/fs/cgroup")
+    try:
+        with open("/proc/self/cgroup", encoding="ascii") as groups:
+            for line in groups:
+                _, kinds, path = line.strip().split(":", 2)
+                if kinds == "":
+                    names, limit, used = root, "memory.max", "memory.current"
+                elif "memory" in kinds.split(","):
+                    names, limit, used = root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+                else:
+                    continue
+                folder = names / path.lstrip("/")
+                while True:
+                    if (folder / limit).is_file() and (text := (folder / limit).read_text().strip()) != "max":
+                        # What is used may be page cache, which goes when memory is wanted.
+                        stat = (folder / "memory.stat").read_text()
+                        cached = sum(int(x) for x in re.findall(r"(?m)^(?:in)?active_file (\d+)", stat))
+                        free = min(free, int(text) - int((folder / used).read_text()) + cached)
+                    if folder == names or names not in folder.parents:
+                        break
+                    folder = folder.parent
+    except (OSError, ValueError):
+        pass
+    return max(free, 0)
+
+
+def size(number):
+    """Bytes for people."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB")):
+        if number >= unit:
+            return f"{number / unit:.1f} {name}"
+    return f"{number / 1024:.0f} KiB"
+
+
+class Worker:
+    """A worker, seen from here: the process it is in, and the pipes to it and from it."""
+
+    def __init__(self, process, orders, said, selector):
+        self.process, self.orders, self.said, self.selector = process, orders, said, selector
+        self.buffer, self.unit = b"", None
+        selector.register(said, selectors.EVENT_READ, self)
+
+    def send(self, message):
+        # That it has ended is seen when its output is read.
+        with contextlib.suppress(BrokenPipeError):
+            self.orders.write(json.dumps(message).encode() + b"\n")
+
+    def messages(self):
+        """What it has said; None once it has ended."""
+        chunk = os.read(self.said, 1 << 16)
+        if not chunk:
+            return None
+        *lines, self.buffer = (self.buffer + chunk).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def close(self):
+        self.selector.unregister(self.said)
+        os.close(self.said)
+
+
+def pipe():
+    """(reading end, writing end, as a file without a buffer)."""
+    reading, writing = os.pipe()
+    return reading, open(writing, "wb", buffering=0)
+
+
+class Here:
+    """This process, as one that has workers."""
+
+    pid = "self"
+
+    def __init__(self, common, selector):
+        self.selector, self.older, self.anon, self.cpu, self.workers, self.threads = selector, None, 0, 0.0, [], []
+        self.common, self.base = common, working.anonymous("self")
+
+    def start(self, count):
+        for _ in range(count):
+            (orders, to), (said, answers) = pipe(), os.pipe()
+            self.threads.append(working.thread(self.common, open(orders, "rb"), answers))
+            self.workers.append(Worker(self, to, said, self.selector))
+
+    def memory(self):
+        """Anonymous memory now, in bytes, with the other release's process; the last where it has ended."""
+        with contextlib.suppress(OSError, ValueError):
+            self.anon = working.anonymous(self.pid) + (working.anonymous(self.older) if self.older else 0)
+        return self.anon
+
+    def end(self):
+        """End the workers: what they are at is not done. One that encodes a large document ends with the process."""
+        self.common.stopped = True
+        for worker in self.workers:
+            worker.orders.close()
+        for thread in self.threads:
+            thread.join(5)
+        for worker, thread in zip(self.workers, self.threads, strict=True):
+            if not thread.is_alive():
+                worker.close()
+        self.workers, self.threads = [], []
+
+
+class Process(Here):
+    """Another process that has workers."""
+
+    def __init__(self, config, count, selector):
+        self.selector, self.older, self.anon, self.cpu, self.base, self.workers = selector, None, 0, 0.0, None, []
+        pipes = [(pipe(), os.pipe()) for _ in range(count - 1)]
+        theirs = [(orders, answers) for (orders, _), (_, answers) in pipes]
+        command = [sys.executable, str(Path(working.__file__).resolve())]
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            pass_fds=[fd for two in theirs for fd in two],
+        )
+        self.pid = self.process.pid
+        for fd in (fd for two in theirs for fd in two):
+            os.close(fd)
+        self.workers = [Worker(self, self.process.stdin, os.dup(self.process.stdout.fileno()), selector)]
+        self.workers += [Worker(self, to, said, selector) for (_, to), (said, _) in pipes]
+        self.workers[0].send(config | {"threads": count, "pipes": theirs})
+
+    def end(self):
+        for worker in self.workers:
+            worker.close()
+            worker.orders.close()
+        self.workers = []
+        self.process.stdout.close()
+        self.process.kill()
+        self.process.wait()
+
+
+class Progress:
+    """A line on standard error: on a terminal one that is written over, elsewhere now and then."""
+
+    def __init__(self, total):
+        self.total, self.done, self.at_start, self.start = total, 0, 0, time.monotonic()
+        self.terminal = sys.stderr.isatty()
+        self.every, self.said, self.tokens = 0.5 if self.terminal else 15.0, time.monotonic(), 0
+
+    def show(self, memory, workers, last=False):
+        now = time.monotonic()
+        if not last and now - self.said < self.every:
+            return
+        self.said, spent = now, max(now - self.start, 1e-9)
+        rate = (self.done - self.at_start) / spent
+        left = max(self.total - self.done, 0) / rate if rate else 0
+        text = (
+            f"{min(100 * self.done / max(self.total, 1), 100):3.0f} %  {rate / 1e6:.1f} MB/s"
+            f"  {self.tokens / spent / 1e6:.2f} M tokens/s"
+            f"  {time.strftime('%H:%M:%S', time.gmtime(left))} left  {memory / 1e6:.0f} MB in {workers} workers"
+        )
+        if self.terminal:
+            sys.stderr.write(f"\r{text}\x1b[K" + ("\n" if last else ""))
+        else:
+            sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
+class Run:
+    """One command: the units of one shard of the inputs."""
+
+    def __init__(self, args):
+        self.args = args
+        self.shard, self.shards = shard_of(args.shard)
+        self.tokenizer = tokenizer_file(args.tokenizer)
+
+    def prepare(self):
+        files = inputs.found(self.args.inputs)
+        out = self.args.out.resolve()
+        if inside := next((file for file in files if Path(file).is_relative_to(out)), None):
+            raise Refused(f"--out {self.args.out}: {inside}, an input, is in there; name another folder")
+        limit, own = self.args.memory_limit, working.anonymous("self")
+        if limit and limit < own + LEAST:
+            raise Refused(f"{size(limit)} of memory are too few: what plans the work has {size(own)} already")
+        self.load()
+        self.units, self.weights = inputs.plan(files)
+        if not self.units:
+            raise Refused("the inputs hold no rows")
+        self.manifest, self.lock = claim(self.args, files, self.tokenizer, len(self.units))
+        self.work = self.args.out / WORK
+        first, last = (len(self.units) * k // self.shards for k in (self.shard - 1, self.shard))
+        self.mine = range(first, last)
+
+    def load(self):
+        """The tokenizer, before numpy and pyarrow come: while it loads it takes several times what it keeps."""
+        working.settle()
+        self.asked = self.args.workers or len(os.sched_getaffinity(0))
+        self.config = {
+            "tokenizer": str(self.tokenizer),
+            "special": not self.args.no_special_tokens,
+            "append": self.args.append,
+            "column": self.args.text_column,
+            "format": self.args.format,
+            "exact": self.args.exact,
+            "threads": min(self.asked, THREADS),
+        }
+        self.common = working.Common(self.config)
+        import numpy as np
+
+        self.dtype = np.dtype(self.common.dtype)
+
+    # Where things are
+    def record(self, unit):
+        return self.work / f"{unit:06d}.json"
+
+    def path(self, unit):
+        ending = FORMATS[self.args.format]
+        if self.args.format == "bin":
+            return self.work / f"{unit:06d}{ending}"
+        return self.args.out / f"data-{unit:06d}{ending}"
+
+    def stem(self, shard=None):
+        shard = shard or self.shard
+        return "tokens" if self.shards == 1 else f"tokens-{shard:05d}-of-{self.shards:05d}"
+
+    def recorded(self, unit):
+        """The record of a finished unit; None where it is not done, or its part is not as it was."""
+        try:
+            record = json.loads(self.record(unit).read_text())
+        except (OSError, ValueError):
+            return None
+        if self.args.format != "bin" or unit >= self.merged()["units"]:
+            try:
+                if self.path(unit).stat().st_size != record["bytes"]:
+                    return None
+            except OSError:
+                return None
+        return record
+
+    def merged(self):
+        """How far the flat file is: units appended, and its bytes then."""
+        if not hasattr(self, "_merged"):
+            try:
+                self._merged = json.loads((self.work / f"{self.stem()}.merged").read_text())
+            except (OSError, ValueError):
+                self._merged = {"units": self.mine.start, "bytes": 0}
+        return self._merged
+
+    def run(self):
+        self.prepare()
+        with self.lock:
+            if (self.work / f"shard-{self.shard:05d}.json").exists():
+                print("this was done before; nothing is left to do", file=sys.stderr)
+            else:
+                self.do()
+            self.join()
+        return 0
+
+    def do(self):
+        self.records = {unit: self.recorded(unit) for unit in self.mine}
+        self.todo = [unit for unit in self.mine if self.records[unit] is None]
+        weights = self.weights
+        self.progress = Progress(sum(weights[unit] for unit in self.mine))
+        self.progress.done = self.progress.at_start = sum(weights[unit] for unit in self.mine if self.records[unit])
+        self.cpu, self.peak = 0.0, 0
+        finished = len(self.mine) - len(self.todo)
+        if finished:
+            print(f"{finished} of {len(self.mine)} parts were done before", file=sys.stderr)
+        self.open_joined()
+        self.processes, self.workers, self.selector = [], [], selectors.DefaultSelector()
+        try:
+            if self.todo:
+                self.work_off()
+        finally:
+            for process in self.processes:
+                process.end()
+        self.finish()
+
+    # Workers and their memory
+    def work_off(self):
+        wanted, limit = min(self.asked, len(self.todo)), self.args.memory_limit
+        here = Here(self.common, self.selector)
+        self.processes.append(here)
+        left = available()
+        self.room = int(left * SHARE)
+        if limit:  # it may be more than the control group has
+            self.room = min(limit - here.base, left - KERNEL)
+        counts = self.spread(wanted, here)
+        self.count = sum(counts)
+        if not self.count:
+            raise Refused(
+                f"{size(max(self.room + here.base, 0))} of memory are too few: the tokenizer, one worker and its work "
+                f"need {size(here.base + LEAST)}"
+            )
+        if self.count < wanted:
+            print(f"{self.count} workers instead of {wanted}: there is no memory for more", file=sys.stderr)
+        here.start(counts[0])
+        self.processes += [Process(self.config, count, self.selector) for count in counts[1:]]
+        self.workers = [worker for process in self.processes for worker in process.workers]
+        while any(process.base is None for process in self.processes):
+            self.listen(None)
+        self.large = []  # units with a document that needs the memory of all
+        each = (self.room - here.base * (len(counts) - 1)) // self.count
+        for worker in self.workers:
+            worker.send({"budget": each})
+            self.give(worker)
+        self.loop()
+        if self.large:
+            for process in self.processes[1:]:
+                self.cpu += process.cpu
+                process.end()
+            del self.processes[1:]
+            self.todo, self.alone = [unit for unit, _ in self.large], True
+            self.workers = here.workers[:1]
+            self.workers[0].send({"budget": self.room})
+            self.give(self.workers[0])
+            self.loop()
+        self.cpu += sum(process.cpu for process in self.processes)
+
+    alone = False
+
+    def spread(self, wanted, here):
+        """How many workers each process has, this one first: as many as wanted and memory allow."""
+        counts, left = [], self.room
+        while sum(counts) < wanted:
+            start = here.base if counts else 0
+            count = min(THREADS, wanted - sum(counts), (left - start) // LEAST)
+            if count < 1 or (counts and left < here.common.begun):
+                break
+            counts.append(count)
+            left -= start + count * LEAST
+        return counts
+
+    def give(self, worker):
+        if self.todo:
+            worker.unit = self.todo.pop(0)
+            worker.send(
+                {
+                    "unit": worker.unit,
+                    "spans": self.units[worker.unit],
+                    "path": str(self.path(worker.unit)),
+                    "record": str(self.record(worker.unit)),
+                }
+            )
+
+    def loop(self):
+        while any(worker.unit is not None for worker in self.workers):
+            self.listen(0.5)
+            memory = sum(process.memory() for process in self.processes)
+            self.peak = max(self.peak, memory)
+            self.progress.show(memory, len(self.workers))
+
+    def listen(self, timeout):
+        for key, _ in self.selector.select(timeout):
+            worker = key.data
+            messages = worker.messages()
+            if messages is None:
+                status = worker.process.process.wait()
+                how = f"killed by signal {-status}" if status < 0 else f"ended with {status}"
+                why = (
+                    ", as the kernel does where memory is out; give --memory-limit" if status == -signal.SIGKILL else ""
+                )
+                raise RuntimeError(f"a worker was {how}{why}; the same command goes on where it stopped")
+            for message in messages:
+                self.heard(worker, message)
+
+    def heard(self, worker, message):
+        if "refused" in message:
+            raise Refused(message["refused"])
+        if "failed" in message:
+            raise RuntimeError(f"a worker failed ({message['failed']}); the same command goes on where it stopped")
+        if "ready" in message:
+            worker.process.base = message["ready"]
+        if "older" in message:
+            worker.process.older = message["older"]
+        if "at" in message:
+            self.progress.done += message["at"]
+        if "needs" in message:
+            if self.alone or self.count == 1:
+                raise Refused(
+                    f"{message['where']}: a document that needs {size(message['needs'] + worker.process.base)} of "
+                    f"memory, and {size(self.room + worker.process.base)} can be had: {message['reason']}"
+                )
+            self.large.append((message["unit"], message["needs"]))
+            worker.unit = None
+            self.give(worker)
+        if "done" in message:
+            unit = message["done"]
+            self.records[unit] = message["record"]
+            self.progress.tokens += message["record"]["tokens"]
+            # What this process takes is counted in the end.
+            worker.process.cpu = message["older_cpu"] + (0 if worker.process.pid == "self" else message["cpu"])
+            worker.unit = None
+            self.give(worker)
+            self.merge()
+
+    # Joining
+    def open_joined(self):
+        """The flat file, cut back to what is known to be in it, and the digest of what is joined."""
+        import outputs
+
+        self.digest = outputs.Digest(self.dtype)
+        if self.args.format == "bin":
+            flat = self.work / f"{self.stem()}.bin"
+            self.flat = open(flat, "ab", buffering=0)
+            self.flat.truncate(self.merged()["bytes"])
+            self.digest.file("bin", flat)
+        else:
+            self.merged()["units"] = self.mine.start
+
+    def merge(self):
+        """Take what is finished, in order, into the digest and the flat file.
+
+        A flat part goes once the record says that it is in the flat file.
+        """
+        import outputs
+
+        state = self.merged()
+        while state["units"] < self.mine.stop and self.records[state["units"]]:
+            unit = state["units"]
+            state["units"] = unit + 1
+            if self.args.format != "bin":
+                self.digest.file(self.args.format, self.path(unit))
+                continue
+            outputs.append(self.flat, self.path(unit), self.digest)
+            state["bytes"] += self.records[unit]["bytes"]
+            write_json(self.work / f"{self.stem()}.merged", state)
+            self.path(unit).unlink()
+
+    def finish(self):
+        import outputs
+
+        records = [self.records[unit] for unit in self.mine]
+        rows, tokens, apart = (sum(record[key] for record in records) for key in ("rows", "tokens", "by_older"))
+        self.merge()
+        if self.args.format == "bin":
+            self.flat.close()
+            lengths = [f"{self.path(unit)}.lengths" for unit in self.mine]
+            outputs.write_index(self.work / f"{self.stem()}.idx", lengths, rows, self.dtype)
+            for ending in (".bin", ".idx"):
+                (self.work / f"{self.stem()}{ending}").replace(self.args.out / f"{self.stem()}{ending}")
+        write_json(
+            self.work / f"shard-{self.shard:05d}.json",
+            {"rows": rows, "tokens": tokens, "by_older": apart, "digest": self.digest.hexdigest()},
+        )
+        if self.args.format == "bin":
+            for name in lengths:
+                Path(name).unlink(missing_ok=True)
+        self.progress.show(0, 0, last=True) if self.progress.terminal else None
+        spent = time.monotonic() - self.progress.start
+        cpu = self.cpu + sum(os.times()[:2])
+        print(
+            f"{rows:,} documents, {tokens:,} tokens in {spent:.1f} s and {cpu:.1f} CPU-seconds; "
+            f"anonymous memory at most {self.peak / 1e6:.0f} MB"
+            + (f"; {apart:,} documents by tokenizers {self.args.exact['version']}" if self.args.exact else ""),
+            file=sys.stderr,
+        )
+
+    def join(self):
+        """What all shards have in common, once the last one is done."""
+        import outputs
+
+        shards = [self.work / f"shard-{shard:05d}.json" for shard in range(1, self.shards + 1)]
+        missing = [str(at) for at, path in enumerate(shards, 1) if not path.exists()]
+        if missing:
+            print(f"shards {', '.join(missing)} of {self.shards} are left; the last one joins them", file=sys.stderr)
+            return
+        done = [json.loads(path.read_text()) for path in shards]
+        digest = outputs.joined(shard["digest"] for shard in done)
+        if self.args.format == "bin":
+            names = [f"{self.stem(shard)}.bin" for shard in range(1, self.shards + 1)]
+        else:
+            names = [self.path(unit).name for unit in range(len(self.units))]
+        if self.args.format == "datasets":
+            outputs.write_datasets(self.args.out, names, digest)
+        summary = {
+            "format": self.args.format,
+            "dtype": self.dtype.name if self.args.format == "bin" else "int32",
+            "documents": sum(shard["rows"] for shard in done),
+            "tokens": sum(shard["tokens"] for shard in done),
+            "digest": f"xxh3-128:{digest}",
+            "encoder": self.manifest["encoder"],
+            **({"documents_by_other": sum(shard["by_older"] for shard in done)} if self.args.exact else {}),
+            "tokenizer_sha256": self.manifest["tokenizer"],
+            "special_tokens": not self.args.no_special_tokens,
+            "append": self.args.append,
+            "files": names,
+        }
+        if self.args.sha256:
+            files = [self.args.out / name for name in names]
+            summary["ids_sha256"] = outputs.sha256(self.args.format, files, self.dtype)
+        write_json(self.args.out / "summary.json", summary)
+        print(json.dumps({key: value for key, value in summary.items() if key != "files"}))
+
+
+def main(argv=None):
+    args = arguments(argv)
+    try:
+        return Run(args).run()
+    except Refused as error:
+        print(f"beyond-ram: {error}", file=sys.stderr)
+        return 2
+    except RuntimeError as error:
+        print(f"beyond-ram: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("beyond-ram: stopped; the same command goes on where it stopped", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    # Nothing is left to be tidied up, and a worker may still be at a large document.
+    os._exit(status)

@@ -1,0 +1,13 @@
+"""What stops a run: one line for the user, told apart from faults of the program. Standard library only."""
+
+
+class Refused(Exception):
+    """Bad input, or something that cannot be done; the text is one line: what, where, what would be right."""
+
+
+class NeedsMemory(Exception):
+    """A document that takes more memory than this worker may use."""
+
+    def __init__(self, need, where, reason):
+        super().__init__(need, where, reason)
+        self.need, self.where, self.reason = need, where, reason

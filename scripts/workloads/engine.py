@@ -1,0 +1,108 @@
+"""Mode `engine` of the workload `tokenize`: what `beyond-ram tokenize` runs, over the same files.
+
+The encoder is the stack's own. It begins here as it does there: this process plans, joins, and has the first workers,
+which read, encode and write flat ids, as most of the others do. Memory in its events is that of all its processes.
+Imports the engine, and what that imports.
+"""
+
+import hashlib
+import json
+import struct
+import sys
+from pathlib import Path
+
+import events
+import progress
+import release
+
+ENGINE = Path(__file__).resolve().parents[2] / "beyond_ram" / "tokenize" / "engine"
+KINDS = {"RssAnon": "anon_bytes", "RssFile": "file_bytes", "RssShmem": "shmem_bytes"}
+
+
+def memory_of(processes):
+    """Resident memory by kind, in bytes, of all these processes; of those that have ended nothing."""
+    found = dict.fromkeys((*KINDS.values(), "rss_bytes"), 0)
+    for process in processes:
+        try:
+            with open(f"/proc/{process}/status", encoding="ascii", errors="replace") as status:
+                for line in status:
+                    name, _, value = line.partition(":")
+                    if name in KINDS:
+                        size = int(value.split()[0]) * 1024
+                        found[KINDS[name]] += size
+                        found["rss_bytes"] += size
+        except OSError:
+            continue
+    return found
+
+
+def tokenize(args, chosen, result, packages):
+    """The workload in this mode; what is held at its end, by owner."""
+    events.phase("import")
+    sys.path.append(str(ENGINE))  # last: nothing of the program's own is hidden
+    try:
+        import run
+        import tokenizers
+        import xxhash  # noqa: F401
+    except ImportError as error:
+        events.not_applicable(f"this stack has no {error.name}")
+    release.imported(packages)
+    events.phase("load tokenizer")
+    files = [args.corpus / entry["path"] for entry in chosen]
+    bytes_in, bytes_of_files = sum(entry["text_bytes"] for entry in chosen), sum(file.stat().st_size for file in files)
+
+    class Told(run.Run):
+        """A run that says as an event how far it is: at the same shares of the input every time."""
+
+        said = -1
+
+        def give(self, worker):
+            if self.said < 0:
+                self.said = 0
+                events.mark("baseline", encoder=f"engine, tokenizers {tokenizers.__version__}", **self.memory())
+                events.phase("map 0")
+            super().give(worker)
+
+        def heard(self, worker, message):
+            super().heard(worker, message)
+            # What lies at the border of two units is read for both.
+            share = min(self.progress.done, bytes_of_files) * progress.MOST // max(bytes_of_files, 1)
+            if "at" in message and share > self.said:
+                self.said = share
+                events.emit("progress", bytes_in=share * bytes_in // progress.MOST, **self.memory())
+
+        def memory(self):
+            helpers = [process.older for process in self.processes if process.older]
+            return memory_of([*(process.pid for process in self.processes), *helpers])
+
+    out = args.work_dir / "cache" / "engine"
+    flags = [f"--tokenizer={(args.tokenizer or args.corpus / 'tokenizer')}", f"--out={out}", "--format=bin"]
+    flags += [f"--workers={args.num_proc}"] if args.num_proc else []
+    run.Run = Told
+    status = run.main([*flags, "--", *map(str, files)])
+    if status:
+        sys.exit(status)
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    rows, dtype = summary["documents"], "<u2" if summary["dtype"] == "uint16" else "<u4"
+    written = sum((out / f"tokens{ending}").stat().st_size for ending in (".bin", ".idx"))
+    made = {"shard": 0, "rows": rows, "from_cache": False, "tokenizer_calls": rows}
+    events.mark("shard", **made, cache_bytes_written=written, **memory_of(["self"]))
+    result.write_text(json.dumps({"engine": str(out / "tokens"), "dtype": dtype}))
+    events.mark("work", rows=rows, bytes_in=bytes_in, **memory_of(["self"]))
+    return {"engine": []}
+
+
+def check(found):
+    """Count and hash the ids of a flat file; how many documents it has, its index says."""
+    import numpy
+
+    digest, tokens = hashlib.sha256(), 0
+    with open(f"{found['engine']}.bin", "rb") as flat:
+        while raw := flat.read(1 << 20):
+            ids = numpy.frombuffer(raw, found["dtype"])
+            digest.update(ids.astype("<i4").tobytes())
+            tokens += len(ids)
+    with open(f"{found['engine']}.idx", "rb") as index:
+        rows = struct.unpack("<9sQBQQ", index.read(34))[3]
+        assert numpy.frombuffer(index.read(4 * rows), "<i4").sum() == tokens, "the index and the ids disagree"
+    return {"rows": rows, "tokens": tokens, "ids_sha256": digest.hexdigest()}

@@ -1,0 +1,73 @@
+"""Table `peers`: rates, what is beyond the start, ids, and what is decided beside mode `engine`."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.peers import peers
+
+from .by_hand import MB, Run, record
+
+
+def run(mode: str, files: int, rep: int, *, cpu_s: float, anon: float, ids: str = "aa", **changes: Any) -> Run:
+    """A run over 100 tokens and 1 MB a file, of a tenth of a second more than its CPU time."""
+    made = record(mode=mode, num_files=files, rep=rep, bytes_in=files * MB, ids=ids)
+    made["work"]["tokens"] = files * 100_000
+    made["peak"] |= {"anon_bytes": anon, "pss_bytes": 2 * anon}
+    made |= changes
+    tree = {"cpu_s": cpu_s, "anon_bytes": anon}
+    shard = {"event": "shard", "t_s": 1.0, "cache_bytes_written": files * 200_000}
+    return made, [shard, {"event": "work", "t_s": cpu_s + 0.1, "tree": tree}]
+
+
+def runs(mode: str, a_file: float, start: float, slope: float, **more: Any) -> list[Run]:
+    """Three sizes, three repeats each: `start` seconds and `a_file` more each, 50 MB and `slope` of the input."""
+    return [
+        run(mode, size, rep, cpu_s=(start + a_file * size) * (1 + rep / 1000), anon=50 * MB + slope * size * MB, **more)
+        for size in (10, 20, 40)
+        for rep in (1, 2, 3)
+    ]
+
+
+def line(table: pd.DataFrame, mode: str) -> "pd.Series[Any]":
+    (found,) = table[table["mode"] == mode].itertuples(index=False)
+    return pd.Series(found._asdict())
+
+
+def test_start_is_told_from_the_rate_and_the_peak_from_its_slope() -> None:
+    found = line(peers(runs("engine", a_file=0.1, start=2.0, slope=0.5)), "engine")
+    assert (found["num_files"], found["n"], found["sizes"], found["ids"]) == (40, 3, 3, None)
+    assert found["tokens_per_cpu_s"] == pytest.approx(4e6 / 6, rel=0.01)
+    assert found["tokens_per_cpu_s_beyond_start"] == pytest.approx(1e6, rel=0.01)
+    assert found["tokens_per_cpu_s_beyond_start_low"] < 1e6 < found["tokens_per_cpu_s_beyond_start_high"]
+    assert found["peak_slope_mb_per_gb"] == pytest.approx(500)
+    assert found["tokens_per_s"] < found["tokens_per_cpu_s"]
+    assert found["cache_written_bytes"] == 40 * 200_000
+
+
+def test_a_peer_with_the_same_ids_is_held_against_the_engine() -> None:
+    engine = runs("engine", 0.1, 2.0, 0.0)
+    table = peers([*engine, *runs("slow", 1.0, 2.0, 10.0), *runs("quick", 0.01, 0.5, 0.0, ids="aa")])
+    slow, quick = line(table, "slow"), line(table, "quick")
+    assert (slow["ids"], slow["rate_beside_engine"], slow["memory_beside_engine"]) == ("same", "worse", "worse")
+    assert (quick["ids"], quick["rate_beside_engine"], quick["memory_beside_engine"]) == ("same", "better", "same")
+
+
+def test_other_ids_are_told_and_not_held_against_anything() -> None:
+    table = peers([*runs("engine", 0.1, 2.0, 0.0), *runs("wrong", 0.01, 0.5, 0.0, ids="bb")])
+    found = line(table, "wrong")
+    assert found["ids"] == "other"
+    assert found["rate_beside_engine"] is None
+    assert found["memory_beside_engine"] is None
+
+
+def test_what_cannot_run_has_a_line_with_the_reason() -> None:
+    cannot, _ = run("none", 10, 1, cpu_s=1, anon=1)
+    cannot |= {"outcome": "not_applicable", "completed_work": False, "reason": "this stack has no x", "work": {}}
+    table = peers([*runs("engine", 0.1, 2.0, 0.0), (cannot, [])])
+    found = line(table, "none")
+    assert (found["outcome"], found["reason"], found["n"]) == ("not_applicable", "this stack has no x", 0)
+    alone = peers([(cannot, [])])
+    assert line(alone, "none")["reason"] == "this stack has no x"
+    assert peers([]).empty

@@ -1,0 +1,91 @@
+"""`beyond-ram tokenize`: what it makes, what it says, and what it refuses in one line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, interpreter
+
+TEXTS = ["one", "", "two\nlines", "three " * 500]
+LOAD = "import sys, json, datasets; print(json.dumps(list(datasets.load_from_disk(sys.argv[1])['input_ids'])))"
+IDS = "import sys, json, tokenizers; t = tokenizers.Tokenizer.from_file(sys.argv[1]); "
+IDS += "print(json.dumps([t.encode(x).ids for x in json.loads(sys.argv[2])]))"
+
+
+def beyond_ram(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "beyond_ram", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tokenizer of bytes, as a model's folder has one."""
+    folder = tmp_path_factory.mktemp("tokenizer")
+    code = """
+import sys
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+tokenizer = Tokenizer(models.BPE())
+tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+trainer = trainers.BpeTrainer(initial_alphabet=alphabet, show_progress=False)
+tokenizer.train_from_iterator(["one two three"] * 9, trainer)
+tokenizer.save(sys.argv[1])
+"""
+    subprocess.run([interpreter("encoder-0.23"), "-c", code, folder / "tokenizer.json"], check=True)
+    return folder
+
+
+@pytest.mark.slow
+def test_datasets_opens_what_it_makes(tokenizer: Path, tmp_path: Path) -> None:
+    lines = "".join(json.dumps({"body": text}) + "\n" for text in TEXTS)
+    (tmp_path / "data.jsonl").write_text(lines, encoding="utf-8")
+    flags = ("--tokenizer", tokenizer, "--out", "out", "--text-column", "body", "--workers", 1, "--memory-limit", "1G")
+    done = beyond_ram("tokenize", "data.jsonl", *flags, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("tokenizers 1.") and "large documents are cut: ByteLevel" in done.stderr
+    summary = json.loads(done.stdout)
+    assert (summary["documents"], summary["format"]) == (4, "datasets")
+    found = subprocess.run([interpreter("current"), "-c", LOAD, tmp_path / "out"], capture_output=True, check=True)
+    asked = [interpreter("encoder"), "-c", IDS, tokenizer / "tokenizer.json", json.dumps(TEXTS)]
+    assert json.loads(found.stdout) == json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)
+
+
+@pytest.mark.slow
+def test_an_older_encoder_by_name(tokenizer: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two", encoding="utf-8")
+    flags = ("--tokenizer", tokenizer, "--out", "out", "--stack", "encoder-0.23", "--format", "bin")
+    done = beyond_ram("tokenize", "a.txt", *flags, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["encoder"].startswith("tokenizers 0.23")
+    assert (tmp_path / "out" / "tokens.bin").stat().st_size == 2 * json.loads(done.stdout)["tokens"]
+
+
+BAD = {
+    "no tokenizer": (("a.txt", "--tokenizer", "nowhere", "--out", "o"), "no tokenizer.json there"),
+    "no workers": (("a.txt", "--tokenizer", "t", "--out", "o", "--workers", 0), "at least one worker"),
+    "no size": (("a.txt", "--tokenizer", "t", "--out", "o", "--memory-limit", "much"), "is no size"),
+    "no inputs": (("--tokenizer", "t", "--out", "o"), "INPUT"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_flags(case: str, tmp_path: Path) -> None:
+    given, said = BAD[case]
+    done = beyond_ram("tokenize", *given, cwd=tmp_path)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and not (tmp_path / "o").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/b"])
+def test_bad_shards(shard: str, tokenizer: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x", encoding="utf-8")
+    done = beyond_ram("tokenize", "a.txt", "--tokenizer", tokenizer, "--out", "o", "--shard", shard, cwd=tmp_path)
+    assert done.returncode == 2 and "it has to be I/N" in done.stderr, done.stderr
+    assert not (tmp_path / "o").exists()

@@ -1,0 +1,159 @@
+"""Documents out of files: the same whatever the chunks, the spans and the size from which one comes as a stream."""
+
+import gzip
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from beyond_ram.tokenize.encoders import ENGINE
+
+sys.path.insert(0, str(ENGINE))
+import inputs
+import json_text
+
+sys.path.remove(str(ENGINE))
+
+SETTINGS = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+ODD = st.sampled_from(("", "\\", '"', "\\\\n", "\n", "\r\n", "\u2028", "😀", "é", "中", "\\u00e9", "a" * 90))
+TEXT = (
+    st.lists(st.one_of(ODD, st.text(max_size=8)), max_size=12)
+    .map("".join)
+    .map(lambda text: text.encode("utf-8", "ignore").decode())
+)
+TEXTS = st.lists(TEXT, max_size=12)
+
+
+@pytest.fixture
+def chunk() -> Iterator[Any]:
+    """Set how many bytes are read at once."""
+    before = inputs.CHUNK
+
+    def to(size: int) -> None:
+        inputs.CHUNK = size
+
+    yield to
+    inputs.CHUNK = before
+
+
+def read(spans: list[Any], huge: int) -> list[str]:
+    found: list[str] = []
+    for one in inputs.read(spans, "text", huge):
+        found += ["".join(one.pieces)] if isinstance(one, inputs.Stream) else one.texts
+    return found
+
+
+def cut(path: Path, places: list[int]) -> list[tuple[str, int, int | None]]:
+    """Spans of a file, cut at these bytes."""
+    size = path.stat().st_size
+    edges = sorted({0, *(place % (size + 1) for place in places)} - {size}) or [0]
+    return [(str(path), at, to) for at, to in zip(edges, [*edges[1:], size], strict=True)]
+
+
+@pytest.mark.slow
+@SETTINGS
+@given(
+    texts=TEXTS, huge=st.integers(20, 200), size=st.integers(1, 60), places=st.lists(st.integers(0, 5000), max_size=6),
+    ascii=st.booleans(), end=st.sampled_from(("\n", "\r\n", "\n\n", " \n")), last=st.booleans(),
+    before=st.sampled_from(({}, {"id": 7, "meta": {"text": "no", "a": ["}", 1.5e3, None]}, "s": 'q"\\'})),
+    behind=st.sampled_from(({}, {"z": [[]], "y": "text", "x": "\n" * 40})),
+)  # fmt: skip
+def test_json_lines(
+    chunk: Any, tmp_path_factory: pytest.TempPathFactory, texts: list[str], huge: int, size: int, places: list[int],
+    ascii: bool, end: str, last: bool, before: dict[str, Any], behind: dict[str, Any],
+) -> None:  # fmt: skip
+    path = tmp_path_factory.getbasetemp() / "lines.jsonl"
+    rows = [json.dumps({**before, "text": text, **behind}, ensure_ascii=ascii) for text in texts]
+    whole = end.join(rows) + (end if last else "")
+    path.write_bytes(whole.encode())
+    chunk(size)
+    assert read([(str(path), 0, None)], huge) == texts
+    assert read(cut(path, places), huge) == texts
+    packed = path.with_suffix(".jsonl.gz")
+    packed.write_bytes(gzip.compress(whole.encode()))
+    assert read([(str(packed), 0, None)], huge) == texts
+
+
+@pytest.mark.slow
+@SETTINGS
+@given(texts=TEXTS, huge=st.integers(1, 100), size=st.integers(1, 60), rows=st.integers(1, 5), large=st.booleans())
+def test_tables(
+    chunk: Any, tmp_path_factory: pytest.TempPathFactory, texts: list[str], huge: int, size: int, rows: int, large: bool
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    table = pa.table({"text": pa.array(texts, pa.large_string() if large else pa.string())})
+    for kind, opening in (("stream", pa.ipc.new_stream), ("file", pa.ipc.new_file)):
+        with pa.OSFile(str(folder / f"{kind}.arrow"), "wb") as sink, opening(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=rows)
+    pq.write_table(table, folder / "t.parquet", row_group_size=rows)
+    chunk(size)
+    for name in ("stream.arrow", "file.arrow", "t.parquet"):
+        assert read([(str(folder / name), 0, None)], huge) == texts
+        groups = -(-len(texts) // rows)
+        spans = [(str(folder / name), at, at + 1) for at in range(groups)]
+        assert read(spans, huge) == texts
+
+
+@SETTINGS
+@given(text=TEXT, huge=st.integers(1, 100), size=st.integers(1, 60))
+def test_text(chunk: Any, tmp_path_factory: pytest.TempPathFactory, text: str, huge: int, size: int) -> None:
+    path = tmp_path_factory.getbasetemp() / "one.txt"
+    path.write_bytes(text.encode())
+    chunk(size)
+    assert read([(str(path), 0, None)], huge) == [text]
+
+
+WRONG = (
+    '{"text": "x"', '{"text": "x"} 1', '{"text": "\\x"}', '{"text": "\\u12"}', '{"text": "a\nb"}', '{"text": 1}', "[]",
+    '{"a": "b"}',
+    '{"text" "x"}', '{"text": "x",}', '{text: "x"}', '{"text": nul}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_wrong_lines_are_refused_both_ways(line: str) -> None:
+    with pytest.raises(json_text.Refused):
+        json_text.Lines("text").slow(line.encode())
+    for size in (1, 3, 100):
+        raw = line.encode()
+        chunks = (raw[at : at + size] for at in range(0, len(raw), size))
+        with pytest.raises(json_text.Refused):
+            list(json_text.Stream(chunks, "text").pieces())
+
+
+def test_a_bad_escape_in_a_long_line_is_refused_at_once() -> None:
+    taken = 0
+
+    def chunks() -> Iterator[bytes]:
+        nonlocal taken
+        yield b'{"text": "\\x'
+        for _ in range(1000):
+            taken += 1
+            yield b"a" * 100
+
+    with pytest.raises(json_text.Refused, match="is not JSON"):
+        list(json_text.Stream(chunks(), "text").pieces())
+    assert taken < 5
+
+
+def test_units_are_of_the_inputs_alone(tmp_path: Path) -> None:
+    """Every byte, row group and batch in one span, in order."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"text": "some text"}\n' * 1_600_000)
+    small = [tmp_path / f"{number}.txt" for number in range(5)]
+    for one in small:
+        one.write_text("x", encoding="utf-8")
+    units, weights = inputs.plan([str(path), *map(str, small)])
+    spans = [span for unit in units for span in unit]
+    size = path.stat().st_size
+    assert spans[0][:2] == (str(path), 0) and len(units) > 2 and sum(weights) == size + 5
+    edges = [span[1:] for span in spans if span[0] == str(path)]
+    assert [to for _, to in edges[:-1]] == [at for at, _ in edges[1:]] and edges[-1][1] == size
+    assert [span[0] for span in spans[-5:]] == list(map(str, small)) and len(units[-1]) >= 5

@@ -1,0 +1,578 @@
+"""The engine as a command: every input and output gives the same ids; kills, limits, shards and bad input."""
+
+import contextlib
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from tests.conftest import interpreter
+from tests.tokenize.conftest import ENGINE, MANY_SCRIPTS, Tokenize, in_stack
+
+pytestmark = pytest.mark.slow
+
+ORACLE = """
+import json, sys, tokenizers
+tokenizer = tokenizers.Tokenizer.from_file(sys.argv[1])
+texts = json.load(open(sys.argv[2], encoding="utf-8"))
+print(json.dumps([tokenizer.encode(text).ids for text in texts]))
+"""
+
+
+def some_texts(count: int = 300) -> list[str]:
+    random = Random(1)
+    words = [*MANY_SCRIPTS.split(" "), "def", "return", "<|endoftext|>", "\n", '"', "\\", "\t", "\\n", "\u2028"]
+    texts = [" ".join(random.choices(words, k=random.choice((0, 1, 5, 60, 400)))) for _ in range(count)]
+    return [*texts, "", " ", "end"]
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return some_texts()
+
+
+@pytest.fixture(scope="module")
+def expected(texts: list[str], families: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> list[list[int]]:
+    """Ids of every text by tokenizers 0.23, whole."""
+    path = tmp_path_factory.mktemp("oracle") / "texts.json"
+    path.write_text(json.dumps(texts), encoding="utf-8")
+    found: list[list[int]] = in_stack(interpreter("encoder-0.23"), ORACLE, families["llama3"], path)
+    return found
+
+
+def write(texts: list[str], kind: str, folder: Path) -> Path:
+    """The texts as a file of one kind."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"data.{kind}"
+    table = pa.table({"number": list(range(len(texts))), "text": texts})
+    lines = "".join(json.dumps({"n": [1, {"text": "no"}], "text": text}) + "\n" for text in texts)
+    if kind == "jsonl":
+        path.write_text(lines.replace("\n", "\n\n", 5), encoding="utf-8")  # empty lines are no rows
+    elif kind == "jsonl.gz":
+        data = lines.encode()
+        path.write_bytes(gzip.compress(data[: len(data) // 2]) + gzip.compress(data[len(data) // 2 :]))
+    elif kind == "jsonl.zst":
+        raw = "".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts).encode()
+        with pa.output_stream(str(path), compression="zstd") as sink:
+            sink.write(raw)
+    elif kind == "csv":
+        import csv
+
+        with path.open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["number", "text"])
+            rows.writerows(enumerate(texts))
+    elif kind == "parquet":
+        pq.write_table(table, path, row_group_size=40)
+    elif kind == "dictionary.parquet":
+        pq.write_table(table.set_column(1, "text", table["text"].dictionary_encode()), path, row_group_size=100)
+    elif kind == "arrow":
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=23)
+    elif kind == "feather":
+        large = table.set_column(1, "text", table["text"].cast(pa.large_string()))
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, large.schema) as writer:
+            writer.write_table(large, max_chunksize=77)
+    else:
+        raise ValueError(kind)
+    return path
+
+
+KINDS = ("jsonl", "jsonl.gz", "jsonl.zst", "csv", "parquet", "dictionary.parquet", "arrow", "feather")
+
+FLAT = """
+import json, struct, sys
+import numpy as np
+stem = sys.argv[1]
+with open(stem + ".idx", "rb") as file:  # as Megatron's _IndexReader does
+    assert file.read(9) == b"MMIDIDX\\x00\\x00"
+    assert struct.unpack("<Q", file.read(8))[0] == 1
+    dtype = {8: np.uint16, 4: np.int32}[struct.unpack("<B", file.read(1))[0]]
+    sequences, documents = struct.unpack("<QQ", file.read(16))
+    start = file.tell()
+buffer = memoryview(np.memmap(stem + ".idx", mode="r", order="C"))
+lengths = np.frombuffer(buffer, np.int32, sequences, start)
+pointers = np.frombuffer(buffer, np.int64, sequences, start + lengths.nbytes)
+places = np.frombuffer(buffer, np.int64, documents, start + lengths.nbytes + pointers.nbytes)
+assert len(buffer) == start + lengths.nbytes + pointers.nbytes + places.nbytes
+assert places.tolist() == list(range(sequences + 1))
+tokens = np.memmap(stem + ".bin", dtype=dtype, mode="r")
+assert len(tokens) == lengths.sum()
+found = [tokens[p // tokens.itemsize : p // tokens.itemsize + n].tolist() for p, n in zip(pointers, lengths)]
+print(json.dumps(found))
+"""
+
+
+def summary(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_input_gives_the_ids_of_whole_documents(
+    kind: str, texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize,
+    python: Path, tmp_path: Path,
+) -> None:  # fmt: skip
+    out = tmp_path / "out"
+    done = tokenize(write(texts, kind, tmp_path), tokenizer=families["llama3"], out=out, workers=2, sha256=True)
+    assert done.returncode == 0, done.stderr
+    assert in_stack(python, FLAT, out / "tokens") == expected
+    ids = b"".join(id.to_bytes(4, "little") for document in expected for id in document)
+    import hashlib
+
+    assert summary(out)["ids_sha256"] == hashlib.sha256(ids).hexdigest()
+    assert summary(out)["documents"] == len(expected)
+
+
+def test_files_of_text_are_a_document_each(
+    texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize, python: Path,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for number, text in enumerate(texts):
+        (folder / f"{number:04d}.txt").write_bytes(text.encode())
+    (folder / "README.md").write_text("not read", encoding="utf-8")
+    out = tmp_path / "out"
+    assert tokenize(folder, tokenizer=families["llama3"], out=out).returncode == 0
+    assert in_stack(python, FLAT, out / "tokens") == expected
+
+
+LOAD = """
+import json, sys, datasets
+data = datasets.load_from_disk(sys.argv[1])
+assert data.column_names == ["input_ids"], data
+print(json.dumps(list(data["input_ids"])))
+"""
+
+
+@pytest.mark.parametrize("stack", ["current", "june-2023"])
+def test_datasets_opens_its_folder(
+    stack: str, texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    out = tmp_path / "out"
+    source = write(texts, "jsonl", tmp_path)
+    done = tokenize(source, tokenizer=families["llama3"], out=out, format="datasets", workers=2)
+    assert done.returncode == 0, done.stderr
+    assert in_stack(interpreter(stack), LOAD, out) == expected
+
+
+def test_what_datasets_saved_is_read_in_its_order(
+    texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize, python: Path,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    code = "import sys, json, datasets\n"
+    code += "read = {'keep_default_na': False, 'data_files': sys.argv[1], 'cache_dir': sys.argv[3]}\n"
+    code += "datasets.load_dataset('csv', split='train', **read)"
+    code += ".save_to_disk(sys.argv[2], num_shards=12)\nprint(1)"
+    in_stack(interpreter("current"), code, write(texts, "csv", tmp_path), tmp_path / "saved", tmp_path / "cache")
+    done = tokenize(tmp_path / "saved", tokenizer=families["llama3"], out=tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert in_stack(python, FLAT, tmp_path / "out" / "tokens") == expected
+
+
+def test_parquet(
+    texts: list[str], expected: list[list[int]], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    source = write(texts, "jsonl", tmp_path)
+    assert tokenize(source, tokenizer=families["llama3"], out=out, format="parquet").returncode == 0
+    found = [row for name in summary(out)["files"] for row in pq.read_table(out / name)["input_ids"].to_pylist()]
+    assert found == expected
+
+
+def test_the_digest_is_that_of_the_ids(
+    texts: list[str], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    """The same for every kind of input and output, and what xxh128sum says of the flat file."""
+    digests = set()
+    for kind, format in (("jsonl", "bin"), ("parquet", "bin"), ("arrow", "datasets"), ("csv", "parquet")):
+        out = tmp_path / f"{kind}-{format}"
+        source = write(texts, kind, tmp_path / kind)
+        assert tokenize(source, tokenizer=families["gpt2"], out=out, format=format).returncode == 0
+        digests.add(summary(out)["digest"])
+    assert len(digests) == 1
+    code = "import sys, json, xxhash; print(json.dumps(xxhash.xxh3_128(open(sys.argv[1], 'rb').read()).hexdigest()))"
+    found = in_stack(interpreter("encoder"), code, tmp_path / "jsonl-bin" / "tokens.bin")
+    assert digests == {f"xxh3-128:{found}"}
+
+
+def big(path: Path, megabytes: float) -> Path:
+    """JSON Lines of documents of very different sizes, one of them larger than what is cut."""
+    random = Random(3)
+    sources = " ".join(some_texts(60)).replace("<|endoftext|>", "")
+    with path.open("w", encoding="utf-8") as file:
+        file.write(json.dumps({"text": (sources * 400)[:3_000_000]}) + "\n")
+        while file.tell() < megabytes * 1e6:
+            start = random.randrange(len(sources))
+            file.write(json.dumps({"text": sources[start : start + random.choice((10, 1000, 30_000))]}) + "\n")
+    return path
+
+
+def test_a_large_document_among_small_ones(
+    families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+) -> None:
+    """By every way in, and at every place of a unit; the large one comes in pieces."""
+    source = big(tmp_path / "big.jsonl", 24)
+    lines = [json.loads(line)["text"] for line in source.read_text(encoding="utf-8").splitlines()]
+    texts = [*lines[1:], lines[0], "behind"]
+    (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
+    for family in ("gpt2", "llama2"):
+        expected = in_stack(python, ORACLE, families[family], tmp_path / "texts.json")
+        for kind in ("jsonl", "arrow", "parquet"):
+            for format in ("bin", "datasets") if kind == "jsonl" else ("bin",):
+                out = tmp_path / f"{family}-{kind}-{format}"
+                done = tokenize(write(texts, kind, tmp_path), tokenizer=families[family], out=out, format=format)
+                assert done.returncode == 0, done.stderr
+                if format == "bin":
+                    found = in_stack(python, FLAT, out / "tokens")
+                else:
+                    names = [out / name for name in summary(out)["files"]]
+                    found = [row for name in names for row in pa.ipc.open_stream(name).read_all()[0].to_pylist()]
+                assert found == expected, (family, kind, format)
+
+
+def files_of(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("format", ["bin", "datasets"])
+def test_killed_at_random_moments(
+    format: str, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+) -> None:
+    """Byte-identical in the end, and no finished unit done again."""
+    source = big(tmp_path / "big.jsonl", 120)
+    flags = {"tokenizer": families["gpt2"], "format": format, "workers": 2}
+    assert tokenize(source, out=tmp_path / "whole", **flags).returncode == 0
+    out, random, kills = tmp_path / "killed", Random(5), 0
+    command = [python, ENGINE / "run.py", source, f"--tokenizer={flags['tokenizer']}", f"--out={out}"]
+    command += [f"--format={format}", "--workers=2"]
+    done_before: dict[Path, int] = {}
+    for _ in range(40):
+        run = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        # Kill after some more parts, and a random moment: by time alone a loaded machine would not get far.
+        wanted, until = len(done_before) + random.randrange(1, 4), time.monotonic() + 60
+        records = set(done_before)
+        while run.poll() is None and len(records) < wanted and time.monotonic() < until:
+            records = set((out / ".beyond-ram-tokenize").glob("0*.json"))
+            time.sleep(0.002)
+        time.sleep(random.random() * 0.05)
+        for path, changed in done_before.items():
+            assert path.stat().st_mtime_ns == changed, "a finished part was done again"
+        if run.poll() is not None:
+            assert run.returncode == 0, run.stderr.read() if run.stderr else ""
+            break
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+        kills += 1
+        time.sleep(0.1)  # the workers end with it
+        done_before = {path: path.stat().st_mtime_ns for path in (out / ".beyond-ram-tokenize").glob("0*.json")}
+    else:
+        pytest.fail("it did not end")
+    assert kills >= 5
+    assert files_of(out) == files_of(tmp_path / "whole")
+
+
+KILLS = int(os.environ.get("BEYOND_RAM_KILLS", "3"))
+
+
+@pytest.mark.parametrize("format", ["bin", "datasets", "parquet"])
+def test_the_whole_tree_killed_at_any_moment(
+    format: str, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+) -> None:
+    """Coordinator, workers and the other release's processes at once, from start to end; then the same command."""
+    source = big(tmp_path / "big.jsonl", 32)
+    with source.open("a", encoding="utf-8") as file:
+        for _ in range(50):
+            file.write(json.dumps({"text": "some words and \U000323b0's " * 9}) + "\n")
+    other = {"python": str(interpreter("encoder-0.23")), "version": "0.23", "codes": [[0x323B0, 0x323B0]]}
+    flags = {"tokenizer": families["gpt2"], "format": format, "workers": 2, "exact": json.dumps(other)}
+    begun = time.monotonic()
+    assert tokenize(source, out=tmp_path / "whole", **flags).returncode == 0
+    spent = time.monotonic() - begun
+    assert json.loads((tmp_path / "whole" / "summary.json").read_text())["documents_by_other"] == 50
+    command = [python, ENGINE / "run.py", source, *(f"--{name}={value}" for name, value in flags.items())]
+    killed, random = 0, Random(f"{format} {KILLS}")
+    for number in range(50 * KILLS):
+        out = tmp_path / f"killed-{number}"
+        run = subprocess.Popen(
+            [*command, f"--out={out}"],
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            run.wait(random.random() * spent)  # this one was done before its moment came
+        except subprocess.TimeoutExpired:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.wait()
+            killed += 1
+        done = tokenize(source, out=out, **flags)
+        assert done.returncode == 0, done.stderr
+        assert files_of(out) == files_of(tmp_path / "whole"), f"kill {number} of {killed}"
+        shutil.rmtree(out)
+        if killed == KILLS:
+            return
+    pytest.fail(f"{killed} of {KILLS} kills came before the end")
+
+
+def test_workers_end_with_the_run(families: dict[str, Path], python: Path, tmp_path: Path) -> None:
+    source = big(tmp_path / "big.jsonl", 24)
+    command = [python, ENGINE / "run.py", source, f"--tokenizer={families['gpt2']}", f"--out={tmp_path / 'out'}"]
+    run = subprocess.Popen([*command, "--workers=6"], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    children: list[int] = []
+    until = time.monotonic() + 60
+    while len(children) < 2 and run.poll() is None and time.monotonic() < until:
+        children = [int(pid) for pid in Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()]
+    assert len(children) == 2
+    run.kill()
+    run.wait()
+    while any(Path(f"/proc/{pid}").exists() for pid in children):
+        assert time.monotonic() < until, "a worker went on alone"
+        time.sleep(0.02)
+
+
+def test_two_workers_are_one_process_and_any_number_writes_the_same(
+    families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+) -> None:
+    """A tokenizer and an interpreter are paid for once on two cores; five workers are three processes."""
+    source = big(tmp_path / "big.jsonl", 24)
+    for workers, others in ((1, 0), (2, 0), (5, 2)):
+        out = tmp_path / str(workers)
+        command = [python, ENGINE / "run.py", source, f"--tokenizer={families['gpt2']}", f"--out={out}"]
+        run = subprocess.Popen([*command, f"--workers={workers}", "--format=bin"], stderr=subprocess.PIPE)
+        seen: set[str] = set()
+        while run.poll() is None:
+            with contextlib.suppress(OSError):
+                seen |= set(Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split())
+            time.sleep(0.002)
+        assert run.returncode == 0, run.stderr.read() if run.stderr else ""
+        assert len(seen) == others
+        assert files_of(out) == files_of(tmp_path / "1")
+
+
+def test_ctrl_c_ends_it_at_once_and_the_same_command_goes_on(
+    families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+) -> None:
+    source = big(tmp_path / "big.jsonl", 24)
+    flags = {"tokenizer": families["gpt2"], "workers": 2}
+    assert tokenize(source, out=tmp_path / "whole", **flags).returncode == 0
+    out = tmp_path / "out"
+    command = [python, ENGINE / "run.py", source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
+    run = subprocess.Popen([*command, "--workers=2"], stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not list((out / ".beyond-ram-tokenize").glob("0*.json")) and time.monotonic() < until:
+        time.sleep(0.002)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=30)
+    assert run.returncode == 130 and said.splitlines()[-1].startswith("beyond-ram: stopped"), said
+    assert tokenize(source, out=out, **flags).returncode == 0
+    assert files_of(out) == files_of(tmp_path / "whole")
+
+
+def test_shards_join(texts: list[str], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+    source = big(tmp_path / "big.jsonl", 27)
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert tokenize(source, tokenizer=families["gpt2"], out=whole).returncode == 0
+    for shard in ("2/3", "1/3", "3/3"):
+        assert not (parts / "summary.json").exists()
+        assert tokenize(source, tokenizer=families["gpt2"], out=parts, shard=shard).returncode == 0
+    joined = b"".join((parts / name).read_bytes() for name in summary(parts)["files"])
+    assert joined == (whole / "tokens.bin").read_bytes()
+    for shard in ("2/2", "1/2"):
+        done = tokenize(source, tokenizer=families["gpt2"], out=tmp_path / "rows", shard=shard, format="datasets")
+        assert done.returncode == 0, done.stderr
+    found = in_stack(interpreter("current"), LOAD, tmp_path / "rows")
+    assert sum(map(len, found)) == summary(whole)["tokens"]
+    assert summary(tmp_path / "rows")["documents"] == summary(whole)["documents"] == len(found)
+
+
+def test_the_same_again_does_nothing_and_something_else_is_refused(
+    texts: list[str], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    source, out = write(texts, "jsonl", tmp_path), tmp_path / "out"
+    assert tokenize(source, tokenizer=families["gpt2"], out=out).returncode == 0
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*.bin")}
+    again = tokenize(source, tokenizer=families["gpt2"], out=out)
+    assert again.returncode == 0 and "nothing is left to do" in again.stderr
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*.bin")} == before
+
+    def refused(what: str, **flags: Any) -> None:
+        done = tokenize(source, **{"tokenizer": families["gpt2"], "out": out, **flags})
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and what in done.stderr, done.stderr
+
+    refused("the tokenizer has changed", tokenizer=families["llama3"])
+    refused("format was 'bin' and is 'datasets'", format="datasets")
+    refused("special tokens was True and is False", no_special_tokens=True)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.txt").touch()
+    refused("not made by beyond-ram tokenize", out=tmp_path / "other")
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace("def", "fed", 1), encoding="utf-8")
+    refused("data.jsonl is not what it was")
+    source.write_text(text + '{"text": "more"}\n', encoding="utf-8")
+    refused("its size")
+
+
+def test_special_tokens_and_an_entry_behind(
+    texts: list[str], families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+) -> None:
+    source = write(["one", "", "two words"], "jsonl", tmp_path)
+    spec = json.loads(families["llama3"].read_text(encoding="utf-8"))
+    first, last = (
+        next(e["id"] for e in spec["added_tokens"] if e["content"] == one)
+        for one in ("<|begin_of_text|>", "<|eot_id|>")
+    )
+    flags = {"tokenizer": families["llama3"], "append": "<|eot_id|>"}
+    assert tokenize(source, out=tmp_path / "with", **flags).returncode == 0
+    assert tokenize(source, out=tmp_path / "without", no_special_tokens=True, **flags).returncode == 0
+    found = in_stack(python, FLAT, tmp_path / "with" / "tokens")
+    assert [(row[0], row[-1]) for row in found] == [(first, last)] * 3
+    assert in_stack(python, FLAT, tmp_path / "without" / "tokens") == [row[1:] for row in found]
+    done = tokenize(source, out=tmp_path / "no", tokenizer=families["llama3"], append="<nothing>")
+    assert done.returncode == 2 and "no such entry" in done.stderr
+
+
+def test_a_vocabulary_too_large_for_two_bytes(
+    families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+) -> None:
+    spec = json.loads(families["gpt2"].read_text(encoding="utf-8"))
+    known = spec["model"]["vocab"]
+    known |= {f"zz{number}": number for number in range(len(known), 70_000)}
+    large = tmp_path / "tokenizer.json"
+    large.write_text(json.dumps(spec), encoding="utf-8")
+    source = write(["one two", "", "def x():"], "jsonl", tmp_path)
+    for name, tokenizer in (("small", families["gpt2"]), ("large", large)):
+        assert tokenize(source, tokenizer=tokenizer, out=tmp_path / name).returncode == 0
+    assert [summary(tmp_path / name)["dtype"] for name in ("small", "large")] == ["uint16", "uint32"]
+    found = [in_stack(python, FLAT, tmp_path / name / "tokens") for name in ("small", "large")]
+    assert found[0] == found[1]
+
+
+BAD = {
+    "no column": (b'{"body": "x"}\n', "bad.jsonl", "line 1: has no column 'text' (there are: 'body')"),
+    "null": (b'{"text": "x"}\n{"text": null}\n', "bad.jsonl", "line 2: column 'text' holds null"),
+    "no text": (b'{"text": 5}\n', "bad.jsonl", "holds int"),
+    "an array": (b'[{"text": "x"}]', "bad.json", "one JSON array"),
+    "cut JSON": (b'{"text": "x"}\n{"text": "y', "bad.jsonl", "line 2: is not JSON"),
+    "not UTF-8": (b'{"text": "x"}\n{"text": "\xff"}\n', "bad.jsonl", "line 2: is not UTF-8"),
+    "half a pair": (b'{"text": "a"}\n{"text": "\\ud800"}\n', "bad.jsonl", "line 2: half a pair of surrogates"),
+    "cut gzip": (gzip.compress(b'{"text": "x"}\n' * 5000)[:-20], "bad.jsonl.gz", "cut, or no gzip file"),
+    "no gzip": (b"plain", "bad.jsonl.gz", "cut, or no gzip file"),
+    "no zstd": (b"plain text, and more of it", "bad.jsonl.zst", "cut, or no zstd file"),
+    "CSV without the column": (b"a,b\n1,2\n", "bad.csv", "no column 'text' (there are: 'a', 'b')"),
+    "CSV with a field too many": (b"text,b\n1,2\n1,2,3\n", "bad.csv", "line 3: 3 fields, and the header has 2"),
+    "text not UTF-8": (b"abc\xff", "bad.txt", "not UTF-8 (0xff)"),
+    "no Parquet": (b"PAR1 not", "bad.parquet", "cannot be read"),
+    "no Arrow": (b"\x00" * 64, "bad.arrow", "bad.arrow"),
+    "empty Arrow": (b"", "bad.arrow", "empty"),
+    "unknown ending": (b"x", "bad.xml", "it has to end in"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_one_line(case: str, families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+    data, name, said = BAD[case]
+    (tmp_path / name).write_bytes(data)
+    done = tokenize(tmp_path / name, tokenizer=families["gpt2"], out=tmp_path / "out")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and said in done.stderr and name in done.stderr, done.stderr
+    assert not (tmp_path / "out" / "summary.json").exists()
+
+
+def test_columns_of_files_that_know_their_types(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": [1, 2]}), tmp_path / "numbers.parquet")
+    pq.write_table(pa.table({"text": ["x", None]}), tmp_path / "null.parquet")
+    pq.write_table(pa.table({"body": ["x"]}), tmp_path / "other.parquet")
+    for name, said in (
+        ("numbers", "is int64, and has to be text"),
+        ("null", "row 2: null"),
+        ("other", "no column 'text'"),
+    ):
+        done = tokenize(tmp_path / f"{name}.parquet", tokenizer=families["gpt2"], out=tmp_path / name)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr, done.stderr
+    done = tokenize(tmp_path / "other.parquet", tokenizer=families["gpt2"], out=tmp_path / "ok", text_column="body")
+    assert done.returncode == 0, done.stderr
+
+
+def test_nothing_to_read(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for given, said in ((tmp_path / "empty", "no file in this folder"), (tmp_path / "*.no", "no such file")):
+        done = tokenize(given, tokenizer=families["gpt2"], out=tmp_path / "out")
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr, done.stderr
+
+
+def test_a_document_that_needs_more_memory_than_there_is(
+    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    """One that may be cut needs little; one that has no place to cut is refused, with what it would need."""
+    cut, whole = tmp_path / "cut.txt", tmp_path / "whole.txt"
+    cut.write_text("some words " * 1_000_000, encoding="utf-8")
+    whole.write_text("a" * 11_000_000, encoding="utf-8")
+    flags: dict[str, Any] = {"tokenizer": families["gpt2"], "memory_limit": 150 << 20, "workers": 1}
+    done = tokenize(cut, out=tmp_path / "1", **flags)
+    assert done.returncode == 0, done.stderr
+    done = tokenize(whole, out=tmp_path / "2", **flags)
+    assert done.returncode == 2 and "whole.txt: a document that needs" in done.stderr, done.stderr
+    done = tokenize(whole, out=tmp_path / "3", **{**flags, "memory_limit": 1 << 30})
+    assert done.returncode == 0, done.stderr
+    done = tokenize(cut, out=tmp_path / "4", **{**flags, "memory_limit": 1 << 20})
+    assert done.returncode == 2 and "are too few" in done.stderr, done.stderr
+
+
+def test_fewer_workers_before_it_fails(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+    """A document that needs more than a worker's share is done when the others have ended."""
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for number in range(6):
+        (texts / f"{number}.txt").write_text("some words " * 120_000, encoding="utf-8")
+    (texts / "3.txt").write_text("a" * 5_000_000, encoding="utf-8")
+    flags: dict[str, Any] = {"tokenizer": families["gpt2"], "workers": 2}
+    assert tokenize(texts, out=tmp_path / "free", **flags).returncode == 0
+    done = tokenize(texts, out=tmp_path / "tight", memory_limit=400 << 20, **flags)
+    assert done.returncode == 0, done.stderr
+    assert files_of(tmp_path / "tight") == files_of(tmp_path / "free")
+
+
+def test_what_failed_before_anything_was_done_is_not_in_the_way(
+    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    """The command that is put right takes the same folder; once a part is done it is another's."""
+    source, out = big(tmp_path / "big.jsonl", 12), tmp_path / "out"
+    flags: dict[str, Any] = {"tokenizer": families["gpt2"], "out": out, "format": "datasets"}
+    wrong = tokenize(source, **flags, text_column="body")
+    assert wrong.returncode == 2 and "no column 'body'" in wrong.stderr, wrong.stderr
+    assert tokenize(source, **{**flags, "format": "parquet"}).returncode == 0
+    assert sorted(one.suffix for one in out.glob("data-*")) == [".parquet"] * len(list(out.glob("data-*")))
+    again = tokenize(source, **flags)
+    assert again.returncode == 2 and "was begun otherwise" in again.stderr, again.stderr
+
+
+def test_a_run_at_work_is_not_joined(
+    families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+) -> None:
+    source, out = big(tmp_path / "big.jsonl", 24), tmp_path / "out"
+    command = [python, ENGINE / "run.py", source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
+    run = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 60
+        while not list((out / ".beyond-ram-tokenize").glob("0*.json")) and time.monotonic() < until:
+            time.sleep(0.01)
+        os.kill(run.pid, signal.SIGSTOP)
+        done = tokenize(source, tokenizer=families["gpt2"], out=out)
+        assert done.returncode == 2 and "another run is at work there" in done.stderr
+    finally:
+        run.kill()
+        run.wait()

@@ -1,0 +1,68 @@
+"""Which stack takes a tokenizer, and what is said where none does."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.tokenize import encoders
+from tests.conftest import ROOT
+
+
+@pytest.mark.slow
+def test_the_newest_that_takes_it(families: dict[str, Path]) -> None:
+    first = encoders.choose(families["gpt2"])
+    assert (first.stack, first.why) == ("encoder", "")
+    assert first.version.startswith("1.") and first.cuts
+    older = encoders.choose(families["roberta"])
+    assert older.stack == "encoder-0.23" and older.version.startswith("0.23")
+    assert "cannot take" in older.why and "roberta.json" in older.why
+
+
+@pytest.mark.slow
+def test_none_takes_it(families: dict[str, Path], tmp_path: Path) -> None:
+    wrong = tmp_path / "tokenizer.json"
+    wrong.write_text('{"no": "tokenizer"}', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"no tokenizer\.json \(KeyError") as refused:
+        encoders.choose(wrong)
+    assert "\n" not in str(refused.value)
+    wrong.write_text(families["gpt2"].read_text(encoding="utf-8").replace('"ByteLevel"', '"New"'), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"tokenizers 1\..*cannot take.*; tokenizers 0\.23.*cannot take") as refused:
+        encoders.choose(wrong)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.slow
+def test_a_long_reason_is_cut(families: dict[str, Path], tmp_path: Path) -> None:
+    """tokenizers 1.0 lists every byte that a vocabulary lacks."""
+    spec = json.loads(families["gpt2"].read_text(encoding="utf-8"))
+    spec["model"] |= {"vocab": {letter: number for number, letter in enumerate("abc")}, "merges": []}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
+    found = encoders.choose(tmp_path / "tokenizer.json")
+    assert found.stack == "encoder-0.23"
+    assert len(found.why.partition("tokenizer.json: ")[2]) <= 200
+
+
+def test_an_installed_package_has_the_locks_and_builds_in_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoders, "_PROJECT", tmp_path)
+    monkeypatch.setattr(encoders, "_INSTALLED", ROOT / "envs")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert encoders.lock("encoder") == ROOT / "envs" / "encoder.txt"
+    assert encoders.place("encoder") == tmp_path / "cache" / "beyond-ram" / "stacks" / "encoder"
+    with pytest.raises(ValueError, match="there is no stack 'nothing'"):
+        encoders.lock("nothing")
+    carried = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for stack in encoders.STACKS:
+        assert f'"envs/{stack}.txt" = "beyond_ram/tokenize/envs/{stack}.txt"' in carried
+
+
+def test_the_command_imports_nothing_heavy() -> None:
+    code = "import sys, beyond_ram.cli, beyond_ram.tokenize; "
+    code += "heavy = {'pandas', 'pyarrow', 'numpy', 'pydantic', 'snakemake'}; "
+    code += "print(sorted({name.split('.')[0] for name in sys.modules} & heavy))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"
