@@ -59,7 +59,7 @@ def lines(record: Mapping[str, Any]) -> list[str]:
     """What the terminal says of each ceiling, and where a failed command had a failure of its own."""
     judged = record.get("ceilings", [])
     said = [_line(entry) for entry in judged]
-    if record.get("watch_status") == STATUS and (record["exit_status"] != 0):
+    if record.get("watch_status") == STATUS and (record["exit_status"] or record["signal"]):
         own = f"signal {record['signal']}" if record["exit_status"] is None else f"status {record['exit_status']}"
         said.append(f"ended       the command failed by itself too, with {own}; the exit status is {STATUS}")
     return said
@@ -106,13 +106,16 @@ def _rss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
     marks = peak["hwm_bytes"]
     largest = max((entry["hwm_bytes"] for entry in marks["processes"]), default=0)
     low = max(sampled, largest)
-    return low, max(low, marks["concurrent_upper_bound_bytes"])
+    together = marks["concurrent_upper_bound_bytes"]
+    return low, None if together is None else max(low, together)
 
 
 def _anon(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
     sampled = peak["anon_bytes"]
     if sampled is None:
         return None, None
+    if peak["anon_upper_bound_bytes"] is None:
+        return sampled, None
     most = max(sampled, peak["anon_upper_bound_bytes"])
     marked = min(most, sampled + peak["unseen_bytes"])
     kept = peak.get("kept") or {}
@@ -130,6 +133,8 @@ def _pss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
     anonymous = kept.get("at_kept", {}).get("anon_bytes") if kept.get("basis") == advice.GROUP else None
     seen = [size for size in (peak["pss_bytes"], anonymous) if size is not None]
     most = peak["hwm_bytes"]["concurrent_upper_bound_bytes"]
+    if most is None:
+        return (max(seen), None) if seen else (None, None)
     return (max(seen), max(*seen, most)) if seen else (None, most)
 
 

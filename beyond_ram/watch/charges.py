@@ -6,6 +6,7 @@ reclaim takes from; what was swapped out comes on top, since elsewhere there may
 """
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -65,17 +66,20 @@ class Meter:
     it is how much could not be reclaimed, spikes included.
     """
 
-    def __init__(self, path: Path, version: int, *, ours: bool) -> None:
+    def __init__(self, path: Path, version: int, *, ours: bool, whole: bool = False) -> None:
+        """With `ours` its peak may be reset; with `whole` all that it holds counts, whoever came before."""
         self.path, self.version = path, version
-        self.can_reset = ours
+        self.can_reset, self._whole = ours, whole
         names = _V1 if version == 1 else _V2
         self._stat = os.open(path / "memory.stat", os.O_RDONLY | os.O_CLOEXEC)
         self._open = {name: _opened(path / file, write=ours and name == "peak") for name, file in names.items()}
+        self._known: dict[int, bytes] = {}
+        """What was read last of each file: the last word of a group that has been removed."""
         self.kept_bytes = self.sampled_bytes = self.bound_bytes = 0
         self.high_bytes: int | None = None
         """The kernel's peak at the last look, since the one before where it can be reset."""
         self.at: Charges | None = None
-        self._before = self._last = None if ours else self.charges()
+        self._before = self._last = None if ours or whole else self.charges()
         self._usage, self._high = self._number("usage"), self._number("peak")
 
     def close(self) -> None:
@@ -85,9 +89,22 @@ class Meter:
                     os.close(descriptor)
         self._open = {}
 
+    @property
+    def now(self) -> Charges | None:
+        """The last reading."""
+        return self._last
+
     def _number(self, name: str) -> int | None:
         descriptor = self._open.get(name)
-        return None if descriptor is None else int(os.pread(descriptor, 64, 0))
+        return None if descriptor is None else int(self._read(descriptor, 64))
+
+    def _read(self, descriptor: int, size: int) -> bytes:
+        try:
+            self._known[descriptor] = os.pread(descriptor, size, 0)
+        except OSError as error:
+            if error.errno != errno.ENODEV or descriptor not in self._known:
+                raise
+        return self._known[descriptor]
 
     def peak_bytes(self) -> int | None:
         """The kernel's peak of the usage, page cache included; since the last look where it can be reset."""
@@ -95,14 +112,14 @@ class Meter:
 
     def charges(self) -> Charges:
         usage = self._number("usage") or 0
-        return parse(self.version, os.pread(self._stat, 16384, 0), usage, self._number("swap"))
+        return parse(self.version, self._read(self._stat, 16384), usage, self._number("swap"))
 
     def kills(self) -> int | None:
         """How many of the group's processes the kernel has killed for want of memory; None where it does not say."""
         descriptor = self._open.get("kills")
         if descriptor is None:
             return None
-        fields = dict(line.split() for line in os.pread(descriptor, 4096, 0).splitlines())
+        fields = dict(line.split() for line in self._read(descriptor, 4096).splitlines())
         count = fields.get(b"oom_kill")
         return None if count is None else int(count)
 
@@ -111,9 +128,10 @@ class Meter:
         usage, high = self._number("usage"), self._number("peak")
         if self._last is not None and (usage, high) == (self._usage, self._high):
             return False
-        now = self.charges()
-        self._note(now, high, fresh=self.can_reset or high != self._high)
-        self.high_bytes = high
+        now, fresh = self.charges(), self.can_reset or high != self._high
+        self._note(now, high, fresh=fresh)
+        # A peak that has not risen since is from before.
+        self.high_bytes = now.usage_bytes if self._whole and not fresh else high
         self._usage, self._high, self._last = usage, high, now
         if self.can_reset and high is not None:
             self._reset()
@@ -162,10 +180,12 @@ class Around:
     nobody is in it but this process and those that have started it.
     """
 
-    def __init__(self, path: Path, version: int) -> None:
-        self.meter = Meter(path, version, ours=False)
+    def __init__(self, path: Path, version: int, *, whole: bool | None = None) -> None:
+        """`whole`: of what was running before, whether it is all that is in the group, and counts as such."""
+        self.meter = Meter(path, version, ours=False, whole=bool(whole))
         self.limit_bytes = limit_bytes(path, version)
-        self.alone = _alone(path)
+        self.whole = bool(whole)
+        self.alone = _alone(path) if whole is None else whole
         self._kills = self.meter.kills()
 
     @classmethod
@@ -188,10 +208,12 @@ class Around:
         return found | {"peak_bytes": self.meter.peak_bytes(), "alone": self.alone}
 
 
-def own_group(proc: Path = Path("/proc/self")) -> tuple[Path, int] | None:
-    """Folder and version of the memory group of this process; None for the root of all groups."""
+def own_group(proc: Path = Path("/proc/self"), groups: str | None = None) -> tuple[Path, int] | None:
+    """Folder and version of the memory group of this process, or of one whose /proc/PID/cgroup is given; None for the
+    root of all groups."""
     try:
-        lines = [line.split(":", 2) for line in (proc / "cgroup").read_text().splitlines()]
+        text = (proc / "cgroup").read_text() if groups is None else groups
+        lines = [line.split(":", 2) for line in text.splitlines()]
         mounts = [line.split() for line in (proc / "mountinfo").read_text().splitlines()]
     except OSError:
         return None

@@ -56,22 +56,13 @@ class Order:
     """What the guard removes when the watcher was killed."""
 
     def line(self) -> bytes:
-        as_text = {
-            "command": [os.fsencode(word).decode("latin-1") for word in self.words],
-            "env": [
-                (os.fsencode(k).decode("latin-1"), os.fsencode(v).decode("latin-1"))
-                for k, v in self.environment.items()
-            ],
-        }
-        how = {
+        order = {
+            "command": [_as_text(word) for word in self.words],
+            "env": [(_as_text(name), _as_text(value)) for name, value in self.environment.items()],
             "mask": sorted(self.mask),
-            "new_session": self.new_session,
-            "groups": list(self.groups),
-            "limited": self.limited,
-            "folders": list(self.folders),
-            "group_folders": list(self.group_folders),
+            **{name: getattr(self, name) for name in ("new_session", "groups", "limited", "folders", "group_folders")},
         }
-        return json.dumps(as_text | how).encode() + b"\n"
+        return json.dumps(order).encode() + b"\n"
 
 
 class Command:
@@ -357,6 +348,11 @@ class Command:
                         os.kill(pid, signal.SIGKILL)
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(orphan, 0)
+
+
+def _as_text(word: str) -> str:
+    """The bytes of a word, one letter each: JSON holds no bytes, and a word need not be UTF-8."""
+    return os.fsencode(word).decode("latin-1")
 
 
 def _exit_code(status: int) -> int:

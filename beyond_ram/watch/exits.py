@@ -57,14 +57,13 @@ class Exits:
             link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
             cpus = _possible_cpus()
             # The acknowledgement says whether we have the capability. Without it nothing would ever arrive.
-            link.send(
-                _message(struct.unpack("=H", family)[0], _COMMAND_GET, _REGISTER_CPUS, cpus + b"\0", acknowledge=True)
-            )
+            number = struct.unpack("=H", family)[0]
+            link.send(_message(number, _COMMAND_GET, _REGISTER_CPUS, cpus + b"\0", acknowledge=True))
             error = struct.unpack_from("=i", link.recv(65536), 16)[0]
             if error:
                 raise OSError(-error, os.strerror(-error))
             link.setblocking(False)
-            return cls(link, struct.unpack("=H", family)[0])
+            return cls(link, number)
         except (OSError, KeyError, struct.error):
             link.close()
             return None
@@ -107,21 +106,14 @@ def _exits(message: bytes) -> list[Exit]:
         if version >= _SINCE_TGID and len(stats) >= _TGID + 4:
             pid = struct.unpack_from("=I", stats, _TGID)[0] or task
         high = struct.unpack_from("=Q", stats, _HIWATER_RSS_KB)[0] << 10
-        found.append(Exit(pid, parent, _name(stats), high, task != pid))
+        name = printable(stats[_COMM : _COMM + 32].partition(b"\0")[0].decode(errors="replace"))
+        found.append(Exit(pid, parent, name, high, task != pid))
     return found
 
 
-def _name(stats: bytes) -> str:
-    return printable(stats[_COMM : _COMM + 32].partition(b"\0")[0].decode(errors="replace"))
-
-
 def _message(kind: int, command: int, attribute: int, value: bytes, *, acknowledge: bool = False) -> bytes:
-    body = (
-        struct.pack("=BBH", command, 1, 0)
-        + _ATTRIBUTE.pack(4 + len(value), attribute)
-        + value
-        + b"\0" * (-len(value) % 4)
-    )
+    head = struct.pack("=BBH", command, 1, 0) + _ATTRIBUTE.pack(4 + len(value), attribute)
+    body = head + value + b"\0" * (-len(value) % 4)
     return _HEADER.pack(16 + len(body), kind, 1 | (4 if acknowledge else 0), 1, 0) + body
 
 

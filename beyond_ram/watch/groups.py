@@ -41,7 +41,15 @@ class Group:
         except ImportError:
             raise GroupError("BenchExec is not installed") from None
         messages: list[str] = []
-        logging.getLogger().addFilter(_not_below_warning)
+        errors: list[str] = []
+
+        def note(record: logging.LogRecord) -> bool:
+            """BenchExec tells why before it ends the program; nothing of it is for the terminal."""
+            if record.levelno >= logging.ERROR:
+                errors.append(record.getMessage())
+            return False
+
+        logging.getLogger().addFilter(note)
         made = None
         try:
             ours = Cgroups.initialize()
@@ -64,9 +72,10 @@ class Group:
         except (Exception, SystemExit) as error:  # BenchExec ends the program where it finds no way
             _take_away(made)
             kind = "" if isinstance(error, SystemExit) else f"{type(error).__name__}: "
-            raise GroupError(kind + " ".join(str(error).split())[:200]) from None
+            said = errors[0] if isinstance(error, SystemExit) and errors else str(error)
+            raise GroupError(kind + " ".join(said.split())[:200]) from None
         finally:
-            logging.getLogger().removeFilter(_not_below_warning)
+            logging.getLogger().removeFilter(note)
 
     def killed(self) -> bool:
         """Whether the kernel has killed a process of the group for want of memory."""
@@ -88,7 +97,3 @@ def _take_away(cgroup: Any) -> None:
     for path in cgroup.paths if cgroup is not None else ():
         with contextlib.suppress(OSError):
             Path(path).rmdir()
-
-
-def _not_below_warning(record: logging.LogRecord) -> bool:
-    return record.levelno >= logging.ERROR

@@ -274,6 +274,7 @@ class _Guard:
                     lives = True
                     break
             self._reap(os.WNOHANG if lives else 0)
+            self._reap()  # all that have ended: to list twenty thousand again for each of them takes an hour
             if lives:
                 time.sleep(_AGAIN_MS / 1000)
 

@@ -4,14 +4,13 @@ Each of its steps is on its own: one that fails is noted and tried again, and th
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import events, procfs
+from . import events
 from .charges import Around
-from .command import Command
 from .groups import Group
 from .live import Line
 from .missing import Missing
@@ -19,6 +18,7 @@ from .outfile import OutFile
 from .recorder import Recorder
 from .sampler import Sampler
 from .sharing import Sharing
+from .tree import Tree
 
 OnEvent = Callable[[dict[str, Any], int], None]
 
@@ -45,32 +45,38 @@ class Instrument:
 
     def begin(
         self,
-        running: Command,
-        files: tuple[Path, Path],
-        raw_events: Path,
+        began_s: float,
+        tree: Tree | None,
+        files: Sequence[Path],
+        raw_events: Path | None,
         counting: "Counting",
         max_lines: int,
+        start: dict[str, Any],
     ) -> None:
-        """Open everything, and take the first sample."""
+        """Open everything, and take the first sample; `start` is what the first event says.
+
+        `tree` is what is weighed; None where nothing can be.
+        """
         with self.missing.step("events"):
-            self.reader = events.Reader(raw_events, running.began_s, self.missing)
+            if raw_events:
+                self.reader = events.Reader(raw_events, began_s, self.missing)
         with self.missing.step("events.jsonl"):
             self.log = events.Log(files[1], self.missing)
         with self.missing.step("samples"):
-            if reason := procfs.why_not():
+            if tree and (reason := tree.reader.why_not()):
                 self.missing.note("samples", reason)
-            elif running.guard_pid is not None:
+            elif tree:
                 self.sampler = Sampler(
                     files[0],
-                    running.began_s,
-                    running.guard_pid,
+                    began_s,
+                    tree,
                     group=counting.group,
                     around=counting.around,
                     sharing=counting.sharing,
                     max_lines=max_lines,
                     missing=self.missing,
                 )
-        self._write([{"t_s": 0.0, "event": "start", "pid": running.pid}])
+        self._write([{"t_s": 0.0, "event": "start", **start}])
         self._sample(event=False)
 
     def interval_s(self, requested_s: float) -> float:
@@ -112,6 +118,8 @@ class Instrument:
         if self.sampler:
             with self.missing.step("samples.csv"):
                 self.sampler.recorder.put()
+            with self.missing.step("the course of memory"):
+                self.sampler.note_course(duration_s)
             with self.missing.step("what still runs"):
                 return self.sampler.left_running()
         return []

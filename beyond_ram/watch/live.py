@@ -31,5 +31,8 @@ class Line:
 def text(row: dict[str, Any], peak_bytes: int) -> str:
     minutes, seconds = divmod(int(row["t_s"]), 60)
     hours, minutes = divmod(minutes, 60)
-    anonymous, file = megabytes(row["anon_bytes"] + row["shmem_bytes"]), megabytes(row["file_bytes"])
-    return f"anonymous {anonymous} · file {file} · peak {megabytes(peak_bytes)} · {hours}:{minutes:02}:{seconds:02}"
+    if "" in (row["anon_bytes"], row["shmem_bytes"], row["file_bytes"]):
+        kinds = f"RSS {megabytes(row['rss_bytes'])}"
+    else:
+        kinds = f"anonymous {megabytes(row['anon_bytes'] + row['shmem_bytes'])} · file {megabytes(row['file_bytes'])}"
+    return f"{kinds} · peak {megabytes(peak_bytes)} · {hours}:{minutes:02}:{seconds:02}"

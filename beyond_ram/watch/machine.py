@@ -36,7 +36,7 @@ def provenance(environment: Mapping[str, str]) -> dict[str, Any]:
         "scheduler": next((name for variable, name in SCHEDULERS.items() if variable in environment), None),
         "allocator_settings": {name: environment[name] for name in ALLOCATOR_VARIABLES if name in environment},
         "machine_memory_bytes": memory_bytes(),
-        "cpu_count": len(os.sched_getaffinity(0)),
+        "cpu_count": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
     }
 
 

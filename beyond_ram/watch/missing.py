@@ -38,6 +38,10 @@ class Missing:
         elif len(self._notes) < _KEPT:
             self._notes[what, why] = {"what": what, "why": why, "since_s": now, "until_s": now, "times": 1}
 
+    def has(self, what: str) -> bool:
+        """Whether something is noted of it."""
+        return any(noted == what for noted, _ in self._notes)
+
     def step(self, what: str) -> "Step":
         """A `with` block that an error leaves early and with a note, and nothing else."""
         return Step(self, what)

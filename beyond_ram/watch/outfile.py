@@ -46,7 +46,7 @@ class OutFile:
         """Everything that was appended."""
         return b"".join(self._chunks())
 
-    def replace(self, data: bytes) -> None:
+    def replace(self, data: bytes | bytearray) -> None:
         """Put `data` in the place of everything."""
         self._waiting = bytearray(data)
         self._written, self._longer = 0, True

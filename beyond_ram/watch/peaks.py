@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .exits import Exit
+from .reader import HWM
 from .tree import Process
 
 KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes")
-_PROCESSES_KEPT, _PHASES_KEPT, _ORPHANS_KEPT = 64, 1000, 4096
+_PROCESSES_KEPT, _PHASES_KEPT, _OVER_KEPT = 64, 1000, 4096
 # Who had most of a peak: so many processes, named again when the peak has risen by this share.
 _HOLDERS, _HELD_STEP = 3, 0.01
 
@@ -41,6 +42,8 @@ class Span:
     processes_most: int = 0
     cgroup_bytes: int | None = None
     exact: bool = True
+    unknown: frozenset[str] = frozenset()
+    """What its readings say nothing of: kinds, and `hwm_bytes` for the kernel's marks."""
     reset_lag_s: float | None = None
     end_s: float | None = None
 
@@ -69,8 +72,12 @@ class Span:
                 setattr(self, name, max(getattr(self, name) or 0, value))
 
     @property
-    def by_kind(self) -> dict[str, int]:
-        return dict(zip(KINDS, self.sampled, strict=True))
+    def by_kind(self) -> dict[str, int | None]:
+        return {kind: None if kind in self.unknown else size for kind, size in zip(KINDS, self.sampled, strict=True)}
+
+    def marked(self, size_bytes: int) -> int | None:
+        """What follows from the marks of processes; None where they are not known."""
+        return None if HWM in self.unknown else size_bytes
 
     def record(self) -> dict[str, Any]:
         return {
@@ -80,10 +87,10 @@ class Span:
             **self.by_kind,
             "pss_bytes": self.pss_bytes,
             "uss_bytes": self.uss_bytes,
-            "hwm_bytes": self.high_water_bytes,
-            "hwm_exact": self.exact,
-            "concurrent_upper_bound_bytes": self.together_bytes,
-            "anon_upper_bound_bytes": self.anon_bound_bytes,
+            "hwm_bytes": self.marked(self.high_water_bytes),
+            "hwm_exact": self.exact and HWM not in self.unknown,
+            "concurrent_upper_bound_bytes": self.marked(self.together_bytes),
+            "anon_upper_bound_bytes": self.marked(self.anon_bound_bytes),
             "cgroup_bytes": self.cgroup_bytes,
             "reset_lag_s": self.reset_lag_s,
         }
@@ -92,18 +99,23 @@ class Span:
 class Peaks:
     """Takes readings in, gives peaks out. Bounded: 64 processes by name and 1,000 phases; the rest as sums."""
 
-    def __init__(self) -> None:
-        self.run = Span("", 0.0)
-        self.phase = Span("", 0.0)
+    def __init__(self, *, resets: bool = True, unknown: frozenset[str] = frozenset()) -> None:
+        """Without `resets` no mark is set back: a phase has marks of its own only where they rise in it.
+
+        Of what is `unknown` no peak is given.
+        """
+        self._resets, self.unknown = resets, unknown
+        self.run = Span("", 0.0, unknown=self.unknown)
+        self.phase = Span("", 0.0, unknown=self.unknown)
         self.phases: list[Span] = []
         self.ended: list[dict[str, Any]] = []
         self.ended_sum_bytes = 0
         self.seen = self.short_lived = self.lower_bounds = 0
         self.held_by: dict[str, list[dict[str, Any]]] = {}
         """By kind of memory: the processes that had most of the highest sample, largest first."""
-        self._held = dict.fromkeys(("rss_bytes", "anon_bytes"), 0)
+        self._held = {kind: 0 for kind in ("rss_bytes", "anon_bytes") if kind not in self.unknown}
         self._orphans: dict[int, list[Exit]] = {}
-        """Ended processes of the machine by their parent, which is in no known tree yet."""
+        """Ended processes of the machine by their parent, which was in no known tree at the last look."""
         self._exits: dict[int, Exit] = {}
         self._over: dict[int, dict[str, Any]] = {}
         """The processes that ended last, by their ids."""
@@ -132,9 +144,10 @@ class Peaks:
             if exit is None and process.last is None:
                 continue
             if exit is not None:
-                process.final = True
+                process.final = exit.hwm_bytes > process.floor
                 process.name = process.name or exit.name
-                if exit.hwm_bytes > process.hwm:  # rose after the last sample, by an unknown kind of memory
+                if exit.hwm_bytes > max(process.hwm, process.floor):
+                    # It rose after the last sample, by an unknown kind of memory.
                     process.anon_high = process.hwm = exit.hwm_bytes
             together += process.hwm
             anon += process.anon_high
@@ -173,9 +186,12 @@ class Peaks:
                 {"pid": pid, "name": name, "bytes": size} for size, pid, name in heapq.nlargest(_HOLDERS, had)
             ]
 
-    def note_proportional(self, pss_bytes: int, uss_bytes: int) -> None:
-        self.phase.pss_bytes = max(self.phase.pss_bytes or 0, pss_bytes)
-        self.phase.uss_bytes = max(self.phase.uss_bytes or 0, uss_bytes)
+    def note_proportional(self, pss_bytes: int | str, uss_bytes: int | str) -> None:
+        """The sums of a sample, "" for one that is not known."""
+        if isinstance(pss_bytes, int):
+            self.phase.pss_bytes = max(self.phase.pss_bytes or 0, pss_bytes)
+        if isinstance(uss_bytes, int):
+            self.phase.uss_bytes = max(self.phase.uss_bytes or 0, uss_bytes)
 
     def note_cgroup(self, peak_bytes: int | None, *, by_phase: bool) -> None:
         """The group's peak; `by_phase` where it could be reset at the start of the phase."""
@@ -189,10 +205,14 @@ class Peaks:
         What rises between the event and the reset counts to the phase before: `reset_lag_s` is that window.
         """
         self.end(at_s)
-        self.phase = Span(name, at_s, reset_lag_s=round(now_s - at_s, 6))
+        self.phase = Span(name, at_s, reset_lag_s=round(now_s - at_s, 6), unknown=self.unknown)
         for process in living:
             process.run_hwm = max(process.run_hwm, process.hwm)
-            self.phase.exact &= _reset_high_water(process.pid)
+            if self._resets:
+                self.phase.exact &= reset_high_water(process.pid)
+            else:
+                self.phase.exact = False
+                process.floor = max(process.floor, process.hwm)
             process.hwm = process.anon_high = process.rss_high = 0
 
     def end(self, at_s: float) -> None:
@@ -221,7 +241,7 @@ class Peaks:
         self.ended.append(entry)
         self._over.pop(pid, None)
         self._over[pid] = entry
-        if len(self._over) > _ORPHANS_KEPT:
+        if len(self._over) > _OVER_KEPT:
             del self._over[next(iter(self._over))]
         if len(self.ended) >= 2 * _PROCESSES_KEPT:
             self.ended.sort(key=lambda entry: -entry["hwm_bytes"])
@@ -233,21 +253,23 @@ class Peaks:
         `tree` holds process ids. A child may have ended before its parent.
         """
         ours: dict[int, Exit] = {}
+        orphans, self._orphans = self._orphans, {}
         for exit in exits:
             if exit.pid in tree or exit.parent in tree or exit.parent in ours:
                 # A thread may end after its process. The mark is that of the process: the highest one counts.
                 before = ours.get(exit.pid)
                 high = exit if before is None or exit.hwm_bytes > before.hwm_bytes else before
                 ours[exit.pid] = high._replace(thread=exit.thread and (before is None or before.thread))
-                for child in self._orphans.pop(exit.pid, []):
+                for child in (*orphans.pop(exit.pid, ()), *self._orphans.pop(exit.pid, ())):
                     ours.setdefault(child.pid, child)
-            elif len(self._orphans) < _ORPHANS_KEPT:
+            else:
                 self._orphans.setdefault(exit.parent, []).append(exit)
-        for parent in [pid for pid in self._orphans if pid in tree]:
-            for child in self._orphans.pop(parent):
-                ours.setdefault(child.pid, child)
-        if len(self._orphans) >= _ORPHANS_KEPT:
-            self._orphans.clear()
+        for waiting in (orphans, self._orphans):
+            for parent in waiting.keys() & tree:
+                for child in waiting.pop(parent):
+                    ours.setdefault(child.pid, child)
+        # What the look before has left is others': by now its parent is listed or has ended too. Kept for longer it
+        # would be taken for ours when the kernel gives its parent's id to one of ours.
         return list(ours.values())
 
 
@@ -255,7 +277,7 @@ def _note_reading(process: Process) -> None:
     """Update a process's mark and its highest possible anonymous memory from its newest reading."""
     now, before = process.last, process.before
     assert now is not None
-    mark = now.hwm_bytes
+    mark = now.hwm_bytes if now.hwm_bytes > process.floor else now.rss_bytes
     process.rss_high = max(process.rss_high, now.rss_bytes)
     if mark > process.hwm:
         process.hwm = mark
@@ -266,7 +288,7 @@ def _note_reading(process: Process) -> None:
     process.anon_high = max(process.anon_high, now.anon_bytes)
 
 
-def _reset_high_water(pid: int) -> bool:
+def reset_high_water(pid: int) -> bool:
     """Set VmHWM back to the present RSS; whether that worked. A process that has ended needs no reset."""
     try:
         descriptor = os.open(f"/proc/{pid}/clear_refs", os.O_WRONLY)

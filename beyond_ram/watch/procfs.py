@@ -4,12 +4,16 @@ Every function gives None for a process that is gone or is not ours to read, and
 of the machine, such as too many open files.
 """
 
+import errno
 import os
 import re
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 """What the kernel says of a process that has ended, or is another user's."""
+NO_ROOM = (errno.EMFILE, errno.ENFILE)
+"""This process, or the machine, may open no more files."""
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 # Lines of /proc/PID/status in the kernel's order. A zombie and a kernel thread have none of them.
 _LINE = rb"\s+(\d+) kB\n"
@@ -35,10 +39,12 @@ class Memory(NamedTuple):
     page_tables_bytes: int = 0
     locked_bytes: int = 0
     threads: int = 1
+    other_bytes: int = 0
+    """Resident memory of a kind that the reader does not know."""
 
     @property
     def rss_bytes(self) -> int:
-        return self.anon_bytes + self.file_bytes + self.shmem_bytes
+        return self.anon_bytes + self.file_bytes + self.shmem_bytes + self.other_bytes
 
 
 class Usage(NamedTuple):
@@ -66,7 +72,7 @@ def read(pid: int, name: str) -> bytes | None:
         return None
     try:
         chunks = [os.read(descriptor, 65536)]
-        while len(chunks[-1]) == 65536:
+        while chunks[-1]:  # the kernel gives such a file a page at a time, so that a short read is no end
             chunks.append(os.read(descriptor, 65536))
         return b"".join(chunks)
     except GONE:
@@ -184,34 +190,29 @@ def descendants(pid: int) -> list[int]:
     """All processes below one, parents before children."""
     try:
         if os.path.exists(f"/proc/self/task/{os.getpid()}/children"):  # noqa: PTH110
-            return _descendants_by_children(pid)
+            return below(pid, children)
     except Exception:  # the processes to kill must be found in any case
         pass
     return _descendants_by_parent(pid)
 
 
-def _descendants_by_children(pid: int) -> list[int]:
-    found, pending = [], children(pid)
+def below(pid: int, children_of: Callable[[int], Iterable[int]]) -> list[int]:
+    """All processes below one, parents before children, given the children of each."""
+    found, pending = [], [*children_of(pid)]
     while pending:
-        child = pending.pop()
-        found.append(child)
-        pending += children(child)
+        found.append(pending.pop())
+        pending += children_of(found[-1])
     return found
 
 
 def _descendants_by_parent(pid: int) -> list[int]:
     """The same where the kernel was built without the children files: one pass over all processes."""
-    below: dict[int, list[int]] = {}
+    listed: dict[int, list[int]] = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
         try:
             with open(f"/proc/{entry}/stat", "rb") as file:  # noqa: PTH123
                 stat = file.read()
         except GONE:
             continue
-        below.setdefault(int(stat[stat.rindex(b")") + 2 :].split()[1]), []).append(int(entry))
-    found, pending = [], below.get(pid, [])
-    while pending:
-        child = pending.pop()
-        found.append(child)
-        pending = pending + below.get(child, [])
-    return found
+        listed.setdefault(int(stat[stat.rindex(b")") + 2 :].split()[1]), []).append(int(entry))
+    return below(pid, lambda parent: listed.get(parent, []))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .. import advice
@@ -12,6 +12,7 @@ from .exit_status import signal_name
 from .groups import Group
 from .missing import Missing
 from .peaks import Peaks
+from .reader import FAULTS, HWM
 from .sampler import CPU_BUDGET, Sampler
 
 # Witnesses that differ by more than this, and by more than this share, disagree: then both are printed.
@@ -23,29 +24,33 @@ _OF_WORK = (  # noqa: SIM905
 ).split()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What is known of a run without having weighed it."""
 
     command: Sequence[str]
     environment: Mapping[str, str]
     pid: int
-    returncode: int
+    returncode: int = 0
     """The command's own, or less than 0 for a signal."""
-    used: Mapping[str, float]
+    used: Mapping[str, float] = field(default_factory=dict)
     ended_by: str | None
     killed_for_memory: bool
-    memory_limit_bytes: int | None
+    memory_limit_bytes: int | None = None
     interval_ms: int
     started_at: float | None
     """Seconds of Unix time, so that runs can be put in order."""
     duration_s: float
     sampler_cpu_s: float | None
-    left_running: list[dict[str, Any]]
-    group: Group | None
+    left_running: list[dict[str, Any]] = field(default_factory=list)
+    group: Group | None = None
     around: Around | None
     no_group: str | None
     residency: tuple[pagecache.Residency | None, pagecache.Residency | None] | None
+    tells_work: bool = False
+    """A program with phases says itself that its work is done."""
+    attached: bool = False
+    """It ran already, and is none of ours: what it has used is known from the tree alone."""
 
 
 def text(content: dict[str, Any]) -> bytes:
@@ -110,7 +115,7 @@ def _end(outcome: Outcome, log: events.Log | None) -> dict[str, Any]:
     work = log.last.get("work", {}) if log else {}
     return {
         "command": list(outcome.command),
-        "completed_work": "work" in log.last if log and log.has_phases else status == 0,
+        "completed_work": "work" in log.last if outcome.tells_work and log and log.has_phases else status == 0,
         "work": {key: work[key] for key in _OF_WORK if key in work},
         "duration_s": round(outcome.duration_s, 6),
     }
@@ -125,7 +130,10 @@ def _sampling(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
     recorder = sampler.recorder if sampler else None
     samples, duration_s = recorder.samples if recorder else 0, outcome.duration_s
     spent_s = outcome.sampler_cpu_s
+    reader = sampler.reader if sampler else None
     return {
+        "reader": reader.name if reader else None,
+        "unknown": sorted(reader.unknown) if reader else [],
         "interval_ms": outcome.interval_ms,
         "interval_used_ms": round(1000 * duration_s / max(samples, 1), 1),
         "samples": samples,
@@ -141,17 +149,16 @@ def _used(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
     reaped = outcome.used
     used, storage = sampler.tree.usage() if sampler else (procfs.Usage(0.0, 0, 0), None)
     read, written = storage or (0, 0)
-    if not reaped and not used.cpu_s:
+    if not reaped and not used.cpu_s and not outcome.attached:
         return {}
+    unknown = sampler.reader.unknown if sampler else frozenset()
+
+    def most(name: str, seen: int) -> int | None:
+        return None if name in unknown and name not in reaped else max(int(reaped.get(name, 0)), seen)
+
     return {
-        "faults": {
-            "minor": max(int(reaped.get("minor_faults", 0)), used.minor_faults),
-            "major": max(int(reaped.get("major_faults", 0)), used.major_faults),
-        },
-        "storage": {
-            "read_bytes": max(int(reaped.get("read_bytes", 0)), read),
-            "written_bytes": max(int(reaped.get("written_bytes", 0)), written),
-        },
+        "faults": {"minor": most(FAULTS[0], used.minor_faults), "major": most(FAULTS[1], used.major_faults)},
+        "storage": {"read_bytes": most("read_bytes", read), "written_bytes": most("written_bytes", written)},
         "cpu_s": round(max(float(reaped.get("cpu_s", 0.0)), used.cpu_s), 3),
     }
 
@@ -163,6 +170,8 @@ def _marks(peaks: Peaks, log: events.Log | None) -> list[dict[str, Any]]:
     record of the process, and where it is not more than the machine's memory.
     """
     processes = {entry["pid"]: dict(entry) for entry in peaks.ended}
+    if HWM in peaks.unknown:  # but those that the kernel told at their end
+        processes = {pid: entry for pid, entry in processes.items() if entry["final"]}
     memory_bytes = machine.memory_bytes()
     for pid, reported in log.hwm_bytes.items() if log else ():
         entry = processes.get(pid)
@@ -174,14 +183,15 @@ def _marks(peaks: Peaks, log: events.Log | None) -> list[dict[str, Any]]:
 
 def _peak(sampler: Sampler | None, log: events.Log | None, outcome: Outcome) -> dict[str, Any]:
     peaks = sampler.peaks if sampler else Peaks()
-    run, group = peaks.run, outcome.group
+    run = peaks.run
     ranked = _marks(peaks, log)
     exits = sampler.exits if sampler else None
     seen = sampler is not None and sampler.recorder.samples > 0
+    high_water, together = run.marked(run.high_water_bytes), run.marked(run.together_bytes)
     witnesses = [
-        _witness("sampled", run.by_kind["rss_bytes"], "lower bound", "highest sample of RSS summed over the tree"),
-        _witness("high water, one process", run.high_water_bytes, "exact", "kernel's mark of the largest process"),
-        _witness("high water, summed", run.together_bytes, "upper bound", "marks of all that lived at the same time"),
+        _witness("sampled", run.sampled[0], "lower bound", "highest sample of RSS summed over the tree"),
+        _witness("high water, one process", high_water, "exact", "kernel's mark of the largest process"),
+        _witness("high water, summed", together, "upper bound", "marks of all that lived at the same time"),
         _witness("pss", run.pss_bytes, "lower bound", "highest reading of PSS: shared pages once, read seldom"),
         _witness(
             "cgroup", run.cgroup_bytes, "exact", "kernel's total, with page cache and kernel memory, each page once"
@@ -191,13 +201,15 @@ def _peak(sampler: Sampler | None, log: events.Log | None, outcome: Outcome) -> 
         **(run.by_kind if seen else dict.fromkeys(run.by_kind)),
         "pss_bytes": run.pss_bytes,
         "uss_bytes": run.uss_bytes,
-        "anon_upper_bound_bytes": run.anon_bound_bytes,
+        "anon_upper_bound_bytes": run.marked(run.anon_bound_bytes),
         # By how much marks were above the samples of their own process, summed over those that lived at one time.
-        "unseen_bytes": run.unseen_bytes,
+        "unseen_bytes": run.marked(run.unseen_bytes),
         "hwm_bytes": {
             "processes": ranked[:_PROCESSES_IN_RECORD],
-            "sum_upper_bound_bytes": max(peaks.ended_sum_bytes, sum(entry["hwm_bytes"] for entry in ranked)),
-            "concurrent_upper_bound_bytes": run.together_bytes,
+            "sum_upper_bound_bytes": run.marked(
+                max(peaks.ended_sum_bytes, sum(entry["hwm_bytes"] for entry in ranked))
+            ),
+            "concurrent_upper_bound_bytes": together,
             "exits_by_kernel": exits is not None,
             "exits_lost": bool(exits and exits.lost),
             "processes_seen": peaks.seen,
@@ -205,18 +217,35 @@ def _peak(sampler: Sampler | None, log: events.Log | None, outcome: Outcome) -> 
             "lower_bounds": peaks.lower_bounds,
         },
         "processes": run.processes_most,
+        # Of anonymous memory that several processes share; None where nothing counts each page once.
+        **(
+            sampler.copying.record()
+            if sampler and sampler.copying
+            else {"shared_anon_bytes": None, "copied_on_write_bytes": None}
+        ),
+        "course": sampler.course if sampler else [],
         "held_by": peaks.held_by,
         "cgroup_bytes": run.cgroup_bytes,
-        "cgroup": {"version": group.version, "resets": group.meter.can_reset}
-        if group
-        else {"reason": outcome.no_group},
+        "cgroup": _group(outcome),
         "witnesses": witnesses,
         "disagreements": _disagreements(
-            run.by_kind["rss_bytes"], run.together_bytes, run.cgroup_bytes, run.processes_most
+            run.sampled[0],
+            run.sampled[0] if together is None else together,
+            run.cgroup_bytes,
+            run.processes_most,
+            run.pss_bytes,
         )
         if seen
         else [],
     }
+
+
+def _group(outcome: Outcome) -> dict[str, Any]:
+    if outcome.group:
+        return {"version": outcome.group.version, "resets": outcome.group.meter.can_reset}
+    if outcome.around and outcome.around.whole:
+        return {"version": outcome.around.meter.version, "resets": False}
+    return {"reason": outcome.no_group}
 
 
 def _kept(sampler: Sampler | None, outcome: Outcome) -> dict[str, Any]:
@@ -234,18 +263,33 @@ def _witness(name: str, value: int | None, bound: str, means: str) -> dict[str, 
     return {"witness": name, "bytes": value, "bound": bound, "means": means}
 
 
-def _disagreements(sampled: int, together: int, cgroup: int | None, processes: int) -> list[str]:
+def _disagreements(
+    sampled: int, together: int, cgroup: int | None, processes: int, pss: int | None = None
+) -> list[str]:
     """One sentence for each pair of witnesses that are further apart than reading can make them."""
     said = []
     if _apart(together, sampled):
         why = "a spike between two samples" if processes <= 1 else "spikes between samples, or peaks at different times"
         said.append(f"high water marks add up to {_mb(together)}, samples to {_mb(sampled)}: {why}")
     if cgroup is not None and _apart(sampled, cgroup) and sampled > cgroup:
-        said.append(f"summed RSS is {_mb(sampled)}, the group held {_mb(cgroup)}: pages are shared and counted in each")
+        said.append(f"{_rss(sampled, processes)}, the group held at most {_mb(cgroup)}{_elsewhere(pss, cgroup)}")
     elif cgroup is not None and _apart(cgroup, sampled) and cgroup > sampled:
         why = "page cache, kernel memory, or spikes between samples"
         said.append(f"the group held {_mb(cgroup)}, summed RSS was {_mb(sampled)}: {why}")
     return said
+
+
+def _rss(sampled: int, processes: int) -> str:
+    if processes <= 1:
+        return f"RSS is {_mb(sampled)}"
+    return f"RSS summed over up to {processes} processes is {_mb(sampled)}, with what they share counted in each"
+
+
+def _elsewhere(pss: int | None, cgroup: int) -> str:
+    """What a group was not charged with, as far as PSS, which counts each page once, is above the group's peak."""
+    if pss is None or pss <= cgroup or not _apart(pss, cgroup):
+        return ""
+    return f": PSS was read at {_mb(pss)}, so {_mb(pss - cgroup)} of it at least were charged to another group"
 
 
 def _apart(one: int, other: int) -> bool:

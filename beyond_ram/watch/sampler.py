@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from ..run_files import COLUMNS
-from . import procfs
+from . import course
 from .charges import Around, Meter
+from .course import Copying
 from .exits import Exit, Exits
 from .groups import Group
 from .missing import Missing, printable
 from .peaks import KINDS, Peaks
+from .reader import FAULTS
 from .recorder import MAX_LINES, Recorder
 from .sharing import Sample, Sharing, Twice, read_now
 from .tree import Process, Tree
@@ -26,6 +28,7 @@ _EVENTS_APART_S = 0.005
 # PSS and USS walk the page tables, under the lock of the process's address space: 14 to 50 ms per GB. Phase marks
 # always have them; other events and the time between only while they stay below this share of the elapsed time.
 PROPORTIONAL_BUDGET = 0.001
+PROPORTIONAL = "PSS and USS"
 _EVENTS_PROPORTIONAL_BUDGET = 0.01
 # What a run may spend on them at once, so that a short one has a reading too.
 _PROPORTIONAL_ALLOWANCE_S = 0.03
@@ -43,13 +46,13 @@ _EMPTY = ("",) * 9  # PSS, USS, CPU, storage, faults, and PSS by kind, of a row 
 
 
 class Sampler:
-    """Reads all processes below `root`, which is not counted itself, and keeps lines and peaks."""
+    """Reads all processes of a tree, and keeps lines and peaks."""
 
     def __init__(
         self,
         path: Path,
         start_s: float,
-        root: int,
+        tree: Tree,
         *,
         group: Group | None = None,
         around: Around | None = None,
@@ -60,8 +63,12 @@ class Sampler:
         self.start_s = start_s
         self._missing = missing or Missing()
         self.recorder = Recorder(path, max_lines, self._missing)
-        self.peaks = Peaks()
-        self.tree = Tree(root)
+        self.tree, self.reader = tree, tree.reader
+        self.peaks = Peaks(resets=tree.resets, unknown=self.reader.unknown)
+        self._unknown = [name for name in COLUMNS if name in self.reader.unknown]
+        if self._unknown:
+            why = f"read through psutil, which does not know them: {self.reader.why}"
+            self._missing.note(f"{', '.join(self._unknown)}, and the kernel's marks", why)
         self.exits = None
         with self._missing.step("exit records"):
             self.exits = Exits.open()
@@ -72,12 +79,16 @@ class Sampler:
             self.meter = group.meter
         elif around and around.alone:
             self.meter = around.meter
-        self._group = group
+        # Whether all of it is the tree's: its peak is too.
+        self._ours = bool(group or (around and around.whole))
         self._last_pids: set[int] = set()
         self.sharing: Sharing | None = None
-        if self.meter is None:
+        if self.meter is None and not self._unknown:
             with self._missing.step("shared pages"):
                 self.sharing = sharing or Sharing()
+        self.copying: Copying | None = None
+        """Where something counts each page once."""
+        self.course: list[dict[str, Any]] = []
         self._sharing_s = 0.0
         self._sums = [0] * 5
         self._spent_s = time.process_time()
@@ -85,6 +96,8 @@ class Sampler:
         self._proportional_at = start_s
         self._usage_at = -math.inf
         self._phase = ""
+        self._begun = False
+        """Whether a phase has no reading yet."""
         self._peaking, self._changed = False, True
         self._events_s, self._events_at = 0.0, start_s
 
@@ -105,7 +118,7 @@ class Sampler:
         with self._missing.step("samples"):
             self.tree.doubt()
             if step.no_room:
-                self.tree.keep_fewer_open()
+                self.reader.keep_fewer_open()
         return None
 
     def _sample(self, *, event: bool, proportional: bool) -> dict[str, Any] | None:
@@ -113,8 +126,9 @@ class Sampler:
         changed, ended = self.tree.memory()
         living = self.tree.living
         self._peaking, self._changed = False, changed
-        if changed:  # else the processes and their memory are as they were
+        if changed or self._begun:  # else the processes and their memory are as they were
             self._note(living, ended)
+            self._begun = False
         self._changed |= self._note_kept(living)
         spent = time.process_time()
         own_s = max(0.0, spent - self._spent_s)
@@ -126,12 +140,14 @@ class Sampler:
         if living:
             seen = (round(now - self.start_s, 6), self._phase, len(living), *self._sums, *_EMPTY)
             row = dict(zip(COLUMNS, seen, strict=True))
+            for name in self._unknown:
+                row[name] = ""
             if event or now - self._usage_at >= _USAGE_EVERY_S:
                 self._usage_at = now
                 with self._missing.step("CPU time and storage"):
                     self._read_usage(row)
             if proportional or self._proportional_is_due(now, self._sums[0], event=event):
-                with self._missing.step("PSS and USS"):
+                with self._missing.step(PROPORTIONAL):
                     self._read_proportional(row, living)
                 spent = time.process_time()  # has a budget of its own
             with self._missing.step("samples.csv"):
@@ -144,17 +160,17 @@ class Sampler:
         exits: list[Exit] = []
         with self._missing.step("exit records"):
             if self.exits:
-                exits = self.peaks.own_exits(self.exits.new(), pids | self._last_pids | {self.tree.root})
+                exits = self.peaks.own_exits(self.exits.new(), pids | self._last_pids | self.tree.adopters)
         self._last_pids = pids
         totals = [0] * len(KINDS)
         if living:
-            _, anon, file, shmem, swap, hugetlb, *_ = map(sum, zip(*(p.last for p in living if p.last), strict=True))
-            totals = [anon + file + shmem, anon, file, shmem, swap, hugetlb]
+            sums = map(sum, zip(*(p.last for p in living if p.last), strict=True))
+            _, anon, file, shmem, swap, hugetlb, _, _, _, other = sums
+            totals = [anon + file + shmem + other, anon, file, shmem, swap, hugetlb]
         self._peaking = totals[0] > max(self._sums[0], _PEAK_FROM * self.peaks.highest_rss_bytes)
         self._sums = totals[:5]
         for process in living:
-            if not process.name:
-                process.name = printable(procfs.name(process.pid))
+            process.name = printable(process.comm.decode(errors="replace"))
         self.peaks.note(totals, living, ended, exits)
 
     def _note_kept(self, living: list[Process]) -> bool:
@@ -165,13 +181,20 @@ class Sampler:
                 before = self.meter.sampled_bytes
                 new = self.meter.look()
                 self._peaking |= self.meter.sampled_bytes > before
-                if new and self._group:
+                if new and len(living) > 1 and self.meter.now and not self._unknown:
+                    self._note_copying(living, self.meter.now.anon_bytes + self.meter.now.swap_bytes)
+                if new and self._ours:
                     self.peaks.note_cgroup(self.meter.high_bytes, by_phase=self.meter.can_reset)
         with self._missing.step("shared pages"):
             # The machine's shared memory may be others': it makes no haste. What is copied on write moves nothing else.
             if self.sharing and (self.sharing.look() or self.tree.moved or self.sharing.shares) and living:
                 self.sharing.note(self._sharing_sample(self.sharing, living))
         return new
+
+    def _note_copying(self, living: list[Process], once_bytes: int) -> None:
+        self.copying = self.copying or Copying()
+        anon = sum(one.last.anon_bytes + one.last.swap_bytes for one in living if one.last)
+        self.copying.note(frozenset(one.pid for one in living), anon, once_bytes)
 
     def _sharing_sample(self, sharing: Sharing, living: list[Process]) -> Sample:
         origins = self.tree.origins()
@@ -182,8 +205,13 @@ class Sampler:
         """Take the last reading of the phase that ends, reset every mark, and take the first of the one that begins."""
         self.sample()
         self.peaks.begin(name, at_s, time.monotonic() - self.start_s, self.tree.living)
-        self._phase = name
+        self._phase, self._begun = name, True
         return self.sample(event=True, proportional=True)
+
+    def note_course(self, duration_s: float) -> None:
+        """How memory went, from the lines that were kept; the last one must have been put."""
+        lines = self.recorder.file.content().splitlines()[1:]
+        self.course = course.of_lines(lines, duration_s)
 
     def finish(self, end_s: float) -> None:
         """The last look, right after the command has ended: mostly the kernel's exit records."""
@@ -214,11 +242,10 @@ class Sampler:
 
     def _read_usage(self, row: dict[str, Any]) -> None:
         usage, storage = self.tree.usage()
-        row["cpu_s"], row["minor_faults"], row["major_faults"] = (
-            round(usage.cpu_s, 3),
-            usage.minor_faults,
-            usage.major_faults,
-        )
+        row["cpu_s"] = round(usage.cpu_s, 3)
+        for name in FAULTS:
+            if name not in self.reader.unknown:
+                row[name] = getattr(usage, name)
         if storage:
             row["read_bytes"], row["written_bytes"] = storage
 
@@ -239,7 +266,7 @@ class Sampler:
         began = time.monotonic()
         sharing = self.sharing if len(living) > 1 else None
         before = self._sharing_sample(sharing, living) if sharing else None
-        found = [procfs.proportional(process.pid) for process in living]
+        found = [self.reader.proportional(process.pid) for process in living]
         self._proportional_at = time.monotonic()
         took_s = self._proportional_at - began
         self._proportional_s += took_s
@@ -247,16 +274,22 @@ class Sampler:
         self._proportional_rate = took_s / max(row["rss_bytes"], 1)
         read = [one for one in found if one is not None]
         if len(read) < len(found):
+            self._note_denied([process.pid for process, one in zip(living, found, strict=True) if one is None])
             return
         if self._stood_still(living):
-            row["pss_bytes"] = sum(one.pss_bytes for one in read)
-            row["uss_bytes"] = sum(one.uss_bytes for one in read)
+            for name in ("pss_bytes", "uss_bytes"):
+                if name not in self.reader.unknown:
+                    row[name] = sum(getattr(one, name) for one in read)
             for name in ("pss_anon_bytes", "pss_shmem_bytes"):
                 known = [size for one in read if (size := getattr(one, name)) is not None]
                 row[name] = sum(known) if len(known) == len(read) else ""
+            if row["pss_anon_bytes"] != "" and self.meter is None and len(living) > 1 and not self._unknown:
+                shared = sum(one.shared_anon_bytes for one in read)
+                held = sum(one.last.anon_bytes + one.last.swap_bytes for one in living if one.last)
+                self._note_copying(living, held - shared)
             self.peaks.note_proportional(row["pss_bytes"], row["uss_bytes"])
         # Somebody who came meanwhile has a part of the others' pages, and may go again unseen.
-        if before and sharing and set(procfs.descendants(self.tree.root)) <= self.tree.known():
+        if before and sharing and set(self.tree.listed()) <= self.tree.known():
             now = read_now(before.processes)
             shmem = [one.pss_shmem_bytes for one in read if one.pss_shmem_bytes is not None]
             if now and len(shmem) == len(read):
@@ -265,8 +298,13 @@ class Sampler:
                 self.tree.origins()
                 sharing.read(before, sharing.sample(now, self.tree.faults), twice)
 
-    @staticmethod
-    def _stood_still(living: list[Process]) -> bool:
+    def _note_denied(self, pids: list[int]) -> None:
+        """Say once where one that still runs does not show its part of shared pages."""
+        if self._missing.has(PROPORTIONAL) or all(self.reader.memory(pid) is None for pid in pids):
+            return
+        self._missing.note(PROPORTIONAL, "of a process they may not be read, so that there is no sum")
+
+    def _stood_still(self, living: list[Process]) -> bool:
         """Whether the processes hold what they held before they were read one after another.
 
         If a second process maps a page between the two readings, the page counts whole in the first process and half in
@@ -274,7 +312,7 @@ class Sampler:
         """
         moved = 0
         for process in living:
-            now = procfs.memory(process.pid)
+            now = self.reader.memory(process.pid)
             if now is None or process.last is None:
                 return False
             moved += abs(now.rss_bytes - process.last.rss_bytes)

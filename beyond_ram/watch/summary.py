@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import advice
-from . import ceilings
+from . import ceilings, why
 
 _TERMS = {"shmem": "shared or in tmpfs", "kernel": "kernel", "swap": "swapped out", "locked_file": "locked file"}
 _WORTH_BYTES, _FAR = 8_000_000, 1.25
+_PHASES = 8
 
 
 def megabytes(size_bytes: float | None) -> str:
@@ -24,25 +25,35 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     peak, sampler = record["peak"], record["sampler"]
     marks, asked = peak["hwm_bytes"], advice.advise(record)
     yield f"outcome     {_outcome(record)}"
+    if "attached" in record:
+        yield from _attached(record["attached"])
     yield f"peak RSS    {megabytes(peak['rss_bytes'])} over the process tree ({peak['processes']} at once), as sampled"
-    yield f"  anonymous {megabytes(peak['anon_bytes'])} heap and stacks: only the program can give them back"
-    yield f"  file      {megabytes(peak['file_bytes'])} mapped files: the kernel can take them back"
-    yield f"  shared    {megabytes(peak['shmem_bytes'])} shared memory and tmpfs: kept like anonymous memory"
-    pss, uss = megabytes(peak["pss_bytes"]), megabytes(peak["uss_bytes"])
-    yield f"PSS         {pss}, each shared page once; USS {uss}; the largest of few readings, no peak"
-    ends = "exact" if not marks["lower_bounds"] else "exact up to the last sample of each process"
-    top: dict[str, Any] = marks["processes"][0] if marks["processes"] else {"hwm_bytes": None, "name": "?"}
-    largest = f"{megabytes(top['hwm_bytes'])} in one process ({top['name']}), {ends}"
-    yield f"high water  {largest}; at most {megabytes(marks['concurrent_upper_bound_bytes'])} at once"
+    kinds = {
+        "anon": ("anonymous", "heap and stacks: only the program can give them back"),
+        "file": ("file     ", "mapped files: the kernel can take them back"),
+        "shmem": ("shared   ", "shared memory and tmpfs: kept like anonymous memory"),
+    }
+    for kind, (word, means) in kinds.items():
+        size = peak[f"{kind}_bytes"]
+        known = size is not None or peak["rss_bytes"] is None
+        yield f"  {word} {megabytes(size)} {means}" if known else f"  {word} not known here"
+    if peak["pss_bytes"] is None:
+        yield "PSS         not sampled"
+    else:
+        pss, uss = megabytes(peak["pss_bytes"]), megabytes(peak["uss_bytes"])
+        yield f"PSS         {pss}, each shared page once; USS {uss}; the largest of few readings, no peak"
+    yield f"high water  {_marked(marks)}"
     if peak["cgroup_bytes"] is not None:
         reclaimable = megabytes(max(0, peak["cgroup_bytes"] - asked.kept_bytes))
         yield f"cgroup      {megabytes(peak['cgroup_bytes'])} with page cache; about {reclaimable} of it reclaimable"
     else:
-        yield f"cgroup      none ({peak['cgroup']['reason']}); {megabytes(peak['file_bytes'])} of the peak reclaimable"
+        reclaimable = "" if peak["file_bytes"] is None else f"; {megabytes(peak['file_bytes'])} of the peak reclaimable"
+        yield f"cgroup      none ({peak['cgroup']['reason']}){reclaimable}"
     yield f"ask for     {_asked(asked)}"
     slowed = sampler["interval_used_ms"] > 1.5 * sampler["interval_ms"]
     pace = f"every {sampler['interval_ms']} ms" + (", slowed down" if slowed else "")
     yield f"sampler     {sampler['samples']:,} samples {pace}, {sampler['duty_cycle']:.2%} of one core"
+    yield from _details(record)
     yield from _enforced(record, asked)
     for sentence in peak["disagreements"]:
         yield f"note        {sentence}"
@@ -55,11 +66,54 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     yield from ceilings.lines(record)
 
 
+def _marked(marks: dict[str, Any]) -> str:
+    """The kernel's marks."""
+    if marks["concurrent_upper_bound_bytes"] is None:
+        return "not known: spikes between two samples are missed"
+    ends = "exact" if not marks["lower_bounds"] else "exact up to the last sample of each process"
+    top: dict[str, Any] = marks["processes"][0] if marks["processes"] else {"hwm_bytes": None, "name": "?"}
+    largest = f"{megabytes(top['hwm_bytes'])} in one process ({top['name']}), {ends}"
+    return f"{largest}; at most {megabytes(marks['concurrent_upper_bound_bytes'])} at once"
+
+
+def _details(record: dict[str, Any]) -> Iterable[str]:
+    """Phases, each process's share, what was shared, and why: a line for each that there is."""
+    peak, phases = record["peak"], why.by_phase(record)
+    if set(phases) != {""}:
+        for name, one in list(phases.items())[:_PHASES]:
+            length, kinds = f"{one['duration_s']:.1f} s", f"{megabytes(one['anon_bytes'])} anonymous"
+            named = name or "(outside)"
+            yield f"phase       {named}, {length}: {kinds}, {megabytes(one['file_bytes'])} file at their highest"
+        if len(phases) > _PHASES:
+            yield f"phase       {len(phases) - _PHASES} more in run.json"
+    if held := why.shares(peak):
+        names = ", ".join(f"{one['name']} ({one['pid']}) {megabytes(one['bytes'])}" for one in held)
+        yield f"held by     {names}, of {megabytes(peak['anon_bytes'])} anonymous at its highest"
+    shared, copied = peak.get("shared_anon_bytes") or 0, peak.get("copied_on_write_bytes") or 0
+    if shared >= _WORTH_BYTES:
+        copies = f"{megabytes(copied)} copied on write"
+        yield f"forks       shared {megabytes(shared)} at most, which sums count in each process; {copies}"
+    for sentence in why.sentences(record):
+        yield f"why         {sentence}"
+
+
+def _attached(attached: dict[str, Any]) -> Iterable[str]:
+    """What was followed, and what the kernel had kept of it."""
+    before, name = attached["before"], attached["name"]
+    mark = before["hwm_bytes"]
+    yield f"attached    to {name}, {attached['processes']} at once, {attached['running_s']:.1f} s after it began"
+    high, group = "not known" if mark is None else megabytes(mark), before["cgroup_peak_bytes"]
+    used = "" if before["cpu_s"] is None else f", {before['cpu_s']:.1f} s of CPU"
+    held = f", {megabytes(group)} in its group with page cache" if group is not None else ""
+    yield f"before      high water {high} in one process{held}{used}; of that time nothing else is known"
+
+
 _COUNTED_BY = {
     advice.GROUP: "by its group",
     advice.AROUND: "by the job's group",
     advice.TREE: "by PSS and the machine's shared memory",
     advice.MARKS: "by the marks of its processes",
+    advice.RSS: "by all of RSS, since its kinds are not known",
 }
 
 
@@ -102,5 +156,7 @@ def _outcome(record: dict[str, Any]) -> str:
         by += " for want of memory"
     limit = f" (limit {mebibytes(record['memory_limit_bytes'])})" if record["memory_limit_bytes"] else ""
     time = f"{record['duration_s']:.1f} s, {record['cpu_s']:.1f} s of CPU"
-    read = f"{megabytes(record['storage']['read_bytes'])} read from disk, {record['faults']['major']:,} major faults"
-    return f"{record['outcome']}{by}{limit} · {time} · {read}"
+    read, faults = record["storage"]["read_bytes"], record["faults"]["major"]
+    known = [] if read is None else [f"{megabytes(read)} read from disk"]
+    known += [] if faults is None else [f"{faults:,} major faults"]
+    return " · ".join([f"{record['outcome']}{by}{limit}", time, *filter(None, [", ".join(known)])])

@@ -4,39 +4,39 @@ Whatever happens to the watcher, the command runs to its own end and its status 
 recorded, and the record says what is missing. Three parts make sure of that. `Command` starts it, passes signals on and
 learns of its end, with a second way for each step. The loop here falls back to simpler ways of waiting. Everything that
 weighs (`Instrument`, the folders, the group, the record) runs in steps that an error leaves with a note (`Missing`).
-Only a memory limit, a time limit or a user ends a command.
+Only a memory limit, a time limit, its caller or a user ends a command.
 """
 
 import contextlib
 import errno
 import math
 import os
-import shutil
 import signal
 import stat
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .. import masked
 from ..run_files import RUN_FILES
 from . import descriptors, events, machine, pagecache, record
 from .charges import Around
 from .command import Command, Order
+from .delivery import Delivery
 from .groups import Group, GroupError, LimitError
 from .instrument import Counting, Instrument, OnEvent
 from .live import Line
 from .missing import Missing, one_line
-from .outfile import copy
+from .outfile import OutFile, copy
+from .reader import choose
 from .recorder import MAX_LINES
 from .sharing import Sharing
+from .tree import Tree
 from .waiting import PlainWaiting, Waiting
 
 _PASSED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
-# Errors that mean a wrong folder, and no trouble of the machine: reported before the command is run.
-_WRONG_FOLDER = {errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG}
 _FAILURES = 20
 _KILLED_WITHIN_S = 0.5
 
@@ -63,8 +63,14 @@ class Options:
     max_lines: int = MAX_LINES
     environment: Mapping[str, str] = field(default_factory=dict)
     """What is added to the command's environment."""
+    tells_work: bool = False
+    """A command that has told phases has done its work where it has told that too, whatever its exit status."""
+    reader: str | None = None
+    """How processes are read: `procfs` or `psutil`; None for what suffices here."""
     timeout_s: float | None = None
     """After this time all of it is killed, and the outcome is `timed_out`."""
+    needed: Callable[[], bool] | None = None
+    """Asked with every sample; where it says no, all of it is killed, and the outcome is `failed`."""
 
 
 def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str, Any]:
@@ -91,15 +97,20 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
             run.handle_signals(stack)
         run.look_at_inputs()
         stack.callback(run.clean_up)
-        run.make_scratch()
+        run.delivery.make_scratch()
         run.look_around()
         run.make_group()
         found = run.weigh(mask)
     return found  # noqa: RET504 (a stack might have swallowed an error, for all that mypy knows)
 
 
-def write_record(content: dict[str, Any], out: Path) -> None:
-    """Write run.json, whole or not at all. Raises OSError where it cannot be."""
+def write_record(content: dict[str, Any], out: Path, *, whole_command: bool = False) -> None:
+    """Write run.json, whole or not at all, without the secrets of the command line unless `whole_command`.
+
+    Raises OSError where it cannot be.
+    """
+    if not whole_command and "command" in content:
+        content = content | {"command": masked.command(content["command"])}
     copy([record.text(content)], out / RUN_FILES[2])
 
 
@@ -108,14 +119,13 @@ class _Run:
 
     def __init__(self, command: Sequence[str], out: Path | None, options: Options) -> None:
         self.command, self.out, self.options = command, out, options
+        self.reader = choose(options.reader)
         self.missing = Missing()
         self.group: Group | None = None
         self.around: Around | None = None
         self.sharing: Sharing | None = None
         self.no_group: str | None = None
-        # A folder that is not there: what is to be written waits in memory.
-        self.scratch = (out or Path(tempfile.gettempdir())) / ".watch"
-        self.folders: list[str] = []
+        self.delivery = Delivery(out, self.missing)
         self.ended_by: str | None = None
         self.noted: list[int] = []
         self.killed_s = 0.0
@@ -148,26 +158,6 @@ class _Run:
         with self.missing.step("page cache"):
             self.resident = pagecache.residency(self.options.inputs)
 
-    def make_scratch(self) -> None:
-        """A folder for what is written meanwhile: in `out`, or elsewhere where that has no room."""
-        if self.out is not None:
-            try:
-                self.out.mkdir(parents=True, exist_ok=True)
-                self._scratch_in(self.out, ".watch-")
-            except Exception as error:
-                if isinstance(error, OSError) and error.errno in _WRONG_FOLDER:
-                    raise
-                self.missing.note(str(self.out), error)
-        if not self.folders:
-            with self.missing.step("a temporary folder"):
-                self._scratch_in(None, "beyond-ram-")
-
-    def _scratch_in(self, folder: Path | None, prefix: str) -> None:
-        made = tempfile.mkdtemp(prefix=prefix, dir=folder)
-        self.folders = [made]
-        self.scratch = Path(made).absolute()
-        self.folders = [str(self.scratch)]
-
     def look_around(self) -> None:
         """The group that we are in, and the machine's shared memory, before the command begins."""
         with self.missing.step("the group around"):
@@ -191,8 +181,7 @@ class _Run:
             self.quietly(self.around.meter.close)
         if self.sharing:
             self.quietly(self.sharing.close)
-        for folder in self.folders:
-            self.quietly(shutil.rmtree, folder, True)
+        self.delivery.clean_up()
 
     def weigh(self, mask: frozenset[int]) -> dict[str, Any]:
         """Run the command, weigh it, deliver the files, and return the record."""
@@ -210,7 +199,7 @@ class _Run:
             stdout=options.stdout,
             groups=self.group.processes_files if self.group else (),
             limited=options.memory_limit_bytes is not None,
-            folders=self.folders,
+            folders=self.delivery.folders,
             group_folders=self.group.folders if self.group else (),
         )
         running = Command(order, missing)
@@ -224,10 +213,12 @@ class _Run:
                 self.no_group, group = f"the command could not join it: {running.no_group}", None
             else:
                 group = self.group
-            files = self.scratch / RUN_FILES[0], self.scratch / RUN_FILES[1]
+            files = [self.delivery.scratch / name for name in RUN_FILES[:2]]
             with missing.step("samples and events"):
                 counting = Counting(group, self.around, self.sharing)
-                weighing.begin(running, files, raw_events or files[0], counting, options.max_lines)
+                start = {"pid": running.pid}
+                tree = None if running.guard_pid is None else Tree(running.guard_pid, self.reader)
+                weighing.begin(running.began_s, tree, files, raw_events, counting, options.max_lines, start)
             self._follow(running, weighing, raw_events)
             duration_s = self._since(running.began_s)
             with missing.step("samples and events"):
@@ -237,7 +228,10 @@ class _Run:
             if limited and self.ended_by is None and options.memory_limit_bytes is not None:
                 self.ended_by = "killed_at_limit"
             running.leave()
-            elsewhere = self._deliver(weighing)
+            delivered: list[OutFile] = []
+            with missing.step("files"):
+                delivered = weighing.files(self.delivery.scratch, RUN_FILES)
+            elsewhere = self.delivery.put(delivered)
         finally:
             running.close()
             weighing.close()
@@ -265,6 +259,7 @@ class _Run:
             around=self.around,
             no_group=self.no_group,
             residency=residency,
+            tells_work=options.tells_work,
         )
         found = record.make(outcome, weighing.sampler, weighing.log, missing)
         return found | ({"elsewhere": elsewhere} if elsewhere else {})
@@ -272,7 +267,7 @@ class _Run:
     def _events_file(self) -> Path | None:
         """The file that programs append to; None where there can be none."""
         with self.missing.step("events"):
-            path = self.scratch / "events.raw"
+            path = self.delivery.scratch / "events.raw"
             path.touch()
             return path
         return None
@@ -364,24 +359,6 @@ class _Run:
         elif limit_s is not None and now - running.began_s > limit_s:
             self.ended_by = "timed_out"
             running.kill()
-
-    def _deliver(self, weighing: Instrument) -> str | None:
-        """Put the files into `out`; where it cannot take them, the folder that they are in instead."""
-        if self.out is None:
-            return None
-        # A record of an earlier run must not stand beside samples of this one.
-        with self.missing.step("the folder's earlier record"):
-            (self.out / RUN_FILES[2]).unlink(missing_ok=True)
-        elsewhere: str | None = None
-        files = []
-        with self.missing.step("files"):
-            files = weighing.files(self.scratch, RUN_FILES)
-        for file in files:
-            try:
-                file.deliver(self.out / file.path.name)
-            except Exception as error:
-                with self.missing.step(file.path.name):
-                    elsewhere = elsewhere or tempfile.mkdtemp(prefix="beyond-ram-kept-")
-                    file.deliver(Path(elsewhere) / file.path.name)
-                    self.missing.note(file.path.name, f"{one_line(error)}; it is in {elsewhere}")
-        return elsewhere
+        elif self.options.needed is not None and not self.options.needed():
+            self.ended_by = "failed"
+            running.kill()

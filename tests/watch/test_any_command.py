@@ -52,8 +52,9 @@ def test_a_command_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
 def test_signals_are_passed_on(number: signal.Signals, pipe: tuple[int, int]) -> None:
     program = (
-        f"import os, signal, sys; signal.signal({int(number)}, lambda *_: sys.exit(7)); "
-        f"os.write({pipe[1]}, b'.'); signal.pause()"
+        f"import os, signal, sys, time; signal.signal({int(number)}, lambda *_: sys.exit(7)); "
+        # signal.pause() would miss a signal that comes just before it
+        f"os.write({pipe[1]}, b'.'); [time.sleep(0.01) for _ in range(3000)]"
     )
     watcher = subprocess.Popen([*CLI, "--", *PYTHON, program], pass_fds=[pipe[1]], stderr=subprocess.DEVNULL)
     assert read_within(pipe[0], 20) == b"."

@@ -17,7 +17,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from beyond_ram.watch import targets
 from beyond_ram.watch.sampler import Sampler
+from beyond_ram.watch.tree import Tree
 
 from .conftest import PYTHON, read_within
 
@@ -71,9 +73,9 @@ class Measured:
     processes: int
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    """The workload with and without sampling, once it holds its memory."""
+@pytest.fixture(scope="module", params=["started", "attached"])
+def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    """The workload with and without sampling, once it holds its memory; as what was started here, and attached to."""
     read, write = os.pipe()
     os.set_inheritable(write, True)
     fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 1 << 20)  # holds all that is written: the workload never waits
@@ -82,7 +84,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
             data = b""
             while len(data) < PROCESSES * UNIT.size:
                 data += read_within(read, 60)
-            sampler = Sampler(tmp_path_factory.mktemp("cost") / "s.csv", time.monotonic(), os.getpid())
+            attached = request.param == "attached"
+            tree = targets.Followed(targets.processes([work.pid])) if attached else Tree(os.getpid())
+            sampler = Sampler(tmp_path_factory.mktemp("cost") / "s.csv", time.monotonic(), tree)
             os.set_blocking(read, False)
             _watch(sampler, 5)  # what is new is read more often; then the memory stands still
             found, chance = Measured([], [], 0, 0), random.Random(5)

@@ -88,6 +88,33 @@ def test_other_processes_of_the_machine_are_not_ours_and_grandchildren_are() -> 
     assert peaks.own_exits([Exit(98, 1, "other", 8)], {10}) == []
 
 
+def test_what_others_start_and_end_is_not_kept_for_ever() -> None:
+    """One that starts thousands, as a shell's loop, and thousands that start one each."""
+    for parents in (1, 20_000):
+        peaks, most = Peaks(), 0
+        for pid in range(100, 40_100):
+            peaks.own_exits([Exit(pid, pid % parents + 50_000, "other", 5)], {10})
+            most = max(most, sum(map(len, peaks._orphans.values())))
+        assert most < 10
+
+
+def test_others_are_not_ours_when_one_of_ours_is_given_the_id_of_their_parent() -> None:
+    peaks = Peaks()
+    assert peaks.own_exits([Exit(99, 98, "other", 7)], {10}) == []
+    for _ in range(3):
+        assert peaks.own_exits([], {10}) == []
+    assert peaks.own_exits([], {10, 98}) == []
+    assert [one.pid for one in peaks.own_exits([Exit(98, 10, "child", 6)], {10, 98})] == [98]
+
+
+def test_a_child_whose_parent_is_known_with_the_next_look_is_ours() -> None:
+    peaks = Peaks()
+    assert peaks.own_exits([Exit(31, 30, "grandchild", 5)], {10}) == []
+    assert [one.pid for one in peaks.own_exits([], {10, 30})] == [31]
+    assert peaks.own_exits([Exit(41, 40, "grandchild", 5)], {10}) == []
+    assert sorted(one.pid for one in peaks.own_exits([Exit(40, 10, "child", 5)], {10})) == [40, 41]
+
+
 def test_processes_and_phases_are_bounded() -> None:
     peaks = Peaks()
     for pid in range(1, 5001):
@@ -116,6 +143,15 @@ for _ in range(3):
         assert any("spike between two samples" in sentence for sentence in found["peak"]["disagreements"])
     assert record._disagreements(100 * MB, 100 * MB, 100 * MB, 1) == []
     assert "counted in each" in record._disagreements(900 * MB, 900 * MB, 110 * MB, 9)[0]
+
+
+def test_what_the_group_was_not_charged_with_is_said_as_far_as_pss_carries_it() -> None:
+    alone = "RSS is 302.6 MB, the group held at most 221.5 MB"
+    one = record._disagreements(302_600_000, 302_600_000, 221_500_000, 1, 205_300_000)
+    assert one == [alone]
+    assert record._disagreements(302_600_000, 302_600_000, 221_500_000, 1, None) == [alone]
+    charged = record._disagreements(787_500_000, 787_500_000, 513_000_000, 1, 778_300_000)
+    assert charged[0].endswith("PSS was read at 778.3 MB, so 265.3 MB of it at least were charged to another group")
 
 
 def test_a_status_without_memory_lines_is_no_reading() -> None:

@@ -22,6 +22,12 @@ def test_ten_lines_and_one_for_each_note(watched: Watch) -> None:
         assert any(word in line for line in said), word
 
 
+def test_pss_that_was_never_read_is_told_as_that(watched: Watch) -> None:
+    record = watched("pass")
+    record["peak"] |= {"pss_bytes": None, "uss_bytes": None}
+    assert "PSS         not sampled" in list(lines(record))
+
+
 def test_limits_and_requests_are_in_the_same_unit(watched: Watch) -> None:
     record = watched("held = bytearray(30_000_000)") | {"memory_limit_bytes": 500 << 20}
     assert "(limit 500 MiB)" in next(iter(lines(record)))

@@ -4,6 +4,7 @@ What a program takes is known to the byte: pages of its own mapping, each touche
 phase's peak less the reading at the phase's start, before anything was taken; interpreter and libraries cancel out.
 """
 
+import csv
 import json
 import mmap
 import sys
@@ -118,16 +119,9 @@ def run_program(program: str, arguments: Sequence[str], **how: Any) -> Run:
         out = Path(folder, "out")
         record = watch(command(program, arguments, Path(folder)), out, **how)
         events = [json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").splitlines()]
-        header, *lines = (out / "samples.csv").read_text(encoding="utf-8").splitlines()
-        names = header.split(",")
-        samples = [
-            {
-                name: float(value)
-                for name, value in zip(names, line.split(","), strict=True)
-                if value and name != "phase"
-            }
-            for line in lines
-        ]
+        with (out / "samples.csv").open(encoding="utf-8", newline="") as file:
+            lines = list(csv.DictReader(file))
+        samples = [{name: float(value) for name, value in one.items() if value and name != "phase"} for one in lines]
         return Run(record, events, samples)
 
 

@@ -1,0 +1,59 @@
+"""The Snakemakes above a process, with which it ends. Every script of the workflow needs it."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+_LOOK_EVERY_S = 0.5
+
+
+def end_with_snakemake() -> None:
+    """End this process, and so all that it guards, soon after the Snakemake that has started it.
+
+    A killed Snakemake leaves the shells of its jobs running, so the parent's end says nothing.
+    """
+    if not (callers := _callers()):
+        return
+
+    def look() -> None:
+        while all(_began(pid) == began for pid, began in callers.items()):
+            time.sleep(_LOOK_EVERY_S)
+        print("beyond-ram: the process that asked for this run is gone", file=sys.stderr, flush=True)
+        os._exit(1)
+
+    # No signal is for this thread: the watcher takes those that it has blocked, and would miss them.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    threading.Thread(target=look, daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _callers() -> dict[int, bytes]:
+    """Every Snakemake above this process, and when each began."""
+    found, pid = {}, os.getppid()
+    while pid > 1 and (began := _began(pid)):
+        words = [Path(os.fsdecode(word)).name for word in _read(pid, "cmdline").split(b"\0")[:3]]
+        if "snakemake" in (words[:2] if words[1:2] != ["-m"] else words[2:]):
+            found[pid] = began
+        pid = int(_stat(pid)[1])
+    return found
+
+
+def _began(pid: int) -> bytes:
+    """When a process began, which tells it from a later one of the same number; empty for one that has ended."""
+    fields = _stat(pid)
+    return fields[19] if fields and fields[0] not in (b"Z", b"X") else b""
+
+
+def _stat(pid: int) -> list[bytes]:
+    return _read(pid, "stat").rpartition(b") ")[2].split()
+
+
+def _read(pid: int, name: str) -> bytes:
+    """A file below /proc/PID; empty for a process that is gone, or not ours to read."""
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,45 @@
+"""A limit of memory for a test: `@pytest.mark.beyond_ram(max_anon="2G")`; `max_rss`, `max_pss` as well.
+
+The peak of the test's process and all below it, while the test runs: its fixtures are ready then. Only a test that is
+marked is watched.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+MARKER = "beyond_ram"
+_KINDS = ("anon", "rss", "pss")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", f"{MARKER}(max_anon, max_rss, max_pss): fails where the peak of memory is above, as '500M' or '2G'"
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    marker = item.get_closest_marker(MARKER)
+    if marker is None:
+        return (yield)
+    from argparse import ArgumentTypeError
+
+    from .cli.watch import size
+    from .seen import watching
+    from .watch import ceilings
+
+    wanted = {f"max_{kind}": kind for kind in _KINDS}
+    if marker.args or not marker.kwargs or not marker.kwargs.keys() <= wanted.keys():
+        raise pytest.UsageError(f"{item.nodeid}: beyond_ram takes {', '.join(wanted)}, each as max_anon='2G'")
+    try:
+        limits = [ceilings.Ceiling(wanted[name], size(str(text)), str(text)) for name, text in marker.kwargs.items()]
+    except ArgumentTypeError as error:
+        raise pytest.UsageError(f"{item.nodeid}: {error}") from None
+    with watching() as seen:
+        result = yield
+    seen.record["ceilings"] = ceilings.judge(seen.record, limits)
+    told = [line for line in ceilings.lines(seen.record) if not line.startswith("within")]
+    if told:
+        pytest.fail("\n".join(told), pytrace=False)
+    return result

@@ -1,0 +1,263 @@
+"""Follows what runs already, until it ends or we are told to stop. Nothing of it is changed.
+
+No ptrace, no signal, no code of ours in it: the kernel's files suffice. The kernel's marks go back to the start of each
+process; what of them is from before is told apart (`Followed.before`), and set back only where that is asked for.
+"""
+
+import contextlib
+import math
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..run_files import RUN_FILES
+from . import descriptors, events, machine, pagecache, procfs, record
+from .charges import Around
+from .delivery import Delivery
+from .instrument import Counting, Instrument
+from .live import Line
+from .missing import Missing, printable
+from .outfile import OutFile
+from .reader import HWM
+from .recorder import MAX_LINES
+from .sharing import Sharing
+from .targets import Followed, Target
+
+_STOP = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
+ENDED, DETACHED = "ended", "detached"
+# A group may be empty for a while: between two steps of a job, or while a service begins again.
+_EMPTY_S, _STEPS_APART_S = 1.0, 30.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """How it is followed."""
+
+    interval_ms: int = 20
+    reset_marks: bool = False
+    """Set the high-water marks of its processes back, now and at each phase: then they are of this run alone."""
+    inputs: Sequence[Path] = ()
+    """Files whose page cache residency is recorded before and after."""
+    live: bool = False
+    """Show a line on the terminal meanwhile."""
+    max_lines: int = MAX_LINES
+    timeout_s: float | None = None
+    """Stop following after this time."""
+    events: Path | None = None
+    """Where its programs tell events to, where they were not started with that in their environment."""
+    on_begin: Callable[[], object] = lambda: None
+    """Called after the first sample."""
+
+
+def attach(target: Target, out: Path | None, **options: Any) -> dict[str, Any]:
+    """Follow a target, write samples.csv and events.jsonl into `out`, and return the record for run.json.
+
+    `options` are those of `Options`. The record is that of a command, with `attached`: what was followed, and what the
+    kernel had kept of it from before. Its outcome is `ended`, or `detached` where following was ended first; how a
+    process ended that is not ours nobody tells. Raises OSError where `out` or an input cannot be what is asked.
+    """
+    chosen = Options(**options)
+    if chosen.interval_ms < 1:
+        raise ValueError(f"the interval must be at least 1 ms, not {chosen.interval_ms}")
+    missing = Missing()
+    delivery = Delivery(out, missing)
+    with contextlib.ExitStack() as stack:
+        with missing.step("descriptors"):
+            stack.enter_context(descriptors.standard_held())
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)
+        stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, mask)
+        resident = pagecache.residency(chosen.inputs) if chosen.inputs else None
+        stack.callback(delivery.clean_up)
+        delivery.make_scratch()
+        return _Following(target, chosen, missing, delivery, resident).run()
+
+
+class _Following:
+    def __init__(
+        self,
+        target: Target,
+        options: Options,
+        missing: Missing,
+        delivery: Delivery,
+        resident: pagecache.Residency | None,
+    ) -> None:
+        self.target, self.options, self.missing, self.delivery = target, options, missing, delivery
+        self.resident = resident
+        self.tree = Followed(target, reset=options.reset_marks)
+        self.around: Around | None = None
+        with missing.step("the group around"):
+            found = target.group or target.around
+            self.around = Around(*found, whole=target.group is not None) if found else None
+        self.peak_before = self.around.meter.peak_bytes() if self.around else None
+        self.first = min(target.listed(target.pids), default=0)
+
+    def run(self) -> dict[str, Any]:
+        options, missing = self.options, self.missing
+        weighing = Instrument(missing, line=Line() if options.live else None)
+        cpu_s, started_at, began_s = time.process_time(), time.time(), time.monotonic()
+        missing.began_s = began_s
+        command = _words(self.first)
+        environment: dict[str, str] = {}
+        with missing.step("the environment of what is followed"):
+            environment = _environment(self.first)
+        sharing: Sharing | None = None
+        with missing.step("shared pages"):
+            sharing = Sharing()
+        raw_events, at = self._events(environment)
+        try:
+            files = [self.delivery.scratch / name for name in RUN_FILES[:2]]
+            start = {"pid": self.first, "attached": True}
+            counting = Counting(None, self.around, sharing)
+            weighing.begin(began_s, self.tree, files, raw_events, counting, options.max_lines, start)
+            if weighing.reader:
+                weighing.reader.at = at
+            count, age_s = len(self.tree.living), self.tree.age_s()
+            self._note_unreadable()
+            options.on_begin()
+            outcome = self._follow(weighing, began_s)
+            if outcome == DETACHED:
+                weighing.look(self.first)  # what it has told until now
+            duration_s = time.monotonic() - began_s
+            weighing.finish(duration_s, None)
+            delivered: list[OutFile] = []
+            with missing.step("files"):
+                delivered = weighing.files(self.delivery.scratch, RUN_FILES)
+            elsewhere = self.delivery.put(delivered)
+            now, killed = None, False
+            with missing.step("page cache"):
+                now = pagecache.residency(options.inputs) if options.inputs else None
+            with missing.step("the group around"):
+                killed = bool(self.around and self.around.kills())
+            found = record.make(
+                record.Outcome(
+                    command=command,
+                    environment=environment,
+                    pid=self.first,
+                    ended_by=outcome,
+                    killed_for_memory=killed,
+                    interval_ms=options.interval_ms,
+                    started_at=started_at,
+                    duration_s=duration_s,
+                    sampler_cpu_s=time.process_time() - cpu_s,
+                    around=self.around,
+                    no_group=None if self.target.group else "it is not alone in one",
+                    residency=(self.resident, now) if options.inputs else None,
+                    attached=True,
+                ),
+                weighing.sampler,
+                weighing.log,
+                missing,
+            )
+            found |= {"exit_status": None, "signal": None, "completed_work": False if outcome == DETACHED else None}
+            with missing.step("run.json"):
+                found["attached"] = self._attached(found, count, age_s)
+        finally:
+            weighing.close()
+            if self.around:
+                with missing.step("tidying up"):
+                    self.around.meter.close()
+        return found | ({"elsewhere": elsewhere} if elsewhere else {})
+
+    def _events(self, environment: Mapping[str, str]) -> tuple[Path | None, int]:
+        """The file that its programs tell events to, and how much of it is from before."""
+        said = self.options.events or environment.get(events.VARIABLE)
+        if not said:
+            return None, 0
+        try:
+            return Path(said), os.stat(said).st_size  # noqa: PTH116
+        except OSError as error:
+            self.missing.note("events", error)
+            return None, 0
+
+    def _note_unreadable(self) -> None:
+        """Name what another user's process does not show."""
+        if HWM in self.tree.reader.unknown and self.options.reset_marks:
+            self.missing.note("marks", f"they are not set back: {self.tree.reader.name} does not know them")
+        for what, name in (("PSS and USS", "smaps_rollup"), ("bytes read and written", "io")):
+            for process in self.tree.living:
+                try:
+                    with open(f"/proc/{process.pid}/{name}", "rb") as file:  # noqa: PTH123
+                        file.read(1)
+                except PermissionError:
+                    self.missing.note(what, f"{name} of another user's processes may not be read")
+                    break
+                except OSError:
+                    continue
+
+    def _follow(self, weighing: Instrument, began_s: float) -> str:
+        """Sample until it has ended, or a signal or the time says stop; the outcome."""
+        empty_s, due = math.inf, time.monotonic()
+        while True:
+            found = _stopped(max(0.0, due - time.monotonic()))
+            now = time.monotonic()
+            if found or (self.options.timeout_s is not None and now - began_s > self.options.timeout_s):
+                return DETACHED
+            if now < due:
+                continue
+            weighing.look(self.first)
+            if self.tree.living:
+                empty_s = math.inf
+            else:
+                empty_s = min(empty_s, now)
+                self.tree.doubt()
+                if self._is_over(now - empty_s):
+                    return ENDED
+            due = now + min(weighing.interval_s(self.options.interval_ms / 1000), _EMPTY_S)
+
+    def _is_over(self, empty_for_s: float) -> bool:
+        if "pids" in self.target.asked:
+            return True
+        folder = self.target.group[0] if self.target.group else None
+        most_s = _STEPS_APART_S if "slurm_job" in self.target.asked else _EMPTY_S
+        return folder is None or not folder.is_dir() or empty_for_s > most_s
+
+    def _attached(self, found: Mapping[str, Any], count: int, age_s: float) -> dict[str, Any]:
+        """What was followed, and what of it is from before: bytes, seconds."""
+        marks = sorted(self.tree.before.items(), key=lambda entry: -entry[1])
+        since = {entry["pid"]: entry["hwm_bytes"] for entry in found["peak"]["hwm_bytes"]["processes"]}
+        # Of processes beyond those that the record names nothing is known to have been higher before.
+        above = {pid: max(0, mark - since[pid]) for pid, mark in marks if pid in since}
+        group_bytes, marks_known = found["peak"]["cgroup_bytes"], HWM not in self.tree.reader.unknown
+        return {
+            "to": self.target.asked,
+            "name": printable(self.target.name),
+            "processes": count,
+            "running_s": round(age_s, 2),
+            "marks_reset": self.options.reset_marks,
+            "before": {
+                "cpu_s": self.tree.used_before_s,
+                "hwm_bytes": marks[0][1] if marks else None,
+                "hwm_pid": marks[0][0] if marks else None,
+                "hwm_sum_upper_bound_bytes": sum(mark for _, mark in marks) if marks_known else None,
+                "hwm_above_bytes": sum(above.values()) if marks_known else None,
+                "cgroup_peak_bytes": self.peak_before if self.target.group else None,
+                "cgroup_above_bytes": max(0, self.peak_before - group_bytes)
+                if self.target.group and self.peak_before is not None and group_bytes is not None
+                else None,
+            },
+        }
+
+
+def _stopped(within_s: float) -> bool:
+    """Whether a signal says stop, waiting so long for one."""
+    if hasattr(signal, "sigtimedwait"):
+        return signal.sigtimedwait(_STOP, within_s) is not None
+    time.sleep(within_s)  # macOS has none: the signals are blocked, and wait
+    return bool(signal.sigpending() & _STOP)
+
+
+def _words(pid: int) -> list[str]:
+    """The command line of a process; its name in brackets where it has none."""
+    text = procfs.read(pid, "cmdline") or b""
+    return [os.fsdecode(word) for word in text.rstrip(b"\0").split(b"\0")] if text else [f"[{procfs.name(pid)}]"]
+
+
+def _environment(pid: int) -> dict[str, str]:
+    """What a process was started with, of the variables that a record tells, and where it sends events."""
+    wanted = {*machine.ALLOCATOR_VARIABLES, *machine.SCHEDULERS, events.VARIABLE}
+    pairs = (entry.partition(b"=") for entry in (procfs.read(pid, "environ") or b"").split(b"\0"))
+    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs if os.fsdecode(name) in wanted}

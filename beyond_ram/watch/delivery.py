@@ -1,0 +1,96 @@
+"""Where a run's files are made meanwhile, and how they get into the folder that was asked for."""
+
+import errno
+import shutil
+import tempfile
+from pathlib import Path
+
+from ..run_files import RUN_FILES
+from .missing import Missing, one_line
+from .outfile import OutFile
+
+# Errors that mean a wrong folder, and no trouble of the machine: reported before anything is run.
+_WRONG_FOLDER = {errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG}
+# How each file has always begun, without white space.
+_BEGINS = dict(zip(RUN_FILES, (b"t_s,phase,processes,", b'{"t_s":', b'{"outcome":'), strict=True))
+_HEAD_BYTES = 256
+
+
+class Delivery:
+    """The way into `out`; None where nothing is to be kept."""
+
+    def __init__(self, out: Path | None, missing: Missing) -> None:
+        self.out, self.missing = out, missing
+        # A folder that is not there: what is to be written waits in memory.
+        self.scratch = (out or Path(tempfile.gettempdir())) / ".watch"
+        self.folders: list[str] = []
+
+    def make_scratch(self) -> None:
+        """A folder for what is written meanwhile: in `out`, or elsewhere where that has no room.
+
+        Raises OSError where `out` cannot be a folder for it, or holds files of those names that were not made here.
+        """
+        if self.out is not None:
+            taken: Path | None = None
+            with self.missing.step("the folder's earlier files"):
+                taken = foreign(self.out)
+            if taken:
+                why = "not made by beyond-ram, and not replaced: choose another --out"
+                raise FileExistsError(errno.EEXIST, why, str(taken))
+            try:
+                self.out.mkdir(parents=True, exist_ok=True)
+                self._scratch_in(self.out, ".watch-")
+            except Exception as error:
+                if isinstance(error, OSError) and error.errno in _WRONG_FOLDER:
+                    raise
+                self.missing.note(str(self.out), error)
+        if not self.folders:
+            with self.missing.step("a temporary folder"):
+                self._scratch_in(None, "beyond-ram-")
+
+    def _scratch_in(self, folder: Path | None, prefix: str) -> None:
+        made = tempfile.mkdtemp(prefix=prefix, dir=folder)
+        self.folders = [made]
+        self.scratch = Path(made).absolute()
+        self.folders = [str(self.scratch)]
+
+    def put(self, files: list[OutFile]) -> str | None:
+        """Put the files into `out`; where it cannot take them, the folder that they are in instead."""
+        if self.out is None:
+            return None
+        # A record of an earlier run must not stand beside samples of this one.
+        with self.missing.step("the folder's earlier record"):
+            (self.out / RUN_FILES[2]).unlink(missing_ok=True)
+        elsewhere: str | None = None
+        for file in files:
+            try:
+                file.deliver(self.out / file.path.name)
+            except Exception as error:
+                with self.missing.step(file.path.name):
+                    elsewhere = elsewhere or tempfile.mkdtemp(prefix="beyond-ram-kept-")
+                    file.deliver(Path(elsewhere) / file.path.name)
+                    self.missing.note(file.path.name, f"{one_line(error)}; it is in {elsewhere}")
+        return elsewhere
+
+    def clean_up(self) -> None:
+        for folder in self.folders:
+            with self.missing.step("tidying up"):
+                shutil.rmtree(folder, True)
+
+
+def foreign(out: Path) -> Path | None:
+    """A file of a run's name that is none of a run: nothing of others is replaced."""
+    files = (out / name for name in RUN_FILES)
+    return next((path for path in files if path.is_file() and not _ours(path)), None)
+
+
+def _ours(path: Path) -> bool:
+    """Whether a file begins as those that are made here, in this version or an earlier one, cut or not. An empty one
+    loses nothing."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except PermissionError:
+        return True  # what may not be read is not judged: delivery says what is wrong
+    begins = b"".join(head.split())
+    return begins.startswith(_BEGINS[path.name]) or _BEGINS[path.name].startswith(begins)

@@ -1,0 +1,84 @@
+"""One line on a scheduler's job: what it used by kind, what it asked for, and what to ask for next time.
+
+From the record of a watcher, or from what the kernel still keeps of the job's group: its highest usage, page cache
+included, since nobody has looked at the kinds meanwhile.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .. import advice
+from . import charges
+from .summary import mebibytes, megabytes
+
+# What was mapped at the peak nobody has seen: room for all that the rule gives.
+_UNKNOWN_BYTES = 1 << 62
+
+
+def of_record(record: Mapping[str, Any]) -> str:
+    """From a run.json. Raises KeyError for a record without readings."""
+    peak = record["peak"]
+    asked_for = (peak.get("around") or {}).get("limit_bytes")
+    kinds = (("anon_bytes", "anonymous"), ("file_bytes", "file"), ("shmem_bytes", "shared"))
+    used = ", ".join(f"{megabytes(peak[key])} {word}" for key, word in kinds)
+    found = advice.advise(record)
+    after = _after(record)
+    return (
+        f"{_asked(asked_for)}; used {megabytes(peak['rss_bytes'])} of RSS at once, of each kind at its highest {used}; "
+        f"kept {mebibytes(found.kept_bytes)}{_killed(found.killed)}{after}; {_next(found)}"
+    )
+
+
+def _after(record: Mapping[str, Any]) -> str:
+    attached = record.get("attached")
+    return (
+        f", seen from {attached['running_s']:.0f} s after its start" if attached and attached["running_s"] > 1 else ""
+    )
+
+
+def _next(found: advice.Advice, *, at_most: bool = False) -> str:
+    bound = "at least " if found.at_least else "at most " if at_most else ""
+    return f"next time ask for {bound}{mebibytes(found.ask_bytes)} (--mem={-(-found.ask_bytes // advice.MIB)}M)"
+
+
+def _asked(limit_bytes: int | None) -> str:
+    return "no limit was set" if limit_bytes is None else f"asked for {mebibytes(limit_bytes)}"
+
+
+def _killed(killed: bool) -> str:
+    return ", killed for want of memory" if killed else ""
+
+
+def of_group(path: Path, version: int) -> str:
+    """From a job's group while it is there. Raises OSError where it is not."""
+    meter = charges.Meter(path, version, ours=False, whole=True)
+    try:
+        now, peak, killed = meter.charges(), meter.peak_bytes(), bool(meter.kills())
+    finally:
+        meter.close()
+    limit = charges.limit_bytes(path, version)
+    if peak is None:
+        return f"{_asked(limit)}; this kernel keeps no peak of a group: put `beyond-ram watch --` before the command"
+    # Where it came close to its limit, page cache may have been what filled it.
+    filled = limit is not None and peak > limit * (1 - advice.ROOM_SHARE)
+    kept = max(now.kept_bytes, peak - now.evictable_bytes) if filled and not killed else peak
+    found = advice.advise(_as_record(kept, killed, limit))
+    if filled and not killed:
+        found = advice.advise(_as_record(kept, killed, limit) | {"outcome": "detached"})
+    held = f"{megabytes(peak)} at once with page cache, {megabytes(now.evictable_bytes)} of it page cache now"
+    return f"{_asked(limit)}; used {held}{_killed(killed)}; {_next(found, at_most=True)}"
+
+
+def _as_record(kept_bytes: int, killed: bool, limit_bytes: int | None) -> dict[str, Any]:
+    """What `advise` reads, of a group that was not watched."""
+    kept = {"basis": advice.AROUND, "kept_bytes": kept_bytes, "kept_sampled_bytes": kept_bytes, "at_kept": {}}
+    peak = {
+        "kept": kept | {"kept_upper_bound_bytes": kept_bytes},
+        "around": {"limit_bytes": limit_bytes},
+        "unseen_bytes": 0,
+        "anon_upper_bound_bytes": 0,
+        **dict.fromkeys(("rss_bytes", "anon_bytes")),
+        "file_bytes": _UNKNOWN_BYTES,
+    }
+    return {"peak": peak, "killed_for_memory": killed}

@@ -1,0 +1,164 @@
+"""Processes through psutil: RSS, CPU time and who is below whom, wherever psutil runs; PSS, USS and storage where it
+knows them. Imported only where it reads.
+
+On Linux psutil reads the same /proc, so it helps where /proc is there and `status` does not tell kinds apart, as in
+gVisor. RSS less `shared` of statm is anonymous memory there; gVisor writes a 0 for `shared`, and then that is unknown.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from . import procfs
+from .procfs import Memory, Proportional, Usage
+from .reader import FAULTS, HWM
+
+if TYPE_CHECKING:
+    from .tree import Process
+
+_GONE = (psutil.Error, *procfs.GONE)
+# Of these nothing is known of one reading of a process, or not what they mean here.
+_NEVER = {"file_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes", "pss_anon_bytes", "pss_shmem_bytes", HWM, *FAULTS}
+
+
+class Psutil:
+    """The reader; `unknown` is found out on this process itself."""
+
+    name = "psutil"
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        self.unknown: frozenset[str] = frozenset(_NEVER)
+        self._why_not: str | None = None
+        self._tells_shared = False
+        try:
+            self._look_at_self()
+        except Exception as error:  # whatever a platform lacks
+            self._why_not = f"psutil reads nothing here: {type(error).__name__}: {error}"
+
+    def _look_at_self(self) -> None:
+        own = psutil.Process()
+        # Some of the interpreter is always mapped: without any shared page, none is counted.
+        self._tells_shared = getattr(own.memory_info(), "shared", 0) > 0
+        unknown = set(_NEVER) if self._tells_shared else {*_NEVER, "anon_bytes"}
+        full = _quietly(own.memory_full_info)
+        unknown |= {f"{kind}_bytes" for kind in ("pss", "uss") if not hasattr(full, kind)}
+        if not hasattr(_quietly(getattr(own, "io_counters", None)), "read_bytes"):
+            unknown |= {"read_bytes", "written_bytes"}
+        self.unknown = frozenset(unknown)
+
+    def why_not(self) -> str | None:
+        return self._why_not or (procfs.why_not() if sys.platform.startswith("linux") else None)
+
+    def descendants(self, pid: int) -> list[int]:
+        try:
+            return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+        except _GONE:
+            # Where the time since boot may not be read, psutil knows no order of parents and children.
+            return _below(pid) if psutil.pid_exists(pid) else []
+
+    def name_of(self, pid: int) -> str:
+        return str(_quietly(lambda: psutil.Process(pid).name()) or "?")
+
+    def started(self, pid: int) -> float | None:
+        found = _quietly(lambda: psutil.Process(pid).create_time())
+        return None if found is None else float(found)
+
+    def now(self) -> float:
+        return time.time()
+
+    def memory(self, pid: int) -> Memory | None:
+        found = _quietly(lambda: psutil.Process(pid).memory_info())
+        return self.parse(self._text(found)) if found else None
+
+    def proportional(self, pid: int) -> Proportional | None:
+        full = _quietly(lambda: psutil.Process(pid).memory_full_info())
+        if full is None or not hasattr(full, "uss"):
+            return None
+        return Proportional(getattr(full, "pss", 0), full.uss, None)
+
+    def lines(self, process: Process) -> bytes:
+        try:
+            if process.handle is None:
+                process.handle = psutil.Process(process.pid)
+            if not process.handle.is_running():  # also where another has its id
+                return b""
+            text = self._text(process.handle.memory_info())
+            if text != process.lines:
+                process.comm = os.fsencode(process.handle.name())
+            return text
+        except _GONE:
+            return b""
+
+    def _text(self, info: Any) -> bytes:
+        """Empty for a zombie, whose RSS is 0."""
+        shared = info.shared if self._tells_shared else info.rss
+        return b"%d %d" % (info.rss, shared) if info.rss else b""
+
+    def parse(self, lines: bytes) -> Memory | None:
+        if not lines:
+            return None
+        rss, shared = map(int, lines.split())
+        # RSS and its parts are counted apart, and one may run ahead.
+        shared = min(shared, rss)
+        return Memory(0, rss - shared, 0, 0, 0, 0, other_bytes=shared)
+
+    def used(self, process: Process) -> tuple[Usage, int] | None:
+        try:
+            with process.handle.oneshot():
+                times = process.handle.cpu_times()
+                return _usage(times, own=True), process.handle.ppid()
+        except (*_GONE, AttributeError):
+            return None
+
+    def stored(self, process: Process) -> tuple[int, int] | None:
+        if "read_bytes" in self.unknown or process.handle is None:
+            return None
+        return _storage(process.handle)
+
+    def reaped(self, pid: int) -> Usage | None:
+        times = _quietly(lambda: psutil.Process(pid).cpu_times())
+        return _usage(times, own=False) if times else None
+
+    def stored_below(self, pid: int) -> tuple[int, int] | None:
+        process = None if "read_bytes" in self.unknown else _quietly(lambda: psutil.Process(pid))
+        return _storage(process) if process else None
+
+    def origin(self, process: Process) -> procfs.Origin | None:
+        return None
+
+    def forget(self, process: Process) -> None:
+        process.handle = None
+
+    def keep_fewer_open(self) -> None:
+        """None is kept open."""
+
+
+def _below(pid: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for process in psutil.process_iter(["ppid"]):
+        children.setdefault(process.info["ppid"], []).append(process.pid)
+    return procfs.below(pid, lambda parent: children.get(parent, []))
+
+
+def _usage(times: Any, *, own: bool) -> Usage:
+    children = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
+    return Usage((times.user + times.system if own else 0.0) + children, 0, 0)
+
+
+def _storage(process: Any) -> tuple[int, int] | None:
+    found = _quietly(process.io_counters)
+    return (found.read_bytes, found.write_bytes) if found else None
+
+
+def _quietly(read: Any) -> Any:
+    """What a call gives; None where it is not known here."""
+    try:
+        return read()
+    except Exception:  # psutil raises its own, and whatever a platform's files make it raise
+        return None

@@ -1,0 +1,218 @@
+"""How a process is read: from /proc, or through psutil where /proc says too little, or is not there.
+
+Both readers give the same things, so that trees, samples and peaks know one interface. What a reader never knows stands
+in its `unknown`: such columns are empty and such peaks null, never 0.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from . import procfs
+
+if TYPE_CHECKING:
+    from .tree import Process
+
+HWM, FAULTS = "hwm_bytes", ("minor_faults", "major_faults")
+NAMES = ("procfs", "psutil")
+# Descriptors kept open at most; what is beyond is opened for each reading.
+_KEPT_OPEN = 384
+_NO_ROOM = procfs.NO_ROOM
+
+
+class Reader(Protocol):
+    """Readings of processes. None stands for a process that is gone, or is not ours to read."""
+
+    name: str
+    why: str
+    """Why this one reads."""
+    unknown: frozenset[str]
+    """Columns of samples.csv that it never knows, and `hwm_bytes` where it knows no high-water marks."""
+
+    def why_not(self) -> str | None:
+        """Why nothing can be read here; None where it can."""
+
+    def descendants(self, pid: int) -> list[int]:
+        """All processes below one."""
+
+    def name_of(self, pid: int) -> str: ...
+
+    def started(self, pid: int) -> float | None:
+        """When a process was started, in seconds of `now`."""
+
+    def now(self) -> float: ...
+
+    def memory(self, pid: int) -> procfs.Memory | None: ...
+
+    def proportional(self, pid: int) -> procfs.Proportional | None: ...
+
+    def lines(self, process: Process) -> bytes:
+        """The memory of a followed process as text; the same bytes mean the same reading. Empty when it has ended."""
+
+    def parse(self, lines: bytes) -> procfs.Memory | None: ...
+
+    def used(self, process: Process) -> tuple[procfs.Usage, int] | None:
+        """What it has used, with its children that were waited for; and its parent."""
+
+    def stored(self, process: Process) -> tuple[int, int] | None:
+        """Bytes that came from and went to storage, of it and its children that were waited for."""
+
+    def reaped(self, pid: int) -> procfs.Usage | None:
+        """What the children of a process that were waited for have used."""
+
+    def stored_below(self, pid: int) -> tuple[int, int] | None:
+        """As `stored`, of a process that is not followed."""
+
+    def origin(self, process: Process) -> procfs.Origin | None: ...
+
+    def forget(self, process: Process) -> None:
+        """Nothing more is asked of it."""
+
+    def keep_fewer_open(self) -> None:
+        """This process may open no more files."""
+
+
+class Procfs:
+    """/proc, with the files of followed processes kept open.
+
+    They are read again in place: no path look-up, and a descriptor stays with its process even when the kernel gives
+    its number to another.
+    """
+
+    name, why = "procfs", ""
+    unknown: frozenset[str] = frozenset()
+
+    def __init__(self, lacks: str | None = None) -> None:
+        """`lacks` is what nobody here can read."""
+        self._lacks = lacks
+        self._opened_by: dict[int, Process] = {}
+        self._open, self._kept_open = 0, _KEPT_OPEN
+
+    descendants = staticmethod(procfs.descendants)
+    name_of = staticmethod(procfs.name)
+    memory = staticmethod(procfs.memory)
+    proportional = staticmethod(procfs.proportional)
+    parse = staticmethod(procfs.parse_memory)
+
+    def why_not(self) -> str | None:
+        return procfs.why_not() or self._lacks
+
+    def started(self, pid: int) -> float | None:
+        stat = procfs.read(pid, "stat")
+        ticks = int(stat[stat.rindex(b")") + 2 :].split(maxsplit=20)[19]) if stat else None
+        return None if ticks is None else ticks / procfs.TICKS_PER_S
+
+    def now(self) -> float:
+        return int(time.clock_gettime(time.CLOCK_BOOTTIME) * procfs.TICKS_PER_S) / procfs.TICKS_PER_S
+
+    def lines(self, process: Process) -> bytes:
+        try:
+            text = os.pread(process.status, 4096, 0) if process.status >= 0 else self._read(process, "status")
+        except procfs.GONE:
+            text = None
+        lines = procfs.memory_lines(text) if text else b""
+        if text and lines != process.lines:
+            process.comm = text[len(b"Name:\t") : text.find(b"\n")]
+        return lines
+
+    def used(self, process: Process) -> tuple[procfs.Usage, int] | None:
+        text = self._read(process, "stat")
+        return (procfs.parse_usage(text), procfs.parse_origin(text).parent) if text else None
+
+    def stored(self, process: Process) -> tuple[int, int] | None:
+        text = self._read(process, "io")
+        return procfs.parse_storage(text) if text else None
+
+    def reaped(self, pid: int) -> procfs.Usage | None:
+        stat = procfs.read(pid, "stat")
+        return procfs.parse_usage(stat, own=False) if stat else None
+
+    def stored_below(self, pid: int) -> tuple[int, int] | None:
+        io = procfs.read(pid, "io")
+        return procfs.parse_storage(io) if io else None
+
+    def origin(self, process: Process) -> procfs.Origin | None:
+        text = self._read(process, "stat")
+        return procfs.parse_origin(text) if text else None
+
+    def forget(self, process: Process) -> None:
+        for name in ("status", "stat", "io"):
+            if (descriptor := getattr(process, name)) >= 0:
+                os.close(descriptor)
+                setattr(process, name, -1)
+                self._open -= 1
+        self._opened_by.pop(process.pid, None)
+
+    def keep_fewer_open(self) -> None:
+        """Close what is open, and keep half as many from now on."""
+        self._kept_open = self._open // 2
+        for process in list(self._opened_by.values()):
+            self.forget(process)
+
+    def _read(self, process: Process, name: str) -> bytes | None:
+        descriptor = getattr(process, name)
+        try:
+            if descriptor < 0:
+                descriptor = self._opened(f"/proc/{process.pid}/{name}")
+                if self._open >= self._kept_open:
+                    try:
+                        return os.read(descriptor, 8192)
+                    finally:
+                        os.close(descriptor)
+                setattr(process, name, descriptor)
+                self._opened_by[process.pid] = process
+                self._open += 1
+            return os.pread(descriptor, 8192, 0)
+        except procfs.GONE:
+            return None
+
+    def _opened(self, path: str) -> int:
+        try:
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno not in _NO_ROOM or not self._open:
+                raise
+        self.keep_fewer_open()
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+
+def choose(asked: str | None = None) -> Reader:
+    """The reader that was asked for, by its name; /proc where it suffices, psutil elsewhere.
+
+    Raises ValueError for a name that none has, and where psutil is asked for and is not there or reads nothing.
+    """
+    if asked == "procfs":
+        return Procfs()
+    if asked == "psutil":
+        found = _through_psutil("it was asked for")
+        if isinstance(found, str):
+            raise ValueError(f"--reader psutil: {found}")
+        return found
+    if asked is not None:
+        raise ValueError(f"--reader {asked}: a reader is one of {', '.join(NAMES)}")
+    lacks = lacking()
+    found = _through_psutil(lacks) if lacks else ""
+    return Procfs(f"{lacks}; {found}" if lacks else None) if isinstance(found, str) else found
+
+
+def lacking() -> str | None:
+    """What /proc does not say here, and is needed to tell kinds of memory apart; None where it does."""
+    if not sys.platform.startswith("linux"):
+        return f"{sys.platform} has no /proc"
+    try:
+        poor = procfs.why_not() is None and procfs.memory(os.getpid()) is None
+    except OSError:  # as too many open files: told where samples are lost for it
+        return None
+    return "/proc tells no kinds of memory here" if poor else None
+
+
+def _through_psutil(why: str) -> Reader | str:
+    try:
+        from .psutil_reader import Psutil
+    except Exception:
+        return "psutil is not installed: pip install 'beyond-ram[psutil]'"
+    reader = Psutil(why)
+    return reader.why_not() or reader

@@ -1,0 +1,306 @@
+"""What runs already and is to be followed: processes and all below them, a memory group, a job of Slurm.
+
+A process is known by its id and the time it was started, so an id that is given out again is never taken for it.
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from . import charges, procfs
+from .peaks import reset_high_water
+from .reader import HWM, Procfs, Reader, choose
+from .tree import Process, Tree
+
+_GROUPS = Path("/sys/fs/cgroup")
+# Where Slurm puts the groups of a job: v1 below each controller, v2 in the scope of its step daemons.
+_OF_JOB = ("memory/slurm*/**/job_{id}", "system.slice/*slurmstepd.scope/job_{id}", "slurm*/**/job_{id}",
+           "freezer/slurm*/**/job_{id}")  # fmt: skip
+
+
+_AGAIN_S = 0.1
+
+
+class _NotThereError(ValueError):
+    """It is not there, or nobody is in it, yet."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is followed, as it was asked for, and how to list it: the ids of its processes now."""
+
+    asked: dict[str, object]
+    name: str
+    listed: Callable[[Iterable[int]], list[int]]
+    """Given the ids of those that are known to belong to it and still run."""
+    group: tuple[Path, int] | None = None
+    """The memory group that holds all of it and nothing else, and its version."""
+    around: tuple[Path, int] | None = None
+    """The group that the first of its processes is in."""
+    pids: Sequence[int] = field(default=())
+    """The processes that were asked for, and still ran when they were looked for."""
+    reader: Reader = field(default_factory=Procfs)
+
+
+def processes(pids: Sequence[int], reader: str | None = None) -> Target:
+    """Processes and all that they start. Raises ValueError for one that cannot be followed.
+
+    `reader` is `procfs` or `psutil`, here as below; without one it is what suffices here.
+    """
+    through = choose(reader)
+    for pid in pids:
+        _refuse_unreadable(pid, through)
+    ours = os.getpid()
+
+    def listed(known: Iterable[int]) -> list[int]:
+        found: dict[int, None] = {}
+        for pid in known:
+            if pid not in found:
+                found |= dict.fromkeys([pid, *through.descendants(pid)])
+        return [pid for pid in found if pid != ours]
+
+    around = group_of(pids[0])
+    everyone = set(listed(pids)) | {ours}
+    alone = around is not None and set(members(around[0])) <= everyone and all(group_of(p) == around for p in pids)
+    names = ", ".join(f"{through.name_of(pid)} ({pid})" for pid in pids)
+    return Target({"pids": list(pids)}, names, listed, around if alone else None, around, tuple(pids), through)
+
+
+def _refuse_unreadable(pid: int, reader: Reader) -> None:
+    if reason := reader.why_not():
+        raise ValueError(f"no process can be followed here: {reason}")
+    if reader.name != "procfs":
+        if pid == os.getpid():
+            raise ValueError(f"--pid {pid}: that is the watcher itself")
+        if reader.memory(pid) is None:
+            raise ValueError(f"--pid {pid}: there is no such process here, or it may not be read")
+        if reader.started(pid) is None:
+            raise ValueError(f"--pid {pid}: when it was started {reader.name} cannot tell here")
+        return
+    status = procfs.read(pid, "status")
+    if status is None:
+        there = Path(f"/proc/{pid}").exists()
+        raise ValueError(f"--pid {pid}: " + ("it may not be read" if there else "there is no such process here"))
+    if pid == os.getpid():
+        raise ValueError(f"--pid {pid}: that is the watcher itself")
+    if procfs.parse_memory(procfs.memory_lines(status)) is None:
+        raise ValueError(f"--pid {pid}: it has no memory: a kernel thread, or a process that has ended")
+    leader = re.search(rb"^Tgid:\s+(\d+)", status, re.MULTILINE)
+    if leader and int(leader[1]) != pid:
+        raise ValueError(f"--pid {pid}: that is a thread of process {int(leader[1])}; follow that one")
+
+
+def group(path: Path, reader: str | None = None) -> Target:
+    """All that is in a memory group, below it included. Raises ValueError where it is none, or nobody is in it.
+
+    `path` is a folder, or the path of a group as /proc/PID/cgroup has it.
+    """
+    places = [path, *(place / str(path).strip("/") for place in (_GROUPS / "memory", _GROUPS))]
+    found = next((place for place in places if (place / "cgroup.procs").is_file()), None)
+    if found is None:
+        raise ValueError(f"--cgroup {path}: there is no such group; /proc/PID/cgroup names those of a process")
+    return _of_folder({"cgroup": str(path)}, f"group {path}", found.resolve(), reader)
+
+
+def slurm_job(job: str, wait_s: float = 0.0, reader: str | None = None) -> Target:
+    """A job of Slurm, as far as it runs on this node; one that is to begin within `wait_s` is waited for.
+
+    Raises ValueError where it cannot be found here.
+    """
+    until = time.monotonic() + wait_s
+    while True:
+        try:
+            return _slurm_job(job, reader)
+        except _NotThereError:
+            if time.monotonic() > until:
+                raise
+        time.sleep(_AGAIN_S)
+
+
+def _slurm_job(job: str, reader: str | None) -> Target:
+    number = re.fullmatch(r"\d+", job)
+    if not number:
+        raise ValueError(f"--slurm {job}: a job's id is a number; that of a job's array is what squeue -o %A says")
+    for pattern in _OF_JOB:
+        found = sorted(_GROUPS.glob(pattern.format(id=job)))
+        if len(found) > 1:
+            groups = ", ".join(map(str, found))
+            raise ValueError(f"--slurm {job}: it has several groups here, take one with --cgroup: {groups}")
+        if found:
+            return _of_folder({"slurm_job": job}, f"Slurm job {job}", found[0], reader)
+    pids = _listed_by_slurm(job)
+    if not pids:
+        raise _NotThereError(f"--slurm {job}: no process of it runs on this node; squeue says on which it does")
+    return replace(processes(pids, reader), asked={"slurm_job": job}, name=f"Slurm job {job}")
+
+
+def _listed_by_slurm(job: str) -> list[int]:
+    """What scontrol says of a job on this node, where it has no group."""
+    import subprocess
+
+    try:
+        said = subprocess.run(["scontrol", "listpids", job], capture_output=True, text=True, timeout=20).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    pids = [int(line.split()[0]) for line in said.splitlines()[1:] if line.split()[0].isdigit()]
+    return [pid for pid in pids if procfs.memory(pid)]
+
+
+def _of_folder(asked: dict[str, object], name: str, folder: Path, reader: str | None) -> Target:
+    ours = os.getpid()
+
+    def listed(_: Iterable[int]) -> list[int]:
+        return [pid for pid in members(folder) if pid != ours]
+
+    found = listed(())
+    if not found:
+        raise _NotThereError(f"{name}: nobody is in it")
+    version = _version(folder)
+    counted = (folder, version) if version else None
+    return Target(asked, name, listed, counted, counted or group_of(found[0]), reader=choose(reader))
+
+
+def _version(folder: Path) -> int | None:
+    """Of the memory controller of a group; None where it has none."""
+    for version, name in ((1, "memory.usage_in_bytes"), (2, "memory.current")):
+        if (folder / name).exists() and (folder / "memory.stat").exists():
+            return version
+    return None
+
+
+def members(folder: Path) -> list[int]:
+    """The processes in a group and in those below it, this namespace's ids; none where it is gone."""
+    found: dict[int, None] = {}
+    for at, _, files in os.walk(folder):
+        if "cgroup.procs" in files:
+            try:
+                with open(os.path.join(at, "cgroup.procs"), "rb") as file:  # noqa: PTH118, PTH123
+                    found |= dict.fromkeys(int(word) for word in file.read().split())
+            except OSError:
+                continue
+    found.pop(0, None)  # of another PID namespace
+    return list(found)
+
+
+def group_of(pid: int) -> tuple[Path, int] | None:
+    """Folder and version of the memory group of a process, as it is mounted here; None for the root of all."""
+    text = procfs.read(pid, "cgroup")
+    return None if text is None else charges.own_group(groups=text.decode(errors="replace"))
+
+
+class Followed(Tree):
+    """The processes of a target, and what they had used before."""
+
+    def __init__(self, target: Target, *, reset: bool = False) -> None:
+        """With `reset` the marks of those that were there before are set back."""
+        super().__init__(0, target.reader)  # no process of ours adopts theirs
+        self.target, self.resets = target, reset and self.resets
+        self._members: set[int] = set()
+        self._began_s = self.reader.now()
+        self._started: dict[int, float] = {}
+        """When each of them was started, in seconds as its reader counts them."""
+        self._now: dict[int, float] = {}
+        """The same, of the last listing and of whoever has such an id now."""
+        self._seen: dict[int, procfs.Usage] = {}
+        self._stored_by: dict[int, tuple[int, int]] = {}
+        self._parents: dict[int, int] = {}
+        self._gone = procfs.Usage(0.0, 0, 0)
+        self._gone_stored = (0, 0)
+        self.before: dict[int, int] = {}
+        """The mark of each process that was there before it was followed, in bytes."""
+        self._asked = {pid: at for pid in target.pids if (at := self.reader.started(pid)) is not None}
+        self._first: procfs.Usage | None = None
+        self._first_stored = (0, 0)
+
+    @property
+    def adopters(self) -> set[int]:
+        return set()
+
+    def listed(self) -> list[int]:
+        known = self._asked | self._started
+        self._now = {pid: at for pid in known if (at := self.reader.started(pid)) is not None}
+        found = self.target.listed([pid for pid, at in self._now.items() if known[pid] == at])
+        self._members = set(found)
+        return found
+
+    def memory(self) -> tuple[bool, list[Process]]:
+        changed, ended = super().memory()
+        # They were moved into another group.
+        left = [process for process in self.living if process.pid not in self._members]
+        for process in left:
+            self._forget(process)
+        return changed or bool(left), [*ended, *left]
+
+    def age_s(self) -> float:
+        """How long the oldest had run when it was first seen."""
+        return max(0.0, self._began_s - min(self._started.values(), default=self._began_s))
+
+    def _list_if_needed(self) -> bool:
+        if not super()._list_if_needed():
+            return False
+        for pid in self._members & (self.processes.keys() | self._zombies.keys()):
+            at = self._now.get(pid) or self.reader.started(pid)
+            if at is None:
+                continue
+            if self._started.setdefault(pid, at) != at:  # the id of one that has ended
+                self._replace(pid, at)
+            elif HWM in self.reader.unknown:
+                continue
+            elif at < self._began_s and pid not in self.before and pid in self.processes:
+                now = self.reader.memory(pid)
+                self.before[pid] = now.hwm_bytes if now else 0
+                if not (self.resets and reset_high_water(pid)):
+                    self.processes[pid].floor = self.before[pid]
+        for pid in self._started.keys() - self.processes.keys() - self._zombies.keys():
+            self._let_go(pid)
+        return True
+
+    def _replace(self, pid: int, at_s: float) -> None:
+        if pid in self.processes:
+            self._forget(self.processes[pid])
+        self.reader.forget(self._zombies.pop(pid))
+        self._let_go(pid)
+        self._started[pid] = at_s
+        self.processes[pid] = Process(pid)
+        self.living.append(self.processes[pid])
+
+    def _let_go(self, pid: int) -> None:
+        """What one has used that nobody of the target has waited for counts on."""
+        self._started.pop(pid, None)
+        used, stored = self._seen.pop(pid, None), self._stored_by.pop(pid, (0, 0))
+        if used is not None and self._parents.pop(pid, 0) not in self._started:
+            self._gone = _summed([self._gone, used])
+            self._gone_stored = (self._gone_stored[0] + stored[0], self._gone_stored[1] + stored[1])
+
+    def usage(self) -> tuple[procfs.Usage, tuple[int, int] | None]:
+        """What the target has used since it is followed."""
+        for process in [*self.processes.values(), *self._zombies.values()]:
+            if used := self.reader.used(process):
+                self._seen[process.pid], self._parents[process.pid] = used
+            if stored := self.reader.stored(process):
+                self._stored_by[process.pid] = stored
+        total = _summed([self._gone, *self._seen.values()])
+        read, written = (sum(each) for each in zip(self._gone_stored, *self._stored_by.values(), strict=True))
+        if self._first is None:
+            self._first, self._first_stored = total, (read, written)
+        before, first = self._first, self._first_stored
+        self._used = procfs.Usage(
+            max(self._used.cpu_s, total.cpu_s - before.cpu_s),
+            max(self._used.minor_faults, total.minor_faults - before.minor_faults),
+            max(self._used.major_faults, total.major_faults - before.major_faults),
+        )
+        self._stored = (max(self._stored[0], read - first[0]), max(self._stored[1], written - first[1]))
+        return self._used, self._stored if self._stored_by else None
+
+    @property
+    def used_before_s(self) -> float | None:
+        """CPU time of those that were there, and of their children that had ended, before they were followed."""
+        return self._first.cpu_s if self._first else None
+
+
+def _summed(used: Sequence[procfs.Usage]) -> procfs.Usage:
+    minor, major = sum(one.minor_faults for one in used), sum(one.major_faults for one in used)
+    return procfs.Usage(sum(one.cpu_s for one in used), minor, major)

@@ -1,0 +1,115 @@
+"""Why a command needed what it did, as far as its readings carry it: sentences, each with a condition of its own.
+
+What holds the memory inside a process no reading from outside can tell; `snakemake explain` does, by letting go of it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+# A course is told of runs that are long enough to have one.
+_SAMPLES, _LONG_S = 50, 1.0
+# Less than this is told of nothing: of the peak, and in bytes.
+_WORTH_SHARE, _WORTH_BYTES = 0.10, 8_000_000
+_MOST = 0.5
+# A tenth that is so close to the one before, or to the peak, is level with it.
+_LEVEL = 0.03
+_SHORT_TENTHS, _SHORT = 2, 0.8
+_ALIKE = 0.10
+
+
+def sentences(record: Mapping[str, Any]) -> Iterable[str]:
+    """The most telling first; none where the readings say nothing."""
+    peak = record["peak"]
+    if not peak["rss_bytes"] or peak["rss_bytes"] < _WORTH_BYTES:
+        return
+    yield from _files(peak)
+    yield from _copied(peak)
+    yield from _phase(record)
+    yield from _course(record)
+    yield from _processes(peak)
+
+
+def _worth(size: float | None, of: float) -> bool:
+    return size is not None and size >= _WORTH_BYTES and size >= _WORTH_SHARE * of
+
+
+def _files(peak: Mapping[str, Any]) -> Iterable[str]:
+    highest = max(peak.get("course") or [peak], key=lambda part: part["rss_bytes"])
+    if highest["file_bytes"] is None:
+        return
+    share = highest["file_bytes"] / max(highest["rss_bytes"], 1)
+    if share > _MOST and _worth(highest["file_bytes"], peak["rss_bytes"]):
+        yield f"{share:.0%} of RSS was mapped files: it grows with what is read, and is given back under pressure"
+
+
+def _copied(peak: Mapping[str, Any]) -> Iterable[str]:
+    copied = peak.get("copied_on_write_bytes")
+    if copied is not None and _worth(copied, peak["anon_bytes"]):
+        yield f"at least {_mb(copied)} were copied on write: forked processes wrote to what they had shared"
+
+
+def _phase(record: Mapping[str, Any]) -> Iterable[str]:
+    highest = by_phase(record)
+    if len(highest) < 2 or any(one["anon_bytes"] is None for one in highest.values()):
+        return
+    (name, most), (_, next_most) = sorted(
+        ((name, one["anon_bytes"]) for name, one in highest.items()), key=lambda entry: -entry[1]
+    )[:2]
+    if _worth(most - next_most, most):
+        where = f"phase {name}" if name else "the time outside of all phases"
+        yield f"the peak of anonymous memory is of {where}: no other needed more than {_mb(next_most)}"
+
+
+def _course(record: Mapping[str, Any]) -> Iterable[str]:
+    course, duration_s = record["peak"].get("course") or [], record["duration_s"]
+    if record["sampler"]["samples"] < _SAMPLES or duration_s < _LONG_S or len(course) < _SHORT_TENTHS + 1:
+        return
+    anon = [part["anon_bytes"] for part in course]
+    if None in anon or max(anon) < _WORTH_BYTES:
+        return
+    most = max(anon)
+    rises = [later - earlier > _LEVEL * most / len(anon) for earlier, later in pairwise(anon)]
+    grown = anon[-1] - anon[0]
+    if sum(rises) >= len(rises) - 1 and anon[-1] == most and _worth(grown, most):
+        yield f"anonymous memory rose all the time, by {_mb(grown)} in all: while that goes on, a longer run needs more"
+    elif sum(size > _SHORT * most for size in anon) <= _SHORT_TENTHS and len(anon) > 2 * _SHORT_TENTHS:
+        at = course[anon.index(most)]["t_s"]
+        usual = sorted(anon)[len(anon) // 2]
+        yield f"the peak was short, near {at:.1f} s; for half of the time no tenth needed more than {_mb(usual)}"
+    elif min(anon[1:]) >= (1 - _LEVEL) * most:
+        yield "anonymous memory was level after the first tenth of the time: it did not grow with the work"
+
+
+def _processes(peak: Mapping[str, Any]) -> Iterable[str]:
+    held, count = peak.get("held_by", {}).get("anon_bytes") or [], peak["processes"]
+    if count < 3 or len(held) < 2:
+        return
+    sizes = [one["bytes"] for one in held]
+    # What is still shared is not less with fewer of them.
+    shared = (peak.get("shared_anon_bytes") or 0) - (peak.get("copied_on_write_bytes") or 0)
+    most = _MOST * peak["anon_bytes"]
+    if sizes[-1] >= (1 - _ALIKE) * sizes[0] and sum(sizes) >= most and peak["anon_bytes"] - shared >= most:
+        yield f"several processes held about {_mb(sizes[-1])} each: with fewer of them it is less"
+
+
+def by_phase(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The peaks of each phase by its name, the highest of all times that it was entered; bytes and seconds."""
+    found: dict[str, dict[str, Any]] = {}
+    for span in record["phases"]:
+        length = max(0.0, (span["end_s"] or span["start_s"]) - span["start_s"])
+        one = found.setdefault(span["phase"], {"anon_bytes": 0, "file_bytes": 0, "shmem_bytes": 0, "duration_s": 0.0})
+        one["duration_s"] += length
+        for kind in ("anon_bytes", "file_bytes", "shmem_bytes"):
+            one[kind] = None if one[kind] is None or span[kind] is None else max(one[kind], span[kind])
+    return found
+
+
+def shares(peak: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Who held anonymous memory when it was highest, largest first; nobody where there was one process."""
+    held: Sequence[Mapping[str, Any]] = peak.get("held_by", {}).get("anon_bytes") or []
+    return held if len(held) > 1 else []
+
+
+def _mb(size_bytes: float | None) -> str:
+    return f"{(size_bytes or 0) / 1e6:,.0f} MB"

@@ -1,0 +1,316 @@
+"""Every reader of a format of our own against what nobody wrote: one of our errors in one line, or what can be used.
+
+A longer run: `BEYOND_RAM_FUZZ=100000 pytest tests/hostile/test_fuzz.py`, so many examples each, and never the same.
+"""
+
+import contextlib
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from beyond_ram import collected, experiment, stacks, tables
+from beyond_ram.analysis.runs import runs
+from beyond_ram.experiment import Cell, ConfigError, Job, kept, memory, merge, records
+from beyond_ram.files import DamagedError
+from beyond_ram.gate import cells
+from beyond_ram.stacks import StackError, torch, variants
+from beyond_ram.watch import watch, write_record
+from beyond_ram.weighing import cell as weighing
+from beyond_ram.weighing import served
+
+from ..conftest import ROOT
+from . import spoiled
+
+LONG = os.environ.get("BEYOND_RAM_FUZZ")
+LONGEST_S = 20.0
+"""For one example, on a machine that does other things; most take milliseconds."""
+FUZZED = settings(
+    phases=(Phase.generate, Phase.shrink), report_multiple_bugs=False, print_blob=False,
+    max_examples=int(LONG or 200), deadline=None, derandomize=not LONG, database=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+OURS = (DamagedError, ConfigError, StackError)
+
+
+@contextlib.contextmanager
+def told_in_a_line(names: Path | str = "") -> Iterator[None]:
+    """Whatever is inside works, or raises one of our errors, whose first line names the file."""
+    begun = time.monotonic()
+    try:
+        yield
+    except OURS as error:
+        lines = str(error).splitlines()
+        assert str(names) in lines[0]
+        assert isinstance(error, StackError | ConfigError) or len(lines) == 1
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", str(error))
+        assert len(lines[0]) < 2000
+    assert time.monotonic() - begun < LONGEST_S
+
+
+PROGRAM = """
+import json, os, time
+def mark(event, **fields):
+    with open(os.environ["BEYOND_RAM_EVENTS"], "a") as file:
+        file.write(json.dumps({"monotonic_s": time.monotonic(), "event": event, "pid": os.getpid(), **fields}) + "\\n")
+mark("provenance", versions={"python": "3.11"}, clock_s=time.monotonic())
+mark("phase", phase="work")
+mark("imported", hwm_bytes=1, rss_bytes=1, anon_bytes=1)
+mark("baseline", rss_bytes=1, anon_bytes=1, opened_s=0.1)
+mark("worker", worker=0)
+mark("resolved", duration_s=0.01)
+mark("first_batch", duration_s=0.01)
+mark("epoch", epoch=0, duration_s=0.1, cpu_s=0.1, rows_delivered=9, rows_per_worker={"0": 9}, finished=True)
+mark("shard", shard=0, from_cache=False, rows=9, tokenizer_calls=1, cache_bytes_written=9)
+mark("samples", samples=9, samples_twice=0, samples_wrong=0, payload_bytes=9, duration_s=0.1, median_sample_s=0.1)
+mark("work", rows=9, bytes_in=99, tokens=9, duration_s=0.1, cpu_s=0.1)
+mark("released", rung=0, owner="dataset", arrow_bytes=1)
+"""
+CELL = Cell("growth", (("stack", "current"), ("mode", "basic"), ("num_files", 2)), 1)
+REQUEST: dict[str, Any] = {
+    "t_s": 0.1, "monotonic_s": 100.1, "duration_s": 0.2, "injected_s": 0.0, "method": "GET", "endpoint": "resolve",
+    "repo": "datasets/a/b", "path": "/datasets/a/b/resolve/main/a.parquet", "range": "", "status": 200,
+    "bytes_sent": 9, "in_flight": 1, "client": "127.0.0.1:9", "pid": 7, "fault": "", "user_agent": "x",
+    "before": {"cpu_s": 0.1, "busy_s": 0.1, "injected_s": 0.0},
+    "after": {"cpu_s": 0.2, "busy_s": 0.2, "injected_s": 0.0},
+}  # fmt: skip
+WORK = {
+    "rows": 9, "tokens": 9, "ids_sha256": "0" * 64, "requests": {"data": {"main": 4}}, "requests_failed": 0,
+    "bytes_received": 9, "in_flight_max": 1, "rows_per_worker": {"0": 9},
+    "endpoint": {"run": {"duration_s": 0.1, "cpu_s": 0.1, "busy_s": 0.1}, "epochs": [{"cpu_s": 0.1}]},
+}  # fmt: skip
+LIMIT = {"ask_bytes": 9, "completed_at_bytes": 9, "probes": [{"limit_bytes": 9, "outcome": "completed", "cpu_s": 0.1}]}
+# What `Endpoint.requests` hands to the summary of a run, beside its events.
+TIED = [{"event": "provenance", "t_s": 0.0, "clock_s": 100.0}, {"event": "first_batch", "t_s": 1.0, "duration_s": 0.5}]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a real run of a program with many kinds of events."""
+    folder = tmp_path_factory.mktemp("fuzz") / "runs" / CELL.path
+    record = watch([sys.executable, "-S", "-c", PROGRAM], folder)
+    record |= {"cell": CELL.parameters(), "work": WORK, "workload": "load", "limit": LIMIT, "reason": "none"}
+    record |= {"page_cache": {"input_bytes": 9, "resident_before_bytes": 0}}
+    record["provenance"] |= {"lock_sha256": "0" * 64}
+    write_record(record, folder)
+    return folder
+
+
+@pytest.fixture
+def sound(run: Path) -> Iterator[Path]:
+    """The run, whole again afterwards."""
+    before = {path: path.read_bytes() for path in run.iterdir()}
+    yield run
+    for path, content in before.items():
+        path.write_bytes(content)
+
+
+def read_all(folder: Path) -> pd.DataFrame:
+    """What tables and figures read of a run."""
+    records.samples(folder)
+    files = [folder.parent / name for name in ("runs.parquet", "samples.parquet")]
+    collected.collect([folder / "run.json"], *files)
+    found = collected.Runs(files[:1])
+    assert len(collected.Samples(files[1:], found).of(0)) == len(records.samples(folder)["t_s"])
+    found.outcomes()
+    return runs(found)
+
+
+def test_the_run_that_is_spoiled_here_is_sound(run: Path) -> None:
+    assert read_all(run)["outcome"].tolist() == ["completed"]
+    assert len(records.events(run)) > 12
+
+
+@FUZZED
+@given(data=st.data())
+def test_run_json(sound: Path, data: st.DataObject) -> None:
+    path = sound / "run.json"
+    before = path.read_bytes()
+    path.write_bytes(data.draw(spoiled.json_of(json.loads(before))))
+    try:
+        with told_in_a_line(sound):  # where run.json and samples.csv differ, either may be the damaged one
+            read_all(sound)
+        memory.request_mb(sound.parents[4], Cell(CELL.experiment, CELL.axes, rep=2), 4000)
+    finally:
+        path.write_bytes(before)
+
+
+@FUZZED
+@given(data=st.data())
+def test_events(sound: Path, data: st.DataObject) -> None:
+    path = sound / "events.jsonl"
+    before = path.read_bytes()
+    path.write_bytes(data.draw(spoiled.json_lines_of([json.loads(line) for line in before.splitlines()])))
+    try:
+        with told_in_a_line(path):
+            read_all(sound)
+    finally:
+        path.write_bytes(before)
+
+
+@FUZZED
+@given(data=st.data())
+def test_samples(sound: Path, data: st.DataObject) -> None:
+    path = sound / "samples.csv"
+    before = path.read_bytes()
+    path.write_bytes(data.draw(spoiled.bytes_of(before)))
+    try:
+        with told_in_a_line(path):
+            read_all(sound)
+    finally:
+        path.write_bytes(before)
+
+
+KEPT = {"current@01234567": ["growth/stack~current@01234567/num_files~2/rep~1"], "other@89abcdef": []}
+
+
+@FUZZED
+@given(data=st.data())
+def test_kept_json(tmp_path: Path, data: st.DataObject) -> None:
+    (tmp_path / ".beyond-ram-results").touch()
+    path = tmp_path / kept.FILE
+    path.write_bytes(data.draw(spoiled.json_of(KEPT)))
+    with told_in_a_line(path):
+        for folder in kept.read(tmp_path):  # as rules/common.smk has it: an input of every table
+            assert Path(os.path.normpath(tmp_path / "runs" / folder)).is_relative_to(tmp_path / "runs")
+            assert experiment.parse(folder).path == folder
+        kept.locks(tmp_path)
+        assert set(kept.prune(tmp_path, 1)) <= set(json.loads(path.read_bytes()) | KEPT)
+
+
+@FUZZED
+@given(data=st.data())
+def test_the_path_of_a_run(data: st.DataObject) -> None:
+    path = data.draw(spoiled.bytes_of(CELL.path.encode())).decode(errors="replace")
+    with contextlib.suppress(ValueError):
+        cell = experiment.parse(path)
+        assert experiment.parse(cell.path) == cell
+        assert ".." not in cell.path.split("/")
+
+
+@FUZZED
+@given(data=st.data())
+def test_the_parquet_file_of_a_table(tmp_path: Path, data: st.DataObject) -> None:
+    path = tmp_path / "growth.parquet"
+    if not (tmp_path / "sound").exists():
+        tables.write(pd.DataFrame({"a": [1, 2], "b": ["x", None]}), tmp_path / "growth.csv", path)
+        path.rename(tmp_path / "sound")
+    path.write_bytes(data.draw(spoiled.bytes_of((tmp_path / "sound").read_bytes())))
+    with told_in_a_line(path):
+        tables.read(path)
+
+
+MANIFEST = {"name": "a", "files": [{"path": "files/000000.jsonl", "documents": 1, "text_bytes": 9}], "documents": 1}
+TOKENS = {"rows": 9, "width": 4, "bytes": 144}
+
+
+@FUZZED
+@given(data=st.data())
+def test_manifests(tmp_path: Path, data: st.DataObject) -> None:
+    path = tmp_path / data.draw(st.sampled_from(["manifest.json", "tokens.json"]))
+    path.write_bytes(data.draw(spoiled.json_of(MANIFEST if path.name == "manifest.json" else TOKENS)))
+    folder = str(tmp_path)
+    job = Job(path=CELL.path, workload="load", program="x.py", corpus=folder)
+    if path.name == "tokens.json":
+        job = job.but(corpus=None, tokens=folder, limit_percent=50)
+    with told_in_a_line(path):
+        weighing._inputs(job, tmp_path)
+        assert weighing._limit_bytes(job) is None or job.tokens
+
+
+@FUZZED
+@given(data=st.data())
+def test_the_log_of_requests(tmp_path: Path, data: st.DataObject) -> None:
+    path = tmp_path / "requests.jsonl"
+    path.write_bytes(data.draw(spoiled.json_lines_of([REQUEST, REQUEST | {"monotonic_s": 100.3}])))
+    with told_in_a_line(path):
+        requests = served.Endpoint(log=path).requests()
+        served.summary(requests, 7, TIED)
+        served.write_csv(served.joined(requests, 7, TIED), tmp_path / "requests.csv")
+
+
+STACK_FILES: dict[str, Callable[[Path, str], object]] = {
+    "pins": lambda folder, name: stacks.has_package(stacks.lock_of(name, folder), "numpy"),
+    "reason": lambda folder, name: variants.reason(stacks.lock_of(name, folder)),
+    "moved": lambda folder, name: variants.moved(stacks.lock_of(name, folder)),
+    "between": lambda folder, name: stacks.said(stacks.between(name, "other", folder.parent, folder)),
+    "torch": lambda folder, name: torch.split(torch.left_bare(stacks.text_of(stacks.lock_of(name, folder)))),
+}
+LOCK = f"# moved: numpy 1 to 2\nnumpy==2.0 \\\n    --hash=sha256:{'0' * 64}\ntorch==2.13.0\ntriton==3.0\n"
+
+
+@FUZZED
+@given(data=st.data())
+def test_files_of_stacks(tmp_path: Path, data: st.DataObject) -> None:
+    envs = tmp_path / "envs"
+    envs.mkdir(exist_ok=True)
+    (envs / "other.txt").write_text("numpy==1.0\n")
+    spoils = data.draw(st.sampled_from(["mine.txt", "mine.in"]))
+    for name, sound in (("mine.txt", LOCK), ("mine.in", "numpy>=1,<3\n--pre\ntorch[x] # y\n")):
+        content = sound.encode()
+        (envs / name).write_bytes(data.draw(spoiled.bytes_of(content)) if name == spoils else content)
+    with told_in_a_line(envs / "mine"):
+        for read in STACK_FILES.values():
+            read(envs, "mine")
+
+
+def walked(config: experiment.Config) -> None:
+    """What the rules ask of a config that was taken."""
+    for name in config.run():
+        for cell in config.cells(name)[:3]:
+            config.job(cell).model_dump_json()
+            assert experiment.parse(cell.path) == cell
+    config.sweeps()
+
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
+SMALL = {
+    "defaults": "none",
+    "corpora": {"mine": {"source": "files", "glob": "*.x", "tokenizer": {"train": "byte-level", "entries": 600}}},
+    "tokens": {"few": {"rows": 10, "width": 4}, "of": {"corpus": "mine"}, "own": {"path": "a.npy"}},
+    "loaders": {"own": {"module": "a.py", "data": "a.npy"}},
+    "repositories": {"far": {"source": "hub", "id": "a/b"}},
+    "experiments": {
+        "growth": {"workload": "tokenize", "matrix": {"stack": ["current"], "corpus": ["mine"], "num_files": [1]}},
+        "load": {"workload": "load", "matrix": {"stack": ["loaders"], "loader": ["own", "threads"], "tokens": ["few"]}},
+    },
+    "comparisons": {"all": {"baselines": ["current"], "candidates": ["loaders"]}},
+    "ladders": {"x": {"package": "numpy", "experiment": "growth", "metric": "peak_anon_bytes", "versions": ["1.0"]}},
+    "only": ["growth"],
+    "max_runs": 100,
+}
+
+
+@pytest.mark.slow
+@FUZZED
+@given(data=st.data())
+def test_a_config(tmp_path: Path, data: st.DataObject) -> None:
+    """Spoiled as values, merged over the default one or alone, as the rules do it."""
+    file = tmp_path / "mine.yaml"
+    content = data.draw(spoiled.value_of(data.draw(st.sampled_from([SMALL, DEFAULT]))))
+    file.write_text(json.dumps(content))
+    with contextlib.chdir(ROOT), told_in_a_line():
+        merged, files = merge.read([ROOT / "config.yaml"], [file], {}, experiment.content_of)
+        walked(experiment.load(merged, files, ROOT))
+
+
+@pytest.mark.slow
+@FUZZED
+@given(data=st.data())
+def test_the_cells_of_a_gate(tmp_path: Path, data: st.DataObject) -> None:
+    """Spoiled as text of YAML."""
+    file = tmp_path / "cells.yaml"
+    file.write_bytes(data.draw(spoiled.bytes_of(yaml.safe_dump(SMALL).encode())))
+    with told_in_a_line():
+        cells.choose([str(file)], {"datasets"}, tmp_path / "out", ROOT, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} <= {"cells.yaml", "out"}

@@ -1,0 +1,277 @@
+"""Options and words of every command that cannot be meant: one clear line, a status that is not 0, nothing written."""
+
+import contextlib
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram import cli
+from beyond_ram.cli import project as projects
+
+from ..conftest import ROOT
+from ..experiment.test_records import LOCK, weighed
+
+
+def listing(folder: Path) -> dict[str, tuple[Any, ...]]:
+    """Everything below a folder, with what files hold and links lead to."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for path in folder.rglob("*"):
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() and not path.is_symlink() else ""
+        found[str(path.relative_to(folder))] = (
+            path.lstat().st_mode,
+            path.is_symlink() and str(path.readlink()),
+            content,
+        )
+    return found
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with its stacks, and beside it a folder to work in with all that is wrong."""
+    folder = tmp_path_factory.mktemp("options")
+    project, here = folder / "project", folder / "here"
+    for name in ("envs", "config", "report", "scripts"):
+        shutil.copytree(ROOT / name, project / name)
+    for name in ("Snakefile", "config.yaml"):
+        shutil.copy(ROOT / name, project / name)
+    (project / "envs" / "latin.txt").write_bytes(b"numpy==1.0\n# caf\xe9\n")
+    (project / "envs" / "latin.in").write_text("numpy\n")
+    weighed(here / "results" / "runs")
+    (here / "results" / ".beyond-ram-results").touch()
+    weighed(here / "cut" / "runs")
+    cut = next((here / "cut").rglob("run.json"))
+    cut.write_bytes(cut.read_bytes()[:300])
+    other = weighed(here / "moved" / "runs")
+    other.rename(other.with_name("rep~2"))
+    for name, content in {"list": "[]", "text": "{", "shape": '{"current@0": [7]}', "out": '{"../x@0": []}'}.items():
+        (here / f"kept-{name}").mkdir()
+        (here / f"kept-{name}" / "kept.json").write_text(content)
+    (here / "foreign").mkdir()
+    (here / "foreign" / "precious.txt").write_text("precious")
+    (here / "file").write_text("here")
+    (here / "tokenizer.json").write_text("{}")
+    (here / "latin.txt").write_bytes(b"numpy==1.0\n# caf\xe9\n")
+    (here / "lock.txt").write_bytes(LOCK)
+    (here / "list.yaml").write_text("- a\n")
+    (here / "text.yaml").write_text("just words\n")
+    (here / "numbers.yaml").write_text("1: 2\n")
+    (here / "open.yaml").write_text("a: [1, 2\nb: 3\n")
+    (here / "tab.yaml").write_text("a:\n\tb: 1\n")
+    (here / "tag.yaml").write_text("a: !!python/object/apply:os.system ['touch PWNED']\n")
+    (here / "latin.yaml").write_bytes(b"# caf\xe9\na: 1\n")
+    (here / "nul.yaml").write_bytes(b"a: \x00\n")
+    (here / "key.yaml").write_text("experimnts: {}\n")
+    (here / "experiments.yaml").write_text("experiments: []\n")
+    (here / "empty.yaml").write_text("# nothing\n")
+    (here / "deep.yaml").write_text("a: " + "[" * 20_000)
+    (here / "anchor.yaml").write_text("a: *b\n")
+    (here / "two.yaml").write_text("a: 1\n---\nb: 2\n")
+    (here / "circle").symlink_to("circle")
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setattr(projects, "PROJECT", made / "project")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    with contextlib.chdir(made / "here"):
+        yield made / "here"
+
+
+TOKENIZE = "tokenize file --tokenizer tokenizer.json --out ids "
+WEIGH = "weigh --runs runs --work work --python python --lock {lock} "
+GATE = "gate --baseline datasets==5.0.0 --candidate datasets==5.2.0 "
+JOB = {"path": "growth/stack~current/rep~1", "workload": "tokenize", "program": "x.py"}
+# What is wrong with a file of a config.
+NO_CONFIGS = {
+    "list": "list.yaml: no config; it has to be a map of keys",
+    "text": "text.yaml: no config; it has to be a map of keys",
+    "numbers": "numbers.yaml: no config; it has to be a map of keys",
+    "empty": "empty.yaml: empty; it has to be a map of keys",
+    "open": "open.yaml, line 2, column 2: no YAML",
+    "tab": "tab.yaml, line 2, column 1: no YAML",
+    "tag": "tag.yaml, line 1, column 4: no YAML",
+    "latin": "latin.yaml: no YAML",
+    "nul": "nul.yaml: no YAML",
+    "deep": "deep.yaml: no YAML",
+    "anchor": "anchor.yaml, line 1, column 4: no YAML",
+    "two": "two.yaml, line 2, column 1: no YAML",
+}
+# The words, and what the line has to say.
+CASES: dict[str, str] = {
+    "": "the following arguments are required: COMMAND",
+    "wach -- ls": "invalid choice: 'wach'",
+    "watch": "what to watch?",
+    "watch --": "what to watch?",
+    "watch -- ''": "what to watch?",
+    "watch --interval-ms 0 -- true": "0: an interval is from 1 to 60000 milliseconds",
+    "watch --interval-ms -1 -- true": "argument --interval-ms",
+    "watch --interval-ms 60001 -- true": "60001: an interval is",
+    "watch --interval-ms soon -- true": "argument --interval-ms: .*'soon'",
+    "watch --memory-limit '' -- true": "'' is no size",
+    "watch --memory-limit 2Q -- true": "'2Q' is no size",
+    "watch --memory-limit -5 -- true": "argument --memory-limit",
+    "watch --memory-limit nan -- true": "'nan' is no size",
+    f"watch --memory-limit {'9' * 400}T -- true": "argument --memory-limit: .* is more than any machine has",
+    f"watch --max-pss {'9' * 5000} -- true": "argument --max-pss: .* is more than any machine has",
+    "watch --max-anon 0 -- true": "'0': every command needs more than that",
+    "watch --max-rss lots -- true": "'lots' is no size",
+    "watch --nonsense -- true": "unrecognized arguments: --nonsense|the following",
+    "run --configfile": "argument --configfile",
+    "run --configfile nothing.yaml": "there is no config file .*/nothing.yaml",
+    "run --configfile foreign": "there is no config file .*/foreign",
+    "run --configfile circle": "there is no config file .*/circle",
+    **{f"run --configfile {name}.yaml": said for name, said in NO_CONFIGS.items()},
+    "compare": "required: BASELINE, CANDIDATE",
+    "compare current": "required: CANDIDATE",
+    "compare current new": "results: no run of stack 'new' \\(there are: current\\)",
+    "compare current new --results nothing": "nothing: no results folder",
+    "compare current new --results foreign": "foreign: no results folder",
+    "compare current new --results file": "file: no results folder",
+    "compare current new --results cut": "cut/runs/.*/run.json: no JSON, or cut",
+    "compare current new --results moved": "moved/runs/.*/run.json: the record of another cell, by its rep",
+    "compare results foreign": "results: no run of stack 'results'",
+    "compare 'a\nb' current": "no run of stack 'a.nb'",
+    f"compare current current --results {'n' * 300}": "File name too long|no results folder",
+    f"{GATE} --budget 0": "argument --budget",
+    f"{GATE} --budget -1": "argument --budget",
+    f"{GATE} --budget nan": "argument --budget",
+    f"{GATE} --budget inf": "argument --budget",
+    f"{GATE} --budget soon": "argument --budget",
+    "gate --baseline datasets==5": "required: --candidate",
+    "gate --baseline 'no requirement' --candidate datasets==5": "'no requirement' is no requirement",
+    "gate --baseline none.whl --candidate datasets==5": "there is no wheel none.whl",
+    "gate --baseline datasets==5 datasets==4 --candidate datasets==5": "datasets: asked for twice on one side",
+    "gate --baseline no-such-package==1 --candidate no-such-package==2": "no stack of these cells has no-such-package",
+    f"{GATE} --cells nothing": "there is no file nothing, and no set of that name",
+    f"{GATE} --cells foreign": "there is no file foreign, and no set",
+    **{f"{GATE} --cells {name}.yaml": said for name, said in NO_CONFIGS.items()},
+    f"{GATE} --cells key.yaml": "key.yaml: unknown key 'experimnts'",
+    f"{GATE} --cells experiments.yaml": "experiments.yaml, experiments: ",
+    f"{GATE} --out foreign": "foreign is not empty and was not made by beyond-ram",
+    f"{GATE} --out file": "file",
+    f"{GATE} --out circle": "circle",
+    "stack": "required: ACTION",
+    "stack ad x y": "invalid choice: 'ad'",
+    "stack add x": "required: REQ",
+    "stack add '' numpy": "'' cannot name a stack",
+    "stack add ../x numpy": "'../x' cannot name a stack",
+    "stack add X numpy": "'X' cannot name a stack",
+    "stack add 'a b' numpy": "'a b' cannot name a stack",
+    "stack add 'x\n' numpy": "cannot name a stack",
+    "stack add -- -x numpy": "'-x' cannot name a stack",
+    "stack add locks numpy": "'locks' cannot name a stack",
+    "stack add current numpy": "current.in exists",
+    "stack add mine ''": "'' is no requirement",
+    "stack add -- mine --index-url=http://x": "'--index-url=http://x' is no requirement",
+    "stack add -- mine '-r /etc/passwd'": "'-r /etc/passwd' is no requirement",
+    "stack add -- mine 'numpy\n--pre'": "is no requirement",
+    "stack upgrade nothing": "nothing.txt: no such stack",
+    "stack upgrade ../config": "'../config' names no stack",
+    "stack upgrade current --results nothing": "nothing: no results folder",
+    "stack upgrade current --results foreign": "foreign: no results folder",
+    "stack upgrade current --results kept-list": "kept-list/kept.json: not a map",
+    "stack upgrade current --results kept-text": "kept-text/kept.json: no JSON, or cut",
+    "stack upgrade current": "results: no runs of stack current with the lock that it has now",
+    "stack upgrade current --no-results --results x": "not allowed with argument",
+    "stack upgrade current numpyy --no-results": "current.txt has no package 'numpyy'; did you mean 'numpy'",
+    "stack upgrade latin --no-results": "latin.txt: not UTF-8, at byte 16",
+    "stack pin current datasets --no-results": "'datasets' pins nothing",
+    "stack pin current 'datasets>=1' --no-results": "'datasets>=1' pins nothing",
+    "stack pin current 'datasets==1 ; x' --no-results": "pins nothing",
+    "stack pin current datasetz==1 --no-results": "has no package 'datasetz'; did you mean 'datasets'",
+    "stack diff current nothing": "nothing.txt: no such stack",
+    "stack diff current latin": "latin.txt: not UTF-8",
+    "stack diff current ../config": "'../config' names no stack",
+    "stack diff current current@0123": "current@0123.txt: no such stack",
+    "stack diff current current+numpy-0": "no such stack",
+    "stack prune --keep -1": "argument --keep",
+    "stack prune --keep many": "argument --keep",
+    "stack prune --results nothing": "nothing: no results folder",
+    "stack prune --results foreign": "foreign: no results folder",
+    "stack prune --results kept-shape": "kept-shape/kept.json: 7 is not a run's folder",
+    "stack prune --results kept-out": "kept-out/kept.json: '../x@0' is not the NAME@LOCK",
+    "stack vary current lock.new": "'current' is no variant",
+    "stack vary nothing+numpy-1.0 lock.new": "nothing.in: no such stack",
+    "stack vary 'current+numpy-1.0;x' lock.new": "is no variant",
+    "stack vary ../config+numpy-1.0 lock.new": "'../config.*no variant",
+    "stack releases -- --index-url=http://x": "'--index-url=http://x' is no name of a package",
+    "stack releases 'a b'": "'a b' is no name of a package",
+    "stack build nothing.txt folder": "nothing.txt",
+    "stack build latin.txt folder": "latin.txt: not UTF-8",
+    "stack build lock.txt foreign": "foreign is not empty and was not made by beyond-ram",
+    "stack build lock.txt file": "file",
+    "make --out made": "required: PROGRAM",
+    "make -- true": "required: --out",
+    "make --out made -- no-such-program-here": "no-such-program-here",
+    "make --out foreign -- true": "foreign is not empty and was not made by beyond-ram",
+    "make --out file -- true": "file",
+    "make --out . -- true": "holds the working directory|is not empty",
+    "tokenize": "required: INPUT, --tokenizer, --out",
+    "tokenize file": "required: --tokenizer, --out",
+    "tokenize file --tokenizer nothing --out ids": "--tokenizer nothing: no tokenizer.json there",
+    "tokenize file --tokenizer foreign --out ids": "--tokenizer foreign: no tokenizer.json there",
+    "tokenize file --tokenizer circle --out ids": "--tokenizer circle: no tokenizer.json there",
+    "tokenize nothing.jsonl --tokenizer tokenizer.json --out ids": "nothing.jsonl: no such file, folder or pattern",
+    "tokenize '*.none' --tokenizer tokenizer.json --out ids": "\\*.none: no such file, folder or pattern",
+    "tokenize circle --tokenizer tokenizer.json --out ids": "circle: no such file",
+    "tokenize file --tokenizer tokenizer.json --out file": "--out file: a file, and has to be a folder",
+    "tokenize file --tokenizer tokenizer.json --out circle": "--out circle: a link that leads nowhere",
+    f"{TOKENIZE} --workers 0": "0: at least one worker",
+    f"{TOKENIZE} --workers -1": "argument --workers",
+    f"{TOKENIZE} --workers many": "argument --workers",
+    f"{TOKENIZE} --memory-limit much": "'much' is no size",
+    f"{TOKENIZE} --memory-limit 0": "'0': every command needs more than that",
+    f"{TOKENIZE} --memory-limit -5": "argument --memory-limit",
+    f"{TOKENIZE} --format text": "argument --format: invalid choice: 'text'",
+    f"{TOKENIZE} --shard 0/2": "'0/2': it has to be I/N, with I from 1 to N",
+    f"{TOKENIZE} --shard 3/2": "'3/2': it has to be I/N",
+    f"{TOKENIZE} --shard 1": "'1': it has to be I/N",
+    f"{TOKENIZE} --shard ²/³": "it has to be I/N",
+    f"{TOKENIZE} --stack nothing": "there is no stack 'nothing'",
+    f"{TOKENIZE} --stack ../config": "there is no stack '../config'",
+    f"{TOKENIZE} --stack ''": "there is no stack ''",
+    f"{WEIGH} nothing": "JOB: no job in JSON",
+    f"{WEIGH} '[]'": "JOB: no job in JSON",
+    f"{WEIGH} '{{}}'": "JOB: .*path",
+    f"{WEIGH} '{json.dumps(JOB | {'else': 1})}'": "JOB: .*else",
+    f"{WEIGH} '{json.dumps(JOB | {'path': '../../x'})}'": "\\.\\./\\.\\./x: not a run's folder",
+    f"{WEIGH} '{json.dumps(JOB | {'interval_ms': 'soon'})}'": "JOB: .*interval_ms",
+}  # fmt: skip
+
+
+def words_of(line: str) -> list[str]:
+    import shlex
+
+    return shlex.split(line.replace("{lock}", "lock.txt"))
+
+
+@pytest.mark.parametrize("line", CASES, ids=[line.replace("\n", "␤")[:70] for line in CASES])
+def test_what_cannot_be_meant_gets_one_line(
+    here: Path, made: Path, capfd: pytest.CaptureFixture[str], line: str
+) -> None:
+    import re
+
+    before = listing(made)
+    try:
+        status: Any = cli.main(words_of(line))
+    except SystemExit as ended:
+        status = ended.code
+    said = capfd.readouterr()
+    assert status not in (0, None)
+    assert status == 2
+    lines = said.err.strip().splitlines()
+    told = [one for one in lines if re.match(r"beyond-ram[a-z ]*: ", one)]
+    assert len(told) == 1, said.err
+    assert re.search(CASES[line], told[0]), told[0]
+    assert lines[-1] == told[0], said.err
+    assert all(one.startswith(("usage:", " ", "beyond-ram", "reading and building")) for one in lines), said.err
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", said.err)
+    assert "Traceback" not in said.err
+    assert said.out == ""
+    assert listing(made) == before

@@ -1,0 +1,222 @@
+"""What no source here may do: unpickle data, unpack archives, run a shell with a user's text, listen to the network."""
+
+import ast
+import functools
+import http.client
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from beyond_ram.experiment import inputs
+from beyond_ram.gate.wheels import requirement
+from beyond_ram.hub import Hub
+from beyond_ram.stacks import StackError
+
+from ..conftest import ROOT, project_files
+
+SOURCES = [
+    name
+    for name in project_files()
+    if (name.endswith(".py") and name.startswith(("beyond_ram/", "scripts/", "examples/"))) or name == ".ci/audit"
+]
+
+
+@functools.cache
+def parsed(name: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))))
+
+
+def calls() -> Iterator[tuple[str, str, ast.Call]]:
+    """Every call: its source, the dotted name of what is called, and the call."""
+    for name in SOURCES:
+        for node in parsed(name):
+            if isinstance(node, ast.Call):
+                yield name, ast.unparse(node.func), node
+
+
+def given_to(call: ast.Call, keyword: str) -> str | None:
+    return next((ast.unparse(one.value) for one in call.keywords if one.arg == keyword), None)
+
+
+def test_the_sources_are_found() -> None:
+    assert len(SOURCES) > 200
+    assert {"beyond_ram/hub/app.py", "scripts/workloads/load.py", "examples/own_loader.py"} <= {*SOURCES}
+
+
+# Where a program pickles an object of its own, because that is what is weighed.
+ITS_OWN = {("scripts/workloads/soak.py", "pickle.loads")}
+UNPICKLES = ("pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load", "marshal.loads", "shelve.open")
+UNPICKLES += ("pandas.read_pickle", "pd.read_pickle", "joblib.load", "dill.load", "dill.loads", "cloudpickle.loads")
+UNSAFE = (*UNPICKLES, "yaml.load", "yaml.unsafe_load", "yaml.full_load", "eval", "exec")
+
+
+def test_no_data_is_unpickled_or_run() -> None:
+    for name, called, call in calls():
+        assert called not in UNSAFE or (name, called) in ITS_OWN, f"{name}:{call.lineno}"
+        if called in ("torch.load",):
+            assert given_to(call, "weights_only") == "True", f"{name}:{call.lineno}"
+        assert given_to(call, "allow_pickle") in (None, "False"), f"{name}:{call.lineno}"
+
+
+UNPACKS = ("extractall", "extract", "unpack_archive", "_extract_member")
+
+
+def test_no_archive_is_unpacked() -> None:
+    """So none can write outside of a folder. What installs wheels is uv and pip."""
+    for name, called, call in calls():
+        assert called.rpartition(".")[2] not in UNPACKS, f"{name}:{call.lineno}"
+
+
+# The two scripts that a shell runs: one is all constant, the words of the other are quoted each.
+SHELLS = {"beyond_ram/weighing/provenance.py", "beyond_ram/gate/schedule.py"}
+
+
+def test_no_shell_runs_a_users_text() -> None:
+    for name, called, call in calls():
+        assert called not in ("os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput")
+        assert given_to(call, "shell") in (None, "False"), f"{name}:{call.lineno}"
+        words = [ast.unparse(word) for word in getattr(call.args[0], "elts", ())[:2]] if call.args else []
+        if words and words[0].strip("'\"").rpartition("/")[2] in ("sh", "bash", "dash"):
+            assert name in SHELLS, f"{name}:{call.lineno}"
+
+
+def test_what_the_two_shells_run_is_constant_or_quoted() -> None:
+    for name in SHELLS:
+        tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr) and "exec " in ast.unparse(node):
+                put_in = {ast.unparse(part.value) for part in node.values if isinstance(part, ast.FormattedValue)}
+                assert put_in <= {"describe", "shlex.join(words)", "shlex.quote(str(log))"}, name
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "describe":
+                assert isinstance(node.value, ast.Constant)
+
+
+LISTENS = {"bind", "TCPSite", "make_server", "HTTPServer", "ThreadingHTTPServer", "create_server", "start_server",
+           "run_app", "SockSite"}  # fmt: skip
+LOOPBACK = {"LOOPBACK", "'127.0.0.1'"}
+# A socket of the kernel's, which no other machine can reach.
+NETLINK = {"beyond_ram/watch/exits.py"}
+
+
+def test_every_server_listens_on_the_loopback_alone() -> None:
+    listening = 0
+    for name, called, call in calls():
+        if called.rpartition(".")[2] in LISTENS and name not in NETLINK:
+            listening += 1
+            given = {ast.unparse(node) for argument in call.args for node in ast.walk(argument)}
+            assert given & LOOPBACK, f"{name}:{call.lineno}"
+    for name in SOURCES:
+        for node in parsed(name):
+            assert not (isinstance(node, ast.Constant) and node.value in ("0.0.0.0", "::")), f"{name}:{node.lineno}"
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).startswith("LOOPBACK"):
+                assert "'127.0.0.1'" in ast.unparse(node.value), name
+    assert listening >= 4
+
+
+class Trap:
+    """Makes a file where it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("how", ["an array of objects", "a pickle", "an archive"])
+def test_a_trap_in_a_token_file_does_not_go_off(tmp_path: Path, how: str) -> None:
+    """Neither where the config is checked, nor in the program that reads the rows."""
+    import pickle
+
+    path, sprung = tmp_path / "train.npy", tmp_path / "sprung"
+    if how == "an array of objects":
+        numpy.save(path, numpy.array([[Trap(sprung)] * 2] * 2, dtype=object), allow_pickle=True)
+    elif how == "a pickle":
+        path.write_bytes(pickle.dumps(Trap(sprung)))
+    else:
+        with path.open("wb") as file:
+            numpy.savez(file, ids=numpy.array([Trap(sprung)], dtype=object))
+    array, fault = inputs.npy(str(path))
+    assert array is None
+    assert fault
+    assert "\n" not in fault
+    (tmp_path / "spec.json").write_text(json.dumps({"path": str(path), "dtype": None, "width": 2, "rows": None}))
+    command = [sys.executable, str(ROOT / "scripts/workloads/make_tokens.py"), "--spec", str(tmp_path / "spec.json")]
+    done = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True, check=False)
+    assert done.returncode != 0
+    assert not sprung.exists()
+    pickle.loads(pickle.dumps(Trap(sprung)))
+    assert sprung.exists(), "the trap works"
+
+
+def test_yaml_makes_no_objects() -> None:
+    with pytest.raises(yaml.YAMLError):
+        yaml.safe_load("!!python/object/apply:os.system ['touch PWNED']")
+
+
+def test_the_password_of_an_address_is_not_told(tmp_path: Path) -> None:
+    """Nor what pip says of it."""
+    with pytest.raises(StackError) as error:
+        requirement("git+file://me:planted-secret@localhost/nothing-here", tmp_path)
+    assert "planted-secret" not in str(error.value)
+    assert "nothing-here" in str(error.value)
+
+
+CANARY = b"outside, not for reading"
+PLACES = (
+    "secret outside link a.bin .git config datasets org name resolve main api tree cdn etc hostname proc self environ"
+)
+UPWARDS = ".. . %2e%2e %2E. %252e%252e ..%2f ..%5c ..\\ / // %2f %00 ~ ; ? # \u2025 %c0%ae%c0%ae %ff"
+PARTS = st.sampled_from([*PLACES.split(), *UPWARDS.split()])
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an endpoint, beside whose folder, and in it, lies what it may not serve."""
+    folder = tmp_path_factory.mktemp("served")
+    dataset = folder / "root" / "datasets" / "org" / "name"
+    (dataset / ".git").mkdir(parents=True)
+    (dataset / "a.bin").write_bytes(b"for all")
+    for place in (folder / "secret", folder / "root" / "secret", dataset / ".git" / "config", folder / "outside"):
+        place.write_bytes(CANARY)
+    (dataset / "link").symlink_to(folder / "outside")
+    with Hub(folder / "root") as hub:
+        yield hub.url.removeprefix("http://")
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@given(
+    begins=st.sampled_from(["/", "/datasets/org/name/resolve/main/", "/cdn/datasets/org/name/main/", "/api/datasets/"]),
+    parts=st.lists(st.one_of(PARTS, st.text(max_size=4)), max_size=9),
+    between=st.sampled_from(["/", "", "%2f"]),
+)
+def test_no_path_leads_out_of_what_is_served(host: str, begins: str, parts: list[str], between: str) -> None:
+    path = (begins + between.join(parts)).encode("utf-8", "replace")
+    safe = b"".join(bytes([byte]) if 32 < byte < 127 else b"%%%02x" % byte for byte in path)
+    connection = http.client.HTTPConnection(host, timeout=10)
+    try:
+        connection.request("GET", safe.decode())
+        answer = connection.getresponse()
+        body = answer.read()
+    except http.client.BadStatusLine:  # hung up on: no HTTP
+        return
+    finally:
+        connection.close()
+    assert CANARY not in body
+    assert b"root:" not in body
+    assert answer.status < 500
+
+
+def test_what_is_served_is_served(host: str) -> None:
+    connection = http.client.HTTPConnection(host, timeout=10)
+    connection.request("GET", "/datasets/org/name/resolve/main/a.bin")
+    assert connection.getresponse().read() == b"for all"
+    connection.close()

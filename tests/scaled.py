@@ -1,0 +1,47 @@
+"""Results of any number of runs, without weighing them: copies of real runs, each under the cell of another."""
+
+import json
+from collections.abc import Iterable, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+
+from beyond_ram.experiment import Cell, records
+from beyond_ram.run_files import RUN_FILES
+
+SAMPLES, EVENTS, RECORD = RUN_FILES
+
+
+class Source:
+    """The folder of a real run, held in memory."""
+
+    def __init__(self, folder: Path, lines: int | None = None) -> None:
+        """With `lines` its samples are as many: cut, or gone through again, the time going on."""
+        self.record, self.events = records.record(folder), (folder / EVENTS).read_bytes()
+        head, *samples = (folder / SAMPLES).read_text().splitlines()
+        last_s = max(float(line.partition(",")[0]) for line in samples) + 0.005
+        if lines is not None:
+            rounds = -(-lines // len(samples))
+            samples = [_later(line, turn * last_s) for turn in range(rounds) for line in samples][:lines]
+            self.record["sampler"] |= {"lines": lines}
+        self.samples = "".join(f"{line}\n" for line in (head, *samples)).encode()
+
+    def write(self, runs: Path, cell: Cell) -> Path:
+        """The folder of a run of a cell, whose record says that it is one; its run.json."""
+        folder = runs / cell.path
+        folder.mkdir(parents=True)
+        (folder / SAMPLES).write_bytes(self.samples)
+        (folder / EVENTS).write_bytes(self.events)
+        record = self.record | {"cell": cell.parameters()}
+        (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n")
+        return folder / RECORD
+
+
+def _later(line: str, seconds: float) -> str:
+    at, comma, rest = line.partition(",")
+    return f"{float(at) + seconds:.4f}{comma}{rest}"
+
+
+def copies(sources: Sequence[Source], runs: Path, cells: Iterable[Cell]) -> list[Path]:
+    """A run for each cell, of each source in turn; their run.json."""
+    wanted = list(cells)
+    return [source.write(runs, cell) for source, cell in zip(islice(cycle(sources), len(wanted)), wanted, strict=True)]

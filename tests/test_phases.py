@@ -1,0 +1,136 @@
+"""What a program says of itself: heard where somebody listens, nothing elsewhere, and of one file."""
+
+import json
+import mmap
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import beyond_ram
+from beyond_ram.phases import VARIABLE, emit
+from beyond_ram.watch import procfs, watch
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = """
+import time
+with phase("load"):
+    held = bytearray(30_000_000)
+    with phase("inner"):
+        more = bytearray(30_000_000); time.sleep(0.15); del more
+    time.sleep(0.15)
+mark("loaded", rows=3, what=object)
+time.sleep(0.1)
+"""
+
+
+def told(record: dict[str, Any], out: Path) -> list[tuple[str, object]]:
+    found = [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
+    return [(event["event"], event.get("phase")) for event in found]
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_watcher_hears_phases_also_from_a_copy(copied: bool, tmp_path: Path) -> None:
+    if copied:
+        shutil.copy(ROOT / "beyond_ram" / "phases.py", tmp_path / "phases.py")
+    place, package = (tmp_path, "phases") if copied else (ROOT, "beyond_ram")
+    program = f"import sys; sys.path.insert(0, {str(place)!r})\nfrom {package} import mark, phase\n{PROGRAM}"
+    record = watch([sys.executable, "-I", "-S", "-B", "-c", program], tmp_path / "out")
+    assert told(record, tmp_path / "out") == [
+        ("start", None), ("phase", "load"), ("phase", "inner"), ("phase", "load"), ("phase", ""), ("loaded", None),
+        ("end", None),
+    ]  # fmt: skip
+    peaks = {}
+    for span in record["phases"]:
+        peaks[span["phase"]] = max(peaks.get(span["phase"], 0), span["anon_bytes"])
+    assert peaks["inner"] > 60e6 > peaks["load"] > 30e6
+    assert record["missing"] == []
+
+
+def test_phases_of_threads_may_end_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "told"))
+    first, second = beyond_ram.phase("first"), beyond_ram.phase("second")
+    for step in (first.__enter__, second.__enter__):
+        step()
+    for one in (first, second):
+        one.__exit__(None, None, None)
+    said = [json.loads(line)["phase"] for line in (tmp_path / "told").read_text().splitlines()]
+    assert said == ["first", "second", "second", ""]
+
+
+def test_it_imports_next_to_nothing() -> None:
+    program = "import sys; before = set(sys.modules); import beyond_ram; print(*set(sys.modules) - before)"
+    said = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {program}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    few = {"beyond_ram", "beyond_ram.phases"}
+    others = {name for name in said.stdout.split() if name not in few}
+    assert not others & {"json", "subprocess", "tempfile", "beyond_ram.seen", "beyond_ram.watch"}
+
+
+def test_where_nobody_listens_it_costs_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path)
+    began = time.process_time()
+    for _ in range(10_000):
+        with beyond_ram.phase("x"):
+            pass
+        beyond_ram.mark("x")
+    assert time.process_time() - began < 0.5, "50 µs for two phases' ends and a mark"
+    assert not list(tmp_path.iterdir())
+    assert not emit("x")
+
+
+def test_what_cannot_be_written_ends_no_program(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "no" / "folder"))
+    with beyond_ram.phase("x"):
+        pass
+    assert "was not recorded" in capsys.readouterr().err
+
+
+def test_a_block_weighs_itself(tmp_path: Path) -> None:
+    gone = bytearray(300_000_000)
+    del gone
+    before, begun = dict(os.environ), procfs.memory(os.getpid())
+    assert begun is not None
+    with beyond_ram.watching(out=tmp_path) as seen:
+        with beyond_ram.phase("held"):
+            # Its pages are gone when it is closed, whatever the allocator of this process has been told before.
+            held = mmap.mmap(-1, 120_000_000, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            for _ in range(120):
+                held.write(bytes(1_000_000))
+            time.sleep(0.2)
+            held.close()
+        with pytest.raises(AttributeError):
+            _ = seen.anon_bytes
+    assert dict(os.environ) == before
+    assert 110e6 < seen.anon_bytes - begun.anon_bytes < 200e6
+    assert [span["phase"] for span in seen.record["phases"]] == ["", "held", ""]
+    assert seen.record["phases"][1]["anon_bytes"] > seen.record["phases"][2]["anon_bytes"] + 100e6
+    assert "peak RSS" in str(seen)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
+
+
+def test_a_spike_within_a_block_is_seen_by_the_kernel() -> None:
+    with beyond_ram.watching(interval_ms=1000) as seen:
+        time.sleep(0.1)
+        held = bytearray(150_000_000)
+        del held
+    marks = seen.record["peak"]["hwm_bytes"]["processes"]
+    assert max(entry["hwm_bytes"] for entry in marks) > 150e6
+
+
+def test_an_error_in_a_block_is_the_block_s_own() -> None:
+    with pytest.raises(ZeroDivisionError), beyond_ram.watching() as seen:
+        _ = 1 / 0
+    assert seen.record["outcome"] == "detached"

@@ -1,0 +1,104 @@
+"""The watcher for a million samples, in a process of its own.
+
+    python soak.py SAMPLES HOURS LINES FOLDER
+
+watches a program that works until there are so many samples and so many hours. The watcher, its guard and its files are
+as they always are, with one thing left out: where the loop would wait for its next sample, its clock is set forward.
+Prints a line of JSON: what was counted beside the watcher, and its own anonymous memory on the way.
+"""
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from beyond_ram.run_files import COLUMNS
+from beyond_ram.watch import watch, write_record
+from beyond_ram.watch.recorder import Recorder
+from beyond_ram.watch.waiting import Waiting
+
+READINGS = 200
+# The command begins so much after this program, at most.
+LATER_S = 10
+SPIKE = 90_000_000
+# Memory of one process goes up and down, children come and go, it tells events, and once it needs much for a moment.
+PROGRAM = f"""
+import json, os, sys, time
+enough, events, n = sys.argv[1], os.environ["BEYOND_RAM_EVENTS"], 0
+def tell(event, **said):
+    with open(events, "a") as file:
+        file.write(json.dumps({{"event": event, "monotonic_s": time.monotonic(), **said}}) + "\\n")
+while not os.path.exists(enough):
+    n += 1
+    block = bytearray(100_000 * (1 + n % 97))
+    time.sleep(0.001)
+    if n % 50 == 0:
+        os.waitpid(os.posix_spawn("/bin/true", ["true"], {{}}), 0)
+    if n % 1000 == 0:
+        tell("phase", phase=f"part {{n // 1000 % 7}}")
+    if n == 300:
+        block = bytearray({SPIKE})
+        time.sleep(0.2)
+"""
+KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
+
+
+class Clock:
+    """The machine's, and as much as it was set forward."""
+
+    def __init__(self) -> None:
+        self.ahead_s, self._machine = 0.0, time.monotonic
+
+    def now(self) -> float:
+        return self._machine() + self.ahead_s
+
+    def forward_to(self, when_s: float) -> None:
+        self.ahead_s += max(0.0, when_s - self.now())
+
+
+def own_anon_bytes() -> int:
+    found = re.search(r"^RssAnon:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    assert found
+    return int(found[1]) << 10
+
+
+def main() -> None:
+    samples, hours, lines, folder = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
+    clock = Clock()
+    time.monotonic = clock.now
+    began_s = clock.now()
+    real_s = time.perf_counter()
+    highest, own, taken = dict.fromkeys(KINDS, 0), [], 0
+    write, until = Recorder.write, Waiting.until
+
+    def counted(self: Recorder, row: Any) -> None:
+        nonlocal taken
+        taken += 1
+        for kind in KINDS:
+            highest[kind] = max(highest[kind], row[COLUMNS.index(kind)])
+        if taken % max(1, samples // READINGS) == 0:
+            own.append((taken, own_anon_bytes()))
+        if taken >= samples and clock.now() - began_s >= 3600 * hours + LATER_S:
+            (folder / "enough").touch()
+        write(self, row)
+
+    def at_once(self: Waiting, due_s: float, _: float) -> tuple[bool, bool, bool]:
+        found = until(self, 0.0, 0.0)
+        if not any(found):
+            clock.forward_to(due_s)
+        return found
+
+    Recorder.write, Waiting.until = counted, at_once  # type: ignore[method-assign]
+    folder.mkdir(parents=True)
+    command = [sys.executable, "-I", "-S", "-B", "-c", PROGRAM, str(folder / "enough")]
+    interval_ms = max(1, round(3_600_000 * hours / samples))
+    record = watch(command, folder / "out", interval_ms=interval_ms, max_lines=lines)
+    write_record(record, folder / "out")
+    said = {"taken": taken, "highest": highest, "own_anon_bytes": own, "real_s": time.perf_counter() - real_s}
+    print(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,334 @@
+"""What runs already, followed: as a watcher from the start sees it, unchanged, and not taken for another."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.watch import attach, charges, groups, procfs, targets
+from beyond_ram.watch.reader import NAMES
+
+from ..conftest import interpreter
+from .conftest import PYTHON, needs_group, read_within
+
+CLI = [sys.executable, "-m", "beyond_ram", "watch"]
+NEAR = 0.01
+# A high peak, then levels that are held: in the parent, and in workers that come and go.
+LEVELS = """
+import os, sys, time
+peak = bytearray(200_000_000); del peak
+os.write(int(sys.argv[1]), b'.')
+time.sleep(1.2)
+held = bytearray(60_000_000)
+for number in range(3):
+    if os.fork() == 0:
+        mine = bytearray(20_000_000 * (number + 1))
+        time.sleep(0.7 + 0.3 * number)
+        os._exit(0)
+time.sleep(0.5)
+more = bytearray(40_000_000)
+time.sleep(0.4)
+del more
+for number in range(3):
+    os.wait()
+time.sleep(0.3)
+"""
+# As LEVELS, with the worker processes of PyTorch.
+LOADER = """
+import os, sys, time, numpy, torch
+from torch.utils.data import DataLoader, Dataset
+class Rows(Dataset):
+    held = None
+    def __len__(self): return 400
+    def __getitem__(self, at):
+        if Rows.held is None: Rows.held = numpy.ones(6_000_000)
+        time.sleep(0.01)
+        return numpy.full(5_000, at)
+os.write(int(sys.argv[1]), b'.')
+time.sleep(2)
+for epoch in range(2):
+    for batch in DataLoader(Rows(), batch_size=20, num_workers=3): pass
+time.sleep(0.3)
+"""
+
+
+@pytest.fixture
+def ready() -> Iterator[tuple[int, int]]:
+    read, write = os.pipe()
+    os.set_inheritable(write, True)
+    yield read, write
+    os.close(read)
+    os.close(write)
+
+
+def lines(folder: Path) -> list[dict[str, str]]:
+    with (folder / "samples.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def record(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return found
+
+
+def peaks_from(folder: Path, began_at: float) -> dict[str, int]:
+    """The highest sample of each kind from a time on, in Unix seconds."""
+    started_at = record(folder)["started_at"]
+    later = [line for line in lines(folder) if started_at + float(line["t_s"]) >= began_at]
+    return {kind: max(int(line[kind]) for line in later) for kind in ("rss_bytes", "anon_bytes", "shmem_bytes")}
+
+
+def both(command: list[str], ready: tuple[int, int], folder: Path, find: Any) -> tuple[dict[str, int], dict[str, int]]:
+    """The peaks that a watcher from the start and one that attached saw, from the attach on."""
+    first = subprocess.Popen([*CLI, "--out", str(folder / "first"), "--", *command], pass_fds=[ready[1]], stderr=-1)
+    assert read_within(ready[0], 60) == b"."
+    done = subprocess.run([*CLI, "--out", str(folder / "second"), *find(first.pid)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert first.wait(30) == 0
+    began_at = record(folder / "second")["started_at"] + 0.05
+    return peaks_from(folder / "first", began_at), peaks_from(folder / "second", began_at)
+
+
+def last_of(name: str) -> Any:
+    """Options that name the highest process of a program below a watcher."""
+
+    def find(watcher: int) -> list[str]:
+        below = [pid for pid in procfs.descendants(watcher) if name in (procfs.read(pid, "cmdline") or b"").decode()]
+        return ["--pid", str(min(below))]
+
+    return find
+
+
+def near(first: dict[str, int], second: dict[str, int]) -> None:
+    print(first, second, file=sys.stderr)
+    for kind, size in first.items():
+        # A batch in shared memory lives for less than a sample: small kinds are held to a share of all.
+        assert second[kind] == pytest.approx(size, rel=NEAR, abs=NEAR * first["rss_bytes"]), kind
+
+
+def test_it_sees_what_a_watcher_from_the_start_sees(ready: tuple[int, int], tmp_path: Path) -> None:
+    command = [*PYTHON, LEVELS, str(ready[1])]
+    first, second = both(command, ready, tmp_path, last_of("peak = bytearray"))
+    near(first, second)
+    found, whole = record(tmp_path / "second"), record(tmp_path / "first")
+    assert found["outcome"] == "ended"
+    assert found["exit_status"] is None
+    assert found["attached"]["before"]["hwm_bytes"] > 200e6
+    assert found["peak"]["hwm_bytes"]["processes"][0]["hwm_bytes"] < 150e6, "the mark from before is no peak of since"
+    assert found["duration_s"] < whole["duration_s"]
+    assert list(lines(tmp_path / "second")[0]) == list(lines(tmp_path / "first")[0])
+
+
+@pytest.mark.slow
+def test_a_data_loader_and_its_workers(ready: tuple[int, int], tmp_path: Path) -> None:
+    program = tmp_path / "loader.py"
+    program.write_text(LOADER)
+    command = [str(interpreter("loaders")), str(program), str(ready[1])]
+    first, second = both(command, ready, tmp_path, last_of("loader.py"))
+    near(first, second)
+    assert record(tmp_path / "second")["peak"]["processes"] >= 4
+
+
+def _namespaces() -> str | None:
+    if shutil.which("unshare") is None:
+        return "unshare is not installed"
+    tried = subprocess.run(["unshare", "--pid", "--mount", "--fork", "--mount-proc", "true"], capture_output=True)
+    return None if tried.returncode == 0 else "no namespaces can be made here"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(_namespaces() is not None, reason=str(_namespaces()))
+def test_a_process_in_namespaces_of_its_own(ready: tuple[int, int], tmp_path: Path) -> None:
+    """As in a container: process ids and /proc of its own."""
+    command = ["unshare", "--pid", "--mount", "--fork", "--mount-proc", *PYTHON, LEVELS, str(ready[1])]
+
+    def find(watcher: int) -> list[str]:
+        inside = [p for p in procfs.descendants(watcher) if len(_ids(p)) > len(_ids(os.getpid()))]
+        return ["--pid", str(min(inside))]
+
+    near(*both(command, ready, tmp_path, find))
+
+
+def _ids(pid: int) -> list[bytes]:
+    """The ids of a process, one for each namespace."""
+    found = re.search(rb"^NSpid:\s+(.*)$", procfs.read(pid, "status") or b"", re.MULTILINE)
+    return found[1].split() if found else []
+
+
+@pytest.mark.slow
+@needs_group
+def test_a_group(ready: tuple[int, int], tmp_path: Path) -> None:
+    """As a job's or a container's: one that was there before the command, and whose peak nobody sets back."""
+    group = groups.Group.make()
+    join = "".join(f"echo $$ > {file}; " for file in group.processes_files)
+    try:
+        command = ["bash", "-c", join + 'exec "$@"', "bash", *PYTHON, LEVELS, str(ready[1])]
+        first, second = both(command, ready, tmp_path, lambda _: ["--cgroup", str(group.path)])
+    finally:
+        group.remove()
+    near(first, second)
+    found = record(tmp_path / "second")
+    assert found["attached"]["before"]["cgroup_peak_bytes"] > 200e6
+    # What workers share with their parent counts once.
+    assert 100e6 < found["peak"]["cgroup_bytes"] < second["rss_bytes"]
+    assert 100e6 < found["peak"]["kept"]["kept_bytes"] < second["rss_bytes"]
+    assert found["peak"]["kept"]["basis"] == "around"
+
+
+@pytest.mark.parametrize("reader", NAMES)
+def test_a_tree_is_followed_when_its_first_process_ends(reader: str, tmp_path: Path) -> None:
+    program = "import os, time\nif os.fork(): time.sleep(0.6); os._exit(0)\n"
+    program += "os.setsid(); time.sleep(1.0); held = bytearray(50_000_000); time.sleep(0.5)"
+    with subprocess.Popen([*PYTHON, program]) as process:
+        time.sleep(0.2)
+        found = attach.attach(targets.processes([process.pid], reader), tmp_path)
+    assert found["peak"]["anon_bytes"] > 50e6
+    assert found["duration_s"] > 1.0
+
+
+def test_ctrl_c_ends_following_and_nothing_else(tmp_path: Path) -> None:
+    with subprocess.Popen([*PYTHON, "import time; held = bytearray(30_000_000); time.sleep(60)"]) as process:
+        time.sleep(0.2)
+        command = [*CLI, "--pid", str(process.pid), "--out", str(tmp_path / "out")]
+        watcher = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        while not list(tmp_path.glob("out/.watch-*/samples.csv")):
+            time.sleep(0.02)
+        time.sleep(0.3)
+        watcher.send_signal(signal.SIGINT)
+        said = watcher.communicate(timeout=10)[1]
+        assert watcher.returncode == 0
+        assert process.poll() is None
+        process.kill()
+    assert "detached" in said
+    assert "ask for     at least" in said
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
+    assert record(tmp_path / "out")["peak"]["anon_bytes"] > 30e6
+    assert [json.loads(line)["event"] for line in (tmp_path / "out" / "events.jsonl").open()] == ["start", "end"]
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_marks_are_set_back_only_where_that_is_asked_for(reset: bool, ready: tuple[int, int], tmp_path: Path) -> None:
+    program = "import os, sys, time\npeak = bytearray(90_000_000); del peak\nos.write(int(sys.argv[1]), b'.')\n"
+    program += "time.sleep(60)"
+    with subprocess.Popen([*PYTHON, program, str(ready[1])], pass_fds=[ready[1]]) as process:
+        assert read_within(ready[0], 20) == b"."
+        found = attach.attach(targets.processes([process.pid]), tmp_path, reset_marks=reset, timeout_s=0.3)
+        now = procfs.memory(process.pid)
+        process.kill()
+    assert now is not None
+    assert (now.hwm_bytes > 90e6) is not reset
+    assert found["attached"]["before"]["hwm_bytes"] > 90e6
+    assert found["peak"]["hwm_bytes"]["processes"][0]["hwm_bytes"] < 60e6
+
+
+def _gives_out(pid: int) -> bool:
+    """Whether the next process can be given an id of our choice."""
+    try:
+        Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
+    except OSError:
+        return False
+    return True
+
+
+def _again_with(pid: int, command: list[str]) -> "subprocess.Popen[bytes]":
+    """A process that is given an id that has just become free."""
+    for _ in range(50):
+        if not _gives_out(pid):
+            pytest.skip("needs root: /proc/sys/kernel/ns_last_pid cannot be written")
+        again = subprocess.Popen(command)
+        if again.pid == pid:
+            return again
+        again.kill()
+        again.wait()
+    pytest.skip("its id was never given out again: this machine starts too much else")
+
+
+@pytest.mark.parametrize("reader", NAMES)
+@pytest.mark.parametrize("seen_to_end", [True, False])
+def test_a_process_that_is_given_the_same_id_is_not_taken_for_it(seen_to_end: bool, reader: str) -> None:
+    """Whether a reading comes between the end of the one and the start of the other or not."""
+    sleeps = [*PYTHON, "import time; time.sleep(60)"]
+    with subprocess.Popen(sleeps) as first, subprocess.Popen(sleeps) as other:
+        tree = targets.Followed(targets.processes([first.pid, other.pid], reader))
+        tree.memory()
+        assert {one.pid for one in tree.living} == {first.pid, other.pid}
+        first.kill()
+        first.wait()
+        if seen_to_end:
+            tree.memory()
+        with _again_with(first.pid, sleeps) as again:
+            for _ in range(3):
+                tree.memory()
+                tree.doubt()
+            assert {one.pid for one in tree.living} == {other.pid}
+            again.kill()
+        other.kill()
+        tree.close()
+
+
+def test_events_are_heard_of_a_program_that_tells_them(ready: tuple[int, int], tmp_path: Path) -> None:
+    program = f"""
+import sys, time; sys.path.insert(0, {str(Path(__file__).parents[2] / "scripts" / "workloads")!r})
+import events, os
+events.phase('before'); os.write({ready[1]}, b'.'); time.sleep(1)
+events.phase('work'); held = bytearray(30_000_000); time.sleep(0.3)
+events.phase('idle'); time.sleep(0.3)
+"""
+    told = tmp_path / "told"
+    environment = os.environ | {"BEYOND_RAM_EVENTS": str(told)}
+    with subprocess.Popen([sys.executable, "-c", program], env=environment, pass_fds=[ready[1]]) as process:
+        assert read_within(ready[0], 20) == b"."
+        found = attach.attach(targets.processes([process.pid]), tmp_path / "out")
+    assert [phase["phase"] for phase in found["phases"]] == ["", "work", "idle"]
+    assert found["phases"][1]["anon_bytes"] > 30e6
+    assert found["phases"][2]["anon_bytes"] > 30e6, "a phase in which nothing moves has the memory that is there"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--pid", "4194303"], "there is no such process here"),
+        (["--pid", "2"], "a kernel thread"),
+        (["--pid", "x"], "is no process id"),
+        (["--cgroup", "/nobody"], "there is no such group"),
+        (["--slurm", "x"], "a job's id is a number"),
+        (["--slurm", "99999999"], "no process of it runs on this node"),
+        (["--pid", "1", "--memory-limit", "1G"], "--memory-limit is for a command"),
+        (["--pid", "1", "--follow"], "--follow is for a command"),
+        (["--pid", "1", "--", "true"], "either a command, or --pid"),
+        (["--reset-marks", "--", "true"], "--reset-marks goes with --pid"),
+    ],
+)
+def test_bad_input_gets_one_line(words: list[str], told: str, tmp_path: Path) -> None:
+    if words == ["--pid", "2"] and (procfs.name(2) != "kthreadd"):
+        pytest.skip("no kernel threads are seen in here")
+    done = subprocess.run([*CLI, "--out", str(tmp_path / "out"), *words], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert told in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_watcher_does_not_weigh_itself(tmp_path: Path) -> None:
+    """A shell that attaches to itself, as a job's script may."""
+    script = f"{sys.executable} -m beyond_ram watch --pid $$ --out {tmp_path} & sleep 1; kill -INT $!; wait $!"
+    subprocess.run(["bash", "-c", script], check=True, stderr=subprocess.DEVNULL)
+    names = {entry["name"] for entry in record(tmp_path)["peak"]["hwm_bytes"]["processes"]}
+    assert names == {"bash", "sleep"}
+
+
+def test_a_group_of_v2_is_known_by_its_files(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "cgroup.procs").write_text("12\n")
+    (tmp_path / "below" / "cgroup.procs").write_text("0\n7\n")
+    assert sorted(targets.members(tmp_path)) == [7, 12]
+    assert charges.own_group(groups="0::/there/is/none\n") is None

@@ -1,0 +1,30 @@
+"""What `--out` holds already: files of an earlier run are replaced, files of others never."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CLI = [sys.executable, "-m", "beyond_ram", "watch"]
+MINE = {"samples.csv": b"name,weight\na,1\n", "events.jsonl": b'{"my": "log"}\n', "run.json": b'{"run": 1}\n'}
+
+
+@pytest.mark.parametrize("name", MINE)
+def test_a_file_of_others_is_refused_and_left_as_it_is(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(MINE[name])
+    ran = tmp_path / "ran"
+    done = subprocess.run([*CLI, "--out", str(tmp_path), "--", "touch", str(ran)], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert name in done.stderr and "not made by beyond-ram" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == [name], "nothing was run, nothing was made"
+    assert (tmp_path / name).read_bytes() == MINE[name]
+
+
+def test_an_earlier_run_is_replaced_and_all_else_stays(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for seconds in ("0.1", "0.3"):
+        subprocess.run([*CLI, "--out", str(tmp_path), "--", "sleep", seconds], check=True, capture_output=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl", "notes.txt", "run.json", "samples.csv"]
+    assert '"0.3"' in (tmp_path / "run.json").read_text()

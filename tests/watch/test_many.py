@@ -1,0 +1,167 @@
+"""Very many processes: all are seen and all are ended. `PROCESSES=20000` makes so many; the kernel keeps 61 KB each."""
+
+import os
+import platform
+import struct
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from beyond_ram.watch import procfs
+
+from .conftest import Watch, needs_group
+
+# Above 820: the kernel lists so many children in its first page.
+PROCESSES = int(os.environ.get("PROCESSES", 1500))
+START = """
+import os, sys, time
+program, count, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+pids = [os.posix_spawn(program, [program], {}) for _ in range(count)]
+time.sleep(seconds)
+for pid in pids:
+    os.kill(pid, 9)
+for pid in pids:
+    os.waitpid(pid, 0)
+sys.exit(7)
+"""
+CHURN = """
+import os, sys, time
+program, until, count = sys.argv[1], time.monotonic() + float(sys.argv[2]), 0
+while time.monotonic() < until:
+    for pid in [os.posix_spawn(program, [program], {}) for _ in range(8)]:
+        os.waitpid(pid, 0)
+        count += 1
+print(count)
+sys.exit(7)
+"""
+# A user whom nobody else is: the kernel counts processes by user, so that its limit holds these alone.
+BOMBER, AT_MOST = 54321, 100
+BOMB = """
+import os, resource, signal, sys
+resource.setrlimit(resource.RLIMIT_NPROC, (int(sys.argv[2]),) * 2)
+os.setresgid(*[int(sys.argv[1])] * 3)
+os.setresuid(*[int(sys.argv[1])] * 3)
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+held = []
+while True:
+    try:
+        if os.fork() == 0:
+            os.setsid()
+            held.append(b"x" * int(sys.argv[3]))
+    except OSError:
+        pass
+"""
+
+
+def smallest(program: Path, code: bytes) -> Path:
+    """A program of some instructions, in one page."""
+    if platform.machine() != "x86_64":
+        pytest.skip("the program is written in x86-64's machine code")
+    at = 0x400000
+    head = struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, at + 120, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    segment = struct.pack("<IIQQQQQQ", 1, 5, 0, at, at, 120 + len(code), 120 + len(code), 4096)
+    program.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + head + segment + code)
+    program.chmod(0o755)
+    return program
+
+
+@pytest.fixture
+def pause(tmp_path: Path) -> Path:
+    """pause(), and again."""
+    return smallest(tmp_path / "pause", b"\xb8\x22\x00\x00\x00\x0f\x05\xeb\xf7")
+
+
+def test_every_child_is_listed(pause: Path) -> None:
+    pids = [os.posix_spawn(pause, [pause], {}) for _ in range(PROCESSES)]
+    try:
+        assert set(pids) <= set(procfs.children(os.getpid()))
+        assert set(pids) <= set(procfs.descendants(os.getpid()))
+    finally:
+        for pid in pids:
+            os.kill(pid, 9)
+        for pid in pids:
+            os.waitpid(pid, 0)
+
+
+@pytest.mark.slow
+def test_all_are_seen_and_the_command_ends_as_it_does_unwatched(watched: Watch, pause: Path, tmp_path: Path) -> None:
+    record = watched(START, str(pause), str(PROCESSES), "12")
+    assert (record["outcome"], record["exit_status"]) == ("failed", 7)
+    assert record["left_running"] == []
+    assert pd.read_csv(tmp_path / "out" / "samples.csv")["processes"].max() == PROCESSES + 1
+
+
+@pytest.mark.slow
+def test_all_are_ended_when_their_time_is_over(watched: Watch, pause: Path) -> None:
+    record = watched(START, str(pause), str(PROCESSES), "600", timeout_s=6)
+    assert record["outcome"] == "timed_out"
+    assert record["left_running"] == []
+    assert not of(pause)
+
+
+def test_children_that_are_gone_while_they_are_read(watched: Watch, tmp_path: Path) -> None:
+    """Some thousand a second, each for a fraction of a millisecond, read a thousand times a second."""
+    program = smallest(tmp_path / "exit", b"\xb8\x3c\x00\x00\x00\x31\xff\x0f\x05")
+    with (tmp_path / "said").open("w+b") as said:
+        record = watched(CHURN, str(program), "2", interval_ms=1, stdout=said.fileno())
+        said.seek(0)
+        assert int(said.read()) > 500
+    assert (record["outcome"], record["exit_status"]) == ("failed", 7)
+    assert record["missing"] == []
+    assert record["left_running"] == []
+    samples = pd.read_csv(tmp_path / "out" / "samples.csv")
+    assert len(samples) == record["sampler"]["lines"] > 20
+    assert samples["rss_bytes"].gt(0).all()
+
+
+def of(program: Path) -> list[str]:
+    """The processes that run a program."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and Path(entry, "exe").readlink() == program:
+                found.append(entry.name)
+        except OSError:
+            continue
+    return found
+
+
+def by(user: int) -> list[str]:
+    """The processes of a user, those apart that have ended and wait for their parent."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and entry.stat().st_uid == user and (entry / "cmdline").read_bytes():
+                found.append(entry.name)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.cgroup
+@needs_group
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user, which needs root")
+@pytest.mark.parametrize(
+    ("held_bytes", "limit_bytes", "outcome"),
+    [
+        pytest.param(0, 4_000_000_000, "timed_out", marks=pytest.mark.slow),
+        (2_000_000, 100_000_000, "killed_at_limit"),
+    ],
+)
+def test_a_fork_bomb_is_ended_to_its_last_process(
+    watched: Watch, held_bytes: int, limit_bytes: int, outcome: str
+) -> None:
+    """Each of its processes has a session of its own and hears no signal but the last one."""
+    begun = time.monotonic()
+    record = watched(BOMB, str(BOMBER), str(AT_MOST), str(held_bytes), memory_limit_bytes=limit_bytes, timeout_s=3)
+    took_s = time.monotonic() - begun
+    left = by(BOMBER)
+    for pid in left:
+        os.kill(int(pid), 9)
+    assert not left
+    assert record["outcome"] == outcome
+    assert record["left_running"] == []
+    assert took_s < 30

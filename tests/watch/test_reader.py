@@ -1,0 +1,421 @@
+"""Both readers give what they know and leave empty what they do not, where /proc is whole and where it is poor."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from beyond_ram.advice import RSS, advise
+from beyond_ram.report import runs
+from beyond_ram.report.run import Run
+from beyond_ram.run_files import COLUMNS
+from beyond_ram.watch import attach, procfs, summary, targets, watch
+from beyond_ram.watch.psutil_reader import Psutil
+from beyond_ram.watch.reader import HWM, NAMES, Procfs, Reader, choose
+from beyond_ram.watch.tree import Tree
+
+from ..conftest import ROOT
+from .conftest import PYTHON, Watch, read_within
+
+CLI = ["-m", "beyond_ram", "watch"]
+HELD, OF_CHILD = 60_000_000, 30_000_000
+# A parent and its child, each with memory of its own.
+FAMILY = f"""
+import os, sys, time
+if os.fork() == 0:
+    mine = bytearray({OF_CHILD})
+    time.sleep(0.8)
+    os._exit(0)
+held = bytearray({HELD})
+time.sleep(0.6)
+os.wait()
+"""
+# The same, at rest until its standard input ends.
+WAITING = f"""
+import os, sys
+read, write = os.pipe()
+if os.fork() == 0:
+    mine = bytearray({OF_CHILD})
+    os.write(write, b'.')
+else:
+    held = bytearray({HELD})
+    os.read(read, 1)
+    os.write(1, b'.')
+sys.stdin.read()
+"""
+NOBODY = 65534
+# What gVisor writes, by its sources (pkg/sentry/fsimpl/proc/task_files.go).
+GVISOR = b"""Name:\tpython3
+State:\tS (sleeping)
+Tgid:\t7
+Pid:\t7
+PPid:\t1
+TracerPid:\t0
+FDSize:\t64
+VmSize:\t104640 kB
+VmRSS:\t61440 kB
+VmData:\t80000 kB
+Threads:\t1
+Seccomp:\t0
+"""
+
+
+@pytest.fixture(params=NAMES)
+def reader(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def waiting() -> Iterator["subprocess.Popen[bytes]"]:
+    """The two processes at rest."""
+    with subprocess.Popen([*PYTHON, WAITING], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdin
+        assert read_within(process.stdout.fileno(), 20) == b"."
+        yield process
+        process.stdin.close()
+
+
+def lines(folder: Path) -> list[dict[str, str]]:
+    with (folder / "samples.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def nothing_is_made_up(record: dict[str, Any], samples: list[dict[str, str]]) -> None:
+    """What is unknown is empty or null, and named; what is known was read."""
+    unknown = set(record["sampler"]["unknown"])
+    told = " ".join(summary.lacking(record))
+    for column in COLUMNS:
+        values = [line[column] for line in samples]
+        if column in unknown:
+            assert not any(values), column
+            assert column in told
+        elif column not in ("phase", "pss_bytes", "uss_bytes", "pss_anon_bytes", "pss_shmem_bytes"):
+            assert any(values), column
+    peaks = [record["peak"], *record["phases"], *record["peak"]["course"]]
+    for peak in peaks:
+        for kind in unknown & peak.keys() - {HWM}:
+            assert peak[kind] is None, kind
+    if HWM in unknown:
+        assert "marks" in told
+        marks = record["peak"][HWM]
+        assert marks["concurrent_upper_bound_bytes"] is marks["sum_upper_bound_bytes"] is None
+        assert all(entry["final"] for entry in marks["processes"])
+        assert all(phase[HWM] is None and not phase["hwm_exact"] for phase in record["phases"])
+
+
+def test_a_command_and_what_it_starts(watched: Watch, reader: str, tmp_path: Path) -> None:
+    record = watched(FAMILY, reader=reader)
+    samples = lines(tmp_path / "out")
+    peak = record["peak"]
+    assert record["sampler"]["reader"] == reader
+    assert record["outcome"] == "completed"
+    assert HELD + OF_CHILD < peak["anon_bytes"] < 1.3 * (HELD + OF_CHILD)
+    assert peak["anon_bytes"] < peak["rss_bytes"]
+    assert peak["rss_bytes"] == max(int(line["rss_bytes"]) for line in samples)
+    assert peak["processes"] == 2
+    assert {entry["pid"] for entry in peak["held_by"]["anon_bytes"]} >= {record["pid"]}
+    assert peak["pss_bytes"] > 0
+    # The guard has reaped all of it, and knows.
+    assert record["cpu_s"] > 0
+    assert record["faults"]["minor"] > HELD / 4096 / 512
+    nothing_is_made_up(record, samples)
+    assert (record["missing"] == []) is (reader == "procfs")
+
+
+def test_both_read_the_same_of_processes_at_rest(waiting: "subprocess.Popen[bytes]") -> None:
+    trees = [Tree(os.getpid(), Procfs()), Tree(os.getpid(), Psutil("compared"))]
+    below = {waiting.pid, *procfs.children(waiting.pid)}
+    found = []
+    for tree in trees:
+        tree.memory()
+        living = [one for one in tree.living if one.pid in below]
+        usage, storage = tree.usage()
+        proportional = [tree.reader.proportional(one.pid) for one in living]
+        found.append(
+            {
+                "pids": {one.pid for one in living},
+                "names": sorted(one.comm for one in living),
+                "rss": sum(one.last.rss_bytes for one in living if one.last),
+                "anon": sum(one.last.anon_bytes for one in living if one.last),
+                "pss": sum(one.pss_bytes for one in proportional if one),
+                "uss": sum(one.uss_bytes for one in proportional if one),
+                "cpu": usage.cpu_s,
+                "storage": storage is not None,
+            }
+        )
+        tree.close()
+    first, second = found
+    assert first["pids"] == second["pids"] == below
+    print(first, second, file=sys.stderr)
+    for kind in ("pids", "names", "storage"):
+        assert first[kind] == second[kind]
+    near = 64 * 4096 * (os.cpu_count() or 1) * 2  # the kernel counts pages per processor
+    for kind in ("rss", "anon", "pss", "uss"):
+        assert second[kind] == pytest.approx(first[kind], abs=near), kind
+    assert second["cpu"] == pytest.approx(first["cpu"], abs=0.5)
+
+
+def test_what_runs_is_followed(waiting: "subprocess.Popen[bytes]", reader: str, tmp_path: Path) -> None:
+    target = targets.processes([waiting.pid], reader)
+    record = attach.attach(target, tmp_path, timeout_s=0.6)
+    peak = record["peak"]
+    assert record["outcome"] == "detached"
+    assert HELD + OF_CHILD < peak["anon_bytes"] < 1.3 * (HELD + OF_CHILD)
+    assert peak["processes"] == 2
+    assert record["attached"]["running_s"] >= 0
+    assert record["cpu_s"] is not None
+    assert (record["attached"]["before"]["hwm_bytes"] is None) is (reader == "psutil")
+    assert (record["faults"]["minor"] is None) is (reader == "psutil")
+    nothing_is_made_up(record, lines(tmp_path))
+    assert list(summary.lines(record))
+
+
+def test_one_that_ended_is_seen_to_end(reader: str) -> None:
+    sleeps = [*PYTHON, "import time; time.sleep(60)"]
+    with subprocess.Popen(sleeps) as first, subprocess.Popen(sleeps) as second:
+        tree = targets.Followed(targets.processes([first.pid, second.pid], reader))
+        tree.memory()
+        assert {one.pid for one in tree.living} == {first.pid, second.pid}
+        first.kill()  # a zombie until it is waited for
+        while procfs.memory(first.pid):
+            time.sleep(0.01)
+        _, ended = tree.memory()
+        assert [one.pid for one in ended] == [first.pid]
+        first.wait()
+        tree.doubt()
+        tree.memory()
+        assert {one.pid for one in tree.living} == {second.pid}
+        second.kill()
+        tree.close()
+
+
+# --- what is chosen
+
+
+def test_a_whole_proc_is_read_without_psutil() -> None:
+    program = "import sys; from beyond_ram.cli import main; status = main(sys.argv[1:]); "
+    program += "sys.exit(status or 'psutil' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program, "watch", "--", "true"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_proc_without_kinds_is_read_through_psutil(
+    watched: Watch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As gVisor's: its status has no kinds, and its statm says 0 for what is shared."""
+    assert procfs.parse_memory(procfs.memory_lines(GVISOR)) is None
+    as_it_is = psutil.Process.memory_info
+    monkeypatch.setattr(procfs, "memory", lambda pid: procfs.parse_memory(procfs.memory_lines(GVISOR)))
+    monkeypatch.setattr(psutil.Process, "memory_info", lambda self: as_it_is(self)._replace(shared=0))
+    record = watched(FAMILY)
+    assert record["sampler"]["reader"] == "psutil"
+    assert {"anon_bytes", "file_bytes"} <= set(record["sampler"]["unknown"])
+    assert record["peak"]["rss_bytes"] > HELD + OF_CHILD
+    nothing_is_made_up(record, lines(tmp_path / "out"))
+    said = "\n".join(summary.lines(record))
+    assert "anonymous not known here" in said
+    assert "/proc tells no kinds of memory here" in said
+
+
+def test_what_is_asked_for_without_kinds_is_all_of_rss(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "benchexec.cgroups", None)
+    monkeypatch.setattr("beyond_ram.watch.charges.Around.find", lambda: None)
+    record = watched(FAMILY, reader="psutil")
+    found = advise(record)
+    assert found.basis == RSS
+    assert found.ask_bytes > record["peak"]["rss_bytes"] == found.kept_bytes
+    assert "since its kinds are not known" in "\n".join(summary.lines(record))
+
+
+def test_its_page_and_its_ceilings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from beyond_ram.watch import ceilings, write_record
+
+    as_it_is = psutil.Process.memory_info
+    monkeypatch.setattr(psutil.Process, "memory_info", lambda self: as_it_is(self)._replace(shared=0))
+    record = watch([*PYTHON, FAMILY], tmp_path, reader="psutil")
+    limits = [ceilings.Ceiling(kind, size, str(size)) for kind, size in (("anon", 1 << 40), ("rss", HELD))]
+    record["ceilings"] = ceilings.judge(record, limits)
+    assert [entry["verdict"] for entry in record["ceilings"]] == [ceilings.UNKNOWN, ceilings.ABOVE]
+    assert list(ceilings.lines(record))
+    write_record(record, tmp_path)
+    run = Run.read(tmp_path, of_a_cell=False)
+    runs.write(tmp_path / "page.html", {"one": run}, "Without kinds")
+    from beyond_ram.report.timeline import timeline
+
+    drawn = timeline(run.samples, run.record, run.events)["data"]
+    assert {series["name"] for series in drawn} <= {"RSS", "PSS", "events"}
+    assert max(drawn[0]["y"]) == pytest.approx(record["peak"]["rss_bytes"] / 1e6, abs=0.01)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_psutil_is_said_where_it_is_wanted_and_not_there(
+    installed: bool, monkeypatch: pytest.MonkeyPatch, watched: Watch
+) -> None:
+    if not installed:
+        monkeypatch.setitem(sys.modules, "beyond_ram.watch.psutil_reader", None)
+        with pytest.raises(ValueError, match=r"--reader psutil: psutil is not installed: pip install"):
+            choose("psutil")
+    monkeypatch.setattr(procfs, "memory", lambda pid: None)
+    record = watched("import time; time.sleep(0.2)")
+    assert record["outcome"] == "completed"
+    assert (record["sampler"]["samples"] > 0) is installed
+    assert installed is not any("pip install" in note["why"] for note in record["missing"])
+
+
+def test_a_reader_that_none_is() -> None:
+    done = subprocess.run([sys.executable, *CLI, "--reader", "top", "--", "true"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "procfs" in done.stderr.splitlines()[-1]
+    with pytest.raises(ValueError, match="one of procfs, psutil"):
+        choose("top")
+
+
+# --- a /proc that is poor
+
+
+def _ordinary() -> list[str]:
+    """An interpreter with our packages that an ordinary user may run."""
+    packages = Path(psutil.__file__).parents[1]
+    for python in (sys.executable, "/usr/bin/python3"):
+        words = ["env", f"PYTHONPATH={ROOT}:{packages}", "PYTHONDONTWRITEBYTECODE=1", python]
+        tried = subprocess.run(
+            [*AS_NOBODY, *words, "-c", f"import psutil, beyond_ram.watch, os; os.execv({python!r}, ['x', '-c', ''])"],
+            capture_output=True,
+        )
+        if tried.returncode == 0:
+            return words
+    return []
+
+
+AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+
+
+@pytest.fixture(scope="module")
+def ordinary() -> list[str]:
+    """Words before an interpreter's options, to run it as a user whom nobody else is."""
+    if os.getuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("becomes another user, which needs root and setpriv")
+    if not (found := _ordinary()):
+        pytest.skip("no interpreter here can be run by an ordinary user")
+    return [*AS_NOBODY, *found]
+
+
+@pytest.fixture
+def anyones() -> Iterator[Path]:
+    """A folder that everybody may write to; pytest's own is for its user alone."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)
+
+
+def _mounted(options: str, words: list[str]) -> list[str]:
+    """A command in a mount namespace whose /proc is mounted like that."""
+    return ["unshare", "--mount", "sh", "-c", f'mount -t proc -o {options} proc /proc && exec "$@"', "sh", *words]
+
+
+def _can_mount(options: str) -> bool:
+    return subprocess.run(_mounted(options, ["true"]), capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("options", ["hidepid=1", "hidepid=2", "subset=pid", "hidepid=2,subset=pid"])
+def test_a_command_where_proc_hides_others_or_all_but_processes(
+    options: str, reader: str, ordinary: list[str], anyones: Path
+) -> None:
+    if not _can_mount(options):
+        pytest.skip(f"/proc cannot be mounted with {options} here")
+    out = anyones / "out"
+    python = ordinary[-1]
+    command = [*ordinary, *CLI, "--reader", reader, "--out", str(out), "--", python, "-I", "-S", "-c", FAMILY]
+    done = subprocess.run(_mounted(options, command), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    record = json.loads((out / "run.json").read_text())
+    print(done.stderr, file=sys.stderr)
+    assert record["sampler"]["reader"] == reader
+    assert HELD + OF_CHILD < record["peak"]["anon_bytes"] < 1.3 * (HELD + OF_CHILD)
+    assert record["peak"]["processes"] == 2
+    nothing_is_made_up(record, lines(out))
+
+
+def test_another_users_process_where_proc_hides_it(waiting: "subprocess.Popen[bytes]", ordinary: list[str]) -> None:
+    if not _can_mount("hidepid=2"):
+        pytest.skip("/proc cannot be mounted with hidepid here")
+    for name in NAMES:
+        command = [*ordinary, *CLI, "--reader", name, "--pid", str(waiting.pid)]
+        done = subprocess.run(_mounted("hidepid=2", command), capture_output=True, text=True)
+        assert done.returncode == 2
+        assert re.search(r"there is no such process here", done.stderr), done.stderr
+
+
+def test_another_users_process_whose_smaps_may_not_be_read(
+    waiting: "subprocess.Popen[bytes]", reader: str, ordinary: list[str]
+) -> None:
+    program = (
+        "import json, sys; from beyond_ram.watch import attach, targets; "
+        "target = targets.processes([int(sys.argv[1])], sys.argv[2]); "
+        "print(json.dumps(attach.attach(target, None, timeout_s=1.0)))"
+    )
+    done = subprocess.run([*ordinary, "-c", program, str(waiting.pid), reader], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert HELD + OF_CHILD < record["peak"]["anon_bytes"] < 1.3 * (HELD + OF_CHILD)
+    assert record["peak"]["pss_bytes"] is record["peak"]["uss_bytes"] is None
+    assert "PSS and USS" in {note["what"] for note in record["missing"]}
+
+
+def test_a_command_whose_smaps_may_not_be_read(reader: str, ordinary: list[str]) -> None:
+    """As a setuid program's: nobody but root reads of a process that is not dumpable."""
+    hidden = (
+        "import ctypes, time; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); held = bytearray(60_000_000); time.sleep(0.8)"
+    )
+    done = subprocess.run(
+        [*ordinary, *CLI, "--reader", reader, "--", ordinary[-1], "-c", hidden], capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert "missing     PSS and USS: of a process they may not be read" in done.stderr
+
+
+# --- elsewhere than on Linux
+
+
+ELSEWHERE = """
+import os, signal, sys, time
+import psutil  # chooses its own platform's module as it is imported: that of Linux
+sys.platform = "darwin"
+for module, names in ((signal, ["sigtimedwait"]), (time, ["CLOCK_BOOTTIME"]), (os, ["sched_getaffinity"])):
+    for name in names:
+        delattr(module, name)
+from beyond_ram.watch import attach, reader, targets
+target = targets.processes([int(sys.argv[1])])
+assert target.reader.name == "psutil"
+record = attach.attach(target, None, timeout_s=0.5)
+import json
+print(json.dumps(record))
+"""
+
+
+def test_nothing_that_linux_alone_has_is_needed_to_attach(waiting: "subprocess.Popen[bytes]") -> None:
+    """What Python has on Linux and not on macOS is taken away. It is no run on macOS: the files of /proc are there."""
+    done = subprocess.run([sys.executable, "-c", ELSEWHERE, str(waiting.pid)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert record["peak"]["rss_bytes"] > HELD + OF_CHILD
+    assert "darwin has no /proc" in " ".join(summary.lacking(record))
+
+
+def test_a_readers_interface_is_one() -> None:
+    """What the one has the other has: what is unknown is said by values and not by names that are not there."""
+    wanted = {name for name in vars(Reader) if not name.startswith("_")} | {"name", "why", "unknown"}
+    for kind in (Procfs(), Psutil("")):
+        assert not {name for name in wanted if not hasattr(kind, name)}

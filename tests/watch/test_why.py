@@ -1,0 +1,107 @@
+"""Why a command needed what it did: each sentence with readings that carry it, and with ones that do not."""
+
+from typing import Any
+
+import pytest
+
+from beyond_ram.watch.summary import lines
+from beyond_ram.watch.why import sentences
+
+from .conftest import Watch
+
+MB = 1_000_000
+
+
+def record(anon: list[int], **peak: Any) -> dict[str, Any]:
+    """Of a run of ten seconds with this course of anonymous memory, in MB."""
+    file = peak.pop("file", 0)
+    course = [
+        {"t_s": float(at), "rss_bytes": (size + file) * MB, "anon_bytes": size * MB, "file_bytes": file * MB}
+        for at, size in enumerate(anon)
+    ]
+    made = {"rss_bytes": (max(anon) + file) * MB, "anon_bytes": max(anon) * MB, "file_bytes": file * MB}
+    return {
+        "peak": made | {"course": course, "processes": 1, "held_by": {}} | peak,
+        "phases": [], "sampler": {"samples": 500}, "duration_s": float(len(anon)),
+    }  # fmt: skip
+
+
+def span(name: str, anon: int, start: float = 0.0) -> dict[str, Any]:
+    kinds = {"anon_bytes": anon * MB, "file_bytes": 0, "shmem_bytes": 0}
+    return {"phase": name, "start_s": start, "end_s": start + 1.0, **kinds}
+
+
+RISING = list(range(100, 1100, 100))
+LEVEL = [100, *[1000] * 9]
+SHORT = [100, 100, 100, 1000, 100, 100, 100, 100, 100, 100]
+UP_AND_DOWN = [100, 600, 300, 900, 400, 1000, 300, 800, 900, 500]
+ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in range(3)]}
+
+
+@pytest.mark.parametrize(
+    ("of", "told", "not_of"),
+    [
+        (record(RISING), "rose all the time", record(LEVEL)),
+        (record(RISING), "rose all the time", record(list(reversed(RISING)))),
+        (record(LEVEL), "level after the first tenth", record(RISING)),
+        (record(SHORT), "the peak was short, near 3.0 s", record(LEVEL)),
+        (record([100] * 10, file=300), "75% of RSS was mapped files", record([100] * 10, file=50)),
+        (
+            record(UP_AND_DOWN, copied_on_write_bytes=400 * MB),
+            "400 MB were copied on write",
+            record(UP_AND_DOWN, copied_on_write_bytes=20 * MB),
+        ),
+        (
+            record(UP_AND_DOWN, processes=4, held_by=ALIKE),
+            "held about 300 MB each",
+            record(UP_AND_DOWN, processes=4, held_by=ALIKE, shared_anon_bytes=900 * MB),
+        ),
+        (
+            record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)]},
+            "is of phase load: no other needed more than 300 MB",
+            record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 990)]},
+        ),
+    ],
+)
+def test_a_sentence_stands_only_where_the_readings_carry_it(of: Any, told: str, not_of: Any) -> None:
+    assert any(told in sentence for sentence in sentences(of))
+    assert not any(told.partition(":")[0] in sentence for sentence in sentences(not_of))
+
+
+def test_nothing_is_told_of_what_says_nothing() -> None:
+    assert list(sentences(record(UP_AND_DOWN))) == []
+    few = record(RISING) | {"sampler": {"samples": 12}}
+    assert list(sentences(few)) == []
+    assert list(sentences(record([1] * 10))) == []
+
+
+def test_a_program_that_keeps_what_it_makes_is_told(watched: Watch) -> None:
+    program = "import time; kept = []\nfor n in range(60): kept.append(bytearray(3_000_000)); time.sleep(0.03)"
+    said = list(lines(watched(program)))
+    assert (
+        [line for line in said if line.startswith("why")]
+        == [line for line in said if "rose all the time" in line]
+        != []
+    )
+    assert max(map(len, said)) <= 120
+
+
+def test_the_summary_has_phases_and_each_process_s_share(watched: Watch) -> None:
+    program = """
+import json, os, time
+def phase(name):
+    line = json.dumps({'monotonic_s': time.monotonic(), 'event': 'phase', 'phase': name}) + chr(10)
+    with open(os.environ['BEYOND_RAM_EVENTS'], 'a') as file: file.write(line)
+phase('load'); held = bytearray(60_000_000); time.sleep(0.3); del held
+phase('work')
+for number in range(2):
+    if os.fork() == 0:
+        mine = bytearray(20_000_000 * (number + 1)); time.sleep(0.4); os._exit(0)
+os.wait(); os.wait()
+"""
+    said = list(lines(watched(program)))
+    load = next(line for line in said if line.startswith("phase       load"))
+    assert ": 6" in load and "MB anonymous" in load
+    assert any(line.startswith("phase       work") for line in said)
+    held = next(line for line in said if line.startswith("held by"))
+    assert held.count("python") >= 2
