@@ -34,9 +34,6 @@ def caption(path: Path | str) -> markupsafe.Markup:
     # Snakemake's own report runs Jinja over it.
     if foreign or any(begin in text for begin in ("{{", "{%", "{#")):
         raise DamagedError(f"{path}: holds markup that no caption has; delete it, and Snakemake makes it again")
-    shown = [markupsafe.Markup(_AS[type(part)]).format(part.astext()) for part in document.findall(_is_text)]
+    parts = document.findall(lambda node: isinstance(node.parent, nodes.paragraph))
+    shown = [markupsafe.Markup(_AS[type(part)]).format(part.astext()) for part in parts]
     return markupsafe.Markup("<p>{}</p>").format(markupsafe.Markup("").join(shown))
-
-
-def _is_text(node: nodes.Node) -> bool:
-    return isinstance(node.parent, nodes.paragraph)

@@ -7,9 +7,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from beyond_ram import outputs
+from beyond_ram import collected, outputs, tables
+from beyond_ram.analysis.runs import runs
 from beyond_ram.experiment import Cell
 
 from ..experiment.test_records import weighed
@@ -41,6 +43,45 @@ def script(root: Path) -> Script:
         runpy.run_path(str(root / "scripts" / f"{name}.py"), init_globals={"snakemake": snakemake})
 
     return run
+
+
+@pytest.fixture(scope="session")
+def report(script: Script) -> Script:
+    """The report of tables and runs: the text of the page that the rule's script makes."""
+
+    def made(folder: Path, tokenised: list[Path], given: dict[str, pd.DataFrame], **more: Any) -> str:
+        written = given if "runs" in given else given | {"runs": runs(tables.read_runs(tokenised))}
+        for name, table in written.items():
+            tables.write(table, folder / f"{name}.csv", folder / f"{name}.parquet")
+        params = {
+            "figures": [],
+            "left_out": [],
+            "pages": [],
+            "configfiles": [],
+            "folder": None,
+            "locks": {},
+            "lost": [],
+        }
+        svg, collected, samples = more.pop("svg", []), *(more.pop("of", None) or gathered(folder, tokenised)).values()
+        script(
+            "report",
+            folder,
+            SimpleNamespace(page=str(folder / "report.html"), brief=str(folder / "found.txt")),
+            SimpleNamespace(**params | more),
+            tables=[str(folder / f"{name}.parquet") for name in written],
+            svg=svg,
+            **{"runs": collected, "samples": samples},
+        )
+        return (folder / "report.html").read_text()
+
+    return made
+
+
+def gathered(folder: Path, run_jsons: list[Path]) -> dict[str, list[str]]:
+    """What runs left, collected, as inputs of a table or figure."""
+    files = {kind: str(folder / f"{kind}.parquet") for kind in ("collected", "samples")}
+    collected.collect(run_jsons, **{"runs": files["collected"], "samples": files["samples"]})
+    return {kind: [file] for kind, file in files.items()}
 
 
 def figure(folder: Path, name: str) -> SimpleNamespace:

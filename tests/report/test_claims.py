@@ -27,12 +27,15 @@ def test_the_page_of_claims_says_where_each_holds(root: Path, tmp_path: Path) ->
         {"claim": "faster", "conditions": "far <away>", "measured": 12.0, "low": 11.0, "high": 13.0, "holds": "holds"},
         {"claim": "fewer", "conditions": "near", "measured": 3.0, "low": 3.0, "high": 3.0, "holds": "partly"},
     ]
+    # Of two repeats, corrected for all that is asked: no ratio that anybody could use.
+    lines[1] |= {"low_corrected": 2e-9, "high_corrected": 7.7e12}
     tables.write(pd.DataFrame([known | line for line in lines]), tmp_path / "c.csv", tmp_path / "c.parquet")
     page = page_of_claims(root, tmp_path)
-    assert "1 holds, 1 not shown, of 2 conditions" in page
+    assert "Of 2 conditions: 1 holds; 1 not shown" in page
     assert page.index("far &lt;away&gt;") < page.index("near")
     assert "11 to 13" in page
     assert "0.25 to 4" in page
+    assert "under 0.001 to over 1,000" in page
     assert "exact" in page
 
 
@@ -42,7 +45,9 @@ def test_no_claims_are_a_page_that_says_so(root: Path, tmp_path: Path) -> None:
 
 
 def page_of_claims(root: Path, folder: Path) -> str:
-    given = SimpleNamespace(table=str(folder / "c.parquet"), template=str(root / "report/claims.html.jinja"))
-    snakemake = SimpleNamespace(log=[str(folder / "log")], input=given, output=[str(folder / "claims.html")])
-    runpy.run_path(str(root / "scripts/claims.py"), init_globals={"snakemake": snakemake})
+    given = {"table": str(folder / "c.parquet"), "template": str(root / "report/claims.html.jinja")}
+    asked = SimpleNamespace(name="claims", tables=[])
+    made, log = [str(folder / "claims.html")], [str(folder / "log")]
+    snakemake = SimpleNamespace(log=log, input=given, output=made, params=asked)
+    runpy.run_path(str(root / "scripts/page.py"), init_globals={"snakemake": snakemake})
     return (folder / "claims.html").read_text()

@@ -12,44 +12,76 @@ import pytest
 from beyond_ram import tables
 
 from ..experiment.test_records import cut, cut_at_a_line
-from .conftest import Script, drawing, figure
+from .conftest import Script, drawing, figure, gathered
 
 
 @pytest.mark.parametrize("spoil", [cut, cut_at_a_line])
-def test_no_figure_is_drawn_from_half_of_the_samples(
-    tokenised: list[Path], root: Path, script: Script, spoil: object
-) -> None:
+def test_nothing_is_collected_of_half_of_the_samples(tokenised: list[Path], script: Script, spoil: object) -> None:
     samples, folder = tokenised[1].with_name("samples.csv"), tokenised[1].parents[12]
-    made = figure(folder, "memory_over_time")
-    given = drawing(root, "memory_over_time", run_jsons=tokenised)
-    script("figure", folder, made, **given)
-    assert "Peak of anonymous memory" in Path(made.caption).read_text()
-    for path in vars(made).values():
+    made = [str(folder / "made.runs.parquet"), str(folder / "made.samples.parquet")]
+    params = SimpleNamespace(lost=[])
+    script("collect", folder, made, params, run_jsons=tokenised)
+    for path in made:
         Path(path).unlink()
     spoil(samples)  # type: ignore[operator]
     with pytest.raises(SystemExit, match=str(samples)):
-        script("figure", folder, made, **given)
-    assert not list(folder.glob("*memory_over_time*"))
+        script("collect", folder, made, params, run_jsons=tokenised)
+    assert not list(folder.glob("*made*"))
     assert (folder / "log").read_text().startswith(f"{samples}: ")
     assert (folder / "log").read_text().count("\n") == 1
+
+
+@pytest.mark.parametrize("kind", ["collected", "samples"])
+def test_no_report_is_made_of_half_of_what_was_collected(
+    tokenised: list[Path], tmp_path: Path, report: Script, kind: str
+) -> None:
+    of = gathered(tmp_path, tokenised)
+    cut(Path(of[kind][0]))
+    with pytest.raises(SystemExit, match=rf"^{of[kind][0]}: cut"):
+        report(tmp_path, tokenised, {}, of=of)
+    assert not list(tmp_path.glob("*report.html"))
+
+
+@pytest.mark.parametrize(
+    "content", ["", "<svg", "<html/>", "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"]
+)
+def test_no_report_is_made_of_a_drawing_that_is_none(
+    tokenised: list[Path], tmp_path: Path, report: Script, content: str
+) -> None:
+    (tmp_path / "one.svg").write_text(content)
+    (tmp_path / "one.rst").write_text("One figure.")
+    with pytest.raises(SystemExit, match=rf"^{tmp_path / 'one.svg'}: no drawing"):
+        report(tmp_path, tokenised, {}, svg=[str(tmp_path / "one.svg")], figures=[("One", "Chapter", ["growth"])])
+    assert not list(tmp_path.glob("*report.html"))
+
+
+def test_no_figure_is_drawn_from_half_of_what_was_collected(tokenised: list[Path], root: Path, script: Script) -> None:
+    folder = tokenised[1].parents[12]
+    made, given = figure(folder, "memory_over_time"), gathered(folder, tokenised)
+    script("figure", folder, made, **drawing(root, "memory_over_time", **given))
+    assert "Peak of anonymous memory" in Path(made.caption).read_text()
+    for path in vars(made).values():
+        Path(path).unlink()
+    cut(Path(given["samples"][0]))
+    with pytest.raises(SystemExit, match=f"{given['samples'][0]}: cut"):
+        script("figure", folder, made, **drawing(root, "memory_over_time", **given))
+    assert not list(folder.glob("*memory_over_time*"))
 
 
 @pytest.mark.slow
 def test_snakemake_shows_the_line_and_fails(tokenised: list[Path], root: Path, tmp_path: Path) -> None:
     cut(tokenised[0])
     (tmp_path / "Snakefile").write_text(
-        f"rule runs:\n    input: run_jsons={[str(path) for path in tokenised]}\n"
-        "    output: 'runs.csv', 'runs.parquet'\n"
-        "    log: 'runs.log'\n    params: name='runs', needs=['records'], pairs=[], claimed=[]\n"
-        f"    script: {str(root / 'scripts/table.py')!r}\n"
+        f"rule collect:\n    input: run_jsons={[str(path) for path in tokenised]}\n"
+        "    output: 'runs.parquet', 'samples.parquet'\n"
+        f"    log: 'runs.log'\n    params: lost=[]\n    script: {str(root / 'scripts/collect.py')!r}\n"
     )
     command = [sys.executable, "-m", "snakemake", "--cores", "1", "--directory", str(tmp_path), "-s", "Snakefile"]
     environment = {**os.environ, "PYTHONPATH": str(root)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 1
     assert f"{tokenised[0]}: no JSON, or cut, at line" in done.stderr
-    assert not list(tmp_path.glob("*runs.csv"))
-    assert not list(tmp_path.glob("*runs.parquet"))
+    assert not list(tmp_path.glob("*.parquet"))
 
 
 @pytest.fixture
@@ -78,9 +110,9 @@ def test_a_table_that_is_not_whole_or_not_ours_is_refused(written: Path, root: P
     made = figure(written.parent, "break_even")
     with pytest.raises(SystemExit, match=rf"^{written}: .*; delete it, and Snakemake makes it again$"):
         script("figure", written.parent, made, **drawing(root, "break_even", streaming=str(written)))
-    page = [str(written.parent / "findings.html")]
-    params = SimpleNamespace(configfiles=[], pairs=[], folder=None, locks={})
+    page = SimpleNamespace(page=str(written.parent / "report.html"), brief=str(written.parent / "found.txt"))
+    params = SimpleNamespace(figures=[], left_out=[], pages=[], configfiles=[], folder=None, locks={}, lost=[])
     with pytest.raises(SystemExit, match=rf"^{written}: "):
-        script("findings", written.parent, page, params, tables=[str(written)], svg=[], template="")
+        script("report", written.parent, page, params, tables=[str(written)], svg=[], runs=[])
     left = {path.name for path in written.parent.iterdir()} - {written.name, "streaming.csv", "x.csv", "log"}
     assert not left

@@ -1,5 +1,6 @@
 """What is planted in records, tables, samples and captions reaches pages and figures as text, and as nothing else."""
 
+import json
 import os
 import re
 import subprocess
@@ -15,11 +16,14 @@ import pandas as pd
 import pytest
 
 from beyond_ram import figures, pages, tables, text
-from beyond_ram.analysis.findings import Finding
 from beyond_ram.analysis.runs import runs
 from beyond_ram.files import DamagedError
+from beyond_ram.report import page as page_of
+from beyond_ram.report import run as run_of_page
+from beyond_ram.report.run import Run
+from beyond_ram.watch import watch, write_record
 
-from .conftest import Script, drawing, figure
+from .conftest import Script, drawing, figure, gathered
 
 HARMLESS = "harmless"
 PLANTED = {
@@ -97,7 +101,9 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> Non
         }
         given, page = written(tmp_path, "choices", line | told), tmp_path / "choices.html"
         template = str(root / "report/choices.html.jinja")
-        script("choices", tmp_path, [str(page)], table=given, template=template)
+        loaders = written(tmp_path, "loaders", line | told | {"outcome": "completed", "account": planted})
+        params = SimpleNamespace(name="choices", tables=["loaders"])
+        script("page", tmp_path, [str(page)], params, table=given, loaders=loaders, template=template)
         return page.read_text()
 
     def claims(planted: str) -> str:
@@ -112,7 +118,8 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> Non
             "n": 3,
         }
         given, page = written(tmp_path, "claims", line | told), tmp_path / "claims.html"
-        script("claims", tmp_path, [str(page)], table=given, template=str(root / "report/claims.html.jinja"))
+        params, template = SimpleNamespace(name="claims", tables=[]), str(root / "report/claims.html.jinja")
+        script("page", tmp_path, [str(page)], params, table=given, template=template)
         return page.read_text()
 
     planted = PLANTED[kind].encode("utf-8", "ignore").decode()  # Parquet takes no lone surrogate
@@ -121,42 +128,71 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_captions_figures_records_and_findings(
-    kind: str, tmp_path: Path, root: Path, script: Script, tokenised: list[Path]
-) -> None:
-    def overview(planted: str) -> str:
-        made = figure(tmp_path, "one")
+def test_in_the_report(kind: str, tmp_path: Path, report: Script, tokenised: list[Path]) -> None:
+    """In captions, figures, records and their tables, and in findings: nothing of it is more than text."""
+
+    def made(planted: str) -> str:
+        figures.theme()
+        drawing_files = figure(tmp_path, "one")
         drawing, _ = plt.subplots()
-        figures.save(drawing, f"{planted} is all there is.", svg=made.svg, png=made.png, caption_file=made.caption)
+        files = {"svg": drawing_files.svg, "png": drawing_files.png, "caption_file": drawing_files.caption}
+        figures.save(drawing, f"{planted} is all there is.", **files)
         records = tables.read_runs(tokenised)
         for record, _ in records:
             record["provenance"] |= dict.fromkeys(("kernel", "commit", "transparent_hugepage", "lock_sha256"), planted)
             record["provenance"]["versions"] = {"python": planted}
-            record |= {"reason": planted, "outcome": "not_applicable"}
-        tables.write(runs(records), tmp_path / "runs.csv", tmp_path / "runs.parquet")
-        page, template = tmp_path / "overview.html", str(root / "report/overview.html.jinja")
-        given = {"runs": str(tmp_path / "runs.parquet"), "svg": [made.svg], "template": template}
-        script(
-            "overview",
-            tmp_path,
-            [str(page)],
-            SimpleNamespace(titles=[planted[:500]], left_out=[planted[:500]]),
-            **given,
+            record |= {"reason": planted, "outcome": "failed", "completed_work": False}
+        verdict = {"experiment": "growth", "stack": "current", "verdict": "held", "owner": planted, "sentence": planted}
+        verdict |= {"evidence": planted, "n": 2} | dict.fromkeys(
+            ("anon_grown_bytes", "anon_grown_bytes_low", "anon_grown_bytes_high", "imported_anon_bytes"), 9e7
         )
-        return page.read_text()
-
-    def findings(planted: str) -> str:
-        found = Finding(experiment="e", title=planted[:500], text=planted[:500], figure="one", strength=1.0)
-        page = tmp_path / "findings.html"
-        told = [(found, planted[:500], [(planted[:500], planted[:500])])]
-        given = {"findings": told, "smaller": told, "share": "5%", "figures": {"one": ""}}
-        pages.write(str(root / "report/findings.html.jinja"), str(page), **given)
-        return page.read_text()
+        given = {"runs": runs(records), "verdicts": pd.DataFrame([verdict])}
+        shown = [(planted[:500], planted[:500], ["growth"])]
+        return report(tmp_path, tokenised, given, svg=[drawing_files.svg], figures=shown, left_out=[planted[:500]])
 
     planted = PLANTED[kind].encode("utf-8", "ignore").decode()
-    same_but_for_text(overview, planted, seen(planted))
-    if kind != "control":
-        same_but_for_text(findings, planted, seen(planted))
+    page, harmless = Structure(made(planted)), Structure(made(HARMLESS))
+    # What is packed is no markup here; it is looked at below.
+    assert page.elements == harmless.elements
+    assert [link for link in page.links if link.startswith(("http", "//", "javascript"))] == []
+    assert len(page.links) == len(harmless.links)
+    assert " ".join(seen(planted)[:50].split()) in " ".join(page.text.split())
+    assert "829348951" not in page.text
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("run")
+    write_record(watch([sys.executable, "-c", "import time; time.sleep(0.1)"], folder), folder)
+    return Run.read(folder, of_a_cell=False)
+
+
+def planted_in(run: Run, planted: str) -> Run:
+    """The run with what is planted in its command, provenance, reason, phases and events."""
+    provenance = run.record["provenance"] | {"kernel": planted, planted[:200]: planted}
+    phases = [{**run.record["phases"][0], "phase": planted}]
+    missing = [{"what": planted, "why": planted}]
+    more = {"provenance": provenance, "reason": planted, "phases": phases, "missing": missing, "command": [planted]}
+    samples = {**run.samples, "phase": [planted] * len(run.samples["t_s"])}
+    return Run(run.folder, {**run.record, **more}, samples, [{"t_s": 0.01, "event": planted, planted[:200]: planted}])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: Run) -> None:
+    planted = PLANTED[kind]
+    told = {}
+    for name, text_of in (("planted", planted), ("harmless", HARMLESS)):
+        found = run_of_page.told(planted_in(run, text_of), text_of, tmp_path / "page.html")
+        figure_of = json.dumps(found.pop("figure"))
+        # Plotly takes tags for markup, and their escapes for text.
+        assert "<" not in figure_of.replace("<br>", "")
+        cell = {"title": text_of, "axes": [(text_of, text_of)], "drawn": [True], "requests": [], "limits": []}
+        verdict = [{"verdict": text_of, "sentence": text_of, "evidence": text_of}]
+        told[name] = page_of.render("cell.html.jinja", runs=[found], verdicts=verdict, teardown=[], **cell)
+    page, harmless = Structure(told["planted"]), Structure(told["harmless"])
+    assert page.elements == harmless.elements
+    assert " ".join(seen(planted)[:50].split()) in " ".join(page.text.split())
+    assert len(told["planted"]) < len(told["harmless"]) + 300_000
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -190,7 +226,7 @@ def test_in_the_samples_of_a_run(tokenised: list[Path], tmp_path: Path, root: Pa
     phases = [r"$\frac{", "<script>alert(1)</script>"]
     lines = [line.replace(",,", f",{phases[min(1, n // third)]},", 1) for n, line in enumerate(lines)]
     samples.write_text("\n".join([head, *lines, ""]))
-    script("figure", tmp_path, made, **drawing(root, "memory_over_time", run_jsons=tokenised))
+    script("figure", tmp_path, made, **drawing(root, "memory_over_time", **gathered(tmp_path, tokenised)))
     shown = "".join(ET.parse(made.svg).getroot().itertext())
     assert all(phase in shown for phase in phases)
 

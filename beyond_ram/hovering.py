@@ -1,0 +1,99 @@
+"""Values for whoever points at a drawing: a title for every mark of a figure, which a browser shows and reads out."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.collections import PathCollection
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+
+from .text import plain
+
+_SVG = "http://www.w3.org/2000/svg"
+# More marks than this are a cloud, and nobody points at one of them.
+_MOST_MARKS, _MOST_LETTERS = 500, 200
+Titles = Mapping[str, Sequence[str]]
+
+
+def titles(figure: Figure) -> Titles:
+    """What each mark shows, in the order of drawing, by a name that its artist is given."""
+    found: dict[str, Sequence[str]] = {}
+    for number, (artist, said) in enumerate(_marked(figure)):
+        if 0 < len(said) <= _MOST_MARKS:
+            name = f"values-{number}"
+            artist.set_gid(name)  # type: ignore[attr-defined]
+            found[name] = [plain(text, _MOST_LETTERS) for text in said]
+    return found
+
+
+def write(svg: Path, found: Titles) -> None:
+    """Put the titles into a drawing that was saved. Where an artist drew more or fewer marks, it gets none."""
+    tree = ET.parse(svg)
+    for element in tree.iter(f"{{{_SVG}}}g"):
+        said = found.get(element.get("id", ""), ())
+        marks = list(element.iter(f"{{{_SVG}}}use")) or [one for one in element if one.tag == f"{{{_SVG}}}path"]
+        if len(marks) == len(said):
+            for mark, text in zip(marks, said, strict=True):
+                ET.SubElement(mark, f"{{{_SVG}}}title").text = text
+    ET.register_namespace("", _SVG)
+    ET.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+    tree.write(svg, encoding="utf-8", xml_declaration=True)
+
+
+def _marked(figure: Figure) -> Iterator[tuple[object, list[str]]]:
+    """Artists that have marks, and what each mark shows."""
+    for axes in figure.axes:
+        for line in axes.lines:
+            if line.get_marker() not in (None, "None", "", " "):
+                yield line, _points(axes, str(line.get_label()), np.asarray(line.get_xydata(), float))
+        for collection in axes.collections:
+            if isinstance(collection, PathCollection):
+                offsets: Any = np.ma.filled(np.ma.asarray(collection.get_offsets(), float), np.nan)
+                yield collection, _points(axes, str(collection.get_label()), offsets)
+        for container in axes.containers:
+            if isinstance(container, BarContainer):
+                for bar in container:
+                    across = container.orientation == "horizontal"
+                    size = bar.get_width() if across else bar.get_height()
+                    axis, value_axis = (axes.yaxis, axes.xaxis) if across else (axes.xaxis, axes.yaxis)
+                    middle = bar.get_y() + bar.get_height() / 2 if across else bar.get_x() + bar.get_width() / 2
+                    named = [str(container.get_label()), _value(axis, middle), _value(value_axis, size)]
+                    yield bar, [_joined(named)]
+
+
+def _points(axes: Axes, label: str, points: "np.ndarray[tuple[int, int], np.dtype[np.float64]]") -> list[str]:
+    return [
+        _joined([label, _value(axes.xaxis, x), _value(axes.yaxis, y)])
+        for x, y in points
+        if np.isfinite(x) and np.isfinite(y)
+    ]
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """The series, unless it has no name of its own, and the values."""
+    return "; ".join(part for part in parts if part and not part.startswith("_"))
+
+
+def _value(axis: Axis, value: float) -> str:
+    """A place on an axis: the name of the nearest tick where ticks have names, else the number with what it is of."""
+    ticks = {
+        float(place): label.get_text() for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=False)
+    }
+    named = {place: text for place, text in ticks.items() if text and not _number(text)}
+    if named:
+        nearest = min(named, key=lambda place: abs(place - value))
+        return " ".join(named[nearest].split()) if abs(nearest - value) < 0.5 else ""
+    return f"{axis.get_label_text()} {value:,.4g}".strip()
+
+
+def _number(text: str) -> bool:
+    try:
+        float(text.replace(",", "").replace("\N{MINUS SIGN}", "-").rstrip("%"))
+    except ValueError:
+        return False
+    return True

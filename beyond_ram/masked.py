@@ -1,0 +1,51 @@
+"""Command lines without their secrets: what an option or a variable is called says whether its value is one."""
+
+import re
+from collections.abc import Sequence
+
+MASK = "***"
+# How the name of a secret ends: --db-password, PGPASSWORD, HF_TOKEN, apikey; not --tokenizer, --max-tokens.
+_SECRET = re.compile(
+    r"(?:pass(?:word|wd|phrase)|[-_]pwd|(?:^|[-_.])(?:token|secret|credentials?|(?:api|access|private)[-_]?key))$",
+    re.IGNORECASE,
+)
+_LONGEST = 40
+_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s'\"]+")
+# Each begins where nothing of its kind is before it, so that a long word is looked at once.
+_NAMED = re.compile(r"(?<![\w.-])([\w.-]+)=|(?<!\S)(--?[\w.-]+)\s+(?!-)")
+_OPTION = re.compile(r"--?[\w.-]+")
+_HEADER = re.compile(r"(\b(?:bearer|basic)\s+)[^\s'\"]+", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*://)[^\s/@'\"]+@", re.IGNORECASE)
+
+
+def command(words: Sequence[str]) -> list[str]:
+    """The words of a command, with `***` in the place of the secrets in them.
+
+    Secret is the value of an option or variable that is called password, passwd, passphrase, pwd, token, secret,
+    credential, api key, access key or private key, or ends so, behind `=` or as the next word; what follows `Bearer` or
+    `Basic`; the user and password of an address. That holds inside a word too, such as a script for `sh -c`.
+    """
+    found: list[str] = []
+    of_secret = False
+    for word in words:
+        found.append(MASK if of_secret and not word.startswith("-") else text(word))
+        of_secret = _OPTION.fullmatch(word) is not None and _is_secret(word)
+    return found
+
+
+def text(said: str) -> str:
+    """A text, such as what a program said, by the same rules."""
+    said = _ADDRESS.sub(rf"\g<1>{MASK}@", said)
+    said = _HEADER.sub(rf"\g<1>{MASK}", said)
+    found, at = [], 0
+    for name in _NAMED.finditer(said):
+        if name.start() < at or not _is_secret(name[1] or name[2]):
+            continue
+        if value := _VALUE.match(said, name.end()):
+            found += [said[at : name.end()], MASK]
+            at = value.end()
+    return "".join([*found, said[at:]])
+
+
+def _is_secret(name: str) -> bool:
+    return _SECRET.search(name[-_LONGEST:]) is not None

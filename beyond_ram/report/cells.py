@@ -1,0 +1,177 @@
+"""Cells, as the report tells them: a line for the table of all, and a page that is unpacked where it is asked for."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import markupsafe
+import pandas as pd
+
+from ..analysis.frame import describe
+from ..collected import Runs, Samples
+from ..experiment import AXES, parse
+from ..metrics.runs import anon_once
+from ..units import MB
+from .packed import packed_json
+from .page import render
+from .run import Line, Run, told
+from .sections import DATA, tags
+
+Key = tuple[tuple[str, str], ...]
+TOGETHER = 25
+"""Cells that are packed together: of alike pages only the first takes room."""
+_DRAWN, _LEAST, _MOST = 150_000, 40, 200
+# Tables with lines that a cell's page shows beside its runs.
+TEARDOWN, REQUESTS, VERDICTS, LIMITS = "owners", "streaming", "verdicts", "limits"
+
+
+def key(line: Mapping[Any, Any]) -> Key:
+    """What a line of any table is of: its experiment and axes, the repeat left out."""
+    known = [(axis, line.get(axis)) for axis in AXES]
+    given = [(axis, value) for axis, value in known if value is not None and value == value]
+    named = [(axis, str(int(value)) if AXES[axis].number else str(value)) for axis, value in given]
+    return (("experiment", str(line.get("experiment"))), *sorted(named))
+
+
+def points(runs: int) -> int:
+    """Samples to draw of each series of a run, so that a page of many runs stays small."""
+    return max(_LEAST, min(_MOST, _DRAWN // max(runs, 1)))
+
+
+@dataclass
+class Cells:
+    """The cells of a report: lines, and packed pages."""
+
+    page: Path
+    tables: Mapping[str, pd.DataFrame]
+    settings: Mapping[str, Sequence[str]]
+    command: Callable[[str, str], str | None]
+    """What weighs a run again, of its experiment and its path."""
+    lines: list[Line] = field(default_factory=list)
+    packs: list[markupsafe.Markup] = field(default_factory=list)
+    of: dict[Key, Line] = field(default_factory=dict)
+    """The line of each cell."""
+
+    def read(self, weighed: Runs, samples: Samples) -> None:
+        """Read every run, cell after cell. Raises DamagedError."""
+        beside = {name: _by_cell(self.tables.get(name)) for name in (TEARDOWN, REQUESTS, VERDICTS, LIMITS)}
+        folders = weighed.folders
+        found = [*_grouped(folders)]
+        most = points(len(weighed))
+        pack: dict[str, Line] = {}
+        for number, (path, places) in enumerate(found, 1):
+            read = ((place, *weighed[place]) for place in places)
+            runs = [Run(folders[place], record, samples.lists(place), events) for place, record, events in read]
+            cell = runs[0].record["cell"]
+            self.lines.append(self._line(path, cell, runs, len(self.packs)))
+            self.of[key(cell)] = self.lines[-1]
+            pack[path] = self._told(path, cell, runs, {name: lines[key(cell)] for name, lines in beside.items()}, most)
+            if len(pack) == TOGETHER or number == len(found):
+                self.packs.append(packed_json(pack))
+                pack = {}
+
+    def _line(self, path: str, cell: Line, runs: Sequence[Run], pack: int) -> Line:
+        finished = [run for run in runs if run.record["completed_work"]]
+        asked = [run.asked.ask_bytes for run in finished if run.asked]
+        times = _known(run.record["duration_s"] for run in finished)
+        return {
+            "path": path,
+            "pack": pack,
+            "experiment": cell["experiment"],
+            "stack": cell["stack"],
+            "data": next((cell[name] for name in DATA if name in cell), ""),
+            "setting": self.said(cell),
+            "outcomes": ", ".join(dict.fromkeys(str(run.record["outcome"]).replace("_", " ") for run in runs)),
+            "finished": len(finished),
+            "asked": len(runs),
+            **_anon(finished),
+            **{f"peak_{name}": _median(_peaks(finished, f"{name}_bytes")) for name in ("rss", "pss")},
+            "pss_read": statistics.median_low([run.pss_readings for run in finished] or [0]),
+            "ask": max(asked) / (1 << 20) if asked else None,
+            "duration_s": statistics.median(times) if times else None,
+            "tags": tags([cell]),
+        }  # fmt: skip
+
+    def said(self, cell: Mapping[Any, Any]) -> str:
+        """What sets a cell apart within its experiment, in words."""
+        return ", ".join(describe(dict(cell), self.settings.get(str(cell["experiment"]), ())))
+
+    def _told(
+        self, path: str, cell: Line, runs: Sequence[Run], beside: Mapping[str, list[Line]], most: int
+    ) -> dict[str, Any]:
+        shown = []
+        for run in runs:
+            rep = run.record["cell"]["rep"]
+            again = self.command(str(cell["experiment"]), f"{path}/rep~{rep}")
+            shown.append(told(run, f"Repeat {rep}", self.page, again, most))
+        figures = [one.pop("figure") for one in shown]
+        axes = [(axis, value) for axis, value in cell.items() if axis not in ("experiment", "rep")]
+        html = render(
+            "cell.html.jinja",
+            title=" · ".join(named(cell["experiment"], cell["stack"], self.said(cell))),
+            axes=axes,
+            runs=shown,
+            drawn=[figure is not None for figure in figures],
+            verdicts=beside[VERDICTS],
+            teardown=sorted(beside[TEARDOWN], key=lambda line: (line["rep"], line["rung"])),
+            requests=[_requests(line) for line in beside[REQUESTS]],
+            limits=beside[LIMITS],
+        )
+        return {"html": html, "figures": figures}
+
+
+def named(*parts: object) -> list[str]:
+    """The parts of a cell's name that say something: an experiment and its stack may have one name."""
+    return list(dict.fromkeys(str(part) for part in parts if part))
+
+
+def _grouped(folders: Iterable[Path]) -> Iterator[tuple[str, list[int]]]:
+    """The path of each cell below the folder of all runs, and the places of its runs."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for place, folder in enumerate(folders):
+        levels = [part for part in folder.parts if "~" in part]
+        begins = folder.parts[-len(levels) - 1]
+        cell = parse("/".join([begins, *levels]))
+        found[cell.path.rpartition("/")[0]].append(place)
+    yield from found.items()
+
+
+def _by_cell(table: pd.DataFrame | None) -> defaultdict[Key, list[Line]]:
+    found: defaultdict[Key, list[Line]] = defaultdict(list)
+    for line in table.to_dict("records") if table is not None else ():
+        found[key(line)].append({str(name): value for name, value in line.items()})
+    return found
+
+
+def _requests(line: Line) -> Line:
+    """Requests of a cell by kind and by who asked, as far as there were any."""
+    from ..metrics.streaming import KINDS, ROLES, requests_column
+
+    counts = {kind: [line.get(requests_column(kind, role)) or 0 for role in ROLES] for kind in KINDS}
+    return {"roles": ROLES, "kinds": {kind: row for kind, row in counts.items() if any(row)}, "n": line["n"]}
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _anon(runs: Sequence[Run]) -> Line:
+    """The median peak of anonymous memory with each page once, in MB; the sum over processes where that is not known,
+    marked as such."""
+    once = [anon_once(run.record) for run in runs]
+    summed = any(size is None for size in once)
+    sizes = _peaks(runs, "anon_bytes") if summed else once
+    return {"peak_anon": _median(sizes), "anon_summed": summed and _median(sizes) is not None}
+
+
+def _peaks(runs: Iterable[Run], name: str) -> list[float | None]:
+    return [run.record["peak"].get(name) for run in runs]
+
+
+def _median(sizes: Iterable[float | None]) -> float | None:
+    """In MB."""
+    known = _known(sizes)
+    return statistics.median(known) / MB if known else None

@@ -1,0 +1,58 @@
+"""Drawings of matplotlib's as parts of a page: their own names, and nothing that a drawing has no need of."""
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import markupsafe
+
+from ..files import DamagedError
+
+_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+_TAGS = {"svg", "g", "path", "use", "text", "tspan", "title", "defs", "clipPath", "rect", "image", "pattern"}
+_LEFT_OUT = {"metadata", "style"}
+_LOCAL = re.compile(r"url\(#([^)]*)\)")
+
+
+def inline(svg: Path | str, name: str) -> markupsafe.Markup:
+    """A drawing for a page, its ids begun by `name`. Raises DamagedError for a file that is none of ours."""
+    try:
+        root = ET.parse(svg).getroot()
+    except (ET.ParseError, OSError):
+        raise _refused(svg) from None
+    if root.tag != f"{{{_SVG}}}svg":
+        raise _refused(svg)
+    _clean(root, name, svg)
+    root.set("role", "img")
+    root.set("aria-labelledby", f"title-{name}")
+    ET.register_namespace("", _SVG)
+    ET.register_namespace("xlink", _XLINK)
+    return markupsafe.Markup(ET.tostring(root, encoding="unicode"))
+
+
+def _clean(element: ET.Element, name: str, svg: Path | str) -> None:
+    """Take out what is not drawn, refuse what no drawing of ours has, and make ids the drawing's own."""
+    for child in list(element):
+        tag = str(child.tag).rpartition("}")[2]
+        if tag in _LEFT_OUT:
+            element.remove(child)
+        elif tag not in _TAGS:
+            raise _refused(svg)
+        else:
+            _clean(child, name, svg)
+    for key, value in list(element.attrib.items()):
+        bare = key.rpartition("}")[2]
+        if bare.startswith("on") or (bare == "href" and not value.startswith(("#", "data:image/png;base64,"))):
+            raise _refused(svg)
+        if bare == "id":
+            element.set(key, f"{name}-{value}")
+        elif bare == "href" and value.startswith("#"):
+            element.set(key, f"#{name}-{value[1:]}")
+        elif "url(" in value:
+            element.set(key, _LOCAL.sub(rf"url(#{name}-\1)", value))
+
+
+def _refused(svg: Path | str) -> DamagedError:
+    return DamagedError(
+        f"{svg}: no drawing, or holds what no drawing of ours has; delete it, and Snakemake makes it again"
+    )

@@ -1,0 +1,32 @@
+"""What a page unpacks when it shows it: compressed text that no markup in data can break out of."""
+
+import base64
+import gzip
+import json
+from importlib import resources
+from typing import Any
+
+import markupsafe
+
+
+def packed(text: str) -> markupsafe.Markup:
+    """A text as gzip in base64, the same each time."""
+    found = gzip.compress(text.encode("utf-8", "replace"), compresslevel=9, mtime=0)
+    return markupsafe.Markup(base64.b64encode(found).decode())
+
+
+def packed_json(value: Any) -> markupsafe.Markup:
+    """A value as JSON, packed. Raises ValueError for NaN, which JSON has not."""
+    return packed(json.dumps(value, separators=(",", ":"), allow_nan=False))
+
+
+def plotly() -> markupsafe.Markup:
+    """Plotly's bundle."""
+    return packed(resources.files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8"))
+
+
+def datatables() -> tuple[markupsafe.Markup, markupsafe.Markup]:
+    """DataTables' bundle, as itables ships it: a module of JavaScript, and its style sheet."""
+    folder = resources.files("itables").joinpath("html")
+    script, style = (folder.joinpath(f"dt_bundle.{ending}").read_text(encoding="utf-8") for ending in ("js", "css"))
+    return packed(script), packed(style)

@@ -1,0 +1,56 @@
+"""A page from its template: whole or not at all, with everything that it needs inside."""
+
+import functools
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import markupsafe
+
+from ..files import whole
+from ..text import plain
+from .packed import datatables, packed_json, plotly
+
+TEMPLATES = Path(str(resources.files(__package__).joinpath("templates")))
+_MOST = 5000
+
+
+def sources() -> list[Path]:
+    """The templates, styles and scripts that pages are made of."""
+    return sorted(path for path in TEMPLATES.iterdir() if path.is_file())
+
+
+def write(template: str, page: Path | str, **values: Any) -> None:
+    """Fill a template and write the page. Raises jinja2.UndefinedError where a value is missing."""
+    script, style = datatables()
+    inlined = {
+        name: markupsafe.Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("page.css", "page.js")
+    }
+    text = render(template, bundles={"plotly": plotly(), "datatables": script, "style": style}, own=inlined, **values)
+    with whole(page) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def render(template: str, **values: Any) -> str:
+    """A template's text, with every value escaped, its control characters gone and its length bounded."""
+    return _environment().get_template(template).render(**values)
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined, autoescape=True, finalize=_shown,
+    )  # fmt: skip
+    environment.filters |= {"number": number, "packed": packed_json}
+    return environment
+
+
+def _shown(value: Any) -> Any:
+    return plain(value, _MOST) if isinstance(value, str) and not isinstance(value, markupsafe.Markup) else value
+
+
+def number(value: float | None, form: str = "{:,.0f}") -> str:
+    """A number as tables show it; nothing where it is not known."""
+    return "" if value is None or value != value else form.format(value)

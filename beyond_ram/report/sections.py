@@ -1,0 +1,268 @@
+"""The sections of the workflow's report, from its tables: values for templates, and what they can be filtered by."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ..analysis import changes as changes_of
+from ..analysis import choices as choices_of
+from ..analysis import stack_differences
+from ..analysis.findings import Finding
+from ..analysis.frame import cells, describe, same_but_for, varied
+from ..analysis.loaders import OF_A_LOADER, by_way
+from ..analysis.outcomes import tally
+from ..figures import MB, loader_kind
+from ..metrics import METRICS
+from .timeline import words
+
+PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
+DATA = ("corpus", "tokens", "repository")
+"""The axes that name what was read."""
+# A ratio beyond it, or under one by it, is no longer told as a number where it is the end of an interval.
+_ABSURD = 1000
+# Readings of the kernel's differ by so much without a cause.
+_BY_READING = 0.01
+Line = dict[str, Any]
+Tags = dict[str, list[str]]
+
+# As they are listed below a claim, with how each is called there.
+HOLDS = {
+    "holds": "holds",
+    "reached, not shown": "reached, not shown (the interval reaches below)",
+    "partly": "better, by less",
+    "not shown": "not shown",
+    "no": "does not hold",
+    "not enough data": "not enough data",
+    "not run": "not run",
+}
+_OF_SEVERAL = {"holds": "hold", "no": "do not hold"}
+
+
+def tags(lines: Iterable[Mapping[Any, Any]], **more: Iterable[str]) -> Tags:
+    """What lines of tables are of: experiments, stacks, data. What a line has none of, no filter on it hides."""
+    found: dict[str, dict[str, None]] = {"experiment": {}, "stack": {}, "data": {}}
+    for line in lines:
+        for kind, names in (("experiment", ("experiment",)), ("stack", ("stack",)), ("data", DATA)):
+            found[kind] |= {str(line[name]): None for name in names if _known(line.get(name))}
+        if line.get("axis") == "stack":
+            found["stack"] |= {str(line[side]): None for side in ("before", "after") if _known(line.get(side))}
+        if _known(line.get("against")):
+            found["stack"][str(line["against"])] = None
+    for kind, values in more.items():
+        found[kind] |= dict.fromkeys(values)
+    return {kind: [*values] for kind, values in found.items() if values}
+
+
+def _known(value: Any) -> bool:
+    return value is not None and value == value and value != ""
+
+
+def machine(runs: pd.DataFrame) -> Line:
+    """What was weighed, and on what."""
+    first, repeats = runs.iloc[0], [len(group) for _, group in cells(runs.assign(rep=0))]
+    same = {name: runs[name].dropna().nunique() <= 1 for name in ("kernel", "machine_memory_bytes", "cpu_count")}
+    return {
+        "runs": len(runs),
+        "cells": len(repeats),
+        "experiments": int(runs["experiment"].nunique()),
+        "least": min(repeats),
+        "most": max(repeats),
+        "kernel": first["kernel"],
+        "cpu_count": first["cpu_count"],
+        "memory_gb": first["machine_memory_bytes"] / 1e9,
+        "cgroup_version": first["cgroup_version"],
+        "transparent_hugepage": first["transparent_hugepage"],
+        "commits": list(runs["commit"].dropna().value_counts().items()) if "commit" in runs else [],
+        "one_machine": all(same.values()),
+        "ids_differ": int(runs["ids_agree"].eq(False).sum()),
+        "ids_compared": int(runs["ids_agree"].notna().sum()),
+        "not_run": int(runs["outcome"].eq("not_applicable").sum()),
+        "aborted": int((runs["completed_work"] & runs["outcome"].eq("failed")).sum()),
+    }
+
+
+def stacks(runs: pd.DataFrame) -> Iterator[Line]:
+    """Versions and lock of every stack, from inside its interpreter."""
+    first = runs.groupby("stack", sort=False).first()  # of each column the first run that has a value
+    for name, run in first.iterrows():
+        versions = {package: run.get(f"version_{package}") for package in PACKAGES}
+        known = {package: version if isinstance(version, str) else "" for package, version in versions.items()}
+        yield {"name": str(name), "versions": known, "lock": str(run["lock_sha256"])[:8]}
+
+
+def failures(runs: pd.DataFrame) -> Iterator[Line]:
+    """Cells of which not every run finished its work: what became of how many, and why."""
+    for cell, repeats in cells(runs):
+        known = tally(repeats)
+        if known["failed"]:
+            said = ", ".join([cell["experiment"], *describe(cell, (axis for axis in cell if axis != "rep"))])
+            yield known | {"cell": said, "tags": tags([cell])}
+
+
+def finding(found: Finding) -> Line:
+    """A finding with its small picture, and where it was seen."""
+    largest = max((bar.value for bar in found.bars), default=0.0)
+    widths = [bar.value / largest if largest > 0 else 0.0 for bar in found.bars]
+    drawn = [
+        {"label": bar.label, "said": bar.said, "percent": round(100 * share, 1)}
+        for bar, share in zip(found.bars, widths, strict=True)
+    ]
+    return {
+        "title": found.title,
+        "text": found.text,
+        "action": found.action,
+        "bars": drawn,
+        "figure": found.figure,
+        "more": found.more,
+        "seen": found.seen,
+        "tags": tags(found.seen, experiment=[found.experiment]),
+    }
+
+
+def _number(value: Any, form: str = "{:,.0f}") -> str:
+    return form.format(value) if _known(value) else ""
+
+
+def _claimed(value: Any) -> str:
+    return _number(value, "{:,.3g}" if _known(value) and value < 1000 else "{:,.0f}")
+
+
+def _end(value: Any) -> str:
+    """An end of an interval. Two repeats that scatter, corrected for much, come to ends that no ratio has."""
+    if _known(value) and value > _ABSURD:
+        return f"over {_ABSURD:,}"
+    return f"under {1 / _ABSURD}" if _known(value) and 0 < value < 1 / _ABSURD else _claimed(value)
+
+
+def listed(line: Mapping[Any, Any]) -> Line:
+    """A line of table `claims`, in words."""
+    exact, known = line["low"] == line["high"], _known(line["low"])
+    interval = f"{_end(line['low'])} to {_end(line['high'])}" if known and not exact else "exact" if exact else ""
+    decides = f"{_end(line['low_corrected'])} to {_end(line['high_corrected'])}" if known and not exact else ""
+    return {
+        "holds": HOLDS.get(line["holds"], line["holds"]),
+        "class": line["holds"].split()[0].strip(",") if line["holds"] in HOLDS else "",
+        "measured": _claimed(line["measured"]),
+        "interval": interval,
+        "decides": decides,
+        "n": f"{line['n']:.0f}",
+        "conditions": line["conditions"],
+        "tags": tags([line]),
+    }
+
+
+def claims(table: pd.DataFrame) -> Iterator[Line]:
+    """Each claim with its counts and its lines, those under which it holds first."""
+    for (claim, claimed), group in table.groupby(["claim", "claimed"], sort=False) if len(table) else ():
+        counts = group["holds"].value_counts()
+        summary = "; ".join(
+            f"{counts[holds]} {words if counts[holds] == 1 else _OF_SEVERAL.get(holds, words)}"
+            for holds, words in HOLDS.items()
+            if holds in counts
+        )
+        order = group["holds"].map({holds: place for place, holds in enumerate(HOLDS)})
+        lines = group.assign(order=order).sort_values(["order", "measured"], ascending=[True, False], kind="stable")
+        yield {
+            "claim": claim,
+            "claimed": _claimed(claimed),
+            "summary": f"Of {len(group)} condition{'' if len(group) == 1 else 's'}: {summary}",
+            "lines": [listed(line) for line in lines.to_dict("records")],
+        }
+
+
+def _why(line: Mapping[Any, Any]) -> str:
+    """What a loader was chosen for, of how many, and what of it is shown."""
+    others = f"{line['of_loaders'] - 1:.0f}"
+    unranked = f"; {line['without_rate']:.0f} without a rate" if line["without_rate"] else ""
+    return (
+        f"{line['chosen_for']} of {line['of_loaders']:.0f} ({line['ranked_by']}{unranked}); shown to be faster than "
+        f"{line['faster_than']:.0f} of {others}, leaner than {line['leaner_than']:.0f}"
+    )
+
+
+def choices(table: pd.DataFrame) -> Iterator[tuple[str, list[Line]]]:
+    """Title and lines of each front."""
+    if table.empty:
+        return
+    table = by_way(table)
+    said = [axis for axis in varied(table) if axis not in ("experiment", *OF_A_LOADER)]
+    for found, group in same_but_for(table, *OF_A_LOADER):
+        title = ", ".join([found["tokens"], *describe(found, (axis for axis in said if axis != "tokens"))])
+        yield title, [_choice(line) for line in group.to_dict("records")]
+
+
+def unranked(loaders: pd.DataFrame | None, table: pd.DataFrame) -> list[str]:
+    """Where loaders ran and none could be chosen, in words."""
+    if loaders is None:
+        return []
+    said = [axis for axis in varied(loaders) if axis not in ("experiment", *OF_A_LOADER)]
+    return [
+        f"{', '.join([str(cell['tokens']), *describe(cell, (axis for axis in said if axis != 'tokens'))])}: {why}"
+        for cell, why in choices_of.unranked(loaders, table)
+    ]
+
+
+def _elsewhere(line: Mapping[Any, Any]) -> float:
+    """By how much PSS is above what the group ever held: not its charge, but another group's. NaN where it is not."""
+    held = line.get("peak_cgroup_bytes")
+    over = line["end_pss_bytes"] - (math.nan if held is None else held)
+    return float(over) if over > _BY_READING * line["end_pss_bytes"] else math.nan
+
+
+def _choice(line: Mapping[Any, Any]) -> Line:
+    return {
+        "loader": line["loader"],
+        "kind": loader_kind(line["loader_kind"])[0],
+        "shuffle": line["shuffle"] if line["order"] == "shuffled" else "",
+        "lends": line["lends"] if _known(line["lends"]) else "",
+        "rows": _number(line["rows_per_cpu_s"]),
+        "warm": _number(line["rows_per_cpu_s_warm"]),
+        "share": _number(line["share_of_limit"], "{:.0%}"),
+        "held": _number(line["held_bytes"] / MB),
+        "pss": _number(line["end_pss_bytes"] / MB),
+        "elsewhere": _number(_elsewhere(line) / MB),
+        "n": f"{line['n']:.0f} of {line['asked']:.0f}",
+        "why": _why(line),
+        "tags": tags([line]),
+    }
+
+
+def differences(changed: pd.DataFrame, differ: pd.DataFrame | None) -> list[dict[str, str]]:
+    """What else differs between the two stacks of each change, in words."""
+    return stack_differences.in_words(differ, changed[["before", "after"]].itertuples(index=False, name=None))
+
+
+def changes(table: pd.DataFrame) -> list[Line]:
+    """The lines of table `changes` in words."""
+    lines = zip(changes_of.in_words(table), table.to_dict("records"), strict=True)
+    return [{**words, "tags": tags([line])} for words, line in lines]
+
+
+def explorer(runs: pd.DataFrame, paths: Sequence[str], labels: Sequence[str]) -> Line:
+    """Every metric of every run, for the figure that shows any of them; `paths` names the cell of each line, and
+    `labels` says in words what it is. What is shown is escaped for Plotly, and filtered by as it is."""
+    found = {}
+    for key, metric in METRICS.items():
+        values = pd.to_numeric(runs[key], errors="coerce") if key in runs else pd.Series(dtype=float)
+        if values.notna().any():
+            scale, unit = (MB, "MB") if metric.unit == "bytes" else (1, metric.unit)
+            known = [None if pd.isna(value) else float(f"{value / scale:.6g}") for value in values]
+            found[key] = {"label": metric.label, "unit": unit, "values": known}
+    lines = runs.to_dict("records")
+    of = {
+        "stack": [str(line["stack"]) for line in lines],
+        "experiment": [str(line["experiment"]) for line in lines],
+        "data": [next((str(line[name]) for name in DATA if _known(line.get(name))), "") for line in lines],
+    }
+    shown = {name: words(name) for name in {*of["stack"], *of["experiment"]}}
+    return {"metrics": found, "cell": list(paths), "label": [words(label) for label in labels], "shown": shown, **of}
+
+
+def settings(table: pd.DataFrame) -> dict[str, list[str]]:
+    """The axes that vary within each experiment, beside those that have a column of their own."""
+    own = {"experiment", "stack", "rep", *DATA}
+    return {
+        str(name): [axis for axis in varied(group) if axis not in own] for name, group in table.groupby("experiment")
+    }

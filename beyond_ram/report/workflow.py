@@ -1,0 +1,213 @@
+"""The report of the workflow: everything that was weighed and found, in one file."""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import beyond_ram
+
+from ..analysis import changes
+from ..analysis.findings import Finding, findings, undecided
+from ..analysis.matters import SHARE
+from ..collected import Runs, Samples
+from ..figures import NOT_DRAWN
+from ..pages import caption
+from ..text import plain
+from . import page as pages_of
+from . import sections
+from .cells import Cells, key
+from .cells import named as named_once
+from .drawing import inline
+from .packed import packed_json
+
+STRONGEST = 3
+# Pages of chapters that are sections here.
+_SECTIONS = ("claims", "choices", "changes")
+# Sentences on what is not decided, and letters of a line, that a terminal has room for.
+_OPEN, _WIDE = 2, 200
+Tables = Mapping[str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure of the workflow: its file, title and chapter, and the experiments that it is made of."""
+
+    svg: Path
+    title: str
+    chapter: str
+    experiments: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        return self.svg.stem
+
+    def caption(self) -> Any:
+        """Its caption, as HTML. Raises DamagedError where it is none."""
+        return caption(self.svg.with_suffix(".rst"))
+
+
+@dataclass(frozen=True)
+class Again:
+    """The commands that make parts of a report again."""
+
+    configfiles: Sequence[str]
+    folder: str | None
+    locks: Mapping[str, str]
+    """The lock of each stack that is kept from before an upgrade."""
+
+    def _only(self, made: str, experiment: str, stacks: Sequence[str] = ()) -> str:
+        """A command for a results folder of its own, with one experiment's runs only."""
+        own = f" --configfile {shlex.join(self.configfiles)}" if self.configfiles else ""
+        only = f"--config results=alone 'only=[{experiment}]'"
+        if stacks:
+            only += f" 'experiments={{{experiment}: {{matrix: {{stack: [{', '.join(stacks)}]}}}}}}'"
+        if self.folder:
+            only += f" folder={shlex.quote(self.folder)}"
+        return f"uv run snakemake {shlex.quote(f'alone/{made}')} --cores 4{own} {only}"
+
+    def run(self, experiment: str, path: str) -> str | None:
+        """Weighs a run; None where no rule makes it again, as of a stack that is kept or of a version sweep."""
+        stack = next(level for level in path.split("/") if level.startswith("stack~"))
+        return None if "@" in stack or "+" in stack else self._only(f"runs/{path}/run.json", experiment)
+
+    def finding(self, finding: Finding, stacks: Sequence[str] = ()) -> str:
+        """Makes the figure of a finding alone, or a report where it has none, of its stacks or of others."""
+        made = f"figures/{finding.figure}.svg" if finding.figure else "report.html"
+        return self._only(made, finding.experiment, stacks)
+
+    def kept(self, finding: Finding, tables: Tables) -> Iterator[tuple[str, str | None]]:
+        """The stacks whose runs of a finding's experiment are kept from older locks, each with what weighs that lock
+        too; None where the lock is not there."""
+        named = [table for table in tables.values() if {"experiment", "stack"} <= {*table}]
+        found = {stack for table in named for stack in table.loc[table["experiment"] == finding.experiment, "stack"]}
+        todays = sorted(stack for stack in found if "@" not in stack and "+" not in stack)
+        for old in sorted(stack for stack in found if "@" in stack):
+            again, stack = None, old.replace("@", "-")
+            if lock := self.locks.get(old):
+                again = (
+                    f"cp envs/{old.partition('@')[0]}.in envs/{stack}.in && cp {shlex.quote(lock)} envs/{stack}.txt && "
+                )
+                again += self.finding(finding, [*todays, stack])
+            yield old, again
+
+
+def in_brief(tables: Tables, page: Path, lost: Sequence[str] = ()) -> list[str]:
+    """What was found, and where it is: ten lines at most, for a terminal."""
+    runs, found = sections.machine(tables["runs"]), findings(tables)
+    several = "finding" if len(found) == 1 else "findings"
+    lines = [f"{runs['runs']} runs of {runs['cells']} cells. Strongest of {len(found)} {several}:"]
+    if lost:
+        lines += [f"Without {len(lost)} that could not be made: {', '.join(named(lost))}."]
+    for number, finding in enumerate([one for one in found if not one.small][:STRONGEST], 1):
+        lines += [f"{number}. {finding.title}", *([f"What to do: {finding.action}"] if finding.action else [])]
+    lines += [f"Not decided: {sentence}" for sentence in undecided(tables)[: _OPEN - bool(lost)]]
+    return [*(plain(line, _WIDE) for line in lines), f"All of it: {page}"]
+
+
+def named(lost: Sequence[str]) -> list[str]:
+    """What could not be made, a name each: a run by its folder, a table or figure by the first of its files."""
+    names = [path.removesuffix("/run.json").rpartition("/runs/")[2] for path in lost]
+    return list({str(Path(name).with_suffix("")) if "~" not in name else name: None for name in names})
+
+
+def report(
+    page: Path,
+    tables: Tables,
+    figures: Iterable[Drawn],
+    weighed: Runs,
+    samples: Samples,
+    left_out: Sequence[str],
+    pages: Sequence[str],
+    again: Again,
+    lost: Sequence[str] = (),
+) -> None:
+    """Write the report; it links to the `pages` of chapters that it has no section for.
+
+    `lost` are the runs, tables and figures that could not be made.
+
+    Raises DamagedError where something that it is made of is cut, or something else.
+    """
+    runs = tables["runs"]
+    settings = sections.settings(runs)
+    cells = Cells(page, tables, settings, again.run)
+    cells.read(weighed, samples)
+    shown, empty = _figures(figures, runs)
+    found = findings(tables)
+    told = [_finding(one, tables, cells, again) for one in found]
+    large = [one for one, finding in zip(told, found, strict=True) if not finding.small]
+    lines = runs.to_dict("records")
+    paths = [cells.of[known]["path"] if (known := key(line)) in cells.of else "" for line in lines]
+    labels = [", ".join(filter(None, [cells.said(line), f"repeat {line['rep']}"])) for line in lines]
+    explorer = sections.explorer(runs, paths, labels)
+    changed = tables.get("changes")
+    pages_of.write(
+        "workflow.html.jinja",
+        page,
+        version=beyond_ram.__version__,
+        machine=sections.machine(runs),
+        stacks=list(sections.stacks(runs)),
+        packages=sections.PACKAGES,
+        failures=list(sections.failures(runs)),
+        lost=named(lost),
+        strongest=large[:STRONGEST],
+        findings=large,
+        smaller=[one for one, finding in zip(told, found, strict=True) if finding.small],
+        share=f"{SHARE:.0%}",
+        undecided=undecided(tables),
+        left_out=[*left_out, *empty],
+        chapters=shown,
+        drawn={figure["name"]: figure["title"] for _, group in shown for figure in group},
+        sweeps=len(tables.get("ladders", ())) > 0,
+        claims=list(sections.claims(tables["claims"])) if "claims" in tables else [],
+        source=tables["claims"]["source"].iloc[0] if len(tables.get("claims", ())) else "",
+        choices=list(sections.choices(tables["choices"])) if "choices" in tables else [],
+        unranked=sections.unranked(tables.get("loaders"), tables["choices"]) if "choices" in tables else [],
+        changes=[] if changed is None else sections.changes(changed),
+        changed="" if changed is None else changes.counts(changed),
+        differences=[] if changed is None else sections.differences(changed, tables.get("stack_differences")),
+        cells=cells.lines,
+        filters={kind: sorted({*explorer[kind]} - {""}) for kind in ("stack", "data", "experiment")},
+        tables=sorted(tables),
+        pages=[name for name in pages if name not in _SECTIONS],
+        explorer=explorer,
+        explorer_pack=packed_json(explorer | {"pack": {line["path"]: line["pack"] for line in cells.lines}}),
+        packs=cells.packs,
+    )
+
+
+def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[str, list[dict[str, Any]]]], list[str]]:
+    """The figures of each chapter, and the titles of those that had nothing to draw, with the reason."""
+    shown: dict[str, list[dict[str, Any]]] = {}
+    empty = []
+    for figure in figures:
+        caption = figure.caption()
+        if (said := caption.striptags()).startswith(NOT_DRAWN):
+            empty.append(f"{figure.title} ({said.removeprefix(NOT_DRAWN).rstrip('.')})")
+            continue
+        own = runs[runs["experiment"].isin(figure.experiments)]
+        shown.setdefault(figure.chapter, []).append(
+            {
+                "name": figure.name,
+                "title": figure.title,
+                "svg": inline(figure.svg, figure.name),
+                "caption": caption,
+                "tags": sections.tags(own.drop_duplicates(["experiment", "stack"]).to_dict("records")),
+            }
+        )
+    return [*shown.items()], empty
+
+
+def _finding(finding: Finding, tables: Tables, cells: Cells, again: Again) -> dict[str, Any]:
+    """A finding, with the cells that it was seen in."""
+    seen = [cells.of[cell] for cell in dict.fromkeys(map(key, finding.seen)) if cell in cells.of]
+    return sections.finding(finding) | {
+        "cells": [
+            (line["path"], ", ".join(named_once(line["experiment"], line["stack"], line["setting"]))) for line in seen
+        ],
+        "command": again.finding(finding),
+        "kept": list(again.kept(finding, tables)),
+    }

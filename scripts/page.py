@@ -1,0 +1,46 @@
+"""The page of a table, by its name: what its template in report/ shows."""
+
+from beyond_ram import logs, pages, tables
+from beyond_ram.analysis import changes as changed
+from beyond_ram.analysis import history as locks
+from beyond_ram.analysis import stack_differences as differ
+from beyond_ram.report import sections
+
+# Metrics of cells without a step that are drawn; all are in table `history`.
+MOST = 500
+
+
+def changes(table, stack_differences):
+    """What candidates changed against their baselines, worst first, and what else differs."""
+    pairs = table[["before", "after"]].itertuples(index=False, name=None)
+    lines, differences = changed.in_words(table), differ.in_words(stack_differences, pairs)
+    return {"lines": lines, "summary": changed.counts(table), "differences": differences}
+
+
+def history(table, stack_differences):
+    """What each lock of a stack gave, and the steps that are shown, with the packages that moved."""
+    found = locks.in_words(table)
+    steps, others = ([one for one in found if bool(one["steps"]) is shown] for shown in (True, False))
+    left_out = max(len(others) - MOST, 0)
+    stacks = locks.locks_in_words(table, stack_differences)
+    return {"stacks": stacks, "steps": steps, "others": others[:MOST], "left_out": left_out}
+
+
+def choices(table, loaders):
+    """For each data, order, memory and number of workers, the loaders that no other beats."""
+    return {"groups": list(sections.choices(table)), "unranked": sections.unranked(loaders, table)}
+
+
+def claims(table):
+    """What was published, and under which conditions it was found to hold, or not."""
+    return {"source": table["source"].iloc[0] if len(table) else "", "claims": list(sections.claims(table))}
+
+
+def main(snakemake):
+    given = {name: tables.read(snakemake.input[name]) for name in ("table", *snakemake.params.tables)}
+    values = {page.__name__: page for page in (changes, history, choices, claims)}[snakemake.params.name](**given)
+    pages.write(snakemake.input["template"], snakemake.output[0], **values)
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

@@ -1,0 +1,33 @@
+"""The report: one page, from all tables, figures and runs."""
+
+from pathlib import Path
+
+from beyond_ram import logs, tables
+from beyond_ram.collected import Runs, Samples
+from beyond_ram.files import whole
+from beyond_ram.report.workflow import Again, Drawn, in_brief, report
+
+
+def main(snakemake):
+    params = snakemake.params
+    figures = [Drawn(Path(svg), *described) for svg, described in zip(snakemake.input.svg, params.figures, strict=True)]
+    given = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}
+    report(
+        Path(snakemake.output.page),
+        given,
+        figures,
+        runs := Runs(snakemake.input.runs),
+        Samples(snakemake.input.samples, runs),
+        params.left_out,
+        params.pages,
+        Again(params.configfiles, params.folder, params.locks),
+        params.lost,
+    )
+    with whole(snakemake.output.brief) as partial:
+        partial.write_text(
+            "\n".join([*in_brief(given, Path(snakemake.output.page), params.lost), ""]), encoding="utf-8"
+        )
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

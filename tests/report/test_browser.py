@@ -1,0 +1,418 @@
+"""The report in a browser: opened from a file, with what a person and their tools do with it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from beyond_ram import cli, figures, pages, tables
+from beyond_ram.analysis.changes import changes
+from beyond_ram.analysis.comparisons import comparisons
+from beyond_ram.analysis.runs import runs
+from beyond_ram.experiment import Cell
+from beyond_ram.report import sections
+
+from ..experiment.test_records import weighed
+from ..scaled import Source, copies
+from .conftest import AXES, Script, figure
+from .test_sections import LOADED
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+VIEWS = ("overview", "findings", "figures", "changes", "cells")
+SIZES = {"desktop": (1280, 800), "phone": (360, 740)}
+PLANTED = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+# How far things have moved that nobody has moved, as browsers count it.
+SHIFTED = """window.shifted = 0; new PerformanceObserver(list => list.getEntries().forEach(entry => {
+if (!entry.hadRecentInput) window.shifted += entry.value; })).observe({type: 'layout-shift', buffered: true})"""
+# When a plot answers the mouse.
+READY = "plot.querySelector('.nsewdrag') && plot.on"
+Opened = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A headless Chromium of this machine."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if not found:
+        pytest.skip(f"no browser: none of {', '.join(names)} is on the PATH")
+    with playwright.sync_playwright() as started:
+        # A browser of root has no sandbox.
+        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory, report: Script) -> Path:
+    """A report of real runs of two stacks, one cell of which names something that is markup."""
+    folder = tmp_path_factory.mktemp("report")
+    made = []
+    for stack, seconds in (("june-2023", 0.3), ("current", 0.1)):
+        for number in (1, 2):
+            for rep in (1, 2):
+                cell = Cell("growth", tuple({**AXES, "stack": stack, "num_files": number}.items()), rep)
+                made.append(weighed(folder / "runs", cell, seconds, {"bytes_in": number * 10_000_000}) / "run.json")
+    records = tables.read_runs(made)
+    for record, _ in records:
+        record["reason"] = PLANTED
+    known = runs(records)
+    compared = comparisons(known, [("june-2023", "current")])
+    one = figure(folder, "one")
+    drawing, axes = plt.subplots()
+    axes.plot([1, 2], [3, 4], "o", label=PLANTED)
+    figures.save(drawing, "Two points.", svg=one.svg, png=one.png, caption_file=one.caption)
+    verdict = {"experiment": "growth", "stack": "june-2023", "verdict": "held", "owner": "tokenizer", "n": 2}
+    verdict |= {"sentence": PLANTED, "evidence": "none"}
+    verdict |= dict.fromkeys(("anon_grown_bytes", "anon_grown_bytes_low", "anon_grown_bytes_high"), 9e8)
+    verdict |= {"imported_anon_bytes": 9e7}
+    verdicts = pd.DataFrame([verdict, verdict | {"stack": "current", "verdict": "undecided"}])
+    given = {"runs": known, "comparisons": compared, "changes": changes(compared), "verdicts": verdicts}
+    differ = {"before": "june-2023", "after": "current", "package": "fsspec", "from_version": "1", "to_version": "2"}
+    given |= {"stack_differences": pd.DataFrame([differ | {"requested": False}])}
+    report(folder, made, given, svg=[one.svg], figures=[("One figure", "A chapter", ["growth"])])
+    return folder / "report.html"
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Opened]:
+    """Open a page from its file. What it logs as an error, asks of anyone and pops up is a failure at the end."""
+    contexts, faults = [], []
+
+    def open_page(path: Path, size: str = "desktop", theme: str = "light", place: str = "") -> Any:
+        width, height = SIZES[size]
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: faults.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("dialog", lambda dialog: (faults.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda asked: faults.append(asked.url) if foreign(asked.url, path) else None)
+        page.add_init_script(SHIFTED)
+        page.goto(f"file://{path}#{place}")
+        page.wait_for_load_state("load")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not faults
+
+
+def foreign(url: str, path: Path) -> bool:
+    """Whether a request leaves the page's own file."""
+    return not (url.partition("#")[0] == f"file://{path}" or url.startswith(("data:", "blob:null/", "blob:file:")))
+
+
+def test_changes_say_what_else_differs(page_file: Path) -> None:
+    made = page_file.read_text()
+    _, _, changed = made.partition('id="changes"')
+    assert "june-2023 and current: 1 package: fsspec 1 to 2." in " ".join(changed.split("<table")[0].split())
+
+
+def go(page: Any, view: str) -> None:
+    """Show a view, and wait until it stands."""
+    if view == "cell":
+        view = page.locator("#cells tbody a").first.get_attribute("href").lstrip("#")
+    page.evaluate("place => { location.hash = place; }", view)
+    page.wait_for_function("name => document.querySelector('.view.current')?.id === name", arg=view.partition("/")[0])
+    if view == "cells":
+        page.wait_for_selector("#cells .dt-search")
+        page.wait_for_selector("#explorer .main-svg")
+    elif view.startswith("cell/"):
+        page.wait_for_function(f"() => [...document.querySelectorAll('#cell .plot')].every(plot => {READY})")
+
+
+def point_at(page: Any, mark: str, shown: str) -> None:
+    """Hold the mouse over a mark until something is shown: a plot may still move while it is made."""
+    for _ in range(20):
+        page.locator(mark).first.scroll_into_view_if_needed()
+        box = page.locator(mark).first.bounding_box()
+        for off in (3, 0):
+            page.mouse.move(box["x"] + box["width"] / 2 + off, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(500)
+        if page.locator(shown).count():
+            return
+    raise AssertionError(f"nothing is shown beside {mark}")
+
+
+def test_it_opens_from_a_file_on_the_strongest_findings(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file)
+    assert page.locator(".view:visible").count() == 1
+    shown = page.locator("#overview").inner_text()
+    assert "8 runs of 4 cells" in shown
+    assert "june-2023: tokenizer held most of what grew" in shown
+    assert "undecided in 1 of 2 cells" in shown.partition("Not decided")[2]
+    for view in (*VIEWS, "cell"):
+        go(page, view)
+        assert page.locator(".view:visible").count() == 1
+    assert page.locator("#cell").inner_text().startswith("growth")
+    assert "Repeat 2" in page.locator("#cell").inner_text()
+    assert page.evaluate("window.shifted") < 0.1
+
+
+def test_what_is_planted_is_shown_and_does_nothing(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file)
+    go(page, "findings")
+    assert PLANTED in page.locator("#findings").inner_text()
+    page.goto(f"file://{page_file}#cell/{PLANTED}")
+    page.reload()
+    assert "no such cell" in page.locator("#cell").inner_text()
+
+
+def test_a_filter_leaves_what_is_of_the_stack(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file)
+    go(page, "cells")
+    assert page.locator("#cells tbody tr").count() == 4
+    page.select_option("#filters [name=stack]", "current")
+    page.wait_for_function("() => document.querySelectorAll('#cells tbody tr').length === 2")
+    assert {*page.locator("#cells tbody td:nth-child(2)").all_inner_texts()} == {"current"}
+    go(page, "findings")
+    assert not page.get_by_text("tokenizer held most").locator("visible=true").count()
+    assert "shown" in page.locator("#shown").inner_text()
+    page.click("#filters [type=reset]")
+    page.wait_for_selector("#findings h2:has-text('tokenizer held most')")
+
+
+def test_a_table_of_many_cells_is_unpacked_where_it_is_shown(
+    tmp_path: Path, report: Script, opened: Opened, weighed_once: Path
+) -> None:
+    """Their lines are not in the page that is opened first, and are filtered, searched and linked as all others are."""
+    sources = [Source(path.parent) for path in weighed_once.rglob("run.json")]
+    axes = [AXES | {"stack": stack, "num_files": number} for stack in ("june-2023", "current") for number in range(510)]
+    cells = [Cell("growth", tuple(one.items()), 1) for one in axes]
+    report(tmp_path, copies(sources, tmp_path / "runs", cells), {})
+    page = opened(tmp_path / "report.html")
+    assert page.locator("#cells tbody tr").count() == 1
+    go(page, "cells")
+    page.wait_for_function("() => document.querySelectorAll('#cells tbody tr').length === 50")
+    page.select_option("#filters [name=stack]", "current")
+    page.wait_for_selector("#cells .dt-info:has-text('of 510 entries')")
+    page.get_by_role("searchbox").fill("509 files")
+    page.wait_for_function("() => document.querySelectorAll('#cells tbody tr').length === 1")
+    page.locator("#cells tbody a").click()
+    page.wait_for_selector("#cell .plot .main-svg")
+    assert "509" in page.locator("#cell").inner_text()
+
+
+def test_bars_of_a_finding_are_as_long_as_their_values(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file)
+    for width in (1280, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        drawn = page.evaluate("""() => [...document.querySelectorAll('#overview dl.bars')].map(
+            list => [...list.querySelectorAll('.bar')].map(
+                bar => [bar.getBoundingClientRect().width, Number(bar.dataset.percent)]))""")
+        assert any(len({percent for _, percent in bars}) > 1 for bars in drawn)
+        for bars in drawn:
+            longest = max(pixels for pixels, _ in bars)
+            assert all(abs(pixels - longest * percent / 100) <= 2 for pixels, percent in bars)
+
+
+def test_hovering_tells_values_and_a_point_leads_to_its_cell(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file)
+    go(page, "cell")
+    point_at(page, "#cell .plot .nsewdrag", "#cell .plot .hoverlayer text")
+    assert "MB" in page.locator("#cell .plot .hoverlayer").first.text_content()
+    go(page, "cells")
+    point_at(page, "#explorer .points path", "#explorer .hoverlayer text")
+    assert "repeat" in page.locator("#explorer .hoverlayer").text_content()
+    page.mouse.down()
+    page.mouse.up()
+    page.wait_for_selector("#cell .plot .main-svg")
+
+
+def test_a_drawing_tells_values_too_and_is_enlarged(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file)
+    go(page, "figures")
+    assert page.locator("#figure-one use title").all_text_contents() == [
+        f"{PLANTED}; {values}" for values in ("1; 3", "2; 4")
+    ]
+    before = page.locator("#figure-one svg").bounding_box()["width"]
+    page.locator("#figure-one .paper").dblclick()
+    assert page.locator("#figure-one svg").bounding_box()["width"] > before
+
+
+def test_a_table_is_sorted_searched_and_downloaded(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file)
+    go(page, "cells")
+    for first in ("current", "june-2023"):
+        page.locator("#cells thead th", has_text="stack").click()
+        page.wait_for_function(
+            "name => document.querySelector('#cells tbody td:nth-child(2)').textContent === name", arg=first
+        )
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    assert Path(download.value.path()).read_text().count("june-2023") == 2
+    page.get_by_role("searchbox").fill("current")
+    page.wait_for_function("() => document.querySelectorAll('#cells tbody tr').length === 2")
+
+
+def test_the_keyboard_reaches_a_cell(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.locator("nav a[href='#cells']").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#cells .dt-search")
+    page.locator("#cells tbody a").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#cell .plot .main-svg")
+
+
+@pytest.mark.parametrize("view", [*VIEWS, "cell"])
+def test_a_phone_scrolls_in_one_direction(page_file: Path, opened: Opened, view: str) -> None:
+    page = opened(page_file, "phone")
+    go(page, view)
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_pages_of_tables_fit_a_phone(root: Path, tmp_path: Path, opened: Opened) -> None:
+    said = "a sentence of many words " * 8
+    claim = {"holds": "holds", "class": "holds", "measured": "2", "interval": "1 to 3", "decides": "1 to 4", "n": "2"}
+    lines = [{"claim": "c", "claimed": "2", "summary": "1 holds", "lines": [claim | {"conditions": said}]}]
+    given: dict[str, dict[str, Any]] = {
+        "claims": {"claims": lines, "source": "A post"},
+        "choices": {
+            "groups": [(title, [line | {"why": said}]) for title, (line,) in sections.choices(pd.DataFrame([LOADED]))],
+            "unranked": [said],
+        },
+    }
+    for name, values in given.items():
+        pages.write(str(root / f"report/{name}.html.jinja"), str(tmp_path / f"{name}.html"), **values)
+        page = opened(tmp_path / f"{name}.html", "phone")
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+        assert page.evaluate("document.querySelector('tr:last-child').offsetHeight") < 8 * 24
+
+
+# Whether the boxes of two of some elements share a point that is seen.
+OVERLAP = """names => {
+  const boxes = [...document.querySelectorAll(names)].map(one => one.getBoundingClientRect());
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  return boxes.some((a, n) => boxes.slice(n + 1).some(b => meet(a, b)));
+}"""
+EXPLORED = "title => document.querySelector('#explorer .xtitle')?.textContent.replaceAll(' ', '') === title"
+
+
+@pytest.mark.parametrize("size", [*SIZES])
+def test_names_of_phases_reach_neither_into_each_other_nor_under_a_button(
+    tmp_path: Path, opened: Opened, size: str
+) -> None:
+    program = "import time; from beyond_ram.phases import phase\n"
+    program += "for n in range(8):\n with phase(f'epoch {n}'): time.sleep(0.1)"
+    html = str(tmp_path / "run.html")
+    command = ["watch", "--out", str(tmp_path / "run"), "--html", html, "--", sys.executable, "-c", program]
+    assert cli.main(command) == 0
+    page = opened(tmp_path / "run.html", size)
+    point_at(page, ".plot .nsewdrag", ".plot .hoverlayer text")
+    page.wait_for_selector(".plot .modebar--hover, .plot .modebar")
+    assert page.locator(".plot .annotation-text").count() > 1
+    assert not page.evaluate(OVERLAP, ".plot .annotation-text, .plot .modebar-btn")
+
+
+def test_the_explorer_fits_a_phone_and_says_its_colours_above(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file, "phone")
+    go(page, "cells")
+    for number in range(page.locator("#metric option").count()):
+        page.select_option("#metric", index=number)
+        title = page.locator("#metric option").nth(number).inner_text()
+        page.wait_for_function(EXPLORED, arg=title.replace(" ", ""))
+        box = page.locator("#explorer .xtitle").bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+    assert (
+        page.locator("#explorer .legend").bounding_box()["y"]
+        < page.locator("#explorer .points").first.bounding_box()["y"]
+    )
+
+
+def test_heads_of_tables_are_low_on_a_phone(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file, "phone")
+    go(page, "cells")
+    assert page.locator("#cells thead").bounding_box()["height"] < 6 * 24
+
+
+def test_tables_have_the_colour_of_the_page(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file, theme="dark")
+    go(page, "cells")
+    colour = "name => getComputedStyle(document.querySelector(name)).backgroundColor"
+    assert page.evaluate(colour, ".dt-container") == page.evaluate(colour, "body")
+
+
+def test_a_list_of_files_has_space_between_them(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file)
+    go(page, "cell")
+    assert "samples.csv, events.jsonl, run.json." in page.locator("#cell").inner_text()
+
+
+def test_a_figure_is_whole_on_a_phone(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file, "phone", place="figures")
+    assert page.evaluate("document.querySelector('#figures .paper svg').getBoundingClientRect().right") <= 360
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [*SIZES])
+def test_axe_finds_nothing_serious(page_file: Path, opened: Opened, size: str, theme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = opened(page_file, size, theme)
+    for view in (*VIEWS, "cell"):
+        go(page, view)
+        found = axe.run(page).response["violations"]
+        serious = [one for one in found if one["impact"] in ("serious", "critical")]
+        assert not [(view, one["id"], one["nodes"][0]["html"][:300]) for one in serious]
+
+
+def test_the_theme_is_switched_and_paper_stays_light(page_file: Path, opened: Opened) -> None:
+    page = opened(page_file, theme="light")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(colour) == "rgb(255, 255, 255)"
+    page.click("#theme")
+    assert page.evaluate(colour) == "rgb(20, 24, 29)"
+    page.emulate_media(media="print")
+    assert page.evaluate(colour) == "rgb(255, 255, 255)"
+    assert page.locator("section.view:visible").count() == len(VIEWS)
+
+
+def test_without_scripts_everything_is_there(page_file: Path, browser: Any) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"file://{page_file}")
+    assert page.locator("section.view:visible").count() == len(VIEWS)
+    context.close()
+
+
+@pytest.mark.usefixtures("browser")
+def test_what_a_report_takes_is_measured(page_file: Path, tmp_path: Path, root: Path) -> None:
+    """By docs/paint.py, whose tables docs/report.md shows."""
+    paint = root / "docs" / "paint.py"
+    command = [sys.executable, str(paint), str(page_file), "--repeats", "2", "--out", str(tmp_path)]
+    subprocess.run(command, check=True, timeout=300)
+    seen = pd.read_csv(tmp_path / "browser.csv").set_index("what")
+    assert {"first paint, ms", "table searched, ms", "page of a cell, ms"} <= {*seen.index}
+    assert (seen[["desktop_4_count", "phone_4_count"]] == 2).all(axis=None)
+    assert (seen[["desktop_4_min", "phone_4_min"]] > 0).all(axis=None)
+    sizes = {"cells": 4, "runs": 8, "bytes": page_file.stat().st_size}
+    assert pd.read_csv(tmp_path / "sizes.csv").to_dict("records") == [sizes]
+
+
+def test_pages_of_commands_are_of_the_same_parts(tmp_path: Path, opened: Opened) -> None:
+    program = "import time; kept = bytearray(50_000_000); time.sleep(0.3)"
+    for name in ("a", "b"):
+        html = ["--html", str(tmp_path / f"{name}.html")]
+        assert cli.main(["watch", "--out", str(tmp_path / name), *html, "--", sys.executable, "-c", program]) == 0
+    assert cli.main(["show", str(tmp_path / "a"), str(tmp_path / "b"), "--html", str(tmp_path / "both.html")]) == 0
+    for name, plots in (("a", 1), ("both", 3)):
+        page = opened(tmp_path / f"{name}.html", "phone")
+        page.wait_for_function(f"() => document.querySelectorAll('.plot .main-svg').length >= {plots}")
+        assert page.locator(".plot").count() == plots
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+        assert "bytearray" in page.content()
+        for link in page.locator("main a").all():
+            assert (tmp_path / link.get_attribute("href")).is_file()

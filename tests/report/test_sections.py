@@ -1,0 +1,60 @@
+"""What sections of the report say of lines of tables."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from beyond_ram import pages
+from beyond_ram.figures import cell_labels
+from beyond_ram.report import sections
+from beyond_ram.report.cells import named
+
+from ..analysis.opposite import finding_sources, report
+
+LOADED = {
+    "experiment": "quarter", "stack": "s", "tokens": "t", "order": "shuffled", "loader": "threads", "workers": 0,
+    "loader_kind": "ours", "shuffle": "rows", "lends": "", "rows_per_cpu_s": 1.0, "rows_per_cpu_s_warm": None,
+    "share_of_limit": None, "held_bytes": 3e8, "end_pss_bytes": 774e6, "peak_cgroup_bytes": 513e6, "n": 2, "asked": 2,
+    "of_loaders": 2, "faster_than": 0, "leaner_than": 0, "without_rate": 0, "ranked_by": "first epoch",
+    "chosen_for": "least memory",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        (513e6, '774, <span class="muted">at least 261 of it charged to another group</span>'),
+        (900e6, "774</td>"),
+        (None, "774</td>"),
+    ],
+)
+def test_pss_above_what_the_group_held_says_so(root: Path, tmp_path: Path, held: float | None, said: str) -> None:
+    groups = list(sections.choices(pd.DataFrame([LOADED | {"peak_cgroup_bytes": held}])))
+    pages.write(str(root / "report/choices.html.jinja"), str(tmp_path / "c.html"), groups=groups, unranked=[])
+    assert f"<td>{said}" in (tmp_path / "c.html").read_text()
+
+
+def test_counts_of_conditions_agree_with_their_verbs() -> None:
+    known = {"claim": "c", "claimed": 2.0, "measured": 1.0, "low": 1.0, "high": 1.0, "low_corrected": 1.0}
+    known |= {"high_corrected": 1.0, "n": 2, "conditions": "x", "experiment": "e", "stack": "s"}
+    table = pd.DataFrame([known | {"holds": holds} for holds in ("holds", "holds", "no", "no", "not shown")])
+    (claim,) = sections.claims(table)
+    assert claim["summary"] == "Of 5 conditions: 2 hold; 1 not shown; 2 do not hold"
+
+
+def test_an_experiment_and_its_stack_of_one_name_are_named_once() -> None:
+    assert named("loaders", "loaders", "no workers", "") == ["loaders", "no workers"]
+    table = pd.DataFrame([{"experiment": "loaders", "stack": "loaders", "workers": n} for n in (0, 2)])
+    assert cell_labels(table).tolist() == ["loaders: no workers", "loaders: 2 workers"]
+
+
+@pytest.mark.parametrize("name", finding_sources())
+def test_a_finding_is_of_the_stacks_that_it_speaks_of(name: str) -> None:
+    """A finding without them would stay whatever stack is chosen."""
+    made = report("original")
+    for found in finding_sources()[name](made):
+        known = made["runs"]["stack"].unique()
+        stacks = {stack for stack in known if re.search(rf"(?<![\w.-]){re.escape(stack)}(?![\w+-]|\.\d)", found.title)}
+        assert stacks <= {*sections.finding(found)["tags"].get("stack", ())}, found.title
