@@ -3,11 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from ..experiment import Cell, Config, load, merge
+from ..experiment import Cell, Config, ConfigError, content_of, load, merge
 from ..files import whole
 from ..stacks import has_package
 
@@ -39,28 +38,27 @@ def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project:
     """The cells of some shipped sets, by name, and of files; by default of all sets.
 
     Of a set only cells are taken whose stack has one of the `packages`; of a file all. The config goes to `out`. Raises
-    ValueError where there is no such set or file, or no cell is left; ConfigError.
+    ConfigError, also where there is no such set or file, or no cell is left.
     """
     sets = shipped(project)
     files = [sets[name] if name in sets else folder / name for name in wanted or sets]
     for name, file in zip(wanted, files, strict=False):
         if not file.is_file():
-            raise ValueError(f"there is no file {name}, and no set of that name (there are: {', '.join(sets)})")
+            raise ConfigError(f"there is no file {name}, and no set of that name (there are: {', '.join(sets)})")
     given = {"results": str(out / "results")} | ({"folder": str(folder)} if folder != project else {})
-    merged, read = merge.read([project / "config.yaml"], files, given, _content)
+    merged, read = merge.read([project / "config.yaml"], files, given, content_of)
     config = load(merged, read, project, given)
-    own = [name for file in files if file not in sets.values() for name in _content(file).get("experiments", {})]
-    found = [
-        cell
-        for name in config.run()
-        for cell in config.cells(name)
-        if cell.rep == 1 and (name in own or _has(project, str(cell["stack"]), packages))
-    ]
+    own = [name for file in files if file not in sets.values() for name in content_of(file).get("experiments", {})]
+    found = []
+    for cell in (cell for name in config.run() for cell in config.cells(name) if cell.rep == 1):
+        lock = project / "envs" / f"{cell['stack']}.txt"
+        if cell.experiment in own or any(has_package(lock, package) for package in packages):
+            found.append(cell)
     for cell in found:
         if config.job(cell).find_limit or cell.get("cache", "cold") != "cold":
-            raise ValueError(f"{cell.experiment}: {NOT_WEIGHED}")
+            raise ConfigError(f"{cell.experiment}: {NOT_WEIGHED}")
     if not found:
-        raise ValueError(
+        raise ConfigError(
             f"no stack of these cells has {' or '.join(sorted(packages))}; name a config of your own with --cells"
         )
     out.mkdir(parents=True, exist_ok=True)
@@ -68,14 +66,3 @@ def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project:
     with whole(file) as partial:
         partial.write_text(yaml.safe_dump(merged | {"defaults": "none"}, sort_keys=False), encoding="utf-8")
     return Cells(config, file, tuple(found))
-
-
-def _has(project: Path, stack: str, packages: Collection[str]) -> bool:
-    return any(has_package(project / "envs" / f"{stack}.txt", package) for package in packages)
-
-
-def _content(file: Any) -> dict[str, Any]:
-    found = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
-    if not isinstance(found, dict):
-        raise ValueError(f"{file}: no config, which is a map of keys")
-    return found

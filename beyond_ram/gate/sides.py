@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..stacks import StackError, build, exchange, moved, pins, reason
+from ..stacks import StackError, build, exchange, moved, pins, reason, text_of
 from .wheels import Requirement
 
 BASELINE, CANDIDATE = "baseline", "candidate"
@@ -21,7 +21,8 @@ class Side:
     lock: Path
     python: str
     moved: str | None
-    """What had to move beside what was asked for."""
+    """What had to move beside what was asked for: of the baseline from the base stack, of the candidate from the
+    baseline."""
 
 
 def name_of(base: str, side: str) -> str:
@@ -29,32 +30,43 @@ def name_of(base: str, side: str) -> str:
     return f"{base}.{side}"
 
 
-def made(base: str, side: str, asked: Sequence[Requirement], out: Path, envs: Path) -> Side:
-    """Lock and build one side of a base stack, below `out`. Raises StackError with the resolver's or uv's reason."""
+def locked(base: str, side: str, asked: Mapping[str, Sequence[Requirement]], out: Path, envs: Path) -> Side:
+    """Lock one side of a base stack, below `out`; the candidate from the baseline's lock, which has to be there.
+
+    So nothing differs between the sides but what was asked for, and what that makes move. Raises StackError with the
+    resolver's reason.
+    """
     stack = name_of(base, side)
-    lock, folder = out / "locks" / f"{stack}.txt", out / "stacks" / stack
-    exchange(base, {one.package: one.line for one in asked}, envs, lock)
+    lock = out / "locks" / f"{stack}.txt"
+    like = (out / "locks" / f"{name_of(base, BASELINE)}.txt", [one.package for one in asked[BASELINE]])
+    exchange(base, {one.package: one.line for one in asked[side]}, envs, lock, None if side == BASELINE else like)
     if why := reason(lock):
         raise StackError(f"{side} on {base}: cannot be installed: {why}")
-    marker = folder / "beyond-ram.lock"
-    if not marker.is_file() or marker.read_bytes() != lock.read_bytes():
-        build(lock, folder)
-    return Side(stack, lock, str(folder / "bin" / "python"), moved(lock))
+    return Side(stack, lock, str(out / "stacks" / stack / "bin" / "python"), moved(lock))
+
+
+def built(side: Side, out: Path) -> Side:
+    """Build the environment of a side, where it is not there yet. Raises StackError with uv's reason."""
+    build(side.lock, out / "stacks" / side.stack)
+    return side
 
 
 def both(
     bases: Sequence[str], asked: Mapping[str, Sequence[Requirement]], out: Path, envs: Path
 ) -> dict[tuple[str, str], Side]:
     """Both sides of every base stack, by the two names. Raises StackError for the first that cannot be."""
-    wanted = [(base, side) for base in bases for side in SIDES]
+
+    def made(base: str) -> list[Side]:
+        return [built(locked(base, side, asked, out, envs), out) for side in SIDES]
+
     with ThreadPoolExecutor(2) as pool:
-        found = pool.map(lambda one: made(one[0], one[1], asked[one[1]], out, envs), wanted)
-        return dict(zip(wanted, found, strict=True))
+        found = zip(bases, pool.map(made, bases), strict=True)
+        return {(base, side): one for base, sides in found for side, one in zip(SIDES, sides, strict=True)}
 
 
 def apart(before: Side, after: Side, asked: Sequence[Requirement]) -> str:
     """What differs between two sides beside what was asked for, as `NAME VERSION to VERSION, …`."""
-    old, new = (pins(side.lock.read_text(encoding="utf-8")) for side in (before, after))
+    old, new = (pins(text_of(side.lock)) for side in (before, after))
     own = {one.package for one in asked}
     named = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name) and name not in own)
     return ", ".join(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}" for name in named)

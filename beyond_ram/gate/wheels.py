@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import masked
 from ..stacks import StackError
+from ..stacks.differences import canonical
 
 _RELEASE = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^]]*\])?\s*([<>=!~].*)?")
 _NAMED = re.compile(r"\s*[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?\s*@")
@@ -39,7 +41,7 @@ def requirement(asked: str, wheels: Path) -> Requirement:
     A local checkout, an archive or an address is built by pip with its own configuration. Raises StackError with pip's
     reason, ValueError for what is no requirement.
     """
-    place = Path(asked)
+    source, asked, place = asked, masked.text(asked), Path(asked)
     if place.suffix == ".whl" or place.is_dir() or (place.is_file() and place.suffix in (".gz", ".zip")):
         if not place.exists():
             raise ValueError(f"there is no wheel {asked}")
@@ -47,22 +49,17 @@ def requirement(asked: str, wheels: Path) -> Requirement:
         return _of_wheel(asked, found, wheels) if found else _built(asked, str(place.resolve()), wheels)
     if "://" in asked:
         # Older releases of pip refuse `NAME @` before some addresses; the name is the wheel's.
-        return _built(asked, asked.partition("@")[2].strip() if _NAMED.match(asked) else asked, wheels)
+        return _built(asked, source.partition("@")[2].strip() if _NAMED.match(source) else source, wheels)
     known = _RELEASE.fullmatch(asked)
     if not known or "/" in asked:
         raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
     return Requirement(asked, canonical(known[1]), asked.strip())
 
 
-def canonical(package: str) -> str:
-    """A package's name as indexes compare it."""
-    return re.sub(r"[-_.]+", "-", package).lower()
-
-
 def _built(asked: str, source: str, wheels: Path) -> Requirement:
     wheels.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=wheels) as folder:
-        said = _pip("wheel", "--quiet", "--no-deps", f"--wheel-dir={folder}", source)
+        said = masked.text(_pip("wheel", "--quiet", "--no-deps", f"--wheel-dir={folder}", source))
         made = list(Path(folder).glob("*.whl"))
         if len(made) != 1:
             raise StackError(f"{asked}: cannot be built\n{said}")

@@ -1,9 +1,9 @@
 """Stacks: pinned sets of versions, their locks and their environments."""
 
 from .differences import Difference, differences, pins, requested, said
-from .locks import StackError, add, between, compile_lock, has_package, lock_of, lock_sha256, pin, upgrade
+from .locks import StackError, add, between, compile_lock, has_package, lock_of, lock_sha256, pin, text_of, upgrade
 from .variants import exchange, is_variant, moved, name_of, parts_of, reason, releases, vary
-from .venv import build
+from .venv import build, is_built
 
 __all__ = [
     "Difference",
@@ -15,6 +15,7 @@ __all__ = [
     "differences",
     "exchange",
     "has_package",
+    "is_built",
     "is_variant",
     "lock_of",
     "lock_sha256",
@@ -27,6 +28,7 @@ __all__ = [
     "releases",
     "requested",
     "said",
+    "text_of",
     "upgrade",
     "vary",
 ]

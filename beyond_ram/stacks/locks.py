@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from .. import masked
 from ..experiment.paths import NAME
 from . import torch
 from .differences import Difference, base_of, canonical, differences, pins, requested
@@ -19,6 +20,8 @@ PYTHON = "3.11"
 ENVS = Path("envs")
 PRE = "--pre"
 """The line of a NAME.in that allows prereleases, as pip reads it. uv passes over it, and is told in its own way."""
+_STACK = re.compile(r"[a-z0-9][a-z0-9._+@-]*")
+_REQUIREMENT = re.compile(r"\s*[A-Za-z0-9#][^\x00-\x1f\x7f]*")
 RESERVED = {"locks": "the locks of varied stacks"}
 _CONDA = """# The conda face of {name}.txt, for --sdm conda: the same lock, installed by pip.
 channels: [conda-forge, nodefaults]
@@ -30,11 +33,21 @@ class StackError(RuntimeError):
     """A stack that cannot be locked or built; the text is one line, then the resolver's own words."""
 
 
+def text_of(path: Path) -> str:
+    """The text of a lock, or of what a stack asks for. Raises StackError where it is none."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise StackError(f"{path}: not UTF-8, at byte {error.start}; it has to be a file of requirements") from None
+
+
 def lock_of(name: str, envs: Path = ENVS, kept: Path | None = None, varied: Path | None = None) -> Path:
     """The lock of a stack; of NAME@LOCK among the `kept` ones, of BASE+PACKAGE-VERSION among the `varied` ones.
 
     Raises StackError where there is no such lock.
     """
+    if not _STACK.fullmatch(name):
+        raise StackError(f"{name!r} names no stack: lower-case letters, digits and . _ - @ + do")
     folder = kept if kept and "@" in name else varied if varied and "+" in name else envs
     lock = folder / f"{name}.txt"
     if not lock.is_file():
@@ -50,9 +63,9 @@ def between(before: str, after: str, root: Path, kept: Path) -> list[Difference]
     """
     envs, texts, asked = root / ENVS, list[str](), list[str]()
     for name in (before, after):
-        texts.append(lock_of(name, envs, kept, root / ".stacks/locks").read_text(encoding="utf-8"))
+        texts.append(text_of(lock_of(name, envs, kept, root / ".stacks/locks")))
         source = envs / f"{base_of(name)}.in"
-        asked += requested(source.read_text(encoding="utf-8")) if source.is_file() else []
+        asked += requested(text_of(source)) if source.is_file() else []
     return differences(texts[0], texts[1], asked)
 
 
@@ -63,12 +76,12 @@ def lock_sha256(name: str, envs: Path = ENVS) -> str:
 
 def has_package(lock: Path, package: str) -> bool:
     """Whether a lock pins a package."""
-    return canonical(package) in pins(lock.read_text(encoding="utf-8"))
+    return canonical(package) in pins(text_of(lock))
 
 
 def takes_prereleases(source: Path) -> bool:
     """Whether the requirements of a stack allow prereleases of everything."""
-    return PRE in map(str.strip, source.read_text(encoding="utf-8").splitlines())
+    return PRE in map(str.strip, text_of(source).splitlines())
 
 
 def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None = None) -> None:
@@ -97,12 +110,12 @@ def resolve(source: Path, lock: Path, options: Sequence[str] = ()) -> None:
     command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
     command += ["--no-emit-find-links", "--no-emit-index-url", f"--python-version={PYTHON}", f"--exclude-newer={now}"]
     command += ["--prerelease=allow"] if takes_prereleases(source) else []
-    command += torch.find_links() if re.search(r"(?m)^torch\b", source.read_text(encoding="utf-8")) else []
+    command += torch.find_links() if re.search(r"(?m)^torch\b", text_of(source)) else []
     done = subprocess.run(
         [*command, *options, str(source), f"--output-file={lock}"], capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise StackError(f"{source}: cannot be resolved\n{done.stderr.strip()}")
+        raise StackError(f"{source}: cannot be resolved\n{masked.text(done.stderr.strip())}")
     lock.write_text(torch.left_bare(lock.read_text(encoding="utf-8")), encoding="utf-8")
 
 
@@ -112,6 +125,9 @@ def add(name: str, requirements: Sequence[str], envs: Path = ENVS, *, prerelease
         raise StackError(f"{name!r} cannot name a stack: lower-case letters, digits, dot, underscore and hyphen can")
     if name in RESERVED:
         raise StackError(f"{name!r} cannot name a stack: .stacks/{name} is for {RESERVED[name]}")
+    for requirement in requirements:
+        if not _REQUIREMENT.fullmatch(requirement):
+            raise StackError(f"{requirement!r} is no requirement: NAME, NAME==VERSION or an address is, on one line")
     source = envs / f"{name}.in"
     if source.exists():
         raise StackError(f"{source} exists; `beyond-ram stack upgrade {name}` renews it")
@@ -149,7 +165,7 @@ def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
     source = envs / f"{name}.in"
     if not source.exists():
         raise StackError(f"{source}: not there, so {name} is no stack whose versions can be asked for")
-    text = source.read_text(encoding="utf-8")
+    text = text_of(source)
     try:
         source.write_text(_asking(text, found[1], found[2]), encoding="utf-8")
         compile_lock(name, envs)
@@ -173,6 +189,6 @@ def _known(name: str, package: str, envs: Path) -> None:
     """Raise StackError where a stack has no such package."""
     lock = envs / f"{name}.txt"
     if not has_package(lock, package):
-        close = difflib.get_close_matches(canonical(package), pins(lock.read_text(encoding="utf-8")), 1)
+        close = difflib.get_close_matches(canonical(package), pins(text_of(lock)), 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise StackError(f"{lock} has no package {package!r}{hint}")

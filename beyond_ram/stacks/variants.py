@@ -7,13 +7,16 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from .. import masked
+from ..experiment.paths import NAME
 from .differences import canonical, pins
-from .locks import PRE, PYTHON, StackError, resolve, takes_prereleases
+from .locks import PRE, PYTHON, StackError, lock_of, resolve, takes_prereleases, text_of
 
 # First line of the lock of a variant that cannot be: the resolver's reason behind it.
 INFEASIBLE = "# infeasible: "
 # First line of the lock of a variant for which more than the one package had to move: what, from where and to where.
 MOVED = "# moved: "
+_PACKAGE = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _RELEASE = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
 
 
@@ -28,7 +31,7 @@ def is_variant(stack: str) -> bool:
 
 def parts_of(stack: str) -> tuple[str, str, str]:
     """Base, package and version of a variant. Raises ValueError for a stack that is none."""
-    found = re.fullmatch(r"([^+]+)\+(.+)-([^-]+)", stack)
+    found = re.fullmatch(rf"({NAME})\+({_PACKAGE})-([A-Za-z0-9._]+)", stack)
     if not found:
         raise ValueError(f"{stack!r} is no variant: BASE+PACKAGE-VERSION")
     return found[1], found[2], found[3]
@@ -45,16 +48,24 @@ def vary(stack: str, envs: Path, lock: Path) -> None:
     exchange(base, {package: f"{package}=={version}"}, envs, lock)
 
 
-def exchange(base: str, asked_for: Mapping[str, str], envs: Path, lock: Path) -> None:
+def exchange(
+    base: str, asked_for: Mapping[str, str], envs: Path, lock: Path, like: tuple[Path, Collection[str]] | None = None
+) -> None:
     """Lock what a base asks for with some packages as they are asked for here, every other pin of the base kept.
 
-    `asked_for` has a line of requirements by the package's name. The rest is as `vary` has it.
+    `asked_for` has a line of requirements by the package's name. Of `like`, another lock made of the base, the pins are
+    kept instead, but for the packages named with it. The rest is as `vary` has it.
     """
     source = envs / f"{base}.in"
     if not source.exists():
         raise StackError(f"{source}: no such stack")
-    base_lock = (envs / f"{base}.txt").read_text(encoding="utf-8")
+    base_lock = text_of(lock_of(base, envs))
     kept_pins = pins(base_lock)
+    if like:
+        earlier, own = pins(like[0].read_text(encoding="utf-8")), set(map(canonical, like[1]))
+        kept_pins = {name: pin for name, pin in earlier.items() if name not in own} | {
+            name: pin for name, pin in kept_pins.items() if name in own
+        }
     for package in asked_for:
         kept_pins.pop(canonical(package), None)
     lock.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +76,7 @@ def exchange(base: str, asked_for: Mapping[str, str], envs: Path, lock: Path) ->
         kept.write_text("".join(f"{name}=={pin}\n" for name, pin in kept_pins.items()))
         if _unsolved(asked, found, [f"--constraints={kept}"]):
             # What stands in its output uv keeps where it can.
-            found.write_text(base_lock, encoding="utf-8")
+            found.write_text(kept.read_text(encoding="utf-8"), encoding="utf-8")
             if why := _unsolved(asked, found):
                 first = INFEASIBLE + why
                 found.write_text("", encoding="utf-8")
@@ -99,7 +110,7 @@ def moved(lock: Path) -> str | None:
 
 
 def _first_line(lock: Path, sign: str) -> str | None:
-    first = lock.read_text(encoding="utf-8").partition("\n")[0]
+    first = text_of(lock).partition("\n")[0]
     return first.removeprefix(sign) if first.startswith(sign) else None
 
 
@@ -109,6 +120,8 @@ def releases(package: str, named: Sequence[str] = ()) -> list[str]:
     Final ones, and those prereleases that are `named`. Asked by pip, with the user's own configuration of indexes.
     Raises StackError where it cannot be asked.
     """
+    if not re.fullmatch(_PACKAGE, package):
+        raise StackError(f"{package!r} is no name of a package")
     asking = ["pip", "index", "versions", package, "--pre", f"--python-version={PYTHON}", "--only-binary=:all:"]
     said = ""
     for command in ([getattr(sys, "_base_executable", sys.executable), "-m", *asking], ["uv", "tool", "run", *asking]):
@@ -117,13 +130,13 @@ def releases(package: str, named: Sequence[str] = ()) -> list[str]:
         if found:
             listed = found[1].split(", ")[::-1]
             return [version for version in listed if _RELEASE.fullmatch(version) or version in named]
-        said = done.stderr.strip()
+        said = masked.text(done.stderr.strip())
     raise StackError(f"{package}: its releases cannot be listed\n{said}")
 
 
 def _others(source: Path, packages: Collection[str]) -> list[str]:
     """What a stack asks for, without some packages and without the versions: those are kept by its lock."""
-    lines = [line.partition("#")[0].strip() for line in source.read_text(encoding="utf-8").splitlines()]
+    lines = [line.partition("#")[0].strip() for line in text_of(source).splitlines()]
     names = [found[0] for line in lines if (found := re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?", line))]
     left_out = set(map(canonical, packages))
     return [name for name in names if canonical(name.partition("[")[0]) not in left_out]

@@ -1,14 +1,20 @@
 """Environments of stacks: one virtual environment each, exactly the lock."""
 
+import contextlib
+import errno
+import fcntl
 import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+from .. import masked
 from ..files import whole
-from ..folders import fresh, mark, remove
+from ..folders import check, fresh, mark, remove
 from . import torch
-from .locks import PYTHON, StackError
+from .locks import PYTHON, StackError, text_of
 from .variants import reason
 
 MARKER = "beyond-ram.lock"
@@ -16,28 +22,64 @@ MARKER = "beyond-ram.lock"
 _COMPILED = "--compile-bytecode"
 
 
-def build(lock: Path, folder: Path) -> None:
-    """Build the environment of a lock, compiled. The marker, a copy of the lock inside the folder, comes last.
+# A file that takes longer than uv's 60 s to compile, as on a machine at work, is no reason to have no environment.
+_NO_TIMEOUT = {"UV_COMPILE_BYTECODE_TIMEOUT": "0"}
+_NO_LOCKS = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 
-    Of the lock of a variant that cannot be there is only the marker. Raises StackError with uv's reason; nothing is
-    left of an environment that fails. A folder that stands there must have been made here: ForeignFolderError else.
+
+def is_built(lock: Path, folder: Path) -> bool:
+    """Whether a folder has the whole environment of just this lock."""
+    try:
+        return (folder / MARKER).read_bytes() == lock.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def build(lock: Path, folder: Path) -> None:
+    """Build the environment of a lock, compiled, where it is not there. The marker, a copy of the lock, comes last.
+
+    One process builds at a time; the others wait, and find it done. Of the lock of a variant that cannot be there is
+    only the marker. Raises StackError with uv's reason; nothing is left of an environment that fails. A folder that
+    stands there must have been made here: ForeignFolderError else.
     """
+    if is_built(lock, folder):
+        return
+    text_of(lock)
+    if not (folder / MARKER).is_file():
+        check(folder)  # what cannot be built leaves nothing behind, not even a lock
+    with _alone(folder) as turn:
+        if not is_built(lock, folder):
+            _build(lock, folder, turn)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[int]:
+    """Wait until nobody else builds in a folder, nor the uv of a killed builder; the descriptor of the lock."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    turn = os.open(folder.parent / f".{folder.name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"{folder}: another process builds it; waiting for that", file=sys.stderr, flush=True)
+            fcntl.flock(turn, fcntl.LOCK_EX)
+        except OSError as error:  # a file system without locks gives none to the other either
+            if error.errno not in _NO_LOCKS:
+                raise
+        yield turn
+    finally:
+        os.close(turn)
+
+
+def _build(lock: Path, folder: Path, turn: int) -> None:
+    infeasible = reason(lock)
     if (folder / MARKER).is_file():
         mark(folder)
+        (folder / MARKER).unlink()  # first: whoever is killed halfway through the rest leaves no marker
     fresh(folder)
-    if reason(lock):
-        shutil.copyfile(lock, folder / MARKER)
-        return
     try:
-        _uv("venv", "--quiet", "--allow-existing", f"--python={PYTHON}", str(folder), lock=lock)
-        python = folder / "bin" / "python"
-        hashed, bare = torch.split(lock.read_text(encoding="utf-8"))
-        requirements = folder / "requirements.txt"
-        requirements.write_text(hashed, encoding="utf-8")
-        sync = ("pip", "sync", "--quiet", "--require-hashes", _COMPILED, f"--python={python}")
-        _uv(*sync, str(requirements), lock=lock)
-        if bare:
-            _install_torch(bare, python, lock)
+        if not infeasible:
+            _install(lock, folder, turn)
     except BaseException:
         remove(folder)
         raise
@@ -45,21 +87,38 @@ def build(lock: Path, folder: Path) -> None:
         shutil.copyfile(lock, partial)
 
 
-def _install_torch(requirement: str, python: Path, lock: Path) -> None:
-    places = list(torch.sources())
-    for number, options in enumerate(places, start=1):
+def _install(lock: Path, folder: Path, turn: int) -> None:
+    _uv("venv", "--quiet", "--allow-existing", f"--python={PYTHON}", str(folder), lock=lock, turn=turn)
+    python = folder / "bin" / "python"
+    hashed, bare = torch.split(text_of(lock))
+    requirements = folder / "requirements.txt"
+    requirements.write_text(hashed, encoding="utf-8")
+    sync = ("pip", "sync", "--quiet", "--require-hashes", _COMPILED, f"--python={python}", str(requirements))
+    try:
+        # The hashes say what it is, so what is cached will do, and an index that is out of reach is not asked.
+        _uv(*sync, "--offline", lock=lock, turn=turn)
+    except StackError:
+        _uv(*sync, lock=lock, turn=turn)
+    if bare:
+        _install_torch(bare, python, lock, turn)
+
+
+def _install_torch(requirement: str, python: Path, lock: Path, turn: int) -> None:
+    """From the first place that has it; where none answers, the build that is cached."""
+    installing = ("pip", "install", "--quiet", _COMPILED, f"--python={python}", requirement)
+    reasons = []
+    for options in [*torch.sources(), ["--offline"]]:
         try:
-            _uv("pip", "install", "--quiet", _COMPILED, f"--python={python}", *options, requirement, lock=lock)
-        except StackError:
-            if number == len(places):
-                raise
-        else:
-            return
+            return _uv(*installing, *options, lock=lock, turn=turn)
+        except StackError as error:
+            reasons.append(error)
+    raise reasons[-2]  # of the index, not of the cache
 
 
-def _uv(*arguments: str, lock: Path) -> None:
+def _uv(*arguments: str, lock: Path, turn: int) -> None:
     # Bytecode belongs into the environment, which others use too.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPYCACHEPREFIX"}
-    done = subprocess.run(["uv", *arguments], env=environment, capture_output=True, text=True, check=False)
+    environment = _NO_TIMEOUT | {name: value for name, value in os.environ.items() if name != "PYTHONPYCACHEPREFIX"}
+    words = ["uv", *arguments]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, pass_fds=(turn,))
     if done.returncode:
-        raise StackError(f"{lock}: its environment cannot be built\n{done.stderr.strip()}")
+        raise StackError(f"{lock}: its environment cannot be built\n{masked.text(done.stderr.strip())}")

@@ -65,6 +65,7 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.end_to_end
 def test_its_steps_weigh_and_leave_a_summary(action: dict[str, Any], clone: Path, tmp_path: Path) -> None:
     (tmp_path / "cells.yaml").write_text(CELLS)

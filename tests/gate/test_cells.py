@@ -11,10 +11,10 @@ def experiments(root: Path, out: Path, wanted: list[str], *packages: str, folder
     return [cell.experiment for cell in choose(wanted, packages, out, root, folder or root).cells]
 
 
-@pytest.mark.parametrize("name", ["tokenize", "load", "stream"])
+@pytest.mark.parametrize("name", ["tokenize", "load", "stream", "read", "files"])
 def test_a_shipped_set_is_a_config_with_cells(root: Path, tmp_path: Path, name: str) -> None:
     assert name in shipped(root)
-    found = choose([name], ["datasets", "tokenizers"], tmp_path, root, root)
+    found = choose([name], ["datasets", "tokenizers", "huggingface-hub"], tmp_path, root, root)
     assert found.cells
     for cell in found.cells:
         assert cell.rep == 1
@@ -22,8 +22,9 @@ def test_a_shipped_set_is_a_config_with_cells(root: Path, tmp_path: Path, name: 
 
 
 def test_by_default_every_cell_whose_stack_has_the_package(root: Path, tmp_path: Path) -> None:
-    assert experiments(root, tmp_path, [], "datasets") == ["gate-load", "gate-stream", "gate-map"]
-    assert experiments(root, tmp_path, [], "torch") == ["gate-load", "gate-stream"]
+    assert experiments(root, tmp_path, [], "datasets") == ["gate-load", "gate-read", "gate-stream", "gate-map"]
+    assert experiments(root, tmp_path, [], "torch") == ["gate-load", "gate-read", "gate-stream"]
+    assert experiments(root, tmp_path, [], "av") == ["gate-files"]
     assert "gate-encode" in experiments(root, tmp_path, [], "tokenizers")
     with pytest.raises(ValueError, match="no stack of these cells has no-such-package"):
         choose([], ["no-such-package"], tmp_path, root, root)
@@ -34,7 +35,9 @@ def test_a_file_of_ones_own_is_taken_whole(root: Path, tmp_path: Path) -> None:
         "defaults: none\nexperiments:\n  mine: {workload: scan, matrix: {stack: [current], size_mb: [20]}}\n"
     )
     assert experiments(root, tmp_path / "out", ["mine.yaml"], "no-such-package", folder=tmp_path) == ["mine"]
-    with pytest.raises(ValueError, match=r"no file gone.yaml, and no set of that name \(there are: load, stream"):
+    with pytest.raises(
+        ValueError, match=r"no file gone.yaml, and no set of that name \(there are: files, load, read, stream"
+    ):
         choose(["gone.yaml"], ["datasets"], tmp_path, root, tmp_path)
     (tmp_path / "mine.yaml").write_text(
         "defaults: none\n"

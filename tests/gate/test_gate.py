@@ -21,6 +21,7 @@ def gate(fault: str, cells: str, budget: float, folder: Path) -> tuple[int, dict
     return status, json.loads((folder / "out" / "gate.json").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.end_to_end
 def test_a_lost_row_is_found_where_it_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, found = gate("row", "stream", 2, tmp_path)
@@ -36,6 +37,7 @@ def test_a_lost_row_is_found_where_it_is_lost(tmp_path: Path, capsys: pytest.Cap
     assert all(len(one) == 64 for one in hashes)
 
 
+@pytest.mark.slow
 @pytest.mark.end_to_end
 def test_a_leak_and_a_request_of_each_worker_are_found_with_their_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.gate.sides import Side, apart, both, made
+from beyond_ram.gate.sides import Side, apart, both, locked
 from beyond_ram.gate.wheels import Requirement, requirement
-from beyond_ram.stacks import StackError
+from beyond_ram.stacks import StackError, differences, pins
 
 from .test_wheels import checkout
 
@@ -38,7 +38,34 @@ def test_a_wheel_takes_the_place_of_a_release_and_the_rest_stays(checkout: Path,
     assert apart(found["small", "baseline"], side, [asked]) == ""
     assert sorted(path.name for path in envs.iterdir()) == ["small.in", "small.txt"], "the checkout is as it was"
     with pytest.raises(StackError, match="candidate on small: cannot be installed: "):
-        made("small", "candidate", [asked, requirement("dill==99", tmp_path)], tmp_path / "out", envs)
+        wanted = {"baseline": [asked], "candidate": [asked, requirement("dill==99", tmp_path)]}
+        locked("small", "candidate", wanted, tmp_path / "out", envs)
+
+
+@pytest.mark.slow
+def test_the_candidate_is_resolved_from_the_baselines_lock(root: Path, tmp_path: Path) -> None:
+    """pyarrow 20 makes datasets and others move. 21 could do with newer ones: they stay, and pyarrow differs alone."""
+    asked = {
+        side: [requirement(f"pyarrow=={version}", tmp_path)]
+        for side, version in (("baseline", "20.0.0"), ("candidate", "21.0.0"))
+    }
+    before, after = (locked("current", side, asked, tmp_path, root / "envs") for side in ("baseline", "candidate"))
+    assert before.moved is not None
+    assert "datasets " in before.moved
+    assert after.moved is None
+    assert [str(one) for one in differences(before.lock.read_text(), after.lock.read_text())] == [
+        "pyarrow 20.0.0 to 21.0.0"
+    ]
+
+
+@pytest.mark.slow
+def test_what_the_baseline_alone_asks_for_is_the_base_stacks_in_the_candidate(tmp_path: Path) -> None:
+    (tmp_path / "small.in").write_text("click\nxxhash\n")
+    (tmp_path / "small.txt").write_text("click==8.1.7\nxxhash==3.5.0\n")
+    asked = {"baseline": [requirement("xxhash==3.4.1", tmp_path)], "candidate": [requirement("click==8.1.8", tmp_path)]}
+    before, after = (locked("small", side, asked, tmp_path, tmp_path) for side in ("baseline", "candidate"))
+    assert pins(before.lock.read_text()) == {"click": "8.1.7", "xxhash": "3.4.1"}
+    assert pins(after.lock.read_text()) == {"click": "8.1.8", "xxhash": "3.5.0"}
 
 
 def test_what_differs_beside_what_was_asked_for_is_named(tmp_path: Path) -> None:

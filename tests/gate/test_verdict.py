@@ -45,9 +45,9 @@ def test_worse_comes_first_and_is_the_same_everywhere() -> None:
     assert found.verdict == "worse"
     said = found.lines()
     assert said[0] == "worse: ./mine against mine==1"
-    assert said[1].startswith("worse: Growth of anonymous memory, cell-1")
+    assert said[1].startswith("worse: Growth of anonymous memory since the imports, cell-1")
     assert "1.5" in said[1]
-    assert said[2].startswith("better: Growth of anonymous memory, cell-2")
+    assert said[2].startswith("better: Growth of anonymous memory since the imports, cell-2")
     assert said[-1].endswith("3 cells, 18 runs in 1.5 of 10 minutes on 2 processors and 8 GB")
     made = json.loads(json.dumps(found.as_json(), allow_nan=False))
     first = made["changes"][0]

@@ -55,6 +55,7 @@ def test_the_driver_lock_is_what_pyproject_resolves_to(tmp_path: Path) -> None:
     """Resolved from the lock's own versions on, so that a release of tomorrow is no failure and a changed pin is."""
     resolved = Path(shutil.copy(ROOT / "envs/driver.txt", tmp_path))
     command = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version=3.11"]
+    command += ["--extra=workflow"]
     subprocess.run([*command, "pyproject.toml", f"--output-file={resolved}"], cwd=ROOT, check=True)
     assert pins(resolved.read_text()) == pins((ROOT / "envs/driver.txt").read_text())
 

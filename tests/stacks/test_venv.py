@@ -1,14 +1,49 @@
 """A folder that is no environment of ours is not removed, and one that cannot be built is not left."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from beyond_ram import stacks
 from beyond_ram.folders import MARK, ForeignFolderError
+from beyond_ram.stacks import venv
 from beyond_ram.stacks.variants import INFEASIBLE
 from beyond_ram.stacks.venv import MARKER
+
+ROOT = Path(__file__).parents[2]
+
+
+def one(folder: Path) -> Path:
+    """A lock of one small package."""
+    (block,) = re.findall(r"(?m)^packaging==.*\n(?:    .*\n)*", (ROOT / "envs/current.txt").read_text())
+    (folder / "one.txt").write_text(block)
+    return folder / "one.txt"
+
+
+def builder(lock: Path, folder: Path, **environment: str) -> "subprocess.Popen[str]":
+    """A process of its own that builds."""
+    command = [sys.executable, "-m", "beyond_ram", "stack", "build", str(lock), str(folder)]
+    given = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether what was built runs and has its package."""
+    return subprocess.run([folder / "bin/python", "-I", "-c", "import packaging"], capture_output=True).returncode == 0
+
+
+def planted_uv(folder: Path, before: str) -> str:
+    """A PATH on which uv does something before it is itself."""
+    folder.mkdir()
+    (folder / "uv").write_text(f'#!/bin/sh\n{before}\nexec {shutil.which("uv")} "$@"\n')
+    (folder / "uv").chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
 
 def test_a_foreign_folder_is_not_removed_for_an_environment(envs: Path) -> None:
@@ -48,9 +83,99 @@ def test_an_environment_is_compiled_whatever_the_image_says(tmp_path: Path, monk
     """Else the first run compiles what it imports, and where nothing may be written every run does."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "elsewhere"))
-    known = (Path(__file__).parents[2] / "envs/current.txt").read_text()
-    (block,) = re.findall(r"(?m)^packaging==.*\n(?:    .*\n)*", known)
-    lock = tmp_path / "one.txt"
-    lock.write_text(block)
-    stacks.build(lock, tmp_path / "one")
+    stacks.build(one(tmp_path), tmp_path / "one")
     assert {"__init__.cpython-311.pyc"} <= {path.name for path in (tmp_path / "one").rglob("packaging/__pycache__/*")}
+
+
+def test_of_several_builders_one_builds_and_the_others_find_it_done(tmp_path: Path) -> None:
+    lock, folder, ran = one(tmp_path), tmp_path / "one", tmp_path / "ran"
+    path = planted_uv(tmp_path / "bin", f'[ "$1" != venv ] || echo . >> {ran}; sleep 0.1')
+    builders = [builder(lock, folder, PATH=path) for _ in range(5)]
+    said = [process.communicate(timeout=120) for process in builders]
+    assert [process.returncode for process in builders] == [0] * 5, said
+    assert ran.read_text() == ".\n"
+    assert is_whole(folder)
+    assert stacks.is_built(lock, folder)
+
+
+def test_what_a_killed_builder_has_started_is_waited_for(tmp_path: Path) -> None:
+    """Its uv writes on into the folder, which would be half an environment with a marker."""
+    lock, folder, began, ended = one(tmp_path), tmp_path / "one", tmp_path / "began", tmp_path / "ended"
+    path = planted_uv(tmp_path / "bin", f"touch {began}; sleep 1; touch {ended}")
+    killed = builder(lock, folder, PATH=path)
+    while not began.exists():
+        assert killed.poll() is None
+        time.sleep(0.01)
+    killed.kill()
+    killed.wait()
+    assert not ended.exists()
+    second = builder(lock, folder)
+    _, said = second.communicate(timeout=120)
+    assert ended.exists()
+    assert second.returncode == 0, said
+    assert said == f"{folder}: another process builds it; waiting for that\n"
+    assert is_whole(folder)
+
+
+def test_the_marker_goes_before_anything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, folder = one(tmp_path), tmp_path / "one"
+    folder.mkdir()
+    (folder / MARKER).write_text("an older lock")
+
+    def killed(folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(venv, "fresh", killed)
+    with pytest.raises(KeyboardInterrupt):
+        stacks.build(lock, folder)
+    assert [path.name for path in folder.iterdir()] == [MARK]
+
+
+def test_an_index_out_of_reach_is_not_needed_for_what_is_cached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = one(tmp_path)
+    stacks.build(lock, tmp_path / "cached")
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+        monkeypatch.setenv(name.lower(), "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "")
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    stacks.build(lock, tmp_path / "one")
+    assert is_whole(tmp_path / "one")
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "empty"))
+    with pytest.raises(stacks.StackError, match=r"one\.txt: its environment cannot be built\n.*[Ff]ailed"):
+        stacks.build(lock, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_compiling_has_no_time_limit_but_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """uv's own is 60 s a file, which a machine at work can take."""
+    seen = tmp_path / "seen"
+    monkeypatch.setenv("PATH", planted_uv(tmp_path / "bin", f'echo "$UV_COMPILE_BYTECODE_TIMEOUT" > {seen}'))
+    monkeypatch.delenv("UV_COMPILE_BYTECODE_TIMEOUT", raising=False)
+    stacks.build(one(tmp_path), tmp_path / "one")
+    assert seen.read_text() == "0\n"
+    monkeypatch.setenv("UV_COMPILE_BYTECODE_TIMEOUT", "90")
+    stacks.build(one(tmp_path), tmp_path / "two")
+    assert seen.read_text() == "90\n"
+
+
+@pytest.mark.parametrize("damage", ["cut", "no text", "another hash", "empty file of a package"])
+def test_a_damaged_lock_makes_no_environment(tmp_path: Path, damage: str) -> None:
+    lock = one(tmp_path)
+    text = lock.read_text()
+    damaged = {
+        "cut": text[: len(text) // 3].encode(),
+        "no text": b"\xff\x00\x80" * 40,
+        "another hash": re.sub("sha256:[0-9a-f]{8}", "sha256:00000000", text).encode(),
+        "empty file of a package": b"packaging==\n",
+    }
+    lock.write_bytes(damaged[damage])
+    refused = builder(lock, tmp_path / "one")
+    _, said = refused.communicate(timeout=120)
+    assert refused.returncode == 2
+    assert str(lock) in said.splitlines()[0]
+    assert "Traceback" not in said
+    assert not (tmp_path / "one").exists()

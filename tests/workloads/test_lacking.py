@@ -1,0 +1,114 @@
+"""A stack that lacks what a workload imports: its cells are not applicable; what is broken stays an error."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.experiment import WORKLOADS
+
+from .tokens import WORKLOADS as PROGRAMS
+from .tokens import read
+
+MANIFEST = json.dumps(
+    {"id": "a/b", "config": "default", "split": "train", "rows": 1, "files": [], "source": "webdataset", "samples": 1}
+)
+LOADS = ("--tokens-dir", ".", "--loader", "memmap_batched")
+# Arguments of each program, with which it comes to its imports, and what it misses first where nothing is installed.
+GIVEN: dict[str, tuple[tuple[str, ...], str]] = {
+    "load": (LOADS, "numpy"),
+    "ranks": ((*LOADS, "--order=sequential", "--ranks=2", "--workers=0", "--batch-size=2"), "torch"),
+    "write": (("--tokens-dir", ".", "--format", "parquet"), "numpy"),
+    "copy-on-write": (
+        ("--holding=numpy", "--records=9", "--order=sequential", "--workers=0", "--start=none", "--epochs=1"),
+        "torch",
+    ),
+    "stream": (("--manifest", MANIFEST), "datasets"),
+    "hub-files": (("--manifest", MANIFEST, "--opener=filesystem", "--block-kb=0", "--samples=1"), "huggingface_hub"),
+    "spark": (("--manifest", MANIFEST), "huggingface_hub"),
+    "tokenize": (("--corpus", "."), "datasets"),
+    "soak": (
+        ("--corpus", ".", "--num-files=1", "--subject=transformers", "--between=nothing", "--epochs=1"),
+        "transformers",
+    ),
+    "scan": (("--size-mb=1",), "pyarrow"),
+    "dedup": (("--table-rows=9", "--compression=none", "--cdc=off", "--row-group-rows=9"), "hf_xet"),
+    "planted": (("--case=arrow-pool", "--size-mb=1", "--epochs=1"), "pyarrow"),
+}
+
+
+def ran(folder: Path, program: Path, *words: str, watched: bool = True) -> "tuple[int, list[str], str]":
+    """Exit status, reasons of `not_applicable` and `gave_up`, and standard error, without any installed package."""
+    (folder / "manifest.json").write_text('{"files": []}')
+    (folder / "tokenizer").mkdir()
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    if watched:
+        environment["BEYOND_RAM_EVENTS"] = str(folder / "events.jsonl")
+    command = [sys.executable, "-S", str(program), "--work-dir", "work", *words]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    events = read(folder / "events.jsonl") if (folder / "events.jsonl").exists() else []
+    said = [event["reason"] for event in events if event["event"] in ("not_applicable", "gave_up")]
+    return done.returncode, said, done.stderr
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_every_workload_says_what_its_stack_lacks(workload: str, tmp_path: Path) -> None:
+    words, missing = GIVEN[workload]
+    status, said, error = ran(tmp_path, PROGRAMS / WORKLOADS[workload].PROGRAM, *words)
+    assert (status, said) == (0, [f"this stack has no {missing}"]), error
+    assert "Traceback" not in error
+
+
+def test_a_program_that_is_not_watched_fails_as_ever(tmp_path: Path) -> None:
+    """Who makes a format with it has to see that."""
+    status, said, error = ran(tmp_path, PROGRAMS / "write.py", *GIVEN["write"][0], watched=False)
+    assert (status, said) == (1, [])
+    assert "ModuleNotFoundError" in error
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("import nowhere_to_be_found", "this stack has no nowhere_to_be_found"),
+        ("from json import no_such_name", "this release of json has no no_such_name"),
+        ("import json.nothing", "this release of json has no json.nothing"),
+        ("import pytest.nothing.more", "this release of pytest has no pytest.nothing"),
+        ("import library", None),
+        ("raise ImportError('by hand')", None),
+    ],
+)
+def test_only_what_our_own_lines_ask_for_is_lacking(tmp_path: Path, body: str, reason: str | None) -> None:
+    """What a library cannot import itself is its fault, or the stack's, and no property of the cell."""
+    workloads, elsewhere = tmp_path / "workloads", tmp_path / "site"
+    workloads.mkdir()
+    elsewhere.mkdir()
+    (workloads / "events.py").write_text((PROGRAMS / "events.py").read_text())
+    (elsewhere / "library.py").write_text("import nowhere_to_be_found\n")
+    program = workloads / "program.py"
+    program.write_text(
+        f"import sys\nsys.path.append({str(elsewhere)!r})\nimport events\n\ndef main():\n    import json, pytest\n"
+        f"    {body}\n\nevents.run(main)\n"
+    )
+    environment = {**os.environ, "BEYOND_RAM_EVENTS": str(tmp_path / "events.jsonl")}
+    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, check=False)
+    events = tmp_path / "events.jsonl"
+    said = [json.loads(line).get("reason") for line in events.read_text().splitlines()] if events.exists() else []
+    assert said == ([reason] if reason else [])
+    assert done.returncode == (0 if reason else 1)
+
+
+def test_a_package_that_is_there_and_broken_is_an_error(tmp_path: Path) -> None:
+    """A release whose wheel lost its module has to fail, or a gate would let it through."""
+    (tmp_path / "events.py").write_text((PROGRAMS / "events.py").read_text())
+    (tmp_path / "broken-1.0.dist-info").mkdir()
+    (tmp_path / "broken-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (tmp_path / "program.py").write_text("import events\n\ndef main():\n    import broken\n\nevents.run(main)\n")
+    environment = {**os.environ, "BEYOND_RAM_EVENTS": str(tmp_path / "events.jsonl")}
+    command = [sys.executable, tmp_path / "program.py"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "No module named 'broken'" in done.stderr
+    assert not (tmp_path / "events.jsonl").exists()
