@@ -15,8 +15,8 @@ MIB = 1 << 20
 # Peaks of anonymous memory differ from run to run by up to 9 %.
 ROOM_SHARE = 0.10
 ROOM_BYTES, _MAPPED_BYTES, _STEP_BYTES = 4 * MIB, 40 * MIB, 2 * MIB
-GROUP, AROUND, TREE, MARKS = "group", "around", "tree", "marks"
-_ENDED_EARLY = ("timed_out", "interrupted_on_purpose")
+GROUP, AROUND, TREE, MARKS, RSS = "group", "around", "tree", "marks", "rss"
+_ENDED_EARLY = ("timed_out", "interrupted_on_purpose", "detached")
 KERNEL, POLLING, UNKNOWN = "kernel", "polling", "unknown"
 
 
@@ -33,7 +33,7 @@ class Advice:
     """What could not be reclaimed, at its highest."""
     basis: str
     """Who counted: the command's own `group`, the group `around` it, or the `tree` of processes with PSS; `marks` of
-    processes in records from before."""
+    processes in records from before; summed `rss` where no kinds are known."""
     terms: Mapping[str, int]
     """Of what `kept_bytes` was made, where it was sampled highest."""
     mapped_bytes: int
@@ -51,7 +51,12 @@ def advise(record: Mapping[str, Any]) -> Advice:
     """The advice from the record of a weighed run. Raises KeyError for a record without readings."""
     peak = record["peak"]
     kept, basis, terms = _kept(peak)
-    mapped = min(peak["file_bytes"] or 0, _MAPPED_BYTES)
+    file = peak["file_bytes"]
+    if (
+        file is None and peak["rss_bytes"] is not None
+    ):  # in RSS, or so much that there is room for all that the rule gives
+        file = 0 if basis == RSS else _MAPPED_BYTES
+    mapped = min(file or 0, _MAPPED_BYTES)
     polled = _up(max(peak["rss_bytes"] or 0, 0) * (1 + ROOM_SHARE) + ROOM_BYTES)
     around = peak.get("around") or {}
     limits = [size for size in (record.get("memory_limit_bytes"), around.get("limit_bytes")) if size]
@@ -61,18 +66,29 @@ def advise(record: Mapping[str, Any]) -> Advice:
     asked = _up(max(kept, (killed_at or 0) + 1) if killed else kept * (1 + ROOM_SHARE) + mapped + ROOM_BYTES)
     if enforced_by == POLLING:
         asked = max(asked, polled)
-    at_least = killed or record.get("outcome") in _ENDED_EARLY
+    at_least = killed or record.get("outcome") in _ENDED_EARLY or bool(_unseen_before(record))
     return Advice(asked, at_least, killed, kept, basis, terms, mapped, polled, enforced_by, killed_at)
+
+
+def _unseen_before(record: Mapping[str, Any]) -> int:
+    """By how much, in bytes, it may have been higher before it was followed, by the kernel's marks."""
+    before = record.get("attached", {}).get("before", {})
+    above = before.get("cgroup_above_bytes")
+    return int(before.get("hwm_above_bytes") or 0) if above is None else int(above)
 
 
 def _kept(peak: Mapping[str, Any]) -> tuple[int, str, Mapping[str, int]]:
     """How much could not be reclaimed at its highest, who says so, and of what it was made."""
     kept = peak.get("kept")
+    if not kept and "anon_upper_bound_bytes" in peak and peak["anon_upper_bound_bytes"] is None:
+        return peak["rss_bytes"] or 0, RSS, {}
     if not kept:
         kinds = ("anon_upper_bound_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes")
         return sum(peak.get(kind) or 0 for kind in kinds), MARKS, {}
     # What rose between two samples and was seen by the kernel's marks alone; processes need not have peaked together.
-    unseen = min(peak["unseen_bytes"], max(0, peak["anon_upper_bound_bytes"] - (peak["anon_bytes"] or 0)))
+    unseen = 0
+    if peak["unseen_bytes"] is not None:
+        unseen = min(peak["unseen_bytes"], max(0, peak["anon_upper_bound_bytes"] - (peak["anon_bytes"] or 0)))
     sampled, most = kept["kept_sampled_bytes"], kept["kept_upper_bound_bytes"]
     size = sampled + unseen if most is None else min(sampled + unseen, most)
     if kept["basis"] == TREE:

@@ -1,15 +1,14 @@
 """Table `changes`: what candidates changed against their baselines, worst first."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from ..metrics import METRICS
-from ..units import MB
+from ..units import amount
 from .frame import describe, varied
-from .matters import bound_of
+from .matters import ABSURD, bound_of
 from .outcomes import COUNTS
 
 COLUMNS = ["experiment", "stack", "axis", "before", "after", "metric", "baseline", "candidate", "ratio", "difference"]
@@ -54,10 +53,7 @@ def _bound(line: Mapping[Any, Any]) -> str:
 
 def in_unit(metric: str, value: float, *, signed: bool = False) -> str:
     """A value of a metric with its unit; bytes as MB."""
-    if math.isnan(value):
-        return ""
-    unit, scale = ("MB", MB) if METRICS[metric].unit == "bytes" else (METRICS[metric].unit, 1)
-    return f"{value / scale:{'+' if signed else ''},.4g} {unit}"
+    return amount(value, METRICS[metric].unit, signed=signed)
 
 
 def in_words(table: pd.DataFrame) -> list[dict[str, str]]:
@@ -91,6 +87,8 @@ def _line(line: Mapping[Any, Any], conditions: list[str]) -> dict[str, str]:
         "bound": str(line["bound"]),
         "could_see": ""
         if line["verdict"] != "not enough data" or pd.isna(line["could_see"])
+        else f"over {ABSURD} times"
+        if as_ratio and line["could_see"] >= ABSURD
         else f"{line['could_see']:,.2f} times"
         if as_ratio
         else in_unit(metric, line["could_see"], signed=True),

@@ -7,36 +7,44 @@ import pandas as pd
 
 from ..metrics import Records
 from .decide import Question, decide, side
-from .frame import axes, same_but_for
+from .frame import Cell, axes, cells, same_but_for
 from .loaders import AS_MANY, EVERY_ROW_ONCE, OF_A_LOADER, by_way
+from .looks import key
 from .runs import runs
 
 FIRST, WARM = "first epoch", "warm epochs"
 _RATE_OF = {FIRST: "rows_per_cpu_s", WARM: "rows_per_cpu_s_warm"}
 _MEMORY = "held_bytes"
+# Below it there is nothing to choose from.
+_WAYS = 2
 _WANTED = ["loader_kind", "shuffle", "lends", "rows_per_cpu_s", "rows_per_cpu_s_warm", "share_of_limit", _MEMORY]
-_WANTED += ["end_pss_bytes", "ranked_by", "of_loaders", "without_rate", "faster_than", "leaner_than", "n", "chosen_for"]
+_WANTED += ["end_pss_bytes", "peak_cgroup_bytes", "ranked_by", "of_loaders", "without_rate"]
+_WANTED += ["faster_than", "leaner_than", "n", "chosen_for"]
 COLUMNS = ["experiment", "stack", "loader", *_WANTED]
 
 
-def choices(loaders: pd.DataFrame, records: Records) -> pd.DataFrame:
+def choices(loaders: pd.DataFrame, records: Records, comparisons: pd.DataFrame | None = None) -> pd.DataFrame:
     """The loaders on the Pareto front of rate against memory, per experiment, order, worker count and page cache.
 
-    The rate is that of the first epoch, or where fewer than two have one, that of the warm ones (`ranked_by`). The
-    memory is what cannot be taken back. Only loaders that delivered every row once in every run stand in it, and only
-    where there were two to choose from; those `without_rate` are not ranked. The front is of means: `faster_than` and
-    `leaner_than` say than how many of the others each is shown to be so.
+    The rate is that of the first epoch, or where more loaders have one, that of the warm ones (`ranked_by`): who reads
+    too fast for a rate of one epoch is not left out. The memory is what cannot be taken back. Only loaders that
+    delivered every row once in every run stand in it, and only where there were two to choose from; those
+    `without_rate` are not ranked. The front is of means: `faster_than` and `leaner_than` say than how many of the
+    others each is shown to be so, by table `comparisons` where that has the pair.
     """
     if "held_bytes" not in loaders or "account" not in loaders:
         return pd.DataFrame(columns=COLUMNS)
     sound = loaders[loaders["account"].isin([EVERY_ROW_ONCE, AS_MANY]) & loaders[_MEMORY].notna()]
     measured = runs([run for run in records if run[0].get("workload") == "load"])
+    known = _compared(comparisons)
+    runs_of = {key(cell): group for cell, group in cells(measured)}
     fronts: list[dict[Hashable, Any]] = []
     questions: list[tuple[dict[Hashable, Any], str, Question]] = []
     for _, group in same_but_for(sound, *OF_A_LOADER):
         group = group.assign(way=by_way(group)["loader"])
-        by = next((by for by, rate in _RATE_OF.items() if group.loc[group[rate].notna(), "way"].nunique() > 1), None)
-        if by is None:
+        rates = {by: group.loc[group[rate].notna(), "way"].nunique() for by, rate in _RATE_OF.items()}
+        by = max(rates, key=lambda by: rates[by])  # of as many the first
+        if rates[by] < _WAYS:
             continue
         rated = group[group[_RATE_OF[by]].notna()]
         front = _front(rated, by, len(group) - len(rated))
@@ -44,15 +52,55 @@ def choices(loaders: pd.DataFrame, records: Records) -> pd.DataFrame:
         for chosen in front:
             for other in rated.to_dict("records"):
                 if _MEMORY in measured and any(other[name] != chosen[name] for name in OF_A_LOADER if name in other):
-                    mine, theirs = (_runs_of(measured, line, rated) for line in (chosen, other))
+                    mine, theirs = (runs_of.get(key(line), measured.head(0)) for line in (chosen, other))
                     for count, metric in (("faster_than", _RATE_OF[by]), ("leaner_than", _MEMORY)):
-                        question = Question(side(theirs, metric), side(mine, metric), metric)
-                        questions.append((chosen, count, question))
+                        winner = known.get(_pair(chosen, other, metric))
+                        if winner is None:
+                            question = Question(side(theirs, metric), side(mine, metric), metric)
+                            questions.append((chosen, count, question))
+                        else:
+                            chosen[count] += winner == chosen["loader"]
     decided = decide([question for _, _, question in questions])
     for (chosen, count, _), decision in zip(questions, decided, strict=True):
         chosen[count] += decision.verdict == "better" and decision.matters
     found = pd.DataFrame(fronts)
     return found[[*axes(found), *_WANTED]] if len(found) else pd.DataFrame(columns=COLUMNS)
+
+
+def unranked(loaders: pd.DataFrame, choices: pd.DataFrame) -> list[tuple[Cell, str]]:
+    """The conditions under which loaders ran and none could be chosen, each with how far they came."""
+    if "held_bytes" not in loaders or "account" not in loaders:
+        return []
+    ranked = {key(cell) for cell, _ in same_but_for(choices, *OF_A_LOADER)} if len(choices) else set()
+    found = []
+    ran = loaders[loaders["outcome"] != "not_applicable"]
+    for cell, group in same_but_for(by_way(ran), *OF_A_LOADER):
+        if key(cell) not in ranked:
+            sound = group["account"].isin([EVERY_ROW_ONCE, AS_MANY])
+            rated = max(group.loc[sound & group[rate].notna(), "loader"].nunique() for rate in _RATE_OF.values())
+            right, ways = group.loc[sound, "loader"].nunique(), group["loader"].nunique()
+            found.append((cell, f"of {ways}, {right} delivered every row once, and {rated} of these had a rate"))
+    return found
+
+
+def _compared(comparisons: pd.DataFrame | None) -> dict[Hashable, str]:
+    """Which of two loaders table `comparisons` has shown to be better by so much that it matters; empty: neither."""
+    if comparisons is None or comparisons.empty or "loader" not in comparisons:
+        return {}
+    lines = comparisons[comparisons["axis"] == "loader"].to_dict("records")
+    return {
+        _pair(line | {"loader": line["before"]}, line | {"loader": line["after"]}, line["metric"]): ""
+        if not line["matters"]
+        else line["after"]
+        if line["verdict"] == "better"
+        else line["before"]
+        for line in lines
+    }
+
+
+def _pair(one: dict[Hashable, Any], other: dict[Hashable, Any], metric: str) -> Hashable:
+    """What two cells that differ in the loader alone are known by."""
+    return metric, frozenset((key(one), key(other)))
 
 
 def _front(rated: pd.DataFrame, by: str, without: int) -> list[dict[Hashable, Any]]:
@@ -71,10 +119,3 @@ def _front(rated: pd.DataFrame, by: str, without: int) -> list[dict[Hashable, An
         line |= {"faster_than": 0, "leaner_than": 0}
         line["chosen_for"] = " and ".join(words) or "no other is both faster and leaner"
     return front
-
-
-def _runs_of(measured: pd.DataFrame, line: dict[Hashable, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """The runs of a line's cell."""
-    known = [axis for axis in axes(table) if axis in measured]
-    same = [measured[axis].eq(line[axis]) | (measured[axis].isna() & pd.isna(line[axis])) for axis in known]
-    return measured[pd.concat(same, axis=1).all(axis=1)] if len(measured) else measured

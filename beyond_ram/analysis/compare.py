@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+
+from .decide import middle
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,5 @@ def mean(values: Sequence[float]) -> Mean:
     sample = np.asarray(values, float)
     if not len(sample) or (sample <= 0).any():
         raise ValueError(f"a geometric mean needs values above 0; given: {list(values)}")
-    logs = np.log(sample)
-    middle = math.exp(logs.mean())
-    if len(sample) < 2:
-        return Mean(middle, math.nan, math.nan)
-    half = stats.t.ppf(0.975, len(sample) - 1) * stats.sem(logs)
-    return Mean(middle, math.exp(logs.mean() - half), math.exp(logs.mean() + half))
+    found = middle(np.log(sample).tolist(), counted=True)
+    return Mean(math.exp(found.mean), math.exp(found.low), math.exp(found.high))

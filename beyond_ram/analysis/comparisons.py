@@ -17,7 +17,7 @@ from ..metrics.runs import FAILED
 from .decide import ALPHA, LEVEL, Decision, Question, decide, side
 from .frame import Cell, Pairs, against, axes, same_but_for
 from .matters import bound_of
-from .outcomes import COUNTS, tally
+from .outcomes import COUNTS, OUTCOME, tally
 
 DECIDED = [
     "metric", "baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "paired", "exact",
@@ -25,6 +25,8 @@ DECIDED = [
 ]  # fmt: skip
 COLUMNS = ["experiment", "stack", "workload", "axis", "before", "after", *DECIDED, *COUNTS, "machines"]
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
+# What is read of runs beside their axes and metrics.
+_READ = {"workload", "rep", "rows", "started_at", "duration_s", *OUTCOME, *_MACHINE}
 Sides = Iterator[tuple[Any, Any]]
 
 
@@ -86,7 +88,9 @@ def comparisons(
     p-values are corrected for each other, so this table holds all that a report may call different.
     """
     questions, lines = [], []
+    several = any(runs[name].nunique() > 1 for name in _MACHINE if name in runs)
     for axis, (before, after), cell, (first, second) in _compared(runs, pairs, contrasts):
+        counts, apart = tally(first, second), machines(first, second) if several else ""
         for metric in _decided(first, second):
             questions.append(Question(side(first, metric), side(second, metric), metric))
             known = cell | {
@@ -96,7 +100,7 @@ def comparisons(
                 "after": _text(axis, after),
                 "metric": metric,
             }
-            lines.append(known | tally(pd.concat([first, second])) | {"machines": machines(first, second)})
+            lines.append(known | counts | {"machines": apart})
     found = [
         {**line, **{name: value for name, value in asdict(decision).items() if name in DECIDED}}
         for line, decision in zip(lines, decide(questions, alpha, level), strict=True)
@@ -115,8 +119,10 @@ def _compared(
 ) -> Iterator[tuple[str, tuple[Any, Any], Cell, tuple[pd.DataFrame, pd.DataFrame]]]:
     """The axis, its two values, the candidate's cell, and the runs of both."""
     for workload, found in _comparable(runs).groupby("workload", sort=False):
+        known = axes(found)
+        found = found[[name for name in found if name in known or name in _READ or name in METRICS]]
         for cell, pair, sides in against(found, pairs):
-            yield "stack", pair, _own(sides[1], cell), sides
+            yield "stack", pair, _own(sides[1], cell, known), sides
         for contrast in contrasts:
             if workload not in contrast.workloads or not {contrast.axis, *contrast.along} <= set(found):
                 continue
@@ -125,7 +131,7 @@ def _compared(
                 for before, after in contrast.sides(values):
                     first, second = (group[group[contrast.axis] == value] for value in (before, after))
                     if all((one[list(contrast.along)].nunique() <= 1).all() for one in (first, second)):
-                        yield contrast.axis, (before, after), _own(second, cell), (first, second)
+                        yield contrast.axis, (before, after), _own(second, cell, known), (first, second)
 
 
 def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
@@ -139,9 +145,10 @@ def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def _own(runs: pd.DataFrame, cell: Cell) -> Cell:
-    """The whole cell of some runs."""
-    return {axis: runs[axis].iloc[0] for axis in axes(runs) if axis in runs} | {"experiment": cell["experiment"]}
+def _own(runs: pd.DataFrame, cell: Cell, known: Sequence[str]) -> Cell:
+    """The whole cell of some runs, of axes that are `known` to have values."""
+    own = {axis: runs[axis] for axis in known}
+    return {axis: of.iloc[0] for axis, of in own.items() if of.notna().any()} | {"experiment": cell["experiment"]}
 
 
 def _decided(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:

@@ -296,11 +296,6 @@ def corrected(questions: Sequence[Question]) -> list[float]:
     return [one.p_corrected for one in _with_p(questions)[0]]
 
 
-def compare(baseline: Side, candidate: Side, **about: Any) -> Decision:
-    """One question alone, as one of a report of one."""
-    return decide([Question(baseline, candidate, **about)])[0]
-
-
 @dataclass(frozen=True)
 class Middle:
     """The mean of repeats with its 95 % interval; the ends are NaN where one repeat has none."""
@@ -521,8 +516,8 @@ def strength(low: float, high: float, baseline: float, floor: float = 0.0, *, as
     return abs(math.log(max(baseline + bad, least) / max(baseline, least)))
 
 
-def holds(decision: Decision, claimed: float, *, higher: bool = True) -> Holds:
-    """Whether a published ratio is reached; `higher` where a larger one is better.
+def holds(decision: Decision, claimed: float) -> Holds:
+    """Whether a published ratio is reached, of which a larger one is better.
 
     `holds` where the bad end of the corrected interval reaches it; `reached, not shown` where the middle does and the
     bad end does not; `partly` where it is better for sure, by more than what is too little to matter, and less than
@@ -530,11 +525,11 @@ def holds(decision: Decision, claimed: float, *, higher: bool = True) -> Holds:
     is `not shown`. One run a side is not enough.
     """
     low, high = decision.corrected_ends
-    found = held(decision.ratio, low, high, claimed, higher=higher)
+    found = held(decision.ratio, low, high, claimed)
     # Of a claim of any gain at all, none is what does not hold.
     if found not in ("partly", "no") and not (found == "holds" and claimed == 1):
         return found
-    shown = decision.verdict in ("better", "worse", "differs") and (decision.ratio > 1) == higher
+    shown = decision.verdict in ("better", "worse", "differs") and decision.ratio > 1
     return found if found == "holds" and shown else "partly" if shown else "no"
 
 
@@ -558,14 +553,12 @@ def held(middle: float, low: float, high: float, claimed: float, *, higher: bool
     return "partly" if bad > none else "no"
 
 
-def selected(names: Sequence[str], values: Sequence[float], *, largest: bool = True) -> tuple[str, str]:
-    """The one of several that was chosen for its value, and what may be said of it: that it is so of those run here.
+def selected(names: Sequence[str], values: Sequence[float]) -> tuple[str, str]:
+    """The one of several that has the largest value, and what may be said of it: that it is so of those run here.
 
     Raises ValueError where there is none.
     """
     known = [(value, name) for name, value in zip(names, values, strict=True) if not math.isnan(value)]
     if not known:
         raise ValueError("nothing to select from")
-    chosen = (max if largest else min)(known)[1]
-    word = "largest" if largest else "smallest"
-    return chosen, f"{word} of {len(known)} run here" if len(known) > 1 else "the only one run here"
+    return max(known)[1], f"largest of {len(known)} run here" if len(known) > 1 else "no other was run here"

@@ -366,7 +366,8 @@ def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False
     slope, low, high = (line[f"{kind}_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
     sure = "" if math.isnan(low) else f" (95 % {low:,.2f} to {high:,.2f})"
     runs = "1 run" if line["runs"] == 1 else f"{line['runs']:.0f} runs"
-    over = f"{line['n']:.0f} readings, {runs}" if line["readings_of"] == "documents" else f"ends of {runs}"
+    of_each = f"readings in each of {runs}" if line["runs"] > 1 else "readings of 1 run"
+    over = f"{line['n']:.0f} {of_each}" if line["readings_of"] == "documents" else f"ends of {runs}"
     shape = line[f"{kind}_shape"]
     if shape == "levels off":
         said = f"levels off at {line[f'{kind}_level_mb']:,.0f} MB"
@@ -374,7 +375,7 @@ def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False
         said = f"{'grows straight' if shape == 'straight' else 'grows'}, {slope:,.2f} MB per MB of text{sure}"
     else:
         # No slope is named that was not shown, but where there is room for how far it may be from none.
-        small = "too few sizes" if line["readings_of"] == "sizes" else "too small an input"
-        unshown = "was not shown to grow" if shape == "not shown to grow" else f"had {small} to carry a slope"
+        small = "too few sizes" if line["readings_of"] == "sizes" else "too little input for its scatter"
+        unshown = "was not shown to grow" if shape == "not shown to grow" else f"may or may not grow: {small}"
         said = unshown + ("" if short or not sure else f", {slope:,.2f} MB per MB of text{sure}")
     return f"{said}; {over}" if short else f"{said}, over {line['bytes_in_max'] / MB:,.1f} MB of text ({over})"

@@ -2,18 +2,20 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 
-from ..metrics import METRICS
+from ..metrics import METRICS, Records
+from ..stacks import parts_of
 from .comparisons import ratio_of
 from .decide import AT_LEAST, Decision, Question, decide, side
 from .frame import axes
 from .matters import LEAST, STEP_SHARE
 from .outcomes import COUNTS, tally
+from .runs import runs as runs_table
 
 _MOVE = re.compile(r"(\S+) (\S+) to ([^\s,]+)")
 COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]
@@ -25,14 +27,12 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
 
     `runs` are lines of table `runs` with `base` and `version` beside them. `significant` where the step is decided,
     corrected for all steps of this sweep, and matters: never from one run a side. `neighbours` says that no release
-    lies between that could be weighed; `infeasible` which ones could not, with the resolver's reason; `moved` what else
-    differs between the two, because one of them cannot be installed otherwise. A version that could not and lies
-    between no two that could has a line of its own, without a step.
+    lies between that could be weighed; `infeasible` which ones could not, with the resolver's reason, or why no run of
+    them has a value; `moved` what else differs between the two, because one of them cannot be installed otherwise. A
+    version that could not and lies between no two that could has a line of its own, without a step.
     """
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
-    impossible = infeasible(runs)
-    order = [version for version in releases if version not in impossible]
     runs = runs.assign(moved=runs["moved"].fillna("") if "moved" in runs else "")
     lines: list[dict[str, Any]] = []
     questions: list[Question] = []
@@ -42,6 +42,8 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
         weighed = [version for version in releases if version in sides and sides[version].values]
         known = {axis: cell[axis].iloc[0] for axis in held} | {"stack": cell["base"].iloc[0]}
         known |= {"ladder": name, "factor": package, "metric": metric}
+        impossible = infeasible(cell, metric)
+        order = [version for version in releases if version not in impossible]
         outside = set(impossible)
         for before, after in itertools.pairwise(weighed):
             questions.append(Question(sides[before], sides[after], metric))
@@ -64,10 +66,23 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
     return table[["experiment", "stack", *[c for c in table if c not in ("experiment", "stack")]]]
 
 
-def infeasible(runs: pd.DataFrame) -> dict[str, str]:
-    """The versions that cannot be, with the reason."""
-    cannot = runs[runs["outcome"] == "not_applicable"]
-    return {str(version): str(reason) for version, reason in zip(cannot["version"], cannot["reason"], strict=True)}
+def of_versions(records: Records) -> pd.DataFrame:
+    """Table `runs` of a sweep's runs, with base and version beside each."""
+    table = runs_table(records)
+    parts = [parts_of(stack) for stack in table["stack"]]
+    return table.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])
+
+
+def infeasible(runs: pd.DataFrame, metric: str) -> dict[str, str]:
+    """The versions that cannot be, or of which no run has a value of the metric, with the reason."""
+    found = {}
+    for version, group in runs.groupby("version", sort=False):
+        cannot = group.loc[group["outcome"] == "not_applicable", "reason"]
+        if len(cannot):
+            found[str(version)] = str(cannot.iloc[-1])
+        elif not side(group, metric).values:
+            found[str(version)] = tally(group)["why"] or f"no run has {metric}"
+    return found
 
 
 def next_versions(table: pd.DataFrame, releases: Sequence[str], impossible: Iterable[str]) -> list[str]:
@@ -110,3 +125,13 @@ def _large(first: float, second: float, metric: str, times: float = 1) -> bool:
     change = abs(second - first)
     least = LEAST.get(METRICS[metric].unit, 0.0)
     return bool(change > times * least and change > times * STEP_SHARE * max(abs(first), abs(second)))
+
+
+def effect_in_words(line: Mapping[Any, Any], unit: str, scale: float) -> str:
+    """The ratio of a step with its interval; where that would reach below none, the difference."""
+    if pd.isna(line["low"]):
+        return "" if pd.isna(line["ratio"]) else f"ratio {line['ratio']:.3g}"
+    if line["low"] > 0:
+        return f"ratio {line['ratio']:.3g} (95 % {line['low']:.3g} to {line['high']:.3g})"
+    change, low, high = ((line[end] - 1) * line["from_value"] / scale for end in ("ratio", "low", "high"))
+    return f"{change:+,.4g} {unit} (95 % {low:+,.4g} to {high:+,.4g})"

@@ -11,7 +11,7 @@ from ..metrics.base import last
 from ..metrics.loading import ACCOUNT, RATE_CPU_S, ceiling
 from ..units import MB
 from .compare import Mean, mean
-from .decide import Question, Side, decide
+from .decide import Decision, Question, Side, decide
 from .frame import describe
 from .outcomes import of_how_many, outcome
 
@@ -26,8 +26,6 @@ OF_A_LOADER = ("stack", "loader", "start", "advice", "option")
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
 # What a rate is called beside the read ceiling, by what is decided of the two.
 _BESIDE = {"better": "above", "worse": "below", "same": "reached"}
-# In runs kept from before a verdict stood where now is what is known of its author.
-_KINDS = {"best": "ours"}
 
 
 def loaders(records: Records) -> pd.DataFrame:
@@ -37,9 +35,10 @@ def loaders(records: Records) -> pd.DataFrame:
     `_low` and `_high`: of the first epoch, and of the warm ones after it; `no_rate` says why there is none.
     `share_of_limit` is the share of the read ceiling, the fastest way without a loader in the same run;
     `against_ceiling` says what is decided of the two (`below`, `reached`, `above`, `not shown`, `not enough data`), by
-    all cells together. Sizes are medians, in bytes; `copied_bytes` is what anonymous PSS grew by from the first batch
-    to the end, which with forked workers is copying on write. Accounts are the worst of the repeats, summed up in
-    `account`. `lends` is `yes` where a batch that was kept had changed in the end.
+    all cells together, and the share's interval is that decision's. Sizes are medians, in bytes; `copied_bytes` is
+    what anonymous PSS grew by from the first batch to the end, which with forked workers is copying on write. Accounts
+    are the worst of the repeats, summed up in `account`. `lends` is `yes` where a batch that was kept had changed in
+    the end.
     """
     cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for record, events in records:
@@ -47,12 +46,14 @@ def loaders(records: Records) -> pd.DataFrame:
             cell = {key: value for key, value in record["cell"].items() if key != "rep"}
             cells.setdefault(tuple(cell.items()), []).append(_run(record, events))
     lines = [dict(cell) | _merged(repeats) for cell, repeats in cells.items()]
-    for line, beside in zip(lines, _beside_the_ceiling(cells.values()), strict=True):
-        line["against_ceiling"] = beside
+    for line, decided in zip(lines, _beside_the_ceiling(cells.values()), strict=True):
+        line["against_ceiling"] = _BESIDE.get(decided.verdict, decided.verdict) if decided else None
+        if decided and pd.notna(line.get("share_of_limit")):
+            line |= {"share_of_limit_low": decided.low, "share_of_limit_high": decided.high}
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def _beside_the_ceiling(cells: Iterable[Sequence[Mapping[str, Any]]]) -> list[str | None]:
+def _beside_the_ceiling(cells: Iterable[Sequence[Mapping[str, Any]]]) -> list[Decision | None]:
     """Whether the warm rate of each cell is above or below its read ceiling. Both are of one run, so they are pairs."""
     questions: list[Question | None] = []
     for runs in cells:
@@ -64,8 +65,7 @@ def _beside_the_ceiling(cells: Iterable[Sequence[Mapping[str, Any]]]) -> list[st
         ]
         questions.append(Question(sides[0], sides[1], "rows_per_cpu_s_warm") if known else None)
     decided = iter(decide([question for question in questions if question]))
-    verdicts = [next(decided).verdict if question else None for question in questions]
-    return [_BESIDE.get(verdict, verdict) if verdict else None for verdict in verdicts]
+    return [next(decided) if question else None for question in questions]
 
 
 def by_way(table: pd.DataFrame) -> pd.DataFrame:
@@ -92,14 +92,10 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
     if not work:
         return found
     measured = derive(record, events, "loaders")
-    # A list in runs kept from before.
-    per_worker = work.get("rows_per_worker")
-    per_worker = list(per_worker.values()) if isinstance(per_worker, Mapping) else per_worker
-    kind = work.get("loader_kind")
     fastest = ceiling(record, events)
     said = {
-        "rows_per_worker": per_worker,
-        "loader_kind": _KINDS.get(str(kind), kind),
+        "rows_per_worker": list(work["rows_per_worker"].values()) if "rows_per_worker" in work else None,
+        "loader_kind": work.get("loader_kind"),
         "shuffle": work.get("shuffle"),
         "lends": {True: "yes", False: "no", None: None}[work.get("lends")],
         "ceiling_way": fastest[0] if fastest else None,

@@ -10,6 +10,8 @@ SHARE = 0.05
 """Of a metric, between two ways of doing the same: nobody would notice less."""
 LEAST = {"bytes": 8e6, "requests": 1.0, "s": 0.1}
 """In the metric's unit, between two versions."""
+ABSURD = 100
+"""A ratio that could have been seen says nothing above this: two repeats that scatter come to such."""
 STEP_SHARE = 0.10
 """Of the larger side of a step between two versions. With one run on a side, which says nothing about noise, a step
 that is twice as large as this and as LEAST is looked at more closely."""

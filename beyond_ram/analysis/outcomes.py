@@ -9,22 +9,24 @@ import pandas as pd
 from ..experiment import AXES
 
 COUNTS = ("asked", "finished", "failed", "why")
+OUTCOME = ("outcome", "completed_work", "reason")
+"""What became of a run, in table `runs`."""
 _NONE = {"asked": 0, "finished": 0, "failed": 0, "why": ""}
 # What a run came to that neither finished nor failed.
 _AS_ASKED = ("not_applicable", "interrupted_on_purpose")
 
 
-def tally(runs: pd.DataFrame) -> dict[str, Any]:
-    """How many runs were asked for, finished their work and failed, and why not all of them completed.
+def tally(*sides: pd.DataFrame) -> dict[str, Any]:
+    """How many runs were asked for, finished their work and failed, and why not all of them completed: of all sides.
 
     Those that are not applicable, or were interrupted on purpose, did neither. One that finished its work and then
     ended with an error counts as finished, and `why` names it.
     """
-    return _tally(_known(runs))
+    return _tally([run for runs in sides for run in _known(runs)])
 
 
 def _known(runs: pd.DataFrame) -> list[dict[Hashable, Any]]:
-    return runs[[name for name in ("outcome", "completed_work", "reason") if name in runs]].to_dict("records")
+    return runs[[name for name in OUTCOME if name in runs]].to_dict("records")
 
 
 def _tally(runs: Sequence[Mapping[Hashable, Any]]) -> dict[str, Any]:

@@ -76,15 +76,15 @@ def over(runs: Sequence[Slope], epoch_input_bytes: float) -> Regrowth:
 
 def regrowth(records: Records) -> pd.DataFrame:
     """A line a cell that has epochs, over its `n` runs that finished their work. Slopes in bytes an epoch."""
-    cells: dict[tuple[Any, ...], list[tuple[Record, Slope]]] = {}
+    cells: dict[tuple[Any, ...], list[tuple[float, Slope]]] = {}
     for record, events in records:
         found = fit(events)
         if found.epochs and record["completed_work"]:
             key = tuple((name, value) for name, value in record["cell"].items() if name != "rep")
-            cells.setdefault(key, []).append((record, found))
+            cells.setdefault(key, []).append((epoch_input_bytes(record, events), found))
     lines = []
     for key, runs in cells.items():
-        size = epoch_input_bytes(runs[0][0])
+        size = runs[0][0]
         decided = over([found for _, found in runs], size)
         firsts = [found.first_bytes for _, found in runs if found.first_bytes is not None]
         lines.append(
@@ -107,6 +107,11 @@ def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def epoch_input_bytes(record: Record) -> float:
-    """The input of one epoch."""
-    return float(record["work"].get("bytes_in", 0)) / max(int(record["cell"].get("epochs", 1)), 1)
+def epoch_input_bytes(record: Record, events: Events) -> float:
+    """The input of one epoch: by its share of the rows where it says how many it delivered, since some workloads call
+    the input of one epoch theirs and some that of all; else an equal part."""
+    epochs = (event for event in events if event["event"] == "epoch" and event.get("epoch") == 0)
+    first = sum(event.get("rows_delivered") or 0 for event in epochs)
+    rows = record["work"].get("rows")
+    share = first / rows if first and rows else 1 / max(int(record["cell"].get("epochs", 1)), 1)
+    return float(record["work"].get("bytes_in", 0)) * min(share, 1.0)

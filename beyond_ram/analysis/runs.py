@@ -26,7 +26,8 @@ def runs(records: Records) -> pd.DataFrame:
         compared = table["ids_sha256"].notna() & (hashes.transform("count") > 1)
         table["ids_agree"] = (hashes.transform("nunique") <= 1).where(compared)
     wrong = table[table["ids_agree"].eq(False)]
-    table.attrs["warnings"] = [f"IDS DIFFER: {', '.join(describe(line, axes(wrong)))}" for _, line in wrong.iterrows()]
+    named = axes(wrong)
+    table.attrs["warnings"] = [f"IDS DIFFER: {', '.join(describe(line, named))}" for _, line in wrong.iterrows()]
     return table
 
 

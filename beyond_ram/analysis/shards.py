@@ -28,14 +28,18 @@ def shards(records: Records) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
-def steps(shards: pd.DataFrame) -> "pd.Series[float]":
+def steps(shards: pd.DataFrame, *, from_cache: bool | None = None) -> "pd.Series[float]":
     """What anonymous memory grew by from each shard to the next that follows it in the same run, in bytes.
 
-    A step from one shard to a later one, with others between, is none.
+    A step from one shard to a later one, with others between, is none. With `from_cache` those alone that lead to a
+    shard of that kind, whatever the one before was.
     """
     found = [pd.Series(dtype=float)]
     for _, cell in cells(shards):
         for _, run in cell.sort_values("shard").groupby("rep"):
-            found.append(run["anon_bytes"].diff()[run["shard"].diff() == 1])
+            wanted = run["shard"].diff() == 1
+            if from_cache is not None:
+                wanted &= run["from_cache"] == from_cache
+            found.append(run["anon_bytes"].diff()[wanted])
     steps: pd.Series[float] = pd.concat(found)
     return steps

@@ -1,11 +1,11 @@
 """Table `stack_differences`: what else differs between stacks that are compared, from their locks."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 import pandas as pd
 
-from ..stacks.differences import Difference, base_of, differences, requested
+from ..stacks.differences import Difference, base_of, differences, requested, said
 from .frame import Pairs
 
 COLUMNS = ["before", "after", "package", "from_version", "to_version", "requested"]
@@ -35,3 +35,17 @@ def between(table: pd.DataFrame | None, before: str, after: str) -> list[Differe
         Difference(line["package"], *(line[side] or None for side in ("from_version", "to_version")))
         for line in found.fillna({"from_version": "", "to_version": ""}).to_dict("records")
     ]
+
+
+def in_words(table: pd.DataFrame | None, pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """What else differs between the two stacks of each pair, for a page."""
+    return [of_pair(pair, between(table, *pair)) for pair in dict.fromkeys(pairs)]
+
+
+def of_pair(pair: tuple[str, str], found: list[Difference]) -> dict[str, str]:
+    """What differs between two stacks, in words: all of it."""
+    return {
+        "sides": f"{pair[0]} and {pair[1]}",
+        "number": f"{len(found)} package{'' if len(found) == 1 else 's'}",
+        "said": said(found, len(found)),
+    }

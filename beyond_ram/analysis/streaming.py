@@ -24,6 +24,7 @@ SPREAD = (
     "payload_bytes_per_s",
     "peak_rss_bytes",
     "peak_anon_bytes",
+    "peak_anon_once_bytes",
     "peak_pss_bytes",
     "worker_anon_bytes",
     "worker_grown_anon_bytes",
@@ -98,7 +99,7 @@ def _by_kind_and_role(requests: Mapping[str, Mapping[str, int]] | None) -> dict[
 def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
     done, tried = runs[runs["completed_work"]], runs
     line |= {"n": len(done), "outcome": outcome(runs["outcome"])}
-    line["reason"] = _most(runs.loc[runs["outcome"] == line["outcome"], "reason"])
+    line["reason"] = str(runs.loc[runs["outcome"] == line["outcome"], "reason"].mode().iloc[0])
     # Where no client got through there is still what they asked until they gave up.
     runs = done if len(done) else tried
     for name in SPREAD:
@@ -129,10 +130,6 @@ def _spread(name: str, values: "pd.Series[Any]") -> dict[str, float]:
     """The median of repeats, the smallest and the largest."""
     known = pd.to_numeric(values).astype(float)
     return {name: known.median(), f"{name}_min": known.min(), f"{name}_max": known.max()}
-
-
-def _most(values: "pd.Series[Any]") -> str:
-    return str(values.mode().iloc[0])
 
 
 def break_even(table: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,9 @@ The rules are tested on programs with a planted owner (tests/analysis). Where th
 `undecided`, with what would decide it: that is better than a wrong verdict.
 """
 
-from collections.abc import Hashable, Sequence
+import itertools
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -12,17 +14,17 @@ import numpy as np
 import pandas as pd
 
 from ..experiment import Cell
-from ..metrics import Events, Record, Records
+from ..metrics import Events, Record
 from ..units import MB
 from .decide import middle
 from .matters import GROWN_BYTES, GROWN_SHARE
-from .owners import RESIDUE, owners, readings
-from .regrowth import Regrowth, epoch_input_bytes, fit, over
+from .owners import RESIDUE, readings, steps
+from .regrowth import Regrowth, Slope, epoch_input_bytes, fit, over
 
 # What carries a verdict; below it the sentence tells the shares, and the verdict is undecided.
 CARRIES = 2 / 3
-# Owners that are named beside the largest.
-NAMED = 0.2
+# Owners that are named beside the largest, and what is so little that it is not spoken of.
+NAMED, _SPOKEN_OF = 0.2, 0.05
 UNUSED = ("arrow pool, unused", "allocator, unused")
 # A Python object takes 16 bytes and more.
 _BLOCK_BYTES = 16
@@ -112,23 +114,25 @@ def undecided(words: Words, evidence: str) -> Finding:
     return Finding("undecided", (), words, evidence)
 
 
-def verdicts(records: Records) -> pd.DataFrame:
+def verdicts(records: Sequence[Run]) -> pd.DataFrame:
     """A line a cell, over its `n` repeats that finished their work: repeats that disagree leave it undecided."""
-    cells: dict[tuple[Any, ...], list[Run]] = {}
-    for record, events in records:
+    cells: dict[tuple[Any, ...], list[int]] = {}
+    for place, (record, events) in enumerate(records):
         if record["completed_work"] and len(readings(events, "released")) > 1 and readings(events, "imported"):
             key = tuple((name, value) for name, value in record["cell"].items() if name != "rep")
-            cells.setdefault(key, []).append((record, events))
-    lines = [
-        {**dict(key), **vars(judge(runs)), **_grown(runs), "run": _path(runs), "n": len(runs)}
-        for key, runs in cells.items()
-    ]
+            cells.setdefault(key, []).append(place)
+    # The runs of one cell at a time: those of ten thousand are a gigabyte.
+    lines = [dict(key) | _line([records[place] for place in places]) for key, places in cells.items()]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+
+
+def _line(runs: Sequence[Run]) -> dict[str, Any]:
+    return {**vars(judge(runs)), **_grown(runs), "run": _path(runs), "n": len(runs)}
 
 
 def _grown(runs: Sequence[Run]) -> dict[str, float]:
     """Growth of anonymous memory, the median of the repeats and the interval of their mean, and what it grew from."""
-    grown = [float(owners([run])["anon_grown_bytes"].iloc[0]) for run in runs]
+    grown = [float(steps(record, events)[0]["anon_grown_bytes"]) for record, events in runs]
     begun = [readings(events, "imported")[-1]["tree"]["anon_bytes"] for _, events in runs]
     ends = middle(grown)
     return {
@@ -148,11 +152,12 @@ def _path(runs: Sequence[Run]) -> str:
 
 def judge(runs: Sequence[Run]) -> Judged:
     """The verdict of a cell from its repeats; what repeated work adds is decided over all of them."""
-    again = over([fit(events) for _, events in runs], epoch_input_bytes(runs[0][0]))
-    found = [_judge(record, events, again) for record, events in runs]
+    slopes = [fit(events) for _, events in runs]
+    again = over(slopes, epoch_input_bytes(*runs[0]))
+    found = [_judge(*run, slope, again) for run, slope in zip(runs, slopes, strict=True)]
     common = tuple(owner for owner in found[0].owners if all(owner in one.owners for one in found))
     if common and any(one.owners != common for one in found):
-        found = [_judge(record, events, again, common) for record, events in runs]
+        found = [_judge(*run, slope, again, common) for run, slope in zip(runs, slopes, strict=True)]
     repeats = f" ({len(runs)} runs: medians, and ranges where they differ)" if len(runs) > 1 else " (one run)"
     numbers = zip((record["cell"].get("rep", 1) for record, _ in runs), found, strict=True)
     evidence = " / ".join(f"repeat {rep}: {one.evidence}" if len(runs) > 1 else one.evidence for rep, one in numbers)
@@ -168,27 +173,42 @@ def judge(runs: Sequence[Run]) -> Judged:
     return Judged(found[0].verdict, " and ".join(common), f"{sentence}{repeats}.", evidence)
 
 
-def _judge(record: Record, events: Events, again: Regrowth, named: tuple[str, ...] = ()) -> Finding:
+def _judge(record: Record, events: Events, own: Slope, again: Regrowth, named: tuple[str, ...] = ()) -> Finding:
     """The verdict of one run, from its teardown; of several owners only those that are `named`."""
-    table = owners([(record, events)])
     imported, full = readings(events, "imported")[-1], readings(events, "released")[0]
     anon = full["tree"]["anon_bytes"] - imported["tree"]["anon_bytes"]
     file = full["tree"]["file_bytes"] - imported["tree"]["file_bytes"]
     bytes_in = float(record["work"].get("bytes_in", 0))
     small = max(GROWN_BYTES, GROWN_SHARE * bytes_in)
     given = f"over {bytes_in / MB:,.0f} MB of input" if bytes_in else "over the work"
-    evidence = f"anonymous {anon / MB:+,.0f} MB, file {file / MB:+,.0f} MB {given}"
+    evidence = f"at the teardown anonymous {anon / MB:+,.0f} MB, file {file / MB:+,.0f} MB {given}"
     if again.slope_bytes is not None:
-        own = fit(events).slope_bytes
-        evidence += "" if own is None else f"; {own / MB:+,.1f} MB an epoch in the later ones"
+        slope = own.slope_bytes
+        evidence += "" if slope is None else f"; {slope / MB:+,.1f} MB an epoch in the later ones"
         evidence += f" (over {again.n} runs: {again.verdict})" if again.n > 1 else " (one run: not decided)"
+    gone = _gone(events)
+    if anon < small and gone is not None:
+        before, ended = gone
+        if before["anon_bytes"] - imported["tree"]["anon_bytes"] >= small:
+            more = mb(before["anon_bytes"] - imported["tree"]["anon_bytes"])
+            said = " more anonymous memory at the end of the work than after the imports, and "
+            why = (
+                " processes ended before anything was released, and with them what each imported for itself: the same "
+                "work in one process would decide who holds it."
+            )
+            return undecided((more, said, Number(ended, "{:,.0f}"), why), evidence)
     if anon < small:
         if again.verdict == "grows":
             return undecided(
                 ("Little has grown so far (", mb(anon), "), but in every epoch: more epochs would decide."), evidence
             )
         if file < small:
-            return Finding("flat", (), (f"Memory grew by less than {small / MB:,.0f} MB {given}.",), evidence)
+            return Finding(
+                "flat",
+                (),
+                (f"Anonymous memory and mapped files grew by less than {small / MB:,.0f} MB each {given}.",),
+                evidence,
+            )
         return Finding(
             "page-cache",
             ("mapped files",),
@@ -196,20 +216,37 @@ def _judge(record: Record, events: Events, again: Regrowth, named: tuple[str, ..
             evidence,
         )
     if full["tree"].get("processes", 1) > imported["tree"].get("processes", 1):
-        return _of_several(events, anon, given, evidence, small)
-    shares = table.groupby("owner", sort=False)["share"].sum()
+        once = _once(events)
+        known = "not known" if once is None else f"{once / MB:+,.0f} MB"
+        evidence += f"; anonymous PSS {known}"
+        # Where both are the same nothing is shared, and no page counts twice in any step.
+        if once is None or abs(anon - once) >= small:
+            return _of_several(anon, once, given, evidence, small)
+    by_owner: dict[str, list[float]] = {}
+    for step in steps(record, events):
+        by_owner.setdefault(step["owner"], []).append(step["share"] or 0.0)
+    shares = {owner: math.fsum(parts) for owner, parts in by_owner.items()}
     evidence += "; " + ", ".join(f"{owner} {share:.0%}" for owner, share in shares.items() if abs(share) >= 0.005)
     return _of_growth(shares, anon, given, evidence, events, again, named)
 
 
-def _of_several(events: Events, anon: float, given: str, evidence: str, small: float) -> Finding:
-    """More processes than after the imports: summed anonymous memory counts what they share once for each."""
+def _gone(events: Events) -> tuple[Mapping[str, Any], int] | None:
+    """The tree at the end of the work and how many of its processes ended before the teardown; None where none did."""
+    at_end, full = readings(events, "work"), readings(events, "released")[0]["tree"]
+    ended = at_end[-1]["tree"].get("processes", 1) - full.get("processes", 1) if at_end else 0
+    return (at_end[-1]["tree"], ended) if ended > 0 else None
+
+
+def _once(events: Events) -> float | None:
+    """How much anonymous memory grew with each page counted once, in bytes; None where PSS was not read."""
     imported = readings(events, "imported")[-1]["tree"]
     at_end = [event["tree"] for event in readings(events, "phase") if event["phase"] == "release"]
     shared = at_end[-1].get("pss_anon_bytes") if at_end else None
-    grown = None if shared is None else shared - imported.get("pss_anon_bytes", imported["anon_bytes"])
-    known = "not known" if grown is None else f"{grown / MB:+,.0f} MB"
-    evidence += f"; anonymous PSS {known}"
+    return None if shared is None else float(shared - imported.get("pss_anon_bytes", imported["anon_bytes"]))
+
+
+def _of_several(anon: float, grown: float | None, given: str, evidence: str, small: float) -> Finding:
+    """More processes than after the imports: summed anonymous memory counts what they share once for each."""
     if grown is not None and grown < small:
         less = f"Memory grew by less than {small / MB:,.0f} MB {given}: the processes share what they hold."
         return Finding("flat", (), (less,), evidence)
@@ -228,28 +265,50 @@ def _of_several(events: Events, anon: float, given: str, evidence: str, small: f
 
 
 def _of_growth(
-    shares: "pd.Series[float]", anon: float, given: str, evidence: str, events: Events, again: Regrowth,
+    shares: Mapping[str, float], anon: float, given: str, evidence: str, events: Events, again: Regrowth,
     named: tuple[str, ...],
 ) -> Finding:  # fmt: skip
     grew: Words = ("Anonymous memory grew by ", mb(anon), f" {given}")
-    unused = shares[[owner for owner in shares.index if owner in UNUSED]]
-    held = shares[[owner for owner in shares.index if owner not in (*UNUSED, RESIDUE)]].clip(lower=0)
-    residue = float(shares[RESIDUE])
-    if unused.sum() >= CARRIES:
-        keeper = str(unused.idxmax()).partition(",")[0]
-        kept = f" is held by nobody: the {keeper} keeps it for reuse, and gives it back when asked."
-        return Finding("retained", (keeper,), (*grew, "; ", percent(unused.sum()), kept), evidence)
-    if held.sum() >= CARRIES:
-        order = held.sort_values(ascending=False).index
-        names = named or tuple(str(owner) for owner in order if held[owner] >= NAMED)
+    unused = {owner: share for owner, share in shares.items() if owner in UNUSED}
+    held = {owner: max(share, 0.0) for owner, share in shares.items() if owner not in (*UNUSED, RESIDUE)}
+    residue = shares[RESIDUE]
+    if math.fsum(unused.values()) >= CARRIES:
+        keepers = named or tuple(
+            owner.partition(",")[0]
+            for owner in sorted(unused, key=lambda owner: -unused[owner])
+            if unused[owner] >= NAMED or unused[owner] == max(unused.values())
+        )
+        s = "s" if len(keepers) == 1 else ""
+        most = "most of " if len(keepers) < sum(share > _SPOKEN_OF for share in unused.values()) else ""
+        kept = (
+            f" is in use by nobody: {' and '.join(keepers)} keep{s} {most}it for reuse, and give{s} it back when asked."
+        )
+        return Finding("retained", keepers, (*grew, "; ", percent(math.fsum(unused.values())), kept), evidence)
+    order = sorted(held, key=lambda owner: -held[owner])
+    names = named or tuple(owner for owner in order if held[owner] >= NAMED)
+    carried = math.fsum(held[name] for name in names)
+    if carried >= CARRIES:
         more = ", and it grows with every epoch" if again.verdict == "grows" else ""
-        free = percent(held[list(names)].sum())
-        return Finding("held", names, (*grew, "; ", free, f" came free with {' and '.join(names)}{more}."), evidence)
+        came = f" came free with {' and '.join(names)}{more}"
+        if ended := _ended(events, names):
+            owners = (*names, "its processes")
+            imported = readings(events, "imported")[-1]["tree"]["anon_bytes"]
+            ends: Words = (" and the ", Number(ended, "{:,.0f}"), " processes that ended with it. What each of them ")
+            ends += ("imports for itself is in this; here the imports took ", mb(imported), ".")
+            return Finding("held", owners, (*grew, "; ", percent(carried), came, *ends), evidence)
+        return Finding("held", names, (*grew, "; ", percent(carried), came, "."), evidence)
     if residue >= CARRIES:
         return _of_residue(residue, anon, grew, evidence, events, again)
     return undecided(
         (*grew, "; no one cause carries two thirds of it. A larger input would tell which one grows."), evidence
     )
+
+
+def _ended(events: Events, names: Sequence[str]) -> int:
+    """How many processes fewer there were after owners were released."""
+    pairs = itertools.pairwise(readings(events, "released"))
+    known = [(before["tree"], after["tree"]) for before, after in pairs if after["owner"] in names]
+    return sum(before.get("processes", 1) - after.get("processes", 1) for before, after in known)
 
 
 def _of_residue(residue: float, anon: float, grew: Words, evidence: str, events: Events, again: Regrowth) -> Finding:

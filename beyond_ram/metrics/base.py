@@ -1,7 +1,7 @@
 """What a measured column is, and what columns are read off: marks, peaks, phases and the counts of a run."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 Record = Mapping[str, Any]
@@ -11,21 +11,22 @@ Records = Iterable[tuple[Record, Events]]
 Derive = Callable[[Record, Events], float | None]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Column:
     """A measured column of tables. `NAME_low` and `NAME_high` are the ends of its 95 % interval, `NAME_min` and
-    `NAME_max` the smallest and the largest of its repeats."""
+    `NAME_max` the smallest and the largest of its repeats. Declared as a row, in this order."""
 
     key: str
     """Its name; with parts in capitals it stands for all of `names`."""
     label: str
     unit: str
-    derivation: str
-    trust: str
-    direction: Literal["lower", "higher", "neither"] = "neither"
-    """Which way is better."""
     tables: tuple[str, ...]
     """The tables that have it. A name may mean another thing in another table, and has another entry then."""
+    derivation: str
+    trust: str
+    _: KW_ONLY
+    direction: Literal["lower", "higher", "neither"] = "neither"
+    """Which way is better."""
     names: tuple[str, ...] = ()
 
     @property
@@ -34,13 +35,16 @@ class Column:
         return self.names or (self.key,)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Metric(Column):
     """A column that is read off one run: its record and its events. Tables of cells put the repeats together."""
 
     derive: Derive
+    _: KW_ONLY
     decided: tuple[str, ...] = ()
     """The workloads in which a report decides it, or ANY. Few: each comparison more makes all others harder to show."""
+    beside: str = ""
+    """The metric that a finding tells first, where both are shown: the first epoch before those from the page cache."""
 
     def decided_in(self, workload: str) -> bool:
         return workload in self.decided or ANY in self.decided

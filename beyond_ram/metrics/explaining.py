@@ -12,187 +12,108 @@ COLUMNS: list[Column] = [
         column
         for kind, word in (("anon", "anonymous"), ("file", "file"))
         for column in (
-            Column(
-                key=f"{kind}_slope_mb_per_gb", label=f"Growth of {word} memory with the input", unit="MB/GB",
-                direction="lower" if kind == "anon" else "neither", tables=("growth",),
-                derivation=f"slope of {word} memory over input done, between documents or at the ends of runs, by "
+            Column(f"{kind}_slope_mb_per_gb", f"Growth of {word} memory with the input", "MB/GB", ("growth",),
+                f"slope of {word} memory over input done, between documents or at the ends of runs, by "
                 "generalised least squares",
-                trust="with its 95 % interval, averaged over how much of the scatter adds up; none under three "
-                "readings; of the input weighed, not beyond",
-            ),
-            Column(
-                key=f"{kind}_intercept_mb", label=f"{word.capitalize()} memory without input", unit="MB",
-                tables=("growth",), derivation="where the slope's line through the mean reading is without input",
-                trust="an extrapolation: no run has no input",
-            ),
-            Column(
-                key=f"{kind}_rise_mb", label=f"Rise of {word} memory", unit="MB", tables=("growth",),
-                derivation="last reading less the first", trust=MARK,
-            ),
-            Column(
-                key=f"{kind}_level_mb", label=f"Level of {word} memory", unit="MB", tables=("growth",),
-                derivation="first reading and a of a (1 - exp(-x / b)) fitted from there, where it levels off",
-                trust="given where it fits better than a line (F test, 5 %) and is reached within the input",
-            ),
-            Column(
-                key=f"{kind}_scale_gb", label=f"Scale of the rise of {word} memory", unit="GB", tables=("growth",),
-                derivation="b of the same fit", trust="that of the level",
-            ),
+                "with its 95 % interval, averaged over how much of the scatter adds up; none under three "
+                "readings; of the input weighed, not beyond", direction="lower" if kind == "anon" else "neither"),
+            Column(f"{kind}_intercept_mb", f"{word.capitalize()} memory without input", "MB", ("growth",),
+                "where the slope's line through the mean reading is without input",
+                "an extrapolation: no run has no input"),
+            Column(f"{kind}_rise_mb", f"Rise of {word} memory", "MB", ("growth",), "last reading less the first", MARK),
+            Column(f"{kind}_level_mb", f"Level of {word} memory", "MB", ("growth",),
+                "first reading and a of a (1 - exp(-x / b)) fitted from there, where it levels off",
+                "given where it fits better than a line (F test, 5 %) and is reached within the input"),
+            Column(f"{kind}_scale_gb", f"Scale of the rise of {word} memory", "GB", ("growth",), "b of the same fit",
+                "that of the level"),
         )
     ),
-    Column(
-        key="difference_mb_per_gb", label="Growth of anonymous memory, less the baseline's", unit="MB/GB",
-        direction="lower", tables=("growth",), names=("difference_mb_per_gb", "difference_low", "difference_high"),
-        derivation="slope of the difference between the two stacks after the same documents, with its 95 % interval",
-        trust=_DECIDED,
-    ),
-    Column(
-        key="difference_strength", label="Strength of the difference", unit="log of a ratio", tables=("growth",),
-        derivation="log of the end of the interval that is nearest to no difference, over the baseline's slope",
-        trust=_DECIDED,
-    ),
-    Column(
-        key="gb_over_largest", label="A gigabyte over the largest input", unit="ratio", tables=("growth",),
-        derivation="1e9 / bytes_in_max", trust="how far what was weighed is from a gigabyte",
-    ),
-    Column(
-        key="bytes_in_max", label="Largest input", unit="bytes", tables=("growth",), derivation="largest bytes_in",
-        trust=EXACT,
-    ),
-    Column(
-        key="rows", label="Rows of the shard", unit="rows", tables=("shards",), derivation="what the shard says",
-        trust=EXACT,
-    ),
-    Column(
-        key="tokenizer_calls", label="Calls of the tokenizer", unit="calls", tables=("shards",),
-        derivation="counted by the workload, over all processes; 0 for a shard from cache", trust=EXACT,
-    ),
-    Column(
-        key="cache_bytes_written", label="Written into map's cache", unit="bytes", tables=("shards",),
-        derivation="sizes of the files below the cache, before and after the shard", trust=EXACT,
-    ),
-    Column(
-        key="rss_bytes", label="RSS after the shard", unit="bytes", direction="lower", tables=("shards",),
-        derivation=_SHARD, trust=MARK,
-    ),
-    Column(
-        key="anon_bytes", label="Anonymous memory after the shard", unit="bytes", direction="lower",
-        tables=("shards",), derivation=_SHARD, trust=MARK,
-    ),
-    Column(
-        key="file_bytes", label="File memory after the shard", unit="bytes", tables=("shards",),
-        derivation=_SHARD, trust=MARK,
-    ),
-    Column(
-        key="anon_released_bytes", label="Anonymous memory that came free", unit="bytes", tables=("owners",),
-        derivation="tree before the step less tree after it; of the residue, what remained above the imports",
-        trust=_OWNERS,
-    ),
-    Column(
-        key="file_released_bytes", label="File memory that came free", unit="bytes", tables=("owners",),
-        derivation="tree before the step less tree after it; of the residue, what remained above the imports",
-        trust=_OWNERS,
-    ),
-    Column(
-        key="share", label="Share of the growth", unit="share", tables=("owners",),
-        derivation="anon_released_bytes / anon_grown_bytes; those of a run add up to 1", trust=_OWNERS,
-    ),
-    Column(
-        key="anon_grown_bytes", label="Growth of anonymous memory since the imports", unit="bytes", direction="lower",
-        tables=("owners", "verdicts"),
-        derivation="from the mark `imported` to the first reading of the release order; of a cell the median, with "
-        "the 95 % interval of the mean",
-        trust=MARK,
-    ),
-    Column(
-        key="imported_anon_bytes", label="Anonymous memory after the imports", unit="bytes", tables=("verdicts",),
-        derivation="tree at the mark `imported`, the median of the runs", trust=MARK,
-    ),
-    Column(
-        key="epochs_read", label="Epochs with a reading", unit="epochs", tables=("regrowth",),
-        derivation="marks `epoch` of a run, of the run with the fewest", trust=EXACT,
-    ),
-    Column(
-        key="epoch_input_bytes", label="Input of an epoch", unit="bytes", tables=("regrowth",),
-        derivation="bytes_in / epochs", trust=EXACT,
-    ),
-    Column(
-        key="first_epoch_bytes", label="Growth in the first epoch", unit="bytes", direction="lower",
-        tables=("regrowth",), trust=MARK,
-        derivation="anonymous memory after it less that at the mark `imported`, the mean of the runs",
-    ),
-    Column(
-        key="slope_bytes", label="Growth an epoch", unit="bytes", direction="lower", tables=("regrowth",),
-        derivation=f"least-squares slope of anonymous memory over the later half of the epochs ({_FIT}), mean of runs",
-        trust="with its 95 % interval over runs, Student's t; none of one run, whose readings depend on each other",
-    ),
-    Column(
-        key="without", label="Without the remedy", unit="the metric's", tables=("remedies",),
-        derivation="median of the cell's runs without it", trust="that of the metric",
-    ),
-    Column(
-        key="with", label="With the remedy", unit="the metric's", tables=("remedies",),
-        derivation="median of the cell's runs with it", trust="that of the metric",
-    ),
-    Column(
-        key="from_value", label="Before the step", unit="the metric's", tables=("ladders",),
-        derivation="median of the runs of from_version", trust="that of the metric",
-    ),
-    Column(
-        key="to_value", label="After the step", unit="the metric's", tables=("ladders",),
-        derivation="median of the runs of to_version", trust="that of the metric",
-    ),
-    Column(
-        key="ratio", label="Ratio", unit="ratio", tables=("remedies", "ladders"), names=("ratio", "low", "high"),
-        derivation="geometric mean of the second over that of the first; `low` and `high` its interval",
-        trust=_DECIDED,
-    ),
+    Column("difference_mb_per_gb", "Growth of anonymous memory, less the baseline's", "MB/GB", ("growth",),
+        "slope of the difference between the two stacks after the same documents, with its 95 % interval", _DECIDED,
+        direction="lower", names=("difference_mb_per_gb", "difference_low", "difference_high")),
+    Column("difference_strength", "Strength of the difference", "log of a ratio", ("growth",),
+        "log of the end of the interval that is nearest to no difference, over the baseline's slope", _DECIDED),
+    Column("gb_over_largest", "A gigabyte over the largest input", "ratio", ("growth",), "1e9 / bytes_in_max",
+        "how far what was weighed is from a gigabyte"),
+    Column("bytes_in_max", "Largest input", "bytes", ("growth",), "largest bytes_in", EXACT),
+    Column("rows", "Rows of the shard", "rows", ("shards",), "what the shard says", EXACT),
+    Column("tokenizer_calls", "Calls of the tokenizer", "calls", ("shards",),
+        "counted by the workload, over all processes; 0 for a shard from cache", EXACT),
+    Column("cache_bytes_written", "Written into map's cache", "bytes", ("shards",),
+        "sizes of the files below the cache, before and after the shard", EXACT),
+    Column("rss_bytes", "RSS after the shard", "bytes", ("shards",), _SHARD, MARK, direction="lower"),
+    Column("anon_bytes", "Anonymous memory after the shard", "bytes", ("shards",), _SHARD, MARK, direction="lower"),
+    Column("file_bytes", "File memory after the shard", "bytes", ("shards",), _SHARD, MARK),
+    Column("anon_released_bytes", "Anonymous memory that came free", "bytes", ("owners",),
+        "tree before the step less tree after it; of the residue, what remained above the imports", _OWNERS),
+    Column("file_released_bytes", "File memory that came free", "bytes", ("owners",),
+        "tree before the step less tree after it; of the residue, what remained above the imports", _OWNERS),
+    Column("share", "Share of the growth", "share", ("owners",),
+        "anon_released_bytes / anon_grown_bytes; those of a run add up to 1", _OWNERS),
+    Column("anon_grown_bytes", "Growth of anonymous memory since the imports", "bytes", ("owners", "verdicts"),
+        "from the mark `imported` to the first reading of the release order; of a cell the median, with "
+        "the 95 % interval of the mean", MARK, direction="lower"),
+    Column("imported_anon_bytes", "Anonymous memory after the imports", "bytes", ("verdicts",),
+        "tree at the mark `imported`, the median of the runs", MARK),
+    Column("epochs_read", "Epochs with a reading", "epochs", ("regrowth",),
+        "marks `epoch` of a run, of the run with the fewest", EXACT),
+    Column("epoch_input_bytes", "Input of an epoch", "bytes", ("regrowth",),
+        "`bytes_in`, of the first epoch by its rows where they are known, else / epochs", EXACT),
+    Column("first_epoch_bytes", "Growth in the first epoch", "bytes", ("regrowth",),
+        "anonymous memory after it less that at the mark `imported`, the mean of the runs", MARK, direction="lower"),
+    Column("slope_bytes", "Growth an epoch", "bytes", ("regrowth",),
+        f"least-squares slope of anonymous memory over the later half of the epochs ({_FIT}), mean of runs",
+        "with its 95 % interval over runs, Student's t; none of one run, whose readings depend on each other",
+        direction="lower"),
+    Column("without", "Without the remedy", "the metric's", ("remedies",), "median of the cell's runs without it",
+        "that of the metric"),
+    Column("with", "With the remedy", "the metric's", ("remedies",), "median of the cell's runs with it",
+        "that of the metric"),
+    Column("from_value", "Before the step", "the metric's", ("ladders",), "median of the runs of from_version",
+        "that of the metric"),
+    Column("to_value", "After the step", "the metric's", ("ladders",), "median of the runs of to_version",
+        "that of the metric"),
+    Column("ratio", "Ratio", "ratio", ("remedies", "ladders"),
+        "geometric mean of the second over that of the first; `low` and `high` its interval", _DECIDED,
+        names=("ratio", "low", "high")),
     *(
-        Column(
-            key=key, label=f"The {key}", unit="the metric's", tables=("comparisons", "changes"),
-            trust="that of the metric", derivation="mean of its repeats, geometric where a ratio is compared",
-        )
+        Column(key, f"The {key}", "the metric's", ("comparisons", "changes"),
+            "mean of its repeats, geometric where a ratio is compared", "that of the metric")
         for key in ("baseline", "candidate")
     ),
-    Column(
-        key="ratio", label="Ratio", unit="ratio", tables=("comparisons", "changes"), names=("ratio", "low", "high"),
-        derivation="candidate / baseline, geometric, where all values are large enough for one; `low` and `high` the "
-        "ends of its interval, or of the difference's",
-        trust=_DECIDED,
-    ),
-    Column(
-        key="difference", label="Difference", unit="the metric's", tables=("comparisons", "changes"),
-        derivation="candidate less baseline, where a value is too small for a ratio", trust=_DECIDED,
-    ),
-    Column(
-        key="p", label="p", unit="probability", tables=("comparisons", "changes"),
-        names=("p",), trust="see docs/method.md",
-        derivation="two-sided, of no difference: t of the pairs, its variance moderated over the metric's comparisons",
-    ),
-    Column(
-        key="p_corrected", label="p, corrected", unit="probability", tables=("comparisons", "changes"),
-        derivation="p by Holm, over all lines of the table", trust="holds whatever depends on what",
-    ),
-    Column(
-        key="could_see", label="Smallest that could be seen", unit="ratio, or the metric's",
-        tables=("comparisons", "changes"),
-        derivation="the ratio above 1, or difference above 0, from which on this line would be called different",
-        trust="of such an effect about half are found",
-    ),
-    Column(
-        key="strength", label="Strength", unit="log of a ratio", tables=("comparisons",),
-        derivation="log of the end of the interval that is nearest to no difference; 0 where it holds none",
-        trust=_DECIDED,
-    ),
-    Column(
-        key="claimed", label="What is claimed", unit="ratio, or as the claim says", tables=("claims",),
-        derivation="the published number", trust="as published",
-    ),
-    Column(
-        key="measured", label="What was measured", unit="ratio, or as the claim says", tables=("claims",),
-        names=("measured", "low", "high", "low_corrected", "high_corrected"),
-        derivation="after over before, the way round in which larger is better, unless the claim is a number of its "
+    Column("ratio", "Ratio", "ratio", ("comparisons", "changes"),
+        "candidate / baseline, geometric, where all values are large enough for one; `low` and `high` the "
+        "ends of its interval, or of the difference's", _DECIDED, names=("ratio", "low", "high")),
+    Column("difference", "Difference", "the metric's", ("comparisons", "changes"),
+        "candidate less baseline, where a value is too small for a ratio", _DECIDED),
+    Column("p", "p", "probability", ("comparisons", "changes"),
+        "two-sided, of no difference: t of the pairs, its variance moderated over the metric's comparisons",
+        "see docs/method.md", names=("p",)),
+    Column("p_corrected", "p, corrected", "probability", ("comparisons", "changes"),
+        "p by Holm, over all lines of the table", "holds whatever depends on what"),
+    Column("could_see", "Smallest that could be seen", "ratio, or the metric's", ("comparisons", "changes"),
+        "the ratio above 1, or difference above 0, from which on this line would be called different",
+        "of such an effect about half are found"),
+    Column("value", "The value", "the metric's", ("history",),
+        "mean of the lock's repeats; `low` and `high` its interval", "that of the metric",
+        names=("value", "low", "high")),
+    Column("ratio", "Step, as a ratio", "ratio", ("history",),
+        "the lock over the one before it, geometric, as in table `comparisons`; `step_low` and `step_high` "
+        "the ends of its interval, or of the difference's", _DECIDED, names=("ratio", "step_low", "step_high")),
+    Column("difference", "Step, as a difference", "the metric's", ("history",),
+        "the lock less the one before it, where a value is too small for a ratio", _DECIDED),
+    Column("p_corrected", "p of a step, corrected", "probability", ("history",),
+        "p by Holm, over all lines of table `comparisons`", "holds whatever depends on what"),
+    Column("could_see", "Smallest step that could be seen", "ratio, or the metric's", ("history",),
+        "the ratio above 1, or difference above 0, from which on this step would be called different",
+        "of such an effect about half are found"),
+    Column("strength", "Strength", "log of a ratio", ("comparisons",),
+        "log of the end of the interval that is nearest to no difference; 0 where it holds none", _DECIDED),
+    Column("claimed", "What is claimed", "ratio, or as the claim says", ("claims",), "the published number",
+        "as published"),
+    Column("measured", "What was measured", "ratio, or as the claim says", ("claims",),
+        "after over before, the way round in which larger is better, unless the claim is a number of its "
         "own; `low` and `high` its interval, `_corrected` the one that decides",
-        trust=f"{_DECIDED}; counts that are the same in every repeat, two or more, are exact",
-    ),
+        f"{_DECIDED}; counts that are the same in every repeat, two or more, are exact",
+        names=("measured", "low", "high", "low_corrected", "high_corrected")),
 ]  # fmt: skip

@@ -4,12 +4,13 @@ from .base import CLOCK, EXACT, Column, Metric, Record
 
 PREDICTORS = {
     "rss_bytes": "peak RSS",
-    "pss_bytes": "largest PSS reading",
     "anon_bytes": "peak anonymous, sampled",
     "anon_upper_bound_bytes": "peak anonymous, upper bound",
     "cgroup_bytes": "cgroup peak",
 }
-"""Readings of the run without a memory limit, each a guess at the smallest one; in the order of the figure."""
+"""Readings of the run without a memory limit, each a guess at the smallest one; in the order of the figure.
+
+PSS is none of them: the largest of some ten readings that cost too much to be taken at the peak lies below it."""
 
 ENDED_AT = {"killed_at_limit": "killed_at_bytes", "timed_out": "timed_out_at_bytes", "failed": "failed_at_bytes"}
 """The largest limit under which a run ended so, by its outcome."""
@@ -24,51 +25,29 @@ _PROBED = "a bisection of whole runs under a limit of the kernel's, to 5 %"
 _OF_PROBE = "of the run that completed nearest to the limit"
 
 COLUMNS: list[Column] = [
-    Column(
-        key="killed_at_bytes", label="Largest memory limit that killed", unit="bytes", direction="lower",
-        tables=("limits",), derivation="largest limit under which the kernel killed it", trust=_PROBED,
-    ),
-    Column(
-        key="timed_out_at_bytes", label="Largest memory limit that was too slow", unit="bytes", direction="lower",
-        tables=("limits",), derivation="largest limit under which the work was not done in time",
-        trust=f"{_PROBED}; ten times as long as without a limit, and a minute more",
-    ),
-    Column(
-        key="failed_at_bytes", label="Largest memory limit that it failed under", unit="bytes", direction="lower",
-        tables=("limits",), derivation="largest limit under which it ended without its work, not killed for memory",
-        trust=_PROBED,
-    ),
-    Column(
-        key="completed_at_bytes", label="Smallest memory limit that completed", unit="bytes", direction="lower",
-        tables=("limits",), derivation="smallest limit under which the work was done", trust=_PROBED,
-    ),
-    Metric(
-        key="smallest_limit_bytes", label="Smallest memory limit that completed", unit="bytes", direction="lower",
-        tables=("loaders",), derivation="completed_at_bytes of table limits", trust=_PROBED,
-        derive=lambda record, _: record.get("limit", {}).get("completed_at_bytes"),
-    ),
-    Column(
-        key="ask_bytes", label="What to ask a scheduler for", unit="bytes", direction="lower", tables=("limits",),
-        derivation="what could not be reclaimed and 10 %, mapped files up to 40 MiB, 4 MiB of room; see watch.md",
-        trust="one rule for the terminal, this table and the workflow's requests: error_ask says how far off it is",
-    ),
-    Column(
-        key="probes", label="Runs under a memory limit", unit="runs", tables=("limits",),
-        derivation="steps of the bisection", trust=EXACT,
-    ),
-    Column(
-        key="error_PREDICTOR", label="Error of a predictor", unit="share", tables=("limits",),
-        names=(*(f"error_{name.removesuffix('_bytes')}" for name in PREDICTORS), "error_ask"),
-        derivation=f"the reading / completed_at_bytes - 1: {', '.join(PREDICTORS.values())}, and what to ask for",
-        trust="as good as the reading; the limit itself is known to 5 %",
-    ),
-    Column(
-        key="time_ratio", label="Time at the smallest memory limit", unit="ratio", direction="lower",
-        tables=("limits",), derivation=f"time {_OF_PROBE} / time without one", trust=CLOCK,
-    ),
-    Column(
-        key="major_faults_at_limit", label="Major faults at the smallest memory limit", unit="faults",
-        direction="lower", tables=("limits",), derivation=f"major faults of the tree {_OF_PROBE}",
-        trust="the kernel's counts",
-    ),
+    Column("killed_at_bytes", "Largest memory limit that killed", "bytes", ("limits",),
+        "largest limit under which the kernel killed it", _PROBED, direction="lower"),
+    Column("timed_out_at_bytes", "Largest memory limit that was too slow", "bytes", ("limits",),
+        "largest limit under which the work was not done in time",
+        f"{_PROBED}; ten times as long as without a limit, and a minute more", direction="lower"),
+    Column("failed_at_bytes", "Largest memory limit that it failed under", "bytes", ("limits",),
+        "largest limit under which it ended without its work, not killed for memory", _PROBED, direction="lower"),
+    Column("completed_at_bytes", "Smallest memory limit that completed", "bytes", ("limits",),
+        "smallest limit under which the work was done", _PROBED, direction="lower"),
+    Metric("smallest_limit_bytes", "Smallest memory limit that completed", "bytes", ("loaders",),
+        "completed_at_bytes of table limits", _PROBED,
+        lambda record, _: record.get("limit", {}).get("completed_at_bytes"), direction="lower"),
+    Column("ask_bytes", "What to ask a scheduler for", "bytes", ("limits",),
+        "what could not be reclaimed and 10 %, mapped files up to 40 MiB, 4 MiB of room; see watch.md",
+        "one rule for the terminal, this table and the workflow's requests: error_ask says how far off it is",
+        direction="lower"),
+    Column("probes", "Runs under a memory limit", "runs", ("limits",), "steps of the bisection", EXACT),
+    Column("error_PREDICTOR", "Error of a predictor", "share", ("limits",),
+        f"the reading / completed_at_bytes - 1: {', '.join(PREDICTORS.values())}, and what to ask for",
+        "as good as the reading; the limit itself is known to 5 %",
+        names=(*(f"error_{name.removesuffix('_bytes')}" for name in PREDICTORS), "error_ask")),
+    Column("time_ratio", "Time at the smallest memory limit", "ratio", ("limits",),
+        f"time {_OF_PROBE} / time without one", CLOCK, direction="lower"),
+    Column("major_faults_at_limit", "Major faults at the smallest memory limit", "faults", ("limits",),
+        f"major faults of the tree {_OF_PROBE}", "the kernel's counts", direction="lower"),
 ]  # fmt: skip

@@ -46,8 +46,6 @@ WAYS = {
 """The ways of reading without a loader that deliver rows in order, shuffled, and shuffled within blocks."""
 CEILINGS = tuple(way for ways in WAYS.values() for way in ways)
 
-# The second is that of runs kept from before.
-_CEILING_EVENTS = ("read_ceiling", "limit")
 _IN_PHASE = "read from outside within one interval, while nothing moves for 0.3 s"
 _RATES = "geometric mean over repeats that finished, with Student's 95 % interval on the logarithms"
 _LONG = f"; none where that is under {RATE_CPU_S} s, too short to be a rate"
@@ -69,7 +67,7 @@ def _first_batch(kind: str) -> Derive:
 
 def _ceilings(events: Events) -> dict[str, float]:
     """The rates of reading without a loader, by way."""
-    measured = {event["kind"]: event for event in events if event["event"] in _CEILING_EVENTS}
+    measured = {event["kind"]: event for event in events if event["event"] == "read_ceiling"}
     rates = {kind: share(event.get("rows"), event.get("cpu_s")) for kind, event in measured.items()}
     return {kind: rate for kind, rate in rates.items() if rate is not None}
 
@@ -85,7 +83,7 @@ def ceiling(record: Record, events: Events) -> tuple[str, float] | None:
     """
     order = "rows" if last(events, "work").get("shuffle", "rows") in ("rows", "none") else "blocks"
     ways = WAYS["sequential" if record["cell"]["order"] == "sequential" else order]
-    measured = [event for event in events if event["event"] in _CEILING_EVENTS and event["kind"] in ways]
+    measured = [event for event in events if event["event"] == "read_ceiling" and event["kind"] in ways]
     longest = max((event["cpu_s"] for event in measured), default=0.0)
     rates = _ceilings([event for event in measured if event["cpu_s"] > longest / 2])
     return max(rates.items(), key=lambda found: found[1]) if rates else None
@@ -169,17 +167,9 @@ def _read(_: Record, events: Events) -> float | None:
     return difference(*ends)
 
 
-def _of_work(key: str) -> Derive:
-    return lambda _, events: last(events, "work").get(key)
-
-
 def _disk_ratio(_: Record, events: Events) -> float | None:
     work = last(events, "work")
     return share(work.get("stored_bytes"), work.get("bytes_in"))
-
-
-def _write_s(_: Record, events: Events) -> float | None:
-    return difference(last(events, "work").get("t_s"), last(events, "imported").get("t_s"))
 
 
 def _write_cpu_s(_: Record, events: Events) -> float | None:
@@ -193,165 +183,95 @@ def _at_fault(record: Record, events: Events) -> float | None:
 
 
 COLUMNS: list[Column] = [
-    Metric(
-        key="rows_expected", label="Rows that must be delivered", unit="rows", tables=_ACCOUNTED,
-        derivation=f"rows that are to come {_LAST}", trust=EXACT, derive=account("rows_expected"),
-    ),
-    Metric(
-        key="rows_delivered", label="Rows delivered", unit="rows", tables=_ACCOUNTED,
-        derivation=f"rows that came, as often as they came, {_LAST}", trust=EXACT, derive=account("rows_delivered"),
-    ),
-    Metric(
-        key="rows_twice", label="Rows that came more than once", unit="rows", direction="lower", tables=_ACCOUNTED,
-        derivation=f"rows that came whole more than once, each counted once however often it came, {_WORST}",
-        trust=_COUNTED_ROWS, derive=account("rows_twice", worst=True),
-    ),
-    Metric(
-        key="rows_missing", label="Rows that never came", unit="rows", direction="lower", tables=_ACCOUNTED,
-        derivation=f"rows that did not come, or never whole, {_WORST}", trust=_COUNTED_ROWS,
-        derive=account("rows_missing", worst=True),
-    ),
-    Metric(
-        key="rows_wrong", label="Rows that came wrong", unit="rows", direction="lower", tables=_ACCOUNTED,
-        derivation=f"rows delivered that are none of the data's, not whole, or with another's label, {_WORST}",
-        trust="exact: by a sum of the row's bytes; of repeats the worst", derive=account("rows_wrong", worst=True),
-    ),
-    Metric(
-        key=AT_FAULT, label="Rows that never came, came more than once or came wrong", unit="rows",
-        direction="lower", tables=("runs",), derivation="rows_missing + rows_twice + rows_wrong", trust=EXACT,
-        decided=("load", "stream"), derive=_at_fault,
-    ),
-    Metric(
-        key="epoch", label="Number of the epoch", unit="epochs", tables=("copy_on_write",),
-        derivation="of the epoch that the line is about, from 0", trust=EXACT,
-        derive=lambda _, events: last(events, "epoch").get("epoch"),
-    ),
-    Metric(
-        key="stored_bytes", label="Stored", unit="bytes", direction="lower", tables=("loaders", "writers"),
-        derivation="files of the format", trust=SIZES, derive=_of_work("stored_bytes"),
-    ),
+    Metric("rows_expected", "Rows that must be delivered", "rows", _ACCOUNTED, f"rows that are to come {_LAST}", EXACT,
+        account("rows_expected")),
+    Metric("rows_delivered", "Rows delivered", "rows", _ACCOUNTED, f"rows that came, as often as they came, {_LAST}",
+        EXACT, account("rows_delivered")),
+    Metric("rows_twice", "Rows that came more than once", "rows", _ACCOUNTED,
+        f"rows that came whole more than once, each counted once however often it came, {_WORST}", _COUNTED_ROWS,
+        account("rows_twice", worst=True), direction="lower"),
+    Metric("rows_missing", "Rows that never came", "rows", _ACCOUNTED,
+        f"rows that did not come, or never whole, {_WORST}", _COUNTED_ROWS, account("rows_missing", worst=True),
+        direction="lower"),
+    Metric("rows_wrong", "Rows that came wrong", "rows", _ACCOUNTED,
+        f"rows delivered that are none of the data's, not whole, or with another's label, {_WORST}",
+        "exact: by a sum of the row's bytes; of repeats the worst", account("rows_wrong", worst=True),
+        direction="lower"),
+    Metric(AT_FAULT, "Rows that never came, came more than once or came wrong", "rows", ("runs",),
+        "rows_missing + rows_twice + rows_wrong", EXACT, _at_fault, direction="lower", decided=("load", "stream")),
+    Metric("epoch", "Number of the epoch", "epochs", ("copy_on_write",), "of the epoch that the line is about, from 0",
+        EXACT, lambda _, events: last(events, "epoch").get("epoch")),
+    Metric("stored_bytes", "Stored", "bytes", ("loaders", "writers"), "files of the format", SIZES,
+        lambda _, events: last(events, "work").get("stored_bytes"), direction="lower"),
     *(
-        Metric(
-            key=f"end_{kind}", label=f"{label[0].upper()}{label[1:]} at the end", unit="bytes",
-            direction="neither" if kind == "file_bytes" else "lower", tables=("loaders", "ranks", "copy_on_write"),
-            derivation="tree when the epoch of the line, or the last, is delivered, everything still held",
-            trust=_IN_PHASE, derive=_delivered(kind),
-        )
+        Metric(f"end_{kind}", f"{label[0].upper()}{label[1:]} at the end", "bytes",
+            ("loaders", "ranks", "copy_on_write"),
+            "tree when the epoch of the line, or the last, is delivered, everything still held", _IN_PHASE,
+            _delivered(kind), direction="neither" if kind == "file_bytes" else "lower")
         for kind, label in MEMORIES.items()
     ),
     *(
-        Metric(
-            key=f"first_batch_{kind}", label=f"{label[0].upper()}{label[1:]} after the first batch", unit="bytes",
-            direction="neither" if kind == "file_bytes" else "lower", tables=("loaders", "copy_on_write"),
-            derivation="tree after the first batch, workers full and waiting", trust=_IN_PHASE,
-            derive=_first_batch(kind),
-        )
+        Metric(f"first_batch_{kind}", f"{label[0].upper()}{label[1:]} after the first batch", "bytes",
+            ("loaders", "copy_on_write"), "tree after the first batch, workers full and waiting", _IN_PHASE,
+            _first_batch(kind), direction="neither" if kind == "file_bytes" else "lower")
         for kind, label in MEMORIES.items()
     ),
-    Metric(
-        key="held_bytes", label="Memory that cannot be taken back", unit="bytes", direction="lower",
-        tables=("runs", "loaders", "choices"), decided=("load",),
-        derivation="anonymous PSS and PSS of shared memory, the larger of those after the first batch and at the end",
-        trust=f"{_IN_PHASE}; what was more between is in peak_anon_bytes", derive=_held,
-    ),
+    Metric("held_bytes", "Memory that cannot be taken back", "bytes", ("runs", "loaders", "choices"),
+        "anonymous PSS and PSS of shared memory, the larger of those after the first batch and at the end",
+        f"{_IN_PHASE}; what was more between is in peak_anon_bytes", _held, direction="lower", decided=("load",)),
     *(
-        Metric(
-            key=f"limit_{kind}_rows_per_cpu_s", label=f"Read without a loader, {kind.replace('_', ' ')}", unit="1/s",
-            tables=("loaders",), derivation="rows per CPU-second of reading the .npy files without a loader, with the "
+        Metric(f"limit_{kind}_rows_per_cpu_s", f"Read without a loader, {kind.replace('_', ' ')}", "rows/CPU-s",
+            ("loaders",), "rows per CPU-second of reading the .npy files without a loader, with the "
             "same account, after the epochs of the same run",
-            trust="over 0.2 CPU-seconds, the fastest over a CPU-second; the account is in it", derive=_of_way(kind),
-        )
+            "over 0.2 CPU-seconds, the fastest over a CPU-second; the account is in it", _of_way(kind))
         for kind in CEILINGS
     ),
-    Metric(
-        key="ceiling_rows_per_cpu_s", label="Read ceiling", unit="1/s", tables=("loaders",),
-        derivation="of the ways of reading without a loader that deliver in the same order the fastest, from the page "
-        f"cache; {_RATES}", trust="over a CPU-second; the account is in it", derive=_ceiling,
-    ),
-    Metric(
-        key="rows_per_cpu_s", label="Rows per CPU-second", unit="1/s", direction="higher",
-        tables=("runs", "loaders", "choices"), decided=("load",),
-        derivation=f"rows delivered / CPU-seconds, {_FIRST}{_LONG}; {_RATES}", trust=CPU, derive=_first_rate,
-    ),
-    Metric(
-        key="rows_per_cpu_s_warm", label="Rows per CPU-second, warm", unit="1/s", direction="higher",
-        tables=("runs", "loaders", "choices"), decided=("load",),
-        derivation=f"rows delivered / CPU-seconds, {_WARM}{_LONG}; {_RATES}", trust=CPU, derive=_warm_rate,
-    ),
-    Metric(
-        key="rows_per_s_first_epoch", label="Rows per second, first epoch", unit="1/s", direction="higher",
-        tables=("loaders",),
-        derivation=f"rows delivered / time, {_FIRST}: with workers, of the rows after the first batch{_LONG}; {_RATES}",
-        trust=f"{_PROGRAM_CLOCK}; what workers read ahead while memory was read is not in the time",
-        derive=_first_rate_by_clock,
-    ),
-    Metric(
-        key="rows_per_s_warm", label="Rows per second, warm", unit="1/s", direction="higher", tables=("loaders",),
-        derivation=f"rows delivered / time, {_WARM}{_LONG}; {_RATES}", trust=_PROGRAM_CLOCK,
-        derive=_warm_rate_by_clock,
-    ),
-    Metric(
-        key="first_epoch_cpu_s", label="CPU time of the first epoch", unit="s", direction="lower", tables=("loaders",),
-        derivation="of all processes, without the start of workers", trust=CPU, derive=_first_cpu,
-    ),
-    Metric(
-        key="warm_epochs_cpu_s", label="CPU time of the later epochs", unit="s", tables=("loaders",),
-        derivation="of all processes, over the epochs after the first", trust=CPU,
-        derive=lambda _, events: _warm(events, "cpu_s"),
-    ),
-    Metric(
-        key="startup_cpu_s", label="CPU time to start workers", unit="s", direction="lower", tables=("loaders",),
-        derivation="of each worker until it began to work, its imports included, and of the process that starts them "
-        "until the first batch", trust=CPU, derive=_startup,
-    ),
-    Metric(
-        key="share_of_limit", label="Share of the read ceiling", unit="share", direction="higher",
-        tables=("loaders", "choices"),
-        derivation=f"rows_per_cpu_s_warm / ceiling_rows_per_cpu_s of the same run; {_RATES}",
-        trust="both are from the page cache, and have the account in them", derive=_share_of_ceiling,
-    ),
-    Metric(
-        key="epoch_first_batch_s", label="Time from the begin of the epoch to its first batch", unit="s",
-        direction="lower", tables=("loaders",), derivation="of the first epoch, the loader opened: the start of "
-        "workers is in it",
-        trust=_PROGRAM_CLOCK, derive=lambda _, events: first(events, "epoch").get("first_batch_s"),
-    ),
-    Metric(
-        key="opened_s", label="Time to open the data", unit="s", direction="lower", tables=("loaders",),
-        derivation="time in `make` of the loader", trust=_PROGRAM_CLOCK,
-        derive=lambda _, events: last(events, "baseline").get("opened_s"),
-    ),
-    Metric(
-        key="pickled_bytes", label="Sent to a worker", unit="bytes", direction="lower", tables=("loaders",),
-        derivation="the dataset as it is pickled for a worker that is spawned", trust=EXACT,
-        derive=lambda _, events: last(events, "baseline").get("pickled_bytes"),
-    ),
-    Metric(
-        key="disk_ratio", label="Stored per payload", unit="ratio", direction="lower", tables=("loaders", "writers"),
-        derivation="stored_bytes / bytes of the rows", trust=SIZES, derive=_disk_ratio,
-    ),
-    Metric(
-        key="copied_bytes", label="Copied after the first batch", unit="bytes", direction="lower",
-        tables=("loaders", "copy_on_write"),
-        derivation="anonymous PSS at the end less that after the first batch: with forked workers, copies on write",
-        trust=_IN_PHASE, derive=_copied,
-    ),
-    Metric(
-        key="read_bytes", label="Read from storage, first epoch", unit="bytes", direction="lower",
-        tables=("loaders",), derivation="`read_bytes` of all processes over the first epoch",
-        trust="the kernel's; what the page cache answers is not in it", derive=_read,
-    ),
-    Metric(
-        key="write_s", label="Time to write", unit="s", direction="lower", tables=("writers",),
-        derivation="from the mark `imported` to the mark `work`", trust=_PROGRAM_CLOCK, derive=_write_s,
-    ),
-    Metric(
-        key="write_cpu_s", label="CPU time to write", unit="s", direction="lower", tables=("writers",),
-        derivation="CPU-seconds of the tree from the mark `imported` to the mark `work`", trust=CPU,
-        derive=_write_cpu_s,
-    ),
-    Column(
-        key="end_pss_bytes", label="PSS at the end", unit="bytes", direction="lower", tables=("choices",),
-        derivation="that of table loaders", trust=MARK,
-    ),
+    Metric("ceiling_rows_per_cpu_s", "Read ceiling", "rows/CPU-s", ("loaders",),
+        "of the ways of reading without a loader that deliver in the same order the fastest, from the page "
+        f"cache; {_RATES}", "over a CPU-second; the account is in it", _ceiling),
+    Metric("rows_per_cpu_s", "Rows per CPU-second", "rows/CPU-s", ("runs", "loaders", "choices"),
+        f"rows delivered / CPU-seconds, {_FIRST}{_LONG}; {_RATES}", CPU, _first_rate, direction="higher",
+        decided=("load",)),
+    Metric("rows_per_cpu_s_warm", "Rows per CPU-second of later epochs", "rows/CPU-s", ("runs", "loaders", "choices"),
+        f"rows delivered / CPU-seconds, {_WARM}{_LONG}; {_RATES}", CPU, _warm_rate, direction="higher",
+        decided=("load",), beside="rows_per_cpu_s"),
+    Metric("rows_per_s_first_epoch", "Rows per second, first epoch", "rows/s", ("loaders",),
+        f"rows delivered / time, {_FIRST}: with workers, of the rows after the first batch{_LONG}; {_RATES}",
+        f"{_PROGRAM_CLOCK}; what workers read ahead while memory was read is not in the time", _first_rate_by_clock,
+        direction="higher"),
+    Metric("rows_per_s_warm", "Rows per second of later epochs", "rows/s", ("loaders",),
+        f"rows delivered / time, {_WARM}{_LONG}; {_RATES}", _PROGRAM_CLOCK, _warm_rate_by_clock, direction="higher"),
+    Metric("first_epoch_cpu_s", "CPU time of the first epoch", "s", ("loaders",),
+        "of all processes, without the start of workers", CPU, _first_cpu, direction="lower"),
+    Metric("warm_epochs_cpu_s", "CPU time of the later epochs", "s", ("loaders",),
+        "of all processes, over the epochs after the first", CPU, lambda _, events: _warm(events, "cpu_s")),
+    Metric("startup_cpu_s", "CPU time to start workers", "s", ("loaders",),
+        "of each worker until it began to work, its imports included, and of the process that starts them "
+        "until the first batch", CPU, _startup, direction="lower"),
+    Metric("share_of_limit", "Share of the read ceiling", "share", ("loaders", "choices"),
+        "rows_per_cpu_s_warm / ceiling_rows_per_cpu_s of the same run; geometric mean over repeats that "
+        "finished, with the 95 % interval of `against_ceiling`'s decision",
+        "both are from the page cache, and have the account in them", _share_of_ceiling, direction="higher"),
+    Metric("epoch_first_batch_s", "Time from the begin of the epoch to its first batch", "s", ("loaders",),
+        "of the first epoch, the loader opened: the start of " "workers is in it", _PROGRAM_CLOCK,
+        lambda _, events: first(events, "epoch").get("first_batch_s"), direction="lower"),
+    Metric("opened_s", "Time to open the data", "s", ("loaders",), "time in `make` of the loader", _PROGRAM_CLOCK,
+        lambda _, events: last(events, "baseline").get("opened_s"), direction="lower"),
+    Metric("pickled_bytes", "Sent to a worker", "bytes", ("loaders",),
+        "the dataset as it is pickled for a worker that is spawned", EXACT,
+        lambda _, events: last(events, "baseline").get("pickled_bytes"), direction="lower"),
+    Metric("disk_ratio", "Stored per payload", "ratio", ("loaders", "writers"), "stored_bytes / bytes of the rows",
+        SIZES, _disk_ratio, direction="lower"),
+    Metric("copied_bytes", "Copied after the first batch", "bytes", ("loaders", "copy_on_write"),
+        "anonymous PSS at the end less that after the first batch: with forked workers, copies on write", _IN_PHASE,
+        _copied, direction="lower"),
+    Metric("read_bytes", "Read from storage, first epoch", "bytes", ("loaders",),
+        "`read_bytes` of all processes over the first epoch", "the kernel's; what the page cache answers is not in it",
+        _read, direction="lower"),
+    Metric("write_s", "Time to write", "s", ("writers",), "from the mark `imported` to the mark `work`", _PROGRAM_CLOCK,
+        lambda _, events: difference(*(last(events, mark).get("t_s") for mark in ("work", "imported"))),
+        direction="lower"),
+    Metric("write_cpu_s", "CPU time to write", "s", ("writers",),
+        "CPU-seconds of the tree from the mark `imported` to the mark `work`", CPU, _write_cpu_s, direction="lower"),
+    Column("end_pss_bytes", "PSS at the end", "bytes", ("choices",), "that of table loaders", MARK, direction="lower"),
 ]  # fmt: skip

@@ -1,17 +1,37 @@
 """What a run of any workload has: memory at marks and at the peak, time, and what of its input the page cache holds."""
 
-from .base import ANY, CPU, EXACT, MARK, SAMPLED, UPPER_BOUND, Column, Derive, Events, Metric, Record, at, peak, work
+from .base import (
+    ANY,
+    CPU,
+    EXACT,
+    MARK,
+    SAMPLED,
+    UPPER_BOUND,
+    Column,
+    Derive,
+    Events,
+    Metric,
+    Record,
+    at,
+    last,
+    peak,
+    work,
+)
 
 FAILED = "run_failed"
 """The metric of runs that did not finish: the one that these have too."""
 _AT_WORK = "tree at the mark `work`"
-_GROWN = "mark `work` less mark `baseline`, or `imported` where there is no baseline"
+_GROWN = (
+    "mark `work` less mark `imported` (verdicts take the first reading of the teardown); `baseline` in records without "
+    "that mark"
+)
 _LARGEST = "largest sum over the tree"
+_IN_EACH = f"{SAMPLED}; what several processes share counts in each of them"
 _MINCORE = "mincore over the input files"
 
 
 def _difference(kind: str) -> Derive:
-    end, starts = at("work", kind), (at("baseline", kind), at("imported", kind))
+    end, starts = at("work", kind), (at("imported", kind), at("baseline", kind))
 
     def grown(record: Record, events: Events) -> float | None:
         last = end(record, events)
@@ -21,22 +41,44 @@ def _difference(kind: str) -> Derive:
     return grown
 
 
+def anon_once(record: Record) -> float | None:
+    """Highest anonymous memory of a run with each page counted once, in bytes; None where nothing counts it so.
+
+    Of one process the largest sample, of several what was counted once (`kept`) where that was highest: a process that
+    was just forked has all pages of its parent, and sums have them twice.
+    """
+    peak = record["peak"]
+    if peak.get("processes") == 1:
+        return _or_none(peak.get("anon_bytes"))
+    return _or_none(((peak.get("kept") or {}).get("at_kept") or {}).get("anon_bytes"))
+
+
+def _or_none(size_bytes: float | None) -> float | None:
+    return None if size_bytes is None else float(size_bytes)
+
+
 def _hwm(record: Record, _: Events) -> float | None:
-    marks = record["peak"].get("hwm_bytes")
-    return float(marks["sum_upper_bound_bytes"]) if marks else None
+    found = (record["peak"].get("hwm_bytes") or {}).get("sum_upper_bound_bytes")
+    return None if found is None else float(found)
 
 
 def _hwm_gap(record: Record, _: Events) -> float | None:
     """Only for one process: over several, their high-water marks need not fall together."""
-    processes = record["peak"].get("hwm_bytes", {}).get("processes", ())
-    if len(processes) != 1 or not processes[0]["hwm_bytes"]:
+    processes = (record["peak"].get("hwm_bytes") or {}).get("processes", ())
+    sampled = record["peak"].get("rss_bytes")
+    if sampled is None or len(processes) != 1 or not processes[0].get("hwm_bytes"):
         return None
-    return float(record["peak"]["rss_bytes"] / processes[0]["hwm_bytes"] - 1)
+    return float(sampled / processes[0]["hwm_bytes"] - 1)
 
 
 def _per_cpu_s(record: Record, events: Events) -> float | None:
     tokens, cpu_s = record["work"].get("tokens"), at("work", "cpu_s")(record, events)
     return tokens / cpu_s if tokens and cpu_s else None
+
+
+def _per_s(record: Record, events: Events) -> float | None:
+    tokens, took = record["work"].get("tokens"), last(events, "work").get("t_s")
+    return tokens / took if tokens and took else None
 
 
 def _peak_growth(record: Record, events: Events) -> float | None:
@@ -65,122 +107,77 @@ def _of_run(key: str) -> Derive:
 
 
 COLUMNS: list[Column] = [
-    Metric(
-        key="duration_s", label="Time of the whole run", unit="s", direction="lower", tables=("runs",),
-        derivation="from the start of the command to its end",
-        trust="monotonic clock of the watcher; the marks are in it", derive=_of_run("duration_s"),
-    ),
-    Metric(
-        key="cpu_s", label="CPU time of the whole run", unit="s", direction="lower", tables=("runs",),
-        derivation="rusage of the whole tree", trust=CPU, derive=_of_run("cpu_s"),
-    ),
-    Metric(
-        key=FAILED, label="Runs that failed", unit="runs", direction="lower", tables=("runs",),
-        derivation="1 where a run that could be made did not finish its work, else 0", trust=EXACT,
-        decided=(ANY,), derive=_failed,
-    ),
-    Metric(
-        key="rows", label="Rows", unit="rows", tables=("runs", "writers"),
-        derivation="what the mark `work` says", trust=EXACT, derive=work("rows"),
-    ),
-    Metric(
-        key="bytes_in", label="Input", unit="bytes", tables=("runs", "writers"),
-        derivation="what the mark `work` says: text, or payload of rows", trust=EXACT, derive=work("bytes_in"),
-    ),
-    Metric(
-        key="token_count", label="Tokens", unit="tokens", tables=("runs",),
-        derivation="`tokens` of the mark `work`, or of the check after it", trust=EXACT,
-        decided=("tokenize", "soak"), derive=work("tokens"),
-    ),
-    Metric(
-        key="end_rss_bytes", label="RSS at end of work", unit="bytes", direction="lower", tables=("runs",),
-        derivation=_AT_WORK, trust=MARK, derive=at("work", "rss_bytes"),
-    ),
-    Metric(
-        key="end_anon_bytes", label="Anonymous memory at end of work", unit="bytes", direction="lower",
-        tables=("runs",), derivation=_AT_WORK, trust=MARK, derive=at("work", "anon_bytes"),
-    ),
-    Metric(
-        key="end_file_bytes", label="File memory at end of work", unit="bytes", tables=("runs",),
-        derivation=_AT_WORK, trust=MARK, derive=at("work", "file_bytes"),
-    ),
-    Metric(
-        key="end_pss_bytes", label="PSS at end of work", unit="bytes", direction="lower", tables=("runs",),
-        derivation=_AT_WORK, trust=MARK, derive=at("work", "pss_bytes"),
-    ),
-    Metric(
-        key="baseline_anon_bytes", label="Anonymous memory after imports", unit="bytes", direction="lower",
-        tables=("runs",), derivation="tree at the mark `baseline`", trust=MARK, derive=at("baseline", "anon_bytes"),
-    ),
-    Metric(
-        key="grown_anon_bytes", label="Growth of anonymous memory", unit="bytes", direction="lower",
-        tables=("runs",), derivation=_GROWN, trust=MARK, decided=("tokenize", "soak"), derive=_difference("anon_bytes"),
-    ),
-    Metric(
-        key="grown_file_bytes", label="Growth of file memory", unit="bytes", tables=("runs",),
-        derivation=_GROWN, trust=MARK, derive=_difference("file_bytes"),
-    ),
-    Metric(
-        key="peak_rss_bytes", label="Peak RSS", unit="bytes", direction="lower",
-        tables=("runs", "streaming", "limits"), derivation=_LARGEST, trust=SAMPLED, derive=peak("rss_bytes"),
-    ),
-    Metric(
-        key="peak_anon_bytes", label="Peak anonymous memory", unit="bytes", direction="lower",
-        tables=("runs", "loaders", "streaming", "limits", "hub_files", "spark"),
-        derivation=_LARGEST, trust=SAMPLED, derive=peak("anon_bytes"),
-    ),
-    Metric(
-        key="peak_file_bytes", label="Peak file memory", unit="bytes", tables=("runs",),
-        derivation=_LARGEST, trust=SAMPLED, derive=peak("file_bytes"),
-    ),
-    Metric(
-        key="peak_pss_bytes", label="Peak PSS", unit="bytes", direction="lower",
-        tables=("runs", "streaming", "limits"),
-        derivation=_LARGEST, trust="read at marks and sparsely between them", derive=peak("pss_bytes"),
-    ),
-    Metric(
-        key="peak_anon_upper_bound_bytes", label="Peak anonymous memory (upper bound)", unit="bytes",
-        direction="lower", tables=("runs", "limits"),
-        derivation="high-water marks less what was mapped around them",
-        trust=UPPER_BOUND, derive=peak("anon_upper_bound_bytes"),
-    ),
-    Metric(
-        key="peak_grown_anon_bytes", label="Peak of anonymous memory above the imports", unit="bytes",
-        direction="lower", tables=("runs", "writers"),
-        derivation="peak_anon_upper_bound_bytes less the mark `imported`", trust=UPPER_BOUND,
-        decided=("tokenize", "soak"), derive=_peak_growth,
-    ),
-    Metric(
-        key="cache_written_bytes", label="Written into map's cache", unit="bytes", direction="lower",
-        tables=("runs",), derivation="sizes of the files below the cache, before and after each shard",
-        trust=EXACT, derive=_cache_written,
-    ),
-    Metric(
-        key="peak_cgroup_bytes", label="Peak of the memory group", unit="bytes", direction="lower",
-        tables=("runs", "loaders", "limits"), derivation="the kernel's own peak, where a group could be made",
-        trust="exact, each page once; page cache and kernel memory count", derive=peak("cgroup_bytes"),
-    ),
-    Metric(
-        key="hwm_sum_bytes", label="High-water marks, summed (upper bound)", unit="bytes", direction="lower",
-        tables=("runs",), derivation="VmHWM of each process, summed",
-        trust="exact for one process; an upper bound for several", derive=_hwm,
-    ),
-    Metric(
-        key="hwm_gap", label="Sampled peak against high-water mark", unit="share", tables=("runs",),
-        derivation="peak RSS / VmHWM - 1, one process only",
-        trust="two independent readings of the kernel's", derive=_hwm_gap,
-    ),
-    Metric(
-        key="tokens_per_cpu_s", label="Tokens per CPU-second", unit="1/s", direction="higher", tables=("runs",),
-        derivation="tokens / CPU-seconds of all processes at the mark `work`", trust=CPU,
-        decided=("tokenize", "soak"), derive=_per_cpu_s,
-    ),
-    Metric(
-        key="input_resident_before", label="Input in page cache before", unit="share", tables=("runs", "loaders"),
-        derivation=_MINCORE, trust="exact when read", derive=_page_cache("input_resident_before"),
-    ),
-    Metric(
-        key="input_resident_after", label="Input in page cache after", unit="share", tables=("runs", "loaders"),
-        derivation=_MINCORE, trust="exact when read", derive=_page_cache("input_resident_after"),
-    ),
+    Metric("duration_s", "Time of the whole run", "s", ("runs",), "from the start of the command to its end",
+        "monotonic clock of the watcher; the marks are in it", _of_run("duration_s"), direction="lower"),
+    Metric("cpu_s", "CPU time of the whole run", "s", ("runs",), "rusage of the whole tree", CPU, _of_run("cpu_s"),
+        direction="lower"),
+    Metric(FAILED, "Runs that failed", "runs", ("runs",),
+        "1 where a run that could be made did not finish its work, else 0", EXACT, _failed, direction="lower",
+        decided=(ANY,)),
+    Metric("rows", "Rows", "rows", ("runs", "writers"), "what the mark `work` says", EXACT, work("rows")),
+    Metric("bytes_in", "Input", "bytes", ("runs", "writers", "peers"),
+        "what the mark `work` says: text, or payload of rows", EXACT, work("bytes_in")),
+    Metric("token_count", "Tokens", "tokens", ("runs", "peers"),
+        "`tokens` of the mark `work`, or of the check after it", EXACT, work("tokens"), decided=("tokenize", "soak")),
+    Metric("end_rss_bytes", "RSS at end of work", "bytes", ("runs",), _AT_WORK, MARK, at("work", "rss_bytes"),
+        direction="lower"),
+    Metric("end_anon_bytes", "Anonymous memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
+        at("work", "anon_bytes"), direction="lower"),
+    Metric("end_file_bytes", "File memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
+        at("work", "file_bytes")),
+    Metric("end_pss_bytes", "PSS at end of work", "bytes", ("runs",), _AT_WORK, MARK, at("work", "pss_bytes"),
+        direction="lower"),
+    Metric("baseline_anon_bytes", "Anonymous memory before the work", "bytes", ("runs",),
+        "tree at the mark `baseline`: the tokenizer is loaded, or the data opened", MARK, at("baseline", "anon_bytes"),
+        direction="lower"),
+    Metric("grown_anon_bytes", "Growth of anonymous memory since the imports", "bytes", ("runs",), _GROWN, MARK,
+        _difference("anon_bytes"), direction="lower", decided=("tokenize", "soak")),
+    Metric("grown_file_bytes", "Growth of file memory since the imports", "bytes", ("runs",), _GROWN, MARK,
+        _difference("file_bytes")),
+    Metric("peak_processes", "Most processes at once", "processes", ("runs",), "of all samples", SAMPLED,
+        peak("processes")),
+    Metric("peak_rss_bytes", "Peak RSS, summed over processes", "bytes", ("runs", "streaming", "limits"), _LARGEST,
+        _IN_EACH, peak("rss_bytes"), direction="lower"),
+    Metric("peak_anon_once_bytes", "Peak anonymous memory, each page once", "bytes", ("runs", "streaming"),
+        "one process: its largest sample; several: what their group held, or "
+        "PSS and page faults told, where what cannot be reclaimed was highest", SAMPLED,
+        lambda record, _: anon_once(record), direction="lower"),
+    Metric("peak_anon_bytes", "Peak anonymous memory, summed over processes", "bytes",
+        ("runs", "loaders", "streaming", "limits", "hub_files", "spark", "peers"), _LARGEST, _IN_EACH,
+        peak("anon_bytes"), direction="lower"),
+    Metric("peak_file_bytes", "Peak file memory, summed over processes", "bytes", ("runs",), _LARGEST, _IN_EACH,
+        peak("file_bytes")),
+    Metric("peak_pss_bytes", "Largest reading of PSS", "bytes", ("runs", "streaming", "peers"), _LARGEST,
+        "a lower bound of the peak: read at marks and sparsely between them", peak("pss_bytes"), direction="lower"),
+    Metric("peak_anon_upper_bound_bytes", "Peak anonymous memory (upper bound)", "bytes", ("runs", "limits"),
+        "high-water marks less what was mapped around them", UPPER_BOUND, peak("anon_upper_bound_bytes"),
+        direction="lower"),
+    Metric("peak_grown_anon_bytes", "Peak of anonymous memory above the imports (upper bound)", "bytes",
+        ("runs", "writers"), "peak_anon_upper_bound_bytes less the mark `imported`", UPPER_BOUND, _peak_growth,
+        direction="lower", decided=("tokenize", "soak")),
+    Metric("cache_written_bytes", "Written into map's cache, or as the result", "bytes", ("runs", "peers"),
+        "sizes of the files below the cache, before and after each shard", EXACT, _cache_written, direction="lower"),
+    Metric("peak_cgroup_bytes", "Peak of the memory group", "bytes", ("runs", "loaders", "choices", "limits"),
+        "the kernel's own peak, where a group could be made",
+        "exact, each page once; page cache and kernel memory count", peak("cgroup_bytes"), direction="lower"),
+    Metric("hwm_sum_bytes", "High-water marks, summed (upper bound)", "bytes", ("runs",),
+        "VmHWM of each process, summed", "exact for one process; an upper bound for several", _hwm, direction="lower"),
+    Metric("hwm_gap", "Sampled peak against high-water mark", "share", ("runs",),
+        "peak RSS / VmHWM - 1, one process only", "two independent readings of the kernel's", _hwm_gap),
+    Metric("tokens_per_s", "Tokens per second", "tokens/s", ("peers",),
+        "tokens / seconds from the start of the command to the mark `work`",
+        "monotonic clock of the watcher; imports, workers and marks are in it, and a busy machine shows in it", _per_s,
+        direction="higher"),
+    Metric("tokens_per_cpu_s", "Tokens per CPU-second (with imports)", "tokens/CPU-s", ("runs", "peers"),
+        "tokens / CPU-seconds of all processes at the mark `work`", CPU, _per_cpu_s, direction="higher",
+        decided=("tokenize", "soak")),
+    Column("tokens_per_cpu_s_beyond_start", "Tokens per CPU-second beyond the start", "tokens/CPU-s", ("peers",),
+        "inverse of the slope of CPU-seconds over tokens, over runs of several sizes",
+        f"{CPU}; what is taken once is in no slope", direction="higher"),
+    Column("peak_slope_mb_per_gb", "Growth of the peak with the input", "MB per GB", ("peers",),
+        "slope of peak_anon_bytes over input, over runs of several sizes", SAMPLED, direction="lower"),
+    Metric("input_resident_before", "Input in page cache before", "share", ("runs", "loaders"), _MINCORE,
+        "exact when read", _page_cache("input_resident_before")),
+    Metric("input_resident_after", "Input in page cache after", "share", ("runs", "loaders"), _MINCORE,
+        "exact when read", _page_cache("input_resident_after")),
 ]  # fmt: skip

@@ -58,14 +58,11 @@ def _is_data(kind: str) -> bool:
     return kind in ("data", "redirect")
 
 
-def _epochs(events: Events) -> list[Event]:
-    return [event for event in events if event["event"] == "epoch" and event.get("finished")]
-
-
 def _last_epoch(events: Events) -> Event:
     """The last finished epoch: as the mark `work` sums it up, or the event of its end."""
     work = last(events, "work")
-    return work if "duration_s" in work else next(iter(_epochs(events)[::-1]), {})
+    epochs = [event for event in events if event["event"] == "epoch" and event.get("finished")]
+    return work if "duration_s" in work else next(iter(epochs[::-1]), {})
 
 
 def _rate(key: str) -> Derive:
@@ -88,7 +85,7 @@ def _endpoint(phase: str, key: str) -> Derive:
 
     def taken(record: Record, _: Events) -> float | None:
         found = record["work"].get("endpoint", {}).get(phase)
-        found = found[-1] if isinstance(found, list) else found
+        found = found[-1] if found and isinstance(found, list) else found
         return found.get(key) if found else None
 
     return taken
@@ -139,207 +136,107 @@ def _per_sample(of: Derive) -> Derive:
 _REQUESTS = _requested(lambda kind, role: True)
 
 COLUMNS: list[Column] = [
-    Metric(
-        key="requests", label="Requests", unit="requests", direction="lower", tables=_SERVED,
-        derivation="the endpoint's log of the run", trust=COUNTED, decided=("hub-files",), derive=_REQUESTS,
-    ),
-    Metric(
-        key="requests_metadata", label="Requests that are no reads of data", unit="requests", direction="lower",
-        tables=_STREAMED, derivation="the endpoint's log: repository, listings, paths, HEADs, small files",
-        trust=COUNTED, decided=("stream",), derive=_requested(lambda kind, role: not _is_data(kind)),
-    ),
-    Metric(
-        key="requests_data", label="Reads of data", unit="requests", direction="lower", tables=_SERVED,
-        derivation="the endpoint's log: GETs of data files, their redirects included",
-        trust=COUNTED, decided=("stream",), derive=_requested(lambda kind, role: _is_data(kind)),
-    ),
-    Metric(
-        key="requests_listing_of_workers", label="Requests of workers for the list of files", unit="requests",
-        direction="lower", tables=_STREAMED,
-        derivation="the endpoint's log: repository, listings, paths; joined with the process tree by the port of a "
-        "connection",
-        trust=COUNTED, derive=_requested(lambda kind, role: role == "worker" and kind in _LISTING),
-    ),
-    Metric(
-        key="requests_failed", label="Requests that failed", unit="requests", direction="lower", tables=_STREAMED,
-        derivation="the endpoint's log: injected faults, errors, connections broken off",
-        trust=COUNTED, derive=work("requests_failed"),
-    ),
-    Metric(
-        key="bytes_received", label="Bytes received", unit="bytes", direction="lower", tables=_SERVED,
-        derivation="bodies that the endpoint sent", trust=COUNTED, decided=("hub-files",),
-        derive=work("bytes_received"),
-    ),
-    Metric(
-        key="over_fetched", label="Data received per payload", unit="ratio", direction="lower", tables=_STREAMED,
-        derivation="bytes of data files sent / bytes of the payloads that were delivered",
-        trust="exact; the files' own overhead is in it", derive=_over_fetched,
-    ),
-    Metric(
-        key="in_flight_max", label="Requests in flight", unit="requests", tables=_SERVED,
-        derivation="the most requests that the endpoint was answering at one time",
-        trust=LOGGED_TIMES, derive=work("in_flight_max"),
-    ),
-    Metric(
-        key="data_in_flight_max", label="Reads of data in flight", unit="requests", tables=_STREAMED,
-        derivation="the most reads of data that the endpoint was answering at one time",
-        trust=LOGGED_TIMES, derive=work("data_in_flight_max"),
-    ),
-    Metric(
-        key="resolution_s", label="Resolution time", unit="s", direction="lower", tables=_STREAMED,
-        derivation="time in load_dataset, imports not included", trust=CLOCK,
-        decided=("stream",), derive=event_field("resolved", "duration_s"),
-    ),
-    Metric(
-        key="time_to_first_batch_s", label="Time to the first batch", unit="s", direction="lower", tables=_DELIVERED,
-        derivation="from the call that opens the data to the first batch, imports of the main process not included; "
-        f"{_OVER_REPEATS.partition(';')[0]}",
-        trust=CLOCK, decided=("stream",), derive=_first_batch,
-    ),
-    Metric(
-        key="rows_per_s", label="Rows per second", unit="1/s", direction="higher", tables=_DELIVERED,
-        derivation=f"rows delivered / time, last finished epoch; {_OVER_REPEATS}", trust=CLOCK,
-        decided=("stream",), derive=_rate("rows_delivered"),
-    ),
-    Metric(
-        key="payload_bytes_per_s", label="Payload per second", unit="bytes/s", direction="higher", tables=_STREAMED,
-        derivation="bytes of payload delivered / time, last finished epoch", trust=CLOCK, derive=_rate("bytes"),
-    ),
-    Metric(
-        key="endpoint_cpu_s", label="CPU time of the endpoint", unit="s", tables=_SERVED,
-        derivation="from the first request to the end of the last answer, user and system, of the endpoint's process",
-        trust=CPU, derive=_endpoint("run", "cpu_s"),
-    ),
-    Metric(
-        key="endpoint_cpu_share", label="Processors that the endpoint took", unit="share", tables=_SERVED,
-        derivation="endpoint_cpu_s / time from the first request to the end of the last answer",
-        trust=CPU, derive=_endpoint_share,
-    ),
-    Metric(
-        key="endpoint_busy_s", label="Time in which the endpoint worked on an answer", unit="s", tables=_SERVED,
-        derivation="while any answer was under way that was not held back on purpose",
-        trust=f"{_OWN_WORK}; what the client takes to receive a body is", derive=_endpoint("run", "busy_s"),
-    ),
-    Metric(
-        key="endpoint_injected_s", label="Time in which all answers were held back", unit="s", tables=_SERVED,
-        derivation="latency, bandwidth and slow bodies that were asked for, while nothing else was answered",
-        trust="of the endpoint's own meter", derive=_endpoint("run", "injected_s"),
-    ),
-    Metric(
-        key="resolution_endpoint_cpu_s", label="CPU time of the endpoint during the resolution", unit="s",
-        tables=_STREAMED, derivation="between the begin and the end of the resolution", trust=CPU,
-        derive=_endpoint("resolution", "cpu_s"),
-    ),
-    Metric(
-        key="first_batch_endpoint_cpu_s", label="CPU time of the endpoint until the first batch", unit="s",
-        tables=_STREAMED, derivation="from the begin of the resolution to the first batch", trust=CPU,
-        derive=_endpoint("first_batch", "cpu_s"),
-    ),
-    Metric(
-        key="epoch_endpoint_cpu_s", label="CPU time of the endpoint during the last epoch", unit="s",
-        tables=_STREAMED, derivation="between the begin and the end of the last finished epoch", trust=CPU,
-        derive=_endpoint("epochs", "cpu_s"),
-    ),
-    Metric(
-        key="resolution_s_without_endpoint", label="Resolution time without the endpoint's work, at least", unit="s",
-        direction="lower", tables=_STREAMED,
-        derivation="resolution_s less the time in it in which the endpoint was busy",
-        trust=_BOUND, derive=_without_endpoint(event_field("resolved", "duration_s"), "resolution"),
-    ),
-    Metric(
-        key="time_to_first_batch_s_without_endpoint",
-        label="Time to the first batch without the endpoint's work, at least", unit="s", direction="lower",
-        tables=_STREAMED, derivation="time_to_first_batch_s less the time in it in which the endpoint was busy",
-        trust=_BOUND, derive=_without_endpoint(_first_batch, "first_batch"),
-    ),
-    Metric(
-        key="rows_per_s_without_endpoint", label="Rows per second without the endpoint's work, at most", unit="1/s",
-        direction="higher", tables=_STREAMED,
-        derivation="rows delivered / (time less that in which the endpoint was busy), last finished epoch",
-        trust=_BOUND, derive=_rate_without_endpoint,
-    ),
-    Metric(
-        key="worker_anon_bytes", label="Anonymous memory of the largest worker", unit="bytes", direction="lower",
-        tables=_STREAMED,
-        derivation="read by each worker with every batch; the main process where there is no worker",
-        trust="pages shared with the parent after a fork are in it; spikes within a batch are not",
-        derive=_worker_anon,
-    ),
-    Metric(
-        key="worker_grown_anon_bytes", label="Growth of anonymous memory of a worker", unit="bytes",
-        direction="lower", tables=_STREAMED, derivation="worker_anon_bytes less what the worker had when it began",
-        trust="free of what a fork shares; spikes within a batch are not in it", decided=("stream",),
-        derive=_worker_grown,
-    ),
-    Column(
-        key="requests_KIND_ROLE", label="Requests by kind and role", unit="requests", direction="lower",
-        tables=("streaming",), names=tuple(requests_column(kind, role) for kind in KINDS for role in ROLES),
-        derivation=f"the endpoint's log. KIND: {', '.join(KINDS)}; ROLE of the process: {', '.join(ROLES)}",
-        trust=COUNTED,
-    ),
-    Column(
-        key="first_epoch_s", label="Time of the first epoch", unit="s", direction="lower", tables=("streaming",),
-        derivation="from its begin to its end; median of the repeats that completed", trust=CLOCK,
-    ),
-    Column(
-        key="later_epoch_s", label="Time of a later epoch", unit="s", direction="lower", tables=("streaming",),
-        derivation="from its begin to its end; median of all later epochs of the repeats that completed", trust=CLOCK,
-    ),
-    Column(
-        key="rows_per_worker_min", label="Rows of the worker that had least", unit="rows", tables=("streaming",),
-        derivation="the least over workers and repeats", trust=EXACT,
-    ),
-    Column(
-        key="workers_idle", label="Workers without a row", unit="workers", direction="lower", tables=("streaming",),
-        derivation="workers less those that delivered a row", trust=EXACT,
-    ),
-    Metric(
-        key="samples_twice", label="Samples that came more than once", unit="samples", direction="lower",
-        tables=("hub_files",), derivation="samples that came less different ones", trust=EXACT,
-        derive=event_field("samples", "samples_twice"),
-    ),
-    Metric(
-        key="samples_wrong", label="Samples that came wrong", unit="samples", direction="lower",
-        tables=("hub_files",), derivation="checked by a sum, or by the number drawn into a frame", trust=EXACT,
-        derive=event_field("samples", "samples_wrong"),
-    ),
-    Metric(
-        key="data_bytes_received", label="Bytes of data received", unit="bytes", direction="lower",
-        tables=("hub_files",), derivation="bodies of data files that the endpoint sent", trust=COUNTED,
-        derive=work("data_bytes_received"),
-    ),
-    Metric(
-        key="requests_per_sample", label="Requests per sample", unit="requests", direction="lower",
-        tables=("hub_files",), derivation="requests / samples, listing the repository included", trust=COUNTED,
-        derive=_per_sample(_REQUESTS),
-    ),
-    Metric(
-        key="bytes_per_sample", label="Bytes received per sample", unit="bytes", direction="lower",
-        tables=("hub_files",), derivation="bytes_received / samples", trust=COUNTED,
-        derive=_per_sample(work("bytes_received")),
-    ),
-    Metric(
-        key="s_per_sample", label="Time per sample", unit="s", direction="lower", tables=("hub_files",),
-        derivation="read_s / samples", trust=CLOCK, derive=_per_sample(event_field("samples", "duration_s")),
-    ),
-    Metric(
-        key="payload_bytes", label="Payload", unit="bytes", tables=("hub_files",),
-        derivation="bytes of all samples", trust=EXACT, derive=event_field("samples", "payload_bytes"),
-    ),
-    Metric(
-        key="read_s", label="Time to read the samples", unit="s", direction="lower", tables=("hub_files",),
-        derivation="from the first call of the file system to the last sample", trust=CLOCK,
-        derive=event_field("samples", "duration_s"),
-    ),
-    Metric(
-        key="read_s_without_endpoint", label="Time to read the samples without the endpoint's work, at least", unit="s",
-        direction="lower", tables=("hub_files",),
-        derivation="read_s less the time in it in which the endpoint was busy",
-        trust=_BOUND, derive=_without_endpoint(event_field("samples", "duration_s"), "read"),
-    ),
-    Metric(
-        key="median_sample_s", label="Time to a sample, median", unit="s", direction="lower", tables=("hub_files",),
-        derivation="between one sample and the next; the median of the run", trust=CLOCK,
-        derive=event_field("samples", "median_sample_s"),
-    ),
+    Metric("requests", "Requests", "requests", _SERVED, "the endpoint's log of the run", COUNTED, _REQUESTS,
+        direction="lower", decided=("hub-files",)),
+    Metric("requests_metadata", "Requests that are no reads of data", "requests", _STREAMED,
+        "the endpoint's log: repository, listings, paths, HEADs, small files", COUNTED,
+        _requested(lambda kind, role: not _is_data(kind)), direction="lower", decided=("stream",)),
+    Metric("requests_data", "Reads of data", "requests", _SERVED,
+        "the endpoint's log: GETs of data files, their redirects included", COUNTED,
+        _requested(lambda kind, role: _is_data(kind)), direction="lower", decided=("stream",)),
+    Metric("requests_listing_of_workers", "Requests of workers for the list of files", "requests", _STREAMED,
+        "the endpoint's log: repository, listings, paths; joined with the process tree by the port of a " "connection",
+        COUNTED, _requested(lambda kind, role: role == "worker" and kind in _LISTING), direction="lower"),
+    Metric("requests_failed", "Requests that failed", "requests", _STREAMED,
+        "the endpoint's log: injected faults, errors, connections broken off", COUNTED, work("requests_failed"),
+        direction="lower"),
+    Metric("bytes_received", "Bytes received", "bytes", _SERVED, "bodies that the endpoint sent", COUNTED,
+        work("bytes_received"), direction="lower", decided=("hub-files",)),
+    Metric("over_fetched", "Data received per payload", "ratio", _STREAMED,
+        "bytes of data files sent / bytes of the payloads that were delivered",
+        "exact; the files' own overhead is in it", _over_fetched, direction="lower"),
+    Metric("in_flight_max", "Requests in flight", "requests", _SERVED,
+        "the most requests that the endpoint was answering at one time", LOGGED_TIMES, work("in_flight_max")),
+    Metric("data_in_flight_max", "Reads of data in flight", "requests", _STREAMED,
+        "the most reads of data that the endpoint was answering at one time", LOGGED_TIMES, work("data_in_flight_max")),
+    Metric("resolution_s", "Resolution time", "s", _STREAMED, "time in load_dataset, imports not included", CLOCK,
+        event_field("resolved", "duration_s"), direction="lower", decided=("stream",)),
+    Metric("time_to_first_batch_s", "Time to the first batch", "s", _DELIVERED,
+        "from the call that opens the data to the first batch, imports of the main process not included; "
+        f"{_OVER_REPEATS.partition(';')[0]}", CLOCK, _first_batch, direction="lower", decided=("stream",)),
+    Metric("rows_per_s", "Rows per second", "rows/s", _DELIVERED,
+        f"rows delivered / time, last finished epoch; {_OVER_REPEATS}", CLOCK, _rate("rows_delivered"),
+        direction="higher", decided=("stream",)),
+    Metric("payload_bytes_per_s", "Payload per second", "bytes/s", _STREAMED,
+        "bytes of payload delivered / time, last finished epoch", CLOCK, _rate("bytes"), direction="higher"),
+    Metric("endpoint_cpu_s", "CPU time of the endpoint", "s", _SERVED,
+        "from the first request to the end of the last answer, user and system, of the endpoint's process", CPU,
+        _endpoint("run", "cpu_s")),
+    Metric("endpoint_cpu_share", "Processors that the endpoint took", "share", _SERVED,
+        "endpoint_cpu_s / time from the first request to the end of the last answer", CPU, _endpoint_share),
+    Metric("endpoint_busy_s", "Time in which the endpoint worked on an answer", "s", _SERVED,
+        "while any answer was under way that was not held back on purpose",
+        f"{_OWN_WORK}; what the client takes to receive a body is", _endpoint("run", "busy_s")),
+    Metric("endpoint_injected_s", "Time in which all answers were held back", "s", _SERVED,
+        "latency, bandwidth and slow bodies that were asked for, while nothing else was answered",
+        "of the endpoint's own meter", _endpoint("run", "injected_s")),
+    Metric("resolution_endpoint_cpu_s", "CPU time of the endpoint during the resolution", "s", _STREAMED,
+        "between the begin and the end of the resolution", CPU, _endpoint("resolution", "cpu_s")),
+    Metric("first_batch_endpoint_cpu_s", "CPU time of the endpoint until the first batch", "s", _STREAMED,
+        "from the begin of the resolution to the first batch", CPU, _endpoint("first_batch", "cpu_s")),
+    Metric("epoch_endpoint_cpu_s", "CPU time of the endpoint during the last epoch", "s", _STREAMED,
+        "between the begin and the end of the last finished epoch", CPU, _endpoint("epochs", "cpu_s")),
+    Metric("resolution_s_without_endpoint", "Resolution time without the endpoint's work, at least", "s", _STREAMED,
+        "resolution_s less the time in it in which the endpoint was busy", _BOUND,
+        _without_endpoint(event_field("resolved", "duration_s"), "resolution"), direction="lower"),
+    Metric("time_to_first_batch_s_without_endpoint", "Time to the first batch without the endpoint's work, at least",
+        "s", _STREAMED, "time_to_first_batch_s less the time in it in which the endpoint was busy", _BOUND,
+        _without_endpoint(_first_batch, "first_batch"), direction="lower"),
+    Metric("rows_per_s_without_endpoint", "Rows per second without the endpoint's work, at most", "rows/s", _STREAMED,
+        "rows delivered / (time less that in which the endpoint was busy), last finished epoch", _BOUND,
+        _rate_without_endpoint, direction="higher"),
+    Metric("worker_anon_bytes", "Anonymous memory of the largest worker", "bytes", _STREAMED,
+        "read by each worker with every batch; the main process where there is no worker",
+        "pages shared with the parent after a fork are in it; spikes within a batch are not", _worker_anon,
+        direction="lower"),
+    Metric("worker_grown_anon_bytes", "Growth of anonymous memory of a reading process", "bytes", _STREAMED,
+        "worker_anon_bytes less what the worker had when it began",
+        "free of what a fork shares; spikes within a batch are not in it", _worker_grown, direction="lower",
+        decided=("stream",)),
+    Column("requests_KIND_ROLE", "Requests by kind and role", "requests", ("streaming",),
+        f"the endpoint's log. KIND: {', '.join(KINDS)}; ROLE of the process: {', '.join(ROLES)}", COUNTED,
+        direction="lower", names=tuple(requests_column(kind, role) for kind in KINDS for role in ROLES)),
+    Column("first_epoch_s", "Time of the first epoch", "s", ("streaming",),
+        "from its begin to its end; median of the repeats that completed", CLOCK, direction="lower"),
+    Column("later_epoch_s", "Time of a later epoch", "s", ("streaming",),
+        "from its begin to its end; median of all later epochs of the repeats that completed", CLOCK,
+        direction="lower"),
+    Column("rows_per_worker_min", "Rows of the worker that had least", "rows", ("streaming",),
+        "the least over workers and repeats", EXACT),
+    Column("workers_idle", "Workers without a row", "workers", ("streaming",),
+        "workers less those that delivered a row", EXACT, direction="lower"),
+    Metric("samples_twice", "Samples that came more than once", "samples", ("hub_files",),
+        "samples that came less different ones", EXACT, event_field("samples", "samples_twice"), direction="lower"),
+    Metric("samples_wrong", "Samples that came wrong", "samples", ("hub_files",),
+        "checked by a sum, or by the number drawn into a frame", EXACT, event_field("samples", "samples_wrong"),
+        direction="lower"),
+    Metric("data_bytes_received", "Bytes of data received", "bytes", ("hub_files",),
+        "bodies of data files that the endpoint sent", COUNTED, work("data_bytes_received"), direction="lower"),
+    Metric("requests_per_sample", "Requests per sample", "requests", ("hub_files",),
+        "requests / samples, listing the repository included", COUNTED, _per_sample(_REQUESTS), direction="lower"),
+    Metric("bytes_per_sample", "Bytes received per sample", "bytes", ("hub_files",), "bytes_received / samples",
+        COUNTED, _per_sample(work("bytes_received")), direction="lower"),
+    Metric("s_per_sample", "Time per sample", "s", ("hub_files",), "read_s / samples", CLOCK,
+        _per_sample(event_field("samples", "duration_s")), direction="lower"),
+    Metric("payload_bytes", "Payload", "bytes", ("hub_files",), "bytes of all samples", EXACT,
+        event_field("samples", "payload_bytes")),
+    Metric("read_s", "Time to read the samples", "s", ("hub_files",),
+        "from the first call of the file system to the last sample", CLOCK, event_field("samples", "duration_s"),
+        direction="lower"),
+    Metric("read_s_without_endpoint", "Time to read the samples without the endpoint's work, at least", "s",
+        ("hub_files",), "read_s less the time in it in which the endpoint was busy", _BOUND,
+        _without_endpoint(event_field("samples", "duration_s"), "read"), direction="lower"),
+    Metric("median_sample_s", "Time to a sample, median", "s", ("hub_files",),
+        "between one sample and the next; the median of the run", CLOCK, event_field("samples", "median_sample_s"),
+        direction="lower"),
 ]  # fmt: skip

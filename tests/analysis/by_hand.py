@@ -165,5 +165,5 @@ def loader(name: str, rate: float, held: float, account: str = "every row once",
     cell = {"experiment": "e", "stack": "s", "tokens": "t", "loader": name, "order": "shuffled", "workers": 0}
     cell |= {"start": "none", "page_cache": "warm", "limit_percent": 0, "loader_kind": "ours", "shuffle": "rows"}
     measured = {"rows_per_cpu_s": rate, "rows_per_cpu_s_warm": 2 * rate, "share_of_limit": 0.5, "held_bytes": held}
-    measured |= {"end_pss_bytes": 2 * held, "lends": "no", "outcome": "completed"}
+    measured |= {"end_pss_bytes": 2 * held, "peak_cgroup_bytes": 3 * held, "lends": "no", "outcome": "completed"}
     return cell | measured | {"account": account, "n": 1} | more

@@ -291,7 +291,7 @@ def said(source: str, made: Mapping[str, pd.DataFrame]) -> list[str]:
     """What a source says of the tables of a report."""
     kind, _, name = source.partition(" ")
     if kind == "finding":
-        return [f"{found.title}. {found.text}" for found in finding_sources()[name](made)]
+        return [f"{found.title}. {found.text} {found.action}".rstrip() for found in finding_sources()[name](made)]
     if kind == "figure":
         script = ROOT / outputs.FIGURES / f"{name}.py"
         drawn = making.figure(script, {need: made[need] for need in outputs.parameters(script, "plot")})
@@ -382,6 +382,8 @@ def reads(source: str) -> tuple[str, ...]:
 def carried(number: str, made: Mapping[str, pd.DataFrame], tables: Iterable[str]) -> bool:
     """Whether a number of a sentence stands in tables: as it is, in another unit, or as a ratio within a column."""
     digits = len(number.partition(".")[2])
+    # Of large numbers four digits are written.
+    digits = digits or min(0, 4 - len(number)) * number.endswith("0")
     for name in tables:
         for column, cells in made[name].items():
             if not pd.api.types.is_numeric_dtype(cells):
@@ -391,9 +393,12 @@ def carried(number: str, made: Mapping[str, pd.DataFrame], tables: Iterable[str]
             values = cells.dropna().astype(float).unique()
             if column in (*COUNTS, "rep"):
                 continue
-            known = [values, *(values * scale for scale in (1e-9, 1e-6, 1e-3) if len(values) and values.max() > 1e3)]
+            known = [
+                values,
+                *(values * scale for scale in (1e-9, 1e-6, 1e-3, 1 / 2**20) if len(values) and values.max() > 1e3),
+            ]
             known += [values * scale for scale in (100, 1000) if len(values) and values.max() <= 100]
-            if len(values) < 20 and digits:
+            if len(values) < 20 and digits > 0:
                 known.append(np.divide.outer(values, values[values != 0]).ravel())
             if any((np.abs(np.abs(some) - float(number)) <= 0.50001 * 10.0**-digits).any() for some in known):
                 return True

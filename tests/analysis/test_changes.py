@@ -27,8 +27,8 @@ def test_what_got_worse_comes_first_and_what_is_the_same_last() -> None:
     assert growth["ratio"].tolist() == pytest.approx([4, 0.25], rel=0.01)
     assert growth["bound"].tolist() == ["5% or 8 MB"] * 2
     first = in_words(found)[0]
-    assert first["metric"] == "Growth of anonymous memory"
-    assert first["cell"] == "e, 1 files"
+    assert first["metric"] == "Growth of anonymous memory since the imports"
+    assert first["cell"] == "e, 1 file"
     assert first["effect"].endswith(" times")
 
 

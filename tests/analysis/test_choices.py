@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.choices import choices
+from beyond_ram.analysis.choices import choices, unranked
 from beyond_ram.analysis.loaders import loaders
 
 from .by_hand import Run, loader, record
@@ -63,13 +63,27 @@ def test_without_a_sound_loader_there_is_no_choice() -> None:
 def test_the_first_epoch_is_ranked_first_and_the_warm_ones_where_there_is_no_rate_of_it() -> None:
     cold = [loader("fast", 9, 900, rows_per_cpu_s_warm=1), loader("lean", 1, 100, rows_per_cpu_s_warm=9)]
     short = loader("short", math.nan, 50, rows_per_cpu_s_warm=100)
-    found = choices(pd.DataFrame([*cold, short]), []).set_index("loader")
+    found = choices(pd.DataFrame(cold), []).set_index("loader")
     assert found["chosen_for"].to_dict() == {"fast": "most rows per CPU-second", "lean": "least memory"}
     assert set(found["ranked_by"]) == {"first epoch"}
-    assert list(found["without_rate"]) == [1, 1], "it is not ranked, and counted"
-    warm = choices(pd.DataFrame([cold[0], short]), [])
-    assert list(warm["loader"]) == ["short"], "100 warm rows per CPU-second, and less memory"
+    warm = choices(pd.DataFrame([*cold, short]), [])
+    assert list(warm["loader"]) == ["short"], "too fast for a rate of one epoch is no reason to leave the best out"
     assert list(warm["ranked_by"]) == ["warm epochs"]
+    failed = [loader("failed", math.nan, 50, rows_per_cpu_s_warm=math.nan)]
+    assert set(choices(pd.DataFrame(cold + failed), [])["without_rate"]) == {1}, "it is not ranked, and counted"
+
+
+@pytest.mark.parametrize(("verdict", "matters", "faster"), [("better", True, 1), ("not shown", False, 0)])
+def test_a_pair_that_comparisons_has_is_not_decided_again(verdict: str, matters: bool, faster: int) -> None:
+    cells = {"slow": [10.0, 10.1, 10.2], "fast": [100.0, 101, 102]}
+    records = [delivered(name, rate, rep) for name, values in cells.items() for rep, rate in enumerate(values, start=1)]
+    table = loaders(records)
+    line = table[table["loader"] == "fast"].iloc[0].to_dict()
+    said = {"axis": "loader", "before": "slow", "after": "fast", "verdict": verdict, "matters": matters}
+    # Beside workloads that have no such axis, whole numbers are floats there.
+    compared = pd.DataFrame([line | said | {"metric": "rows_per_cpu_s"}]).astype({"workers": float})
+    found = choices(table, records, compared).set_index("loader")
+    assert found.loc["fast", "faster_than"] == faster
 
 
 def test_what_the_kernel_takes_back_is_not_ranked() -> None:
@@ -103,3 +117,13 @@ def delivered(name: str, rate: float, rep: int) -> Run:
 
 def record_of(cell: dict[str, object]) -> Run:
     return record() | {"cell": cell, "workload": "load", "work": {}}, []
+
+
+def test_where_no_choice_could_be_made_is_told() -> None:
+    one_sound = [loader("right", 9, 900) | {"workers": 4}, loader("wrong", 8, 800, "3 missing") | {"workers": 4}]
+    not_run = loader("pinned", 9, 900) | {"workers": 2, "outcome": "not_applicable"}
+    table = pd.DataFrame([loader("fast", 9, 900), loader("lean", 1, 100), *one_sound, not_run])
+    ((cell, why),) = unranked(table, choices(table, []))
+    assert (cell["workers"], why) == (4, "of 2, 1 delivered every row once, and 1 of these had a rate")
+    ((cell, _),) = unranked(pd.DataFrame(one_sound), choices(pd.DataFrame(one_sound), []))
+    assert cell["workers"] == 4

@@ -92,7 +92,7 @@ def test_what_other_tables_say_of_claims() -> None:
             "cdc": cdc,
             "rep": rep,
         }
-        | {"edit": edit, "new_share": share, "completed_work": True}
+        | {"edit": edit, "new_share": share, "new_bytes": round(share * 1e9), "completed_work": True}
         for cdc, shares in {"off": {"none": 1.0, "insert": 0.8}, "on": {"none": 1.0, "insert": 0.1}}.items()
         for edit, share in shares.items()
         for rep in (1, 2)
@@ -161,7 +161,15 @@ def test_claims_of_their_own_are_corrected_for_each_other() -> None:
         cell = {"experiment": "dedup", "stack": "s", "compression": "zstd", "row_group_rows": 9, "table_rows": 99}
         sides = {"off": off, "on": on}
         return [
-            cell | {"cdc": cdc, "rep": rep, "edit": name, "completed_work": True, "new_share": share}
+            cell
+            | {
+                "cdc": cdc,
+                "rep": rep,
+                "edit": name,
+                "completed_work": True,
+                "new_share": share,
+                "new_bytes": round(share * 1e9),
+            }
             for cdc, shares in sides.items()
             for rep, share in enumerate(shares, 1)
         ]
@@ -225,7 +233,22 @@ def test_times_are_said_with_the_endpoints_share() -> None:
                 found.append((record, events))
         return found
 
-    assert "endpoint busy for 25% and 25% of the time" in line_of(claimed(*sides(0.5, 0.5)), RESOLVED)["conditions"]
+    assert (
+        "endpoint busy for 25% of the time, of the baseline's for 25%; without that time 1.00 times"
+        in line_of(claimed(*sides(0.5, 0.5)), RESOLVED)["conditions"]
+    )
     assert "endpoint" not in line_of(claimed(*sides(0.5)), FEWER)["conditions"]
     kept = claimed(*spread_out("stream-3.6", (1.0,)), *spread_out("stream-current", (1.0,)))
     assert "endpoint" not in line_of(kept, RESOLVED)["conditions"]
+
+
+@pytest.mark.parametrize(("busy_s", "holds"), [(0.1, "partly"), (3.5, "not shown")])
+def test_a_time_that_is_shorter_by_the_endpoints_work_alone_shows_nothing(busy_s: float, holds: str) -> None:
+    found = []
+    for stack, took_s, busy in (("stream-3.6", 4.0, busy_s), ("stream-current", 2.0, 0.1)):
+        for rep in range(1, 5):
+            record, events = streamed(stack, {"tree": {"main": 1}}, rep, resolved_s=took_s)
+            sums = {"cpu_s": busy, "busy_s": busy, "injected_s": 0.0, "duration_s": took_s}
+            record["work"]["endpoint"] = {"run": sums, "resolution": sums}
+            found.append((record, events))
+    assert line_of(claimed(*found), RESOLVED)["holds"] == holds

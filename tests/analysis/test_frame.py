@@ -57,6 +57,10 @@ def test_an_axis_in_words() -> None:
     said = frame.describe({"workers": 4, "latency_ms": 50, "redirect": "yes", "mode": "shard"}, AXES)
     assert sorted(said) == ["4 workers", "latency 50 ms", "redirect yes", "shard"]
     assert frame.describe({"workers": 0, "start": "none"}, AXES) == ["no workers"]
+    said = {*frame.describe({"epochs": 1, "shards": 1, "latency_ms": 1}, AXES)}
+    assert said == {"1 epoch", "1 shard", "latency 1 ms"}
+    assert frame.describe({"limit_percent": 0}, AXES) == ["no memory limit"]
+    assert frame.describe({"block_kb": 0}, AXES) == ["one request a file"]
 
 
 def test_no_metric_has_the_name_of_an_axis() -> None:

@@ -67,8 +67,8 @@ def test_an_input_that_is_too_small_to_carry_a_slope_is_called_that() -> None:
     two = growth([(record(bytes_in=s, num_files=n), events(24 * s)) for n, s in ((1, 1e8), (2, 2e8))], [])
     assert two["anon_shape"].item() == "too small an input"
     assert math.isnan(two["anon_slope_mb_per_gb_low"].item())
-    assert in_words(two.iloc[0].to_dict(), short=True) == "had too few sizes to carry a slope; ends of 2 runs"
-    said = "had too few sizes to carry a slope, over 200.0 MB of text (ends of 2 runs)"
+    assert in_words(two.iloc[0].to_dict(), short=True) == "may or may not grow: too few sizes; ends of 2 runs"
+    said = "may or may not grow: too few sizes, over 200.0 MB of text (ends of 2 runs)"
     assert in_words(two.iloc[0].to_dict()) == said, "no slope is named that has no interval"
     assert two["anon_slope_mb_per_gb"].item() == pytest.approx(24_000)
 
@@ -126,7 +126,7 @@ def test_a_fit_is_drawn_only_where_growth_was_shown() -> None:
 def test_words_say_how_surely_and_over_what() -> None:
     line = growth([*cell(readings(16)), *cell(readings(16, seed=2), rep=2)], []).iloc[0].to_dict()
     assert in_words(line).startswith("grows straight, 16.")
-    assert in_words(line).endswith("over 34.0 MB of text (16 readings, 2 runs)")
+    assert in_words(line).endswith("over 34.0 MB of text (16 readings in each of 2 runs)")
     assert in_words(growth(cell(readings(0)), []).iloc[0].to_dict(), short=True).startswith("was not shown to grow; 16")
 
 

@@ -39,7 +39,7 @@ def runs(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None
 def swept(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None) -> tuple[pd.DataFrame, list[str]]:
     table = runs(sizes, impossible)
     found = ladders("sweep", "p", "grown_anon_bytes", table, RELEASES)
-    return found, next_versions(found, RELEASES, infeasible(table))
+    return found, next_versions(found, RELEASES, infeasible(table, "grown_anon_bytes"))
 
 
 def test_a_step_is_bisected_until_its_sides_are_neighbours() -> None:
@@ -137,3 +137,15 @@ def test_requests_have_a_measure_of_their_own(before: float, after: float, matte
     ]
     table = pd.DataFrame(lines)
     assert ladders("l", "p", "requests_metadata", table, ["1.0", "1.1"])["significant"].tolist() == [matters]
+
+
+def test_a_version_of_which_no_run_has_a_value_is_told() -> None:
+    table = runs({"1.0": [100, 101], "1.1": [5, 5], "1.2": [5, 5]})
+    killed = table["version"] == "1.1"
+    table.loc[killed, ["outcome", "completed_work", "grown_anon_bytes"]] = ["killed_at_limit", False, None]
+    (step,) = ladders("sweep", "p", "grown_anon_bytes", table, RELEASES[:3]).to_dict("records")
+    assert (step["from_version"], step["to_version"], step["neighbours"]) == ("1.0", "1.2", True)
+    assert step["infeasible"] == "1.1: killed at limit (2 of 2)"
+    nothing = ladders("sweep", "p", "grown_anon_bytes", table.assign(grown_anon_bytes=None), RELEASES[:3])
+    assert nothing["infeasible"].tolist()[0] == "1.0: no run has grown_anon_bytes"
+    assert len(nothing) == 3

@@ -112,7 +112,7 @@ def test_where_the_start_of_workers_is_not_known_the_first_epoch_has_no_rate() -
     line = one(run(25.0, startup_cpu_s=None))
     assert math.isnan(line["rows_per_cpu_s"])
     assert line["no_rate"] == "first epoch: what starting the workers took is not known"
-    record, events = run(25.0, workers=0, startup_cpu_s=0.0, kind="best")
+    record, events = run(25.0, workers=0, startup_cpu_s=0.0)
     kept = [
         {key: value for key, value in event.items() if key not in ("startup_cpu_s", "first_batch_rows", "lends")}
         for event in events
@@ -180,3 +180,11 @@ def test_a_way_of_loading_is_a_loader_with_its_option_and_advice() -> None:
 def test_other_workloads_have_no_line() -> None:
     assert loaders([run(25.0, workload="write")]).empty
     assert "account" in loaders([])
+
+
+def test_the_interval_of_a_share_is_that_of_its_decision() -> None:
+    """Two repeats alone have too wide an interval; the others tell how much such rates scatter."""
+    steady = [run(25.0, rep, workers=workers, warm=50 + rep / 10) for workers in range(3, 9) for rep in (1, 2)]
+    (line, *_) = loaders([run(25.0, 1, warm=66.0), run(25.0, 2, warm=72.0), *steady]).to_dict("records")
+    assert line["against_ceiling"] == "below"
+    assert line["share_of_limit_low"] < line["share_of_limit"] < line["share_of_limit_high"] < 1

@@ -6,9 +6,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from beyond_ram import making, tables
+from beyond_ram import making
 from beyond_ram.analysis.decide import side
 from beyond_ram.analysis.outcomes import COUNTS, counted, of_how_many, outcome, tally
+from beyond_ram.collected import Runs, collect
 
 from ..experiment.test_records import CELL, weighed
 from ..metrics.test_registry import KEPT
@@ -130,6 +131,9 @@ def test_any_table_has_the_counts_and_a_run_without_a_record_is_counted(
     paths = [tmp_path / cell.path / "run.json" for cell in (CELL, absent)]
     tomorrow = type("m", (), {"tomorrow": staticmethod(lambda: pd.DataFrame([CELL.parameters() | {"new": 1.0}]))})
     monkeypatch.setattr(making.importlib, "import_module", lambda _: tomorrow)
-    (line,) = making.table("tomorrow", {}, paths).to_dict("records")
+    collect(paths, tmp_path / "runs.parquet", tmp_path / "samples.parquet")
+    runs = Runs([tmp_path / "runs.parquet"])
+    (line,) = making.table("tomorrow", {}, runs).to_dict("records")
     assert (line["asked"], line["finished"], line["failed"], line["why"]) == (2, 1, 1, "no record (1 of 2)")
-    assert list(tables.read_outcomes(paths)["outcome"]) == ["completed", "no_record"]
+    assert list(runs.outcomes()["outcome"]) == ["completed", "no_record"]
+    assert [record["cell"]["rep"] for record, _ in runs] == [1]

@@ -19,10 +19,11 @@ def test_shares_are_of_the_growth_and_add_up_with_the_residue() -> None:
     assert table["anon_grown_bytes"].eq(100 * MB).all()
 
 
-def test_where_nothing_had_grown_there_is_no_share() -> None:
-    table = owners([(RECORD, torn_down(("tokenizer", 100), start_mb=100))])
+@pytest.mark.parametrize("start_mb", [100, 104])
+def test_where_next_to_nothing_had_grown_there_is_no_share(start_mb: int) -> None:
+    table = owners([(RECORD, torn_down(("tokenizer", start_mb), start_mb=start_mb))])
     assert table["share"].isna().all()
-    assert table["anon_released_bytes"].eq(0).all()
+    assert table["anon_released_bytes"].tolist() == [0, (start_mb - 100) * MB]
 
 
 def test_a_run_that_failed_has_no_line() -> None:

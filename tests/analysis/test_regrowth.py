@@ -34,6 +34,16 @@ def test_regrowth_tells_a_warm_up_from_a_leak_over_runs(repeats: list[list[float
     assert line["n"] == len(repeats)
 
 
+@pytest.mark.parametrize(("rows", "each"), [(9, 60), (54, 10)])
+def test_the_input_of_an_epoch_is_by_the_rows_that_it_delivered(rows: int, each: float) -> None:
+    """Of some workloads `bytes_in` is that of one epoch, of others that of all."""
+    record, events = run([10, 20, 30, 40, 50, 60])
+    record["work"]["rows"] = rows
+    numbered = [event | {"epoch": event["t_s"], "rows_delivered": 9} for event in events if event["event"] == "epoch"]
+    (line,) = regrowth([(record, [events[0], *numbered])]).to_dict("records")
+    assert line["epoch_input_bytes"] == each * MB
+
+
 def test_a_line_is_of_all_runs_with_an_interval_over_them() -> None:
     grown = [run([30, 35, 40, 50, 60, 70]), run([30, 35, 40, 50, 62, 74], 2), run([99] * 6, 3, completed=False)]
     (line,) = regrowth([*grown, ({"cell": {}, "completed_work": True, "work": {}}, [])]).to_dict("records")

@@ -14,6 +14,13 @@ def test_steps_are_between_neighbouring_shards_of_one_run() -> None:
     assert steps(table.head(0)).empty
 
 
+def test_a_step_is_of_the_kind_of_the_shard_that_it_leads_to() -> None:
+    table = shards([(record(cache="rerun", stop_after=2), events(5, shards=4, cached=2))])
+    assert table["from_cache"].tolist() == [True, True, False, False]
+    assert len(steps(table, from_cache=True)) == 1
+    assert len(steps(table, from_cache=False)) == 2  # the one from a cached shard to a computed one too
+
+
 def test_shards_are_a_line_each_with_the_proof_of_the_cache() -> None:
     table = shards([(record(cache="rerun", stop_after=1), events(5, shards=3, cached=1)), (record(), events(5))])
     assert len(table) == 5

@@ -1,9 +1,5 @@
 """Table `streaming`, and when a copy on disk pays, from runs made by hand."""
 
-import runpy
-from pathlib import Path
-from types import SimpleNamespace
-
 import pandas as pd
 import pytest
 
@@ -97,10 +93,3 @@ def test_a_payload_that_is_not_known_is_no_rate() -> None:
     line = streaming([(record, events)]).iloc[0]
     assert line["rows_per_s"] == 32
     assert pd.isna(line["payload_bytes_per_s"])
-
-
-def page_of_claims(root: Path, folder: Path) -> str:
-    given = SimpleNamespace(table=str(folder / "c.parquet"), template=str(root / "report/claims.html.jinja"))
-    snakemake = SimpleNamespace(log=[str(folder / "log")], input=given, output=[str(folder / "claims.html")])
-    runpy.run_path(str(root / "scripts/claims.py"), init_globals={"snakemake": snakemake})
-    return (folder / "claims.html").read_text()

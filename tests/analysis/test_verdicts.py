@@ -52,7 +52,8 @@ def test_a_run_that_did_not_finish_has_no_verdict() -> None:
 def test_pages_that_processes_share_are_nobodys_growth() -> None:
     def run(pss_mb: float) -> list[dict[str, Any]]:
         events = torn_down(("allocator, unused", 400), ("loader", 100), start_mb=400)
-        events[1]["tree"] |= {"processes": 5}
+        for before in events[1:3]:
+            before["tree"] |= {"processes": 5}
         release = {
             "t_s": 1,
             "event": "phase",
@@ -65,6 +66,13 @@ def test_pages_that_processes_share_are_nobodys_growth() -> None:
     found = judge(record(), run(180))
     assert found.verdict == "undecided"
     assert "80 MB" in found.sentence
+    # Counted once it is the same: nothing is shared, and the teardown says whose it was.
+    found = judge(record(), run(400))
+    assert (found.verdict, found.owner) == ("held", "loader and its processes")
+    assert "anonymous PSS +300 MB" in found.evidence
+    assert "What each of them imports for itself is in this; here the imports took 100 MB" in found.sentence, (
+        "interpreters are in it"
+    )
 
 
 def residue(heap_mb: float, blocks: int = 0) -> list[Event]:
@@ -97,6 +105,11 @@ GROWS, LEVEL = (10, 20, 30, 40, 50, 60), (60, 60, 60, 60, 60, 60)
         (repeated(torn_down(("tokenizer", 100)), *GROWS), "undecided", ""),
         (torn_down(("allocator, unused", 110), start_mb=200), "retained", "allocator"),
         (torn_down(("arrow pool, unused", 110), start_mb=200), "retained", "arrow pool"),
+        (
+            torn_down(("arrow pool, unused", 140), ("allocator, unused", 110), start_mb=200),
+            "retained",
+            "arrow pool and allocator",
+        ),
         (torn_down(("tokenizer", 110), start_mb=200), "held", "tokenizer"),
         (residue(heap_mb=100, blocks=1_000_000), "undecided", ""),
         (residue(heap_mb=10), "retained", "allocator (fragments)"),
@@ -170,3 +183,14 @@ def test_a_line_a_cell_with_the_median_growth_of_its_repeats() -> None:
     assert (line["verdict"], line["owner"], line["n"]) == ("held", "tokenizer", 3)
     assert line["anon_grown_bytes"] == 120 * MB
     assert line["run"] == "e/stack~s/rep~1"
+
+
+def test_what_ended_before_the_teardown_is_not_flat() -> None:
+    events = torn_down(("loader", 102), start_mb=103)
+    work = {"t_s": 0.5, "event": "work", "tree": tree(700 * MB, 10 * MB) | {"processes": 3}}
+    found = judge(record(), [events[0], work, *events[1:]])
+    assert found.verdict == "undecided"
+    assert found.sentence.startswith("600 MB more anonymous memory at the end of the work")
+    assert "2 processes ended before anything was released" in found.sentence
+    work["tree"] |= {"processes": 1}
+    assert judge(record(), [events[0], work, *events[1:]]).verdict == "flat"

@@ -1,5 +1,7 @@
 """Metrics of a run, from marks and peaks made by hand."""
 
+from typing import Any
+
 import pytest
 
 from beyond_ram.metrics import METRICS, derive
@@ -17,8 +19,26 @@ def test_metrics_are_derived_from_marks_and_peaks() -> None:
     assert derived["end_pss_bytes"] is None
 
 
+def test_growth_is_since_the_imports_as_in_the_teardown() -> None:
+    loaded = [{"event": "imported", "tree": {"anon_bytes": 88}}, {"event": "baseline", "tree": {"anon_bytes": 92}}]
+    derived = derive(record(), [*loaded, {"event": "work", "tree": {"anon_bytes": 734}}])
+    assert derived["grown_anon_bytes"] == 734 - 88
+    assert derived["baseline_anon_bytes"] == 92
+
+
 def test_what_was_not_measured_is_missing_and_not_zero() -> None:
     derived = derive(record(work={}), [{"t_s": 0, "event": "start"}])
     assert derived["end_anon_bytes"] is None
     assert derived["grown_anon_bytes"] is None
     assert derived["tokens_per_cpu_s"] is None
+
+
+def test_a_child_that_was_just_forked_is_not_counted_twice() -> None:
+    def once(**peak: Any) -> float | None:
+        return derive(record(peak={"anon_bytes": 447, **peak}), [])["peak_anon_once_bytes"]
+
+    kept = {"basis": "group", "at_kept": {"anon_bytes": 302}}
+    assert once(processes=2, kept=kept) == 302
+    assert once(processes=1, kept=kept) == 447  # of one process the largest sample is the peak
+    assert once(processes=2, kept=None) is None
+    assert once() is None  # kept from before

@@ -1,13 +1,13 @@
 """Findings: what the tables show, in sentences, strongest first. Each is computed; none is written down beforehand."""
 
 from . import compared, explaining, hub, loading, streaming
-from .base import Finding, Tables
+from .base import Bar, Finding, Tables, one_per_cause
+from .undecided import undecided
 
-__all__ = ["Finding", "Tables", "findings"]
+__all__ = ["Bar", "Finding", "Tables", "findings", "undecided"]
 
 
 def findings(tables: Tables) -> list[Finding]:
-    """Everything that the tables show, strongest first."""
+    """Everything that the tables show, strongest first, each cause once."""
     sources = compared.SOURCES + explaining.SOURCES + hub.SOURCES + streaming.SOURCES + loading.SOURCES
-    found = [finding for source in sources for finding in source(tables)]
-    return sorted(found, key=lambda finding: -finding.strength)
+    return one_per_cause(finding for source in sources for finding in source(tables))

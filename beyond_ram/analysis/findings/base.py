@@ -1,8 +1,8 @@
 """What every finding is made of."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,16 @@ from ..matters import SHARE
 
 Tables = Mapping[str, pd.DataFrame]
 Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A value of a finding's small picture."""
+
+    label: str
+    value: float
+    said: str
+    """The value as it is written, with its unit."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +35,42 @@ class Finding:
     experiment: str
     """The experiment that shows it alone."""
     strength: float
+    action: str = ""
+    """What to do about it; empty where the data carries no advice."""
+    bars: tuple[Bar, ...] = ()
+    """What its small picture shows: values of one unit."""
+    seen: tuple[Line, ...] = ()
+    """The lines of tables that it was seen in."""
+    cause: tuple[str, ...] = ()
+    """Findings of one cause are told once; empty: told by itself."""
+    more: tuple[tuple[str, str], ...] = ()
+    """Title and text of weaker ones of the same cause."""
 
     @property
     def small(self) -> bool:
         """Whether it is not surely as much as SHARE. What has strength 0 answers what was asked, and has no size."""
         return 0 < self.strength < 1 + SHARE
+
+
+def one_per_cause(findings: Iterable[Finding]) -> list[Finding]:
+    """Strongest first, and of several with one cause the strongest with what the others say.
+
+    Where they advise different things, none is advised.
+    """
+    by_cause: dict[object, list[Finding]] = {}
+    for place, finding in enumerate(sorted(findings, key=lambda finding: -finding.strength)):
+        by_cause.setdefault(finding.cause or place, []).append(finding)
+    return [_joined(same) for same in by_cause.values()]
+
+
+def _joined(same: Sequence[Finding]) -> Finding:
+    first, *others = same
+    return replace(
+        first,
+        action=first.action if {finding.action for finding in same} == {first.action} else "",
+        seen=tuple(line for finding in same for line in finding.seen),
+        more=tuple((finding.title, finding.text) for finding in others),
+    )
 
 
 Source = Callable[[Tables], Iterator[Finding]]

@@ -2,17 +2,20 @@
 
 import math
 from collections.abc import Iterator
+from statistics import median_low
+from typing import Any
 
 import pandas as pd
 
 from ...experiment import AXES
 from ...metrics import METRICS
 from ...stacks.differences import said
-from ...units import MB
+from ...units import amount, digits
 from ..comparisons import CONTRASTS, decision
-from ..frame import describe, varied
+from ..frame import axes, describe, varied
+from ..matters import ABSURD, bound_of
 from ..stack_differences import between
-from .base import Finding, Line, Source, Tables, lines_of, reads
+from .base import Bar, Finding, Line, Source, Tables, lines_of, reads
 
 # What shows a difference between stacks, by workload.
 _FIGURES = {
@@ -24,8 +27,6 @@ _FIGURES = {
     "dedup": "dedup",
     "copy-on-write": "copy_on_write",
 }
-# A ratio that could have been seen says nothing above this.
-_ABSURD = 100
 _FIGURE_OF = {contrast.axis: contrast.figure for contrast in CONTRASTS}
 
 
@@ -34,24 +35,137 @@ def _differences(tables: Tables) -> Iterator[Finding]:
     """One finding for each two values of an axis: the strongest difference, what else differs there, and how often."""
     table = tables["comparisons"]
     conditions = [axis for axis in varied(table) if axis != "experiment"]
+    better = _better(table)
     for (axis, before, after), group in table.groupby(["axis", "before", "after"], sort=False):
-        shown = group[group["matters"].astype(bool)].sort_values("strength", ascending=False)
+        shown = _in_order(group[group["matters"].astype(bool)])
         if shown.empty:
             continue
         first = lines_of(shown)[0]
         # Of the metric in the title: in other cells others may be shown, and this one not.
-        asked, seen = (len(lines[lines["metric"] == first["metric"]]) for lines in (group, shown))
+        asked, seen_in = (len(lines[lines["metric"] == first["metric"]]) for lines in (group, shown))
         sentences = [_sentence(line, conditions) for line in lines_of(shown.drop_duplicates("metric"))]
         failed = int(group["failed"].sum())
+        advice = _advice(_named(axis, before), _named(axis, after), shown, group, everywhere=seen_in == asked)
+        only = ", ".join(describe(first, (one for one in varied(group) if one != "experiment")))
+        where = f" ({only})" if only and seen_in < asked else ""
         yield Finding(
-            f"{_named(axis, after)} against {_named(axis, before)}: {_label(first)} {_effect(first)}",
-            f"{' '.join(sentences)} The first is shown in {seen} of {asked} cells that were compared"
+            f"{_named(axis, after)} against {_named(axis, before)}: {_label(first)} {_effect(first)}{where}",
+            f"{' '.join(sentences)} The first is shown in {seen_in} of {asked} cells that were compared"
             + (f"; {failed} of their runs failed." if failed else ".")
+            + (f" Compared: {_labels(_enough(group))}." if advice.startswith("Choose") else "")
             + (_else(tables, before, after) if axis == "stack" else ""),
             _FIGURE_OF.get(str(axis)) or _FIGURES.get(first["workload"], ""),
             str(first["experiment"]),
             math.exp(first["strength"]),
+            action=advice
+            + _also(better.get((axis, before), []), after, _named(axis, before))
+            + (_of_loaders(tables, str(before), str(after)) if axis == "loader" else ""),
+            bars=_bars(first, (_named(axis, before), _named(axis, after))),
+            seen=tuple(lines_of(shown.drop_duplicates(axes(shown)))),
         )
+
+
+def _in_order(shown: pd.DataFrame) -> pd.DataFrame:
+    """Strongest first, but a metric that stands beside another comes after all that are told first."""
+    metrics = set(shown["metric"])
+    later = shown["metric"].map(lambda metric: METRICS[metric].beside in metrics)
+    return (
+        shown.assign(_later=later).sort_values(["_later", "strength"], ascending=[True, False]).drop(columns="_later")
+    )
+
+
+def _against(group: pd.DataFrame) -> dict[str, list[str]]:
+    """What is not shown, and points to a side all the same: by its own interval, which is for the one comparison."""
+    found: dict[str, list[str]] = {"better": [], "worse": []}
+    for line in lines_of(group[group["verdict"] == "not shown"]):
+        none, least = (0.0, "difference") if math.isnan(line["ratio"]) else (1.0, "ratio")
+        if math.isnan(line["low"]) or line["low"] <= none <= line["high"]:
+            continue
+        lower = line[least] < none
+        better = {"lower": lower, "higher": not lower}.get(METRICS[line["metric"]].direction)
+        if better is not None:
+            found["better" if better else "worse"].append(_label(line))
+    return {side: list(dict.fromkeys(labels)) for side, labels in found.items()}
+
+
+def _better(table: pd.DataFrame) -> dict[tuple[Any, Any], list[Any]]:
+    """By axis and value, the other values that all that is shown speaks for."""
+    found: dict[tuple[Any, Any], list[Any]] = {}
+    for (axis, before, after), group in table[table["matters"].astype(bool)].groupby(["axis", "before", "after"]):
+        if set(group["verdict"]) == {"better"}:
+            found.setdefault((axis, before), []).append((axis, after))
+    return found
+
+
+def _also(better: list[Any], after: object, before: str) -> str:
+    """That others are better too: which of them is, was not asked."""
+    others = [_named(*one) for one in better if one[1] != after]
+    if not others or len(others) == len(better):
+        return ""
+    return f" So {'is' if len(others) == 1 else 'are'} {', '.join(others)}; these were not held against each other."
+
+
+def _of_loaders(tables: Tables, *names: str) -> str:
+    """What somebody has to know who changes from one loader to the other, where the two differ in it."""
+    said = ""
+    loaders, runs = tables.get("loaders"), tables.get("runs")
+    if loaders is not None and "lends" in loaders:
+        lends = loaders.dropna(subset=["lends"]).groupby("loader")["lends"].first()
+        lending = [name for name in names if lends.get(name) == "yes"]
+        if lending and any(lends.get(name) == "no" for name in names):
+            said += f" {lending[0]} lends its batches: whoever keeps one has to copy it."
+    if runs is not None and {"loader", "workers", "peak_processes"} <= set(runs):
+        several = runs[runs["workers"].gt(1) & runs["loader"].isin(names) & runs["completed_work"].astype(bool)]
+        alone = several["peak_processes"].le(several["workers"]).groupby(several["loader"]).all()
+        if alone.nunique() == len(names):
+            said += f" {alone.idxmax()} starts no process for a worker."
+    return said
+
+
+def _enough(group: pd.DataFrame) -> pd.DataFrame:
+    """The comparisons with repeats enough to be decided."""
+    return group[group["verdict"] != "not enough data"]
+
+
+def _labels(lines: pd.DataFrame) -> str:
+    """The metrics of some comparisons."""
+    return ", ".join(dict.fromkeys(_label(line) for line in lines_of(lines)))
+
+
+def _advice(before: str, after: str, shown: pd.DataFrame, group: pd.DataFrame, *, everywhere: bool) -> str:
+    """Which of the two to choose, where all that is shown speaks for one and nothing points to the other; else what
+    speaks for which. The text beside it says what was compared: who looks for something else is not advised."""
+    against = _against(group)
+    by_verdict = dict(iter(shown.groupby("verdict")))
+    if "differs" in by_verdict:  # has no better side: they did not do the same work
+        return ""
+    verdict = str(next(iter(by_verdict))) if len(by_verdict) == 1 else ""
+    if verdict and against["worse" if verdict == "better" else "better"]:
+        other_side = "worse" if verdict == "better" else "better"
+        return (
+            f"Weigh it up: {after} against {before} is {verdict} in {_labels(shown)}. Of what is not shown some point "
+            f"to a side by their own interval, as one in twenty does by chance: {other_side} in "
+            f"{', '.join(against[other_side])}"
+            + (f"; in other cells {verdict} in {', '.join(against[verdict])}." if against[verdict] else ".")
+        )
+    if verdict:
+        choice, other = (after, before) if verdict == "better" else (before, after)
+        where = "" if everywhere else ", under the conditions that are named"
+        return (
+            f"Choose {choice}, not {other}{where}: every difference that is shown and matters is in its favour, of "
+            f"{_enough(group)['metric'].nunique()} metrics compared."
+        )
+    sides = {verdict: _labels(lines) for verdict, lines in by_verdict.items()}
+    return f"Weigh it up: {after} against {before} is better in {sides['better']}; worse in {sides['worse']}."
+
+
+def _bars(line: Line, names: tuple[str, str]) -> tuple[Bar, ...]:
+    """Both sides of a comparison."""
+    values = (line["baseline"], line["candidate"])
+    return tuple(
+        Bar(name, float(value), amount(value, METRICS[line["metric"]].unit))
+        for name, value in zip(names, values, strict=True)
+    )
 
 
 @reads("comparisons")
@@ -66,11 +180,14 @@ def _nothing_worse(tables: Tables) -> Iterator[Finding]:
         known = [f"{counts[verdict]} {verdict}" for verdict in counts.index]
         open_ratios = group.loc[group["verdict"].eq("not shown") & group["ratio"].notna(), "could_see"].dropna()
         reach = (
-            f" Of those not shown {_seen(open_ratios.median())} could have been seen in the median, "
-            f"{_seen(open_ratios.max())} in the worst."
+            f" Of those not shown {seen(median_low(open_ratios))} could have been seen in the median, "
+            f"{seen(open_ratios.max())} in the worst."
             if len(open_ratios)
             else ""
         )
+        pointing = _against(group)["worse"]
+        if pointing:
+            reach += f" Not shown, but worse by its own interval, as one in twenty is by chance: {', '.join(pointing)}."
         first = lines_of(group)[0]
         decided = group["verdict"].ne("not enough data").any()
         yield Finding(
@@ -78,12 +195,22 @@ def _nothing_worse(tables: Tables) -> Iterator[Finding]:
             if decided
             else f"{after} against {before}: too few repeats to tell",
             f"Of {len(group)} comparisons: {', '.join(known)}; {_runs(group['n'])}."
+            + _of_little(group)
             + reach
             + _else(tables, before, after),
             _FIGURES.get(first["workload"], ""),
             str(first["experiment"]),
             0.0,
+            seen=tuple(lines_of(group.drop_duplicates(axes(group)))),
         )
+
+
+def _of_little(group: pd.DataFrame) -> str:
+    """How many are the same for want of size: no such values could have differed by what matters."""
+    same = lines_of(group[group["verdict"] == "same"])
+    sizes = [(max(line["baseline"], line["candidate"]), bound_of(line["metric"]).least) for line in same]
+    little = sum(size <= least for size, least in sizes if least)
+    return f" Of the same, {little} are too small on both sides to differ by what matters." if little else ""
 
 
 def _runs(n: "pd.Series[int]") -> str:
@@ -97,36 +224,32 @@ def _else(tables: Tables, before: object, after: object) -> str:
     return f" What the locks differ in: {found}." if found else ""
 
 
-def _seen(ratio: float) -> str:
+def seen(ratio: float) -> str:
     """What ratio could have been seen; two repeats that scatter come to ones that no metric has."""
-    return f"a ratio of {ratio:,.2f}" if ratio < _ABSURD else f"no ratio under {_ABSURD}"
+    return f"a ratio of {ratio:,.2f}" if ratio < ABSURD else f"no ratio under {ABSURD}"
 
 
 def _sentence(line: Line, conditions: list[str]) -> str:
     """A metric of a cell on both sides, with what is known of the difference."""
-    unit, scale = ("MB", MB) if METRICS[line["metric"]].unit == "bytes" else (METRICS[line["metric"]].unit, 1)
-    sides = f"{_number(line['candidate'] / scale)} against {_number(line['baseline'] / scale)} {unit}"
+    unit = METRICS[line["metric"]].unit
+    sides = f"{digits(line['candidate'], unit)} against {amount(line['baseline'], unit)}"
     where = ", ".join(describe(line, (axis for axis in conditions if axis != line["axis"])))
-    return f"{METRICS[line['metric']].label}: {sides}, {_ends(line, unit, scale)}{f' ({where})' if where else ''}."
+    return f"{METRICS[line['metric']].label}: {sides}, {_ends(line)}{f' ({where})' if where else ''}."
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _ends(line: Line, unit: str, scale: float) -> str:
+def _ends(line: Line) -> str:
     found = decision(pd.Series(line))
     if math.isnan(line["difference"]):
         return f"ratio {found.worth}"
-    values = [f"{value / scale:+,.4g}" for value in (found.difference, found.low, found.high)]
-    return f"{values[0]} {unit} (95 % {values[1]} to {values[2]}, n = {found.n})"
+    unit = METRICS[line["metric"]].unit
+    low, high = (digits(end, unit, signed=True) for end in (found.low, found.high))
+    return f"{amount(found.difference, unit, signed=True)} (95 % {low} to {high}, n = {found.n})"
 
 
 def _effect(line: Line) -> str:
     if math.isnan(line["difference"]):
         return f"{line['ratio']:,.2f} times"
-    unit, scale = ("MB", MB) if METRICS[line["metric"]].unit == "bytes" else (METRICS[line["metric"]].unit, 1)
-    return f"{line['difference'] / scale:+,.4g} {unit}"
+    return amount(line["difference"], METRICS[line["metric"]].unit, signed=True)
 
 
 def _label(line: Line) -> str:

@@ -10,7 +10,7 @@ from ..decide import selected
 from ..dedup import against, described
 from ..outcomes import tally
 from ..spark import tried
-from .base import Finding, Line, Source, Tables, failures, lines_of, reads, tries
+from .base import Bar, Finding, Line, Source, Tables, failures, lines_of, reads, tries
 
 _SHOWN = ("holds", "partly")
 
@@ -33,7 +33,7 @@ def _dedup(tables: Tables) -> Iterator[Finding]:
         if shown:
             best, which = selected(list(shown), [float(line["measured"]) for line in shown.values()])
             which = f"largest of {len(lines)} edits run here"
-            said = f"after {best} a share of new bytes {_times(lines[best])} smaller"
+            said = f"after {best} {_times(lines[best])} fewer new bytes"
         elif all(line["holds"] == "not enough data" for line in lines.values()):
             said = "too few repeats to tell what it saves"
         else:
@@ -41,12 +41,15 @@ def _dedup(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             f"Content-defined chunking, {groups}: {said}",
             f"Stack {setting['stack']}. Bytes that storage had not, as hf_xet counts them before it compresses them, "
-            f"over all of the file's, without chunking and with it: "
+            f"over all of the file's, without chunking and with it, and how many times fewer bytes that is: "
             f"{'; '.join(_share(shares, edit, line) for edit, line in lines.items())}. "
             f"Shown to save: {', '.join(shown) or 'none'}. The largest ratio is that of {best} ({which}).",
             "dedup",
             str(setting["experiment"]),
             max(1.0, float(shown[best]["low_corrected"])) if shown else 0.0,
+            action=f"Write with content-defined chunking where you will edit so: {', '.join(shown)}." if shown else "",
+            bars=(_new_bytes("without", shares.loc[best, "off"]), _new_bytes("with chunking", shares.loc[best, "on"])),
+            seen=tuple(lines.values()),
         )
 
 
@@ -72,6 +75,10 @@ def _spark(tables: Tables) -> Iterator[Finding]:
             str(keys[0]),
             max(tries(int((~works).sum()), len(works)) for works in broken.values()),
         )
+
+
+def _new_bytes(label: str, share: Any) -> Bar:
+    return Bar(label, float(share), f"{float(share):.1%} new bytes")
 
 
 def _times(line: Line) -> str:

@@ -3,10 +3,12 @@
 import math
 from collections.abc import Iterator
 
+import pandas as pd
+
 from ..decide import AT_LEAST, selected
 from ..frame import same_but_for
-from ..loaders import OF_A_LOADER, by_way
-from .base import Finding, Line, Source, Tables, lines_of, reads, tries
+from ..loaders import EVERY_ROW_ONCE, OF_A_LOADER, by_way
+from .base import Bar, Finding, Line, Source, Tables, lines_of, reads, tries
 
 
 @reads("loaders")
@@ -26,7 +28,23 @@ def _rows_lost(tables: Tables) -> Iterator[Finding]:
             "loading_accounts",
             str(line["experiment"]),
             tries(int(line["n"]), int(line["n"])),
+            action=_instead(loaders, lines),
+            bars=(_rows("expected", line["rows_expected"]), _rows("delivered", line["rows_delivered"])),
+            seen=tuple(lines),
         )
+
+
+def _instead(loaders: pd.DataFrame, lines: list[Line]) -> str:
+    """The loaders that delivered every row once wherever the same was asked of them, and of this one."""
+    conditions = [(line["tokens"], line["order"], line["workers"], line["limit_percent"]) for line in lines]
+    asked = loaders[["tokens", "order", "workers", "limit_percent"]].apply(tuple, axis=1).isin(conditions)
+    same = loaders[asked & loaders["n"].ge(AT_LEAST)].assign(sound=lambda table: table["account"] == EVERY_ROW_ONCE)
+    sound = [str(name) for name, group in same.groupby("loader", sort=False) if group["sound"].all()]
+    return f"Take one that delivered every row once there: {', '.join(sound)}." if sound else ""
+
+
+def _rows(label: str, rows: float) -> Bar:
+    return Bar(label, float(rows), f"{rows:,.0f} rows")
 
 
 @reads("ranks")
@@ -46,6 +64,9 @@ def _rows_of_ranks(tables: Tables) -> Iterator[Finding]:
             "",
             str(cell["experiment"]),
             tries(len(wrong), len(group)),
+            bars=(_rows("expected", line["rows_expected"]), _rows("delivered", line["rows_delivered"])),
+            seen=tuple(lines_of(wrong)),
+            cause=("ranks", str(cell["loader"])),
         )
 
 
@@ -75,6 +96,11 @@ def _beside_the_ceiling(tables: Tables) -> Iterator[Finding]:
             "loading_cost",
             str(line["experiment"]),
             max(1.0, line["share_of_limit_low"], 1 / line["share_of_limit_high"]),
+            bars=(
+                Bar(str(line["ceiling_way"]), 1.0, "100%"),
+                Bar(nearest, float(line["share_of_limit"]), f"{line['share_of_limit']:.0%}"),
+            ),
+            seen=(line,),
         )
 
 
@@ -104,6 +130,12 @@ def _readahead(tables: Tables) -> Iterator[Finding]:
             "loading_limit",
             str(advised["experiment"]),
             tries(without, without),
+            action=f"Map the file with MADV_RANDOM where {advised['loader']} reads {advised['order']} under a limit.",
+            bars=(
+                Bar("with MADV_RANDOM", float(runs), f"{runs} of {runs} runs complete"),
+                Bar("without", 0.0, f"0 of {without}"),
+            ),
+            seen=(advised, plain),
         )
 
 

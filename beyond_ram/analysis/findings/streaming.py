@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ..decide import selected
-from .base import Finding, Line, Source, Tables, lines_of, reads, tries
+from .base import Bar, Finding, Line, Source, Tables, lines_of, reads, tries
 
 
 @reads("streaming")
@@ -19,6 +19,8 @@ def _gave_up(tables: Tables) -> Iterator[Finding]:
                 "requests_by_workers",
                 str(line["experiment"]),
                 tries(failed, runs),
+                seen=(line,),
+                cause=("gives up", str(line["stack"])),
             )
 
 
@@ -44,6 +46,7 @@ def _under_faults(tables: Tables) -> Iterator[Finding]:
             "requests_by_workers",
             str(experiment),
             max(tries(*_failed(line)) for line in broken),
+            seen=tuple(broken),
         )
 
 
@@ -68,14 +71,25 @@ def _requests_of_workers(tables: Tables) -> Iterator[Finding]:
         rest = line["requests_metadata_max"] - least
         yield Finding(
             f"{line['stack']}: {_workers(line)} make {asked} {requests} for the list of files",
-            f"Repository {line['repository']}: {line['requests_metadata']:,.0f} requests beside reads of data in all, "
-            f"{asked} of them by workers for the list of files, {least / line['workers']:,.2g} for each worker at "
-            f"least (n = {line['n']}; {which}).",
+            f"Repository {line['repository']}: {_count(line['requests_metadata'])} requests beside reads of data in "
+            f"all{' in the median' if line['n'] > 1 else ''}, {asked} of them by workers for the list of files, "
+            f"{least / line['workers']:,.2g} for each worker at least (n = {line['n']}; {which}).",
             "requests_by_workers",
             str(line["experiment"]),
             # Over what would be left without them, at least; of one run nothing is sure.
             (rest + least) / max(rest, 1) if line["n"] > 1 else 1.0,
+            bars=(
+                Bar("by workers, for the list", float(most), asked),
+                Bar("all but reads of data", float(line["requests_metadata"]), _count(line["requests_metadata"])),
+            ),
+            seen=tuple(lines),
+            cause=("listing", str(line["stack"])),
         )
+
+
+def _count(median: float) -> str:
+    """A count; the median of two is not always whole."""
+    return f"{median:,.10g}"
 
 
 def _failed(line: Line) -> tuple[int, int]:

@@ -46,6 +46,66 @@ def test_a_difference_is_told_once_with_all_metrics_that_differ_and_how_often() 
     assert finding.strength > 2
 
 
+NOISE = [100, 220, 150]
+
+
+@pytest.mark.parametrize(
+    ("rates", "told"),
+    [
+        pytest.param(
+            [100, 101, 102],
+            "Choose new, not old, under the conditions that are named",
+            id="nothing points to the other",
+        ),
+        pytest.param(
+            [85, 94, 82],
+            "by their own interval, as one in twenty does by chance: worse in tokens per",
+            id="slower",
+        ),
+    ],
+)
+def test_what_points_to_the_other_side_is_weighed_though_it_is_not_shown(rates: list[float], told: str) -> None:
+    sizes = {"old": [300, 302, 301], "new": [100, 101, 100.5]}
+    speed = {"old": [100, 104, 101], "new": rates}
+    lines = [
+        [line | {"tokens_per_cpu_s": rate} for line, rate in zip(runs(stack, sizes[stack]), speed[stack], strict=True)]
+        for stack in sizes
+    ]
+    for group in lines:
+        group += [
+            line | {"num_files": 9, "tokens_per_cpu_s": None}
+            for line in runs(group[0]["stack"], NOISE[:: 1 if group is lines[0] else -1])
+        ]
+    (finding,) = [one for title, one in found(*lines).items() if "times" in title]
+    assert told in finding.action
+    assert ("metrics compared." in finding.action) == told.startswith("Choose")
+    assert ("Compared: growth of anonymous" in finding.text) == told.startswith("Choose")
+
+
+def test_a_loader_that_lends_its_batches_is_not_advised_without_a_word_of_it() -> None:
+    loaders = pd.DataFrame({"loader": ["ring", "copies"], "lends": ["yes", "no"]})
+    assert "ring lends its batches" in compared._of_loaders({"loaders": loaders}, "copies", "ring")
+    assert compared._of_loaders({"loaders": loaders.assign(lends="no")}, "copies", "ring") == ""
+    assert compared._of_loaders({"loaders": loaders.assign(lends="yes")}, "copies", "ring") == ""
+
+
+@pytest.mark.parametrize(("most", "said"), [((1, 3), " pool starts no process for a worker."), ((3, 3), "")])
+def test_a_loader_whose_workers_are_threads_is_told_from_one_with_processes(most: tuple[int, int], said: str) -> None:
+    lines = pd.DataFrame({"loader": ["pool", "forks"], "workers": 2, "peak_processes": most, "completed_work": True})
+    assert compared._of_loaders({"runs": lines}, "forks", "pool") == said
+    assert compared._of_loaders({"runs": lines.assign(workers=0)}, "forks", "pool") == ""
+
+
+def test_where_several_are_better_none_is_said_to_be_the_choice_alone() -> None:
+    sizes = {"transformers": [300, 302, 301], "fast": [100, 101, 100.5], "slow": [150, 151, 150.5]}
+    lines = [
+        [line | {"subject": name, "workload": "soak"} for line in runs("s", values)] for name, values in sizes.items()
+    ]
+    told = {title.split(" ")[0]: one.action for title, one in found(*lines).items() if "times" in title}
+    assert told["fast"].endswith(" So is slow; these were not held against each other.")
+    assert told["slow"].endswith(" So is fast; these were not held against each other.")
+
+
 def test_the_opposite_says_the_opposite() -> None:
     (title,) = [
         title for title in found(runs("new", [100, 101, 100.5]), runs("old", [300, 302, 301])) if "times" in title
@@ -77,6 +137,18 @@ def test_nothing_worse_says_what_it_is_worth() -> None:
     assert "2 not enough data; n = 1" in finding.text
 
 
+def test_what_is_worse_by_its_own_interval_is_named_where_nothing_is_shown() -> None:
+    sizes = {"old": [100, 104, 101], "new": [118, 116, 120]}
+    noise = [
+        [line | {"num_files": 9} for line in runs(stack, NOISE[:: 1 if stack == "old" else -1])] for stack in sizes
+    ]
+    told = found(*(runs(stack, values) for stack, values in sizes.items()), *noise)
+    text = told["new: nothing is shown to be worse than in old"].text
+    assert "Not shown, but worse by its own interval, as one in twenty is by chance: growth of" in text
+    calm = found(OLD, runs("new", [100.2, 100.9, 100.6]))["new: nothing is shown to be worse than in old"].text
+    assert "own interval" not in calm
+
+
 def test_what_could_have_been_seen_is_no_number_that_no_metric_has() -> None:
     (finding,) = found(runs("old", [30, 300]), runs("new", [200, 20])).values()
     assert "no ratio under 100 could have been seen in the median, no ratio under 100 in the worst." in finding.text
@@ -88,8 +160,32 @@ def test_a_label_keeps_its_capitals() -> None:
         [line | {"tokens_per_cpu_s": rate} for line, rate in zip(runs(stack, [1, 1, 1]), rates, strict=True)]
         for stack, rates in speed.items()
     ]
-    finding = found(*lines)["new against old: tokens per CPU-second 3.00 times"]
-    assert "Tokens per CPU-second: 301 against 100.5" in finding.text
+    finding = found(*lines)["new against old: tokens per CPU-second (with imports) 3.00 times"]
+    assert "Tokens per CPU-second (with imports): 301 against 100.5" in finding.text
+
+
+@pytest.mark.parametrize(("cold", "told"), [(2, "rows per CPU-second"), (1, "rows per CPU-second of later epochs")])
+def test_the_first_epoch_is_told_before_those_from_the_page_cache(cold: float, told: str) -> None:
+    """Where it is shown; else what is shown is told."""
+    rates = {
+        stack: {"rows_per_cpu_s": 1e5 * first, "rows_per_cpu_s_warm": 1e5 * warm}
+        for stack, first, warm in (("old", 1, 1), ("new", cold, 10))
+    }
+    lines = [
+        {
+            "experiment": "e",
+            "stack": stack,
+            "workload": "load",
+            "outcome": "completed",
+            "completed_work": True,
+            "rep": rep,
+        }
+        | {metric: rate * (1 + 0.001 * rep) for metric, rate in rates[stack].items()}
+        for stack in rates
+        for rep in (1, 2, 3)
+    ]
+    (title,) = [title for title in found(lines) if "times" in title]
+    assert title.startswith(f"new against old: {told} ")
 
 
 def test_a_failed_repeat_is_counted() -> None:
@@ -123,3 +219,15 @@ def test_two_values_of_another_axis_have_no_locks_to_differ_in() -> None:
     told = found(OLD, runs("old", [30, 30.1, 30.2], remedy="one-thread"), locks=LOCKS)
     assert told
     assert not [finding for finding in told.values() if "locks" in finding.text]
+
+
+def test_what_is_the_same_for_want_of_size_is_counted() -> None:
+    old, new = (
+        [
+            line | {"tokens_per_cpu_s": None, "grown_anon_bytes": size}
+            for line, size in zip(runs(stack, NOISE), sizes, strict=True)
+        ]
+        for stack, sizes in (("old", [2e6, 3e6, 2e6]), ("new", [1e6, 2e6, 3e6]))
+    )
+    (finding,) = [one for title, one in found(old, new).items() if "nothing is shown" in title]
+    assert "Of the same, 1 are too small on both sides" in finding.text

@@ -39,12 +39,13 @@ def test_no_lines_are_no_findings() -> None:
 def test_stacks_are_told_apart_where_the_pair_by_document_is() -> None:
     old, new = slope("old", 17_000, 14_000, 20_000), slope("new", 10, -100, 120)
     apart = [old, new | against("old", -16_990, 300, 2.0)]
-    assert titles(growth=apart) == ["new keeps 16.99 MB less anonymous memory per MB of text than old"]
+    assert titles(growth=apart) == ["new keeps 17 MB less anonymous memory per MB of text than old"]
     alone = titles(growth=[old, new | against("old", -16_990, 20_000)])
     assert alone[0] == (
-        "old: anonymous memory grows straight, 17.00 MB per MB of text (95 % 14.00 to 20.00); 16 readings, 2 runs"
+        "old: anonymous memory grows straight, 17.00 MB per MB of text (95 % 14.00 to 20.00); "
+        "16 readings in each of 2 runs"
     )
-    assert alone[1] == "new: anonymous memory was not shown to grow; 16 readings, 2 runs"
+    assert alone[1] == "new: anonymous memory was not shown to grow; 16 readings in each of 2 runs"
     elsewhere = [old | {"mode": "shard"}, apart[1]]
     assert not any("less" in title for title in titles(growth=elsewhere)), "another cell"
 
@@ -69,7 +70,11 @@ def test_of_a_stack_the_cell_that_grew_most_is_told() -> None:
     lines = [judged("list", 20), judged("cache", 200, low=100), judged("", 900, "undecided")]
     (found,) = explaining._owners({"verdicts": pd.DataFrame([CELL | line for line in lines])})
     assert found.title == "new: cache held most of what grew, in each of 3 runs"
-    assert "Of 2 cells of this stack with a known owner it is the one that grew most." in found.text
+    assert (
+        "All cells of this stack, 3: list held most of it in 1, cache held most of it in 1, undecided in 1."
+        in found.text
+    )
+    assert len(found.seen) == 1, "another owner is no case of this one"
     assert found.strength == pytest.approx(2), "100 MB after the imports, and 100 more for sure"
 
 
@@ -133,7 +138,14 @@ def test_what_grows_with_every_epoch(changed: dict[str, object], found: int) -> 
     assert all(finding.strength == pytest.approx(1.54) for finding in said), "5.4 MB for sure, on 10"
 
 
-STEP = {"factor": "datasets", "metric": "grown_anon_bytes", "from_version": "1", "to_version": "2", "neighbours": True}
+STEP = {
+    "ladder": "sweep",
+    "factor": "datasets",
+    "metric": "grown_anon_bytes",
+    "from_version": "1",
+    "to_version": "2",
+    "neighbours": True,
+}
 STEP |= {"from_value": 100 * MB, "to_value": 10 * MB, "ratio": 0.1, "low": 0.05, "high": 0.2, "n": 3}
 
 
@@ -148,8 +160,24 @@ STEP |= {"from_value": 100 * MB, "to_value": 10 * MB, "ratio": 0.1, "low": 0.05,
 )
 def test_steps_between_releases(changed: dict[str, object], found: int) -> None:
     said = list(explaining._version_steps({"ladders": pd.DataFrame([CELL | STEP | changed])}))
-    assert [finding.title for finding in said] == ["datasets 2: 10 MB, where 1 has 100"] * found
+    assert [finding.title for finding in said] == [
+        "datasets 2: Growth of anonymous memory since the imports, 10 MB, where 1 has 100 MB"
+    ] * found
     assert all(finding.strength == pytest.approx(5) for finding in said), "the end of the interval nearest to 1"
+
+
+def test_a_ratio_is_never_below_none() -> None:
+    known = CELL | STEP | {"significant": True, "ratio": 0.01, "low": -0.02, "high": 0.04}
+    (found,) = explaining._version_steps({"ladders": pd.DataFrame([known])})
+    assert "-99 MB (95 % -102 to -96), n = " in found.text
+
+
+def test_what_levels_off_has_no_slope_in_its_picture() -> None:
+    old = slope("old", 17_000, 14_000, 20_000)
+    new = slope("new", 3_000, -1000, 7_000) | against("old", -14_000, 300, 2.0)
+    new |= {"anon_shape": "levels off", "anon_level_mb": 255.0}
+    (found,) = explaining._growth({"growth": pd.DataFrame([CELL | old, CELL | new])})
+    assert [bar.said for bar in found.bars] == ["17 MB per MB of text", "levels off at 255 MB"]
 
 
 LIMIT = {"completed_at_bytes": 200 * MB, "killed_at_bytes": 190 * MB, "peak_rss_bytes": 800 * MB, "time_ratio": 1.1}
@@ -166,6 +194,11 @@ def test_how_much_memory_is_needed() -> None:
     assert found.title == "e, new, basic: needs 190 to 200 MB, and shows 800 MB of RSS"
     assert "In one bisection of 5 runs under limits" in found.text
     assert found.strength == 1, "one bisection does not say how much another would differ"
+    asked = 272 * 2**20  # whole steps of MiB, as `advice` gives them
+    (found,) = limited({"ask_bytes": asked})
+    assert found.action == "Ask a scheduler for 272 MiB (285 MB): it completed with less."
+    assert "asks a scheduler for 272 MiB (285 MB)" in found.text
+    assert [bar.said for bar in found.bars if bar.label == "asked for"] == ["272 MiB"]
     assert limited({"completed_at_bytes": None}) == []
 
 

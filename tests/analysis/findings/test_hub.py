@@ -39,7 +39,7 @@ def test_no_runs_are_no_findings() -> None:
 
 def test_what_chunking_saves_is_said_of_the_edit_that_gains_most_and_of_all_others() -> None:
     (found,) = saved({"delete": [500, 500], "append": [20, 20]}, {"delete": [50, 50], "append": [20, 20]})
-    assert "after delete a share of new bytes 10.0 times smaller" in found.title
+    assert "after delete 10.0 times fewer new bytes" in found.title
     assert "largest of 2 edits run here" in found.text
     assert "delete 50.0% and 5.0% (10.00 times, n = 2); append 2.0% and 2.0% (1.00 times, n = 2)" in found.text
     assert "Shown to save: delete." in found.text

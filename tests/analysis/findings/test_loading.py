@@ -36,7 +36,7 @@ def test_the_nearest_to_reading_without_a_loader_is_named_as_selected() -> None:
     near, far = beside("near", 0.8, "below"), beside("far", 0.3, "below", workers=4)
     said = "near, 0 workers, is slower than the fastest way to read without a loader: 80% of it (shuffled; "
     assert titles(near, far) == [f"{said}largest of 2 run here)"]
-    assert titles(near) == [f"{said}the only one run here)"]
+    assert titles(near) == [f"{said}no other was run here)"]
     (above,) = titles(beside("quick", 1.3, "above"), near)
     assert above.startswith("quick, 0 workers, is faster than")
     (reached,) = titles(beside("quick", 1.0, "reached"))

@@ -46,7 +46,7 @@ def test_requests_of_workers_are_counted_and_no_cause_is_given() -> None:
     (told,) = found(streamed("a", {"head": {"main": 120}}), streamed("b", {"tree": {"main": 2, "worker": 4}})).values()
     assert told.title == "b: 2 workers by fork make 4 requests for the list of files"
     assert "6 requests beside reads of data in all, 4 of them by workers" in told.text
-    assert "n = 1; the only one run here" in told.text
+    assert "n = 1; no other was run here" in told.text
     assert told.strength == 1, "one run"
 
 

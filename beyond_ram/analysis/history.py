@@ -1,0 +1,197 @@
+"""Table `history`: what each lock of a stack gave, oldest first, and the steps between locks that are shown."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+
+from ..metrics import METRICS
+from ..metrics.base import EXACT
+from ..stacks.differences import base_of, said
+from .changes import in_unit, verdict
+from .decide import middle, side
+from .frame import Pairs, axes, describe, same_but_for, varied
+from .looks import key
+from .stack_differences import between
+
+VALUES = ["series", "place", "measured_at", "metric", "value", "low", "high", "n"]
+STEP = ["before", "ratio", "difference", "step_low", "step_high", "step_n", "p_corrected", "verdict"]
+STEP += ["could_see", "packages"]
+COLUMNS = ["experiment", "stack", "workload", *VALUES, *STEP, "machines"]
+SHOWN = ("better", "worse")
+"""What a step has to be, to be named with the packages that moved."""
+Line = Mapping[Any, Any]
+
+
+def history(
+    runs: pd.DataFrame, comparisons: pd.DataFrame, stack_differences: pd.DataFrame, pairs: Pairs
+) -> pd.DataFrame:
+    """A line a metric of a cell under a lock: `series` is the stack, `stack` the lock, `place` its number from 0.
+
+    `verdict` is that of table `comparisons` on the lock and the one `before` it which ran the cell, as table `changes`
+    words it, and empty where there is none. `packages` is what the two pin otherwise, only where a step is shown.
+    """
+    chains = locks_of(pairs)
+    decided = {
+        (key({**line, "stack": ""}), line["before"], line["after"], line["metric"]): line
+        for line in comparisons[comparisons["axis"] == "stack"].to_dict("records")
+    }
+    lines: list[dict[str, Any]] = []
+    for series, chain in chains.items():
+        found = runs[runs["stack"].isin(chain)]
+        began = {lock: _began(found[found["stack"] == lock]) for lock in chain}
+        for cell, group in same_but_for(found, "stack"):
+            for metric in _followed(group):
+                before = ""
+                for lock in chain:
+                    value = side(group[group["stack"] == lock], metric)
+                    if not value.values:
+                        continue
+                    mean = middle(value.values, counted=METRICS[metric].trust.startswith(EXACT))
+                    line = decided.get((key({**cell, "stack": ""}), before, lock, metric))
+                    lines.append(
+                        cell
+                        | {"stack": lock, "workload": group["workload"].iloc[0], "series": series}
+                        | {"place": chain.index(lock), "measured_at": began[lock], "metric": metric}
+                        | {"value": mean.mean, "low": mean.low, "high": mean.high, "n": mean.n, "before": before}
+                        | (_step(line, stack_differences) if line else {})
+                    )
+                    before = lock
+    table = pd.DataFrame(lines).reindex(columns=[*_cell(lines), *COLUMNS[2:]])
+    return table.fillna(dict.fromkeys(("verdict", "packages", "machines"), ""))
+
+
+def locks_of(pairs: Pairs) -> dict[str, list[str]]:
+    """The locks of each stack that has kept ones, oldest first, as the pairs are in order; today's is the last."""
+    found: dict[str, list[str]] = {}
+    for before, _ in pairs:
+        if "@" in before:
+            found.setdefault(base_of(before), []).append(before)
+    return {series: [*dict.fromkeys(locks), series] for series, locks in found.items()}
+
+
+def _cell(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The columns of the cells of some lines, the experiment and the stack first."""
+    names = dict.fromkeys(name for line in lines for name in line if name not in COLUMNS[2:])
+    return list(dict.fromkeys(["experiment", "stack", *names]))
+
+
+def _began(runs: pd.DataFrame) -> float | None:
+    """When the first of some runs began, in seconds of Unix time."""
+    if "started_at" not in runs or runs["started_at"].isna().all():
+        return None
+    return float(runs["started_at"].min())
+
+
+def _followed(runs: pd.DataFrame) -> list[str]:
+    """The metrics of a cell that are decided, and that more than one lock has."""
+    workload = runs["workload"].iloc[0]
+    known = [name for name, metric in METRICS.items() if metric.decided_in(workload) and name in runs]
+    return [name for name in known if runs.loc[runs[name].notna(), "stack"].nunique() > 1]
+
+
+def _step(line: Line, stack_differences: pd.DataFrame) -> dict[str, Any]:
+    """What a line of table `comparisons` says of a step, with the packages that moved where it is shown."""
+    shown = verdict(line)
+    moved = between(stack_differences, line["before"], line["after"]) if shown in SHOWN else []
+    return {
+        **{name: line[name] for name in ("ratio", "difference", "p_corrected", "could_see", "machines")},
+        "step_low": line["low"],
+        "step_high": line["high"],
+        "step_n": line["n"],
+        "verdict": shown,
+        "packages": said(moved, len(moved)),
+    }
+
+
+def why(line: Line) -> str:
+    """What moved at a step that is shown: the one package, or all, of which it is one."""
+    number = line["packages"].count(",") + 1 if line["packages"] else 0
+    if not number:
+        found = "no version that is known moved"
+    elif number == 1:
+        found = line["packages"]
+    else:
+        found = f"one of {number} packages, or several together: {line['packages']}"
+    return "; ".join(part for part in (found, line["machines"]) if part)
+
+
+def day(moment: float | None) -> str:
+    """A moment of Unix time as a day; empty where it is not known."""
+    return "" if moment is None or pd.isna(moment) else f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
+
+
+def locks_in_words(table: pd.DataFrame, stack_differences: pd.DataFrame) -> list[dict[str, Any]]:
+    """Of each stack its locks, oldest first: the name, the day of its first run, what moved since the one before."""
+    found = []
+    for series, group in table.groupby("series", sort=False):
+        known = group.drop_duplicates("stack").sort_values("place")
+        lines, before = [], ""
+        for lock, moment in known[["stack", "measured_at"]].itertuples(index=False):
+            moved = between(stack_differences, before, lock)
+            words = said(moved, len(moved)) or "no version, or not known" if before else ""
+            lines.append({"lock": lock, "day": day(moment), "moved": words})
+            before = lock
+        found.append({"stack": series, "locks": lines})
+    return found
+
+
+def in_words(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """A metric of a cell over its locks, for a page: those with a step first, worse ones before better ones."""
+    conditions = [axis for axis in varied(table) if axis not in ("experiment", "stack")]
+    found = []
+    held = [axis for axis in axes(table) if axis != "stack"]
+    for _, group in table.groupby([*held, "series", "metric"], sort=False, dropna=False) if len(table) else ():
+        lines: list[dict[Any, Any]] = group.sort_values("place").to_dict("records")
+        metric = str(lines[0]["metric"])
+        where = ", ".join([str(lines[0]["experiment"]), *describe(lines[0], conditions)])
+        steps = [_words(metric, line) for line in lines if line["verdict"] in SHOWN]
+        worst = min((SHOWN[::-1].index(step["verdict"]) for step in steps), default=len(SHOWN))
+        drawn = {"points": list(_points(metric, lines)), "first": lines[0]["stack"], "last": lines[-1]["stack"]}
+        ends = [in_unit(metric, lines[end]["value"]) for end in (0, -1)]
+        found.append(
+            (worst, {"metric": METRICS[metric].label, "cell": where, "steps": steps, "ends": ends, "drawn": drawn})
+        )
+    return [one for _, one in sorted(found, key=lambda one: one[0])]
+
+
+def _words(metric: str, line: Line) -> dict[str, str]:
+    as_ratio = not pd.isna(line["ratio"])
+
+    def effect(value: float) -> str:
+        return f"{value:,.3g}" if as_ratio else in_unit(metric, value, signed=True)
+
+    change = f"{effect(line['ratio'])} times" if as_ratio else effect(line["difference"])
+    exact = line["step_low"] == line["step_high"]
+    ends = "the same in every repeat" if exact else f"{effect(line['step_low'])} to {effect(line['step_high'])}"
+    return {
+        "verdict": line["verdict"],
+        "change": f"{change} ({ends}, n = {line['step_n']:.0f})",
+        "sides": f"{line['before']} to {line['stack']}",
+        "why": why(line),
+    }
+
+
+def _points(metric: str, lines: Sequence[Line]) -> Iterator[dict[str, Any]]:
+    """Where each lock's mean and interval lie in the box of the metric, from 0 to 1, the largest value at the top."""
+    ends = [
+        tuple(float(line["value"] if pd.isna(line[name]) else line[name]) for name in ("low", "high")) for line in lines
+    ]
+    least, most = min(low for low, _ in ends), max(high for _, high in ends)
+    width, height = (lines[-1]["place"] - lines[0]["place"]) or 1, (most - least) or 1
+
+    def up(value: float) -> float:
+        return round((most - value) / height, 4) if most > least else 0.5
+
+    for line, (low, high) in zip(lines, ends, strict=True):
+        value = in_unit(metric, line["value"])
+        sure: str = "" if pd.isna(line["low"]) else f", {in_unit(metric, low)} to {in_unit(metric, high)}"
+        yield {
+            "x": round((line["place"] - lines[0]["place"]) / width, 4),
+            "y": up(line["value"]),
+            "low": up(low),
+            "high": up(high),
+            "kind": line["verdict"].split()[0] if line["verdict"] in SHOWN else "",
+            "said": f"{line['stack']}: {value}{sure} (n = {line['n']:.0f})",
+        }
