@@ -1,0 +1,162 @@
+"""Makes the blocks of the pages again, or takes the tables that they quote from a results folder.
+
+uv run python docs/renew.py                     # the blocks of README.md and docs/, from the tables here
+uv run python docs/renew.py --check             # which pages differ from their tables: exit status 1 where any
+uv run python docs/renew.py default results     # the tables of set `default`, from a results folder
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import measured
+import pandas as pd
+import yaml
+from cogapp import Cog
+
+from beyond_ram.metrics import METRICS
+from beyond_ram.units import GB, MB
+
+ROOT = measured.FOLDER.parents[1]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+
+
+@dataclass(frozen=True)
+class Set:
+    """A set of tables that a results folder gives."""
+
+    command: str
+    tables: Sequence[str]
+    figures: Sequence[str] = ()
+
+
+SETS = {
+    "default": Set(
+        "uv run snakemake --cores 4",
+        ("comparisons", "growth", "ladders", "limits", "loaders", "ranks", "regrowth", "remedies", "stack_differences",
+         "streaming", "verdicts"),
+        ("memory_over_time",),
+    ),
+    "tokenizers": Set(
+        "uv run snakemake tokenize limit --cores 4 --configfile config/tokenizers.yaml",
+        ("growth", "peers", "verdicts"),
+    ),
+    "quoted": Set(
+        "uv run snakemake --cores 4 --configfile config/quoted.yaml",
+        ("claims", "comparisons", "dedup", "hub_files", "stack_differences", "streaming"),
+    ),
+}  # fmt: skip
+
+
+def take(name: str, results: Path) -> None:
+    """Replace a set by the tables of a results folder, without columns that are empty in every line."""
+    wanted = SETS[name]
+    found = {table: _text(results / "tables" / f"{table}.csv") for table in wanted.tables}
+    runs = measured.read(results / "tables" / "runs.csv")
+    folder = _emptied(name)
+    for table, lines in found.items():
+        lines.loc[:, lines.ne("").any()].to_csv(folder / f"{table}.csv", index=False, lineterminator="\n")
+    for figure in wanted.figures:
+        shutil.copy(results / "figures" / f"{figure}.png", ROOT / "docs" / "images")
+        shutil.copy(results / "figures" / f"{figure}.rst", folder)
+    began, ended = (results / made for made in (".beyond-ram-results", "report.html"))
+    took = {"minutes": round((ended.stat().st_mtime - began.stat().st_mtime) / 60)} if ended.exists() else {}
+    _say_where(name, {"command": wanted.command, **took, **provenance(runs)})
+
+
+def take_gates(results: Path) -> None:
+    """Replace set `gate` by what gates found to be worse or better; `results` has a folder of each."""
+    lines, of_runs = [], []
+    for folder in sorted(path.parent for path in results.glob("*/gate.json")):
+        gate = json.loads((folder / "gate.json").read_text(encoding="utf-8"))
+        asked = {side["side"]: side["asked"] for side in gate["requirements"]}
+        of_runs.append(measured.read(folder / "runs.csv"))
+        lines += [_change(change, asked) | {"minutes": gate["weighing_s"] / 60} for change in gate["changes"]]
+    shown = pd.DataFrame(lines)
+    shown = shown[shown["verdict"].isin(["worse", "better"])]
+    shown.to_csv(_emptied("gate") / "found.csv", index=False, lineterminator="\n")
+    command = "uv run beyond-ram gate --baseline … --candidate … --cells read|files --budget 4"
+    _say_where("gate", {"command": command, **provenance(pd.concat(of_runs))})
+
+
+def _change(change: dict[str, Any], asked: dict[str, str]) -> dict[str, Any]:
+    """What a gate says of a metric, in megabytes or its own unit: of a ratio and of a difference the interval apart."""
+    metric = METRICS[change["metric"]]
+    unit, scale = ("MB", MB) if metric.unit == "bytes" else (metric.unit, 1)
+    line = {**asked, "metric": metric.label, "verdict": change["verdict"], "unit": unit, "n": change["n"]}
+    line |= {f"{side}_value": change[side] / scale for side in asked}
+    for effect, of in (("ratio", 1), ("difference", scale)):
+        known = change[effect] is not None
+        ends = {effect: effect, f"{effect}_low": "low", f"{effect}_high": "high"}
+        line |= {name: change[key] / of if known else None for name, key in ends.items()}
+    return line
+
+
+def _emptied(name: str) -> Path:
+    """The folder of a set, without its tables."""
+    folder = measured.FOLDER / name
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.csv"):
+        old.unlink()
+    return folder
+
+
+def _say_where(name: str, known: dict[str, object]) -> None:
+    text = yaml.safe_dump(known, sort_keys=False, allow_unicode=True, width=120)
+    (measured.FOLDER / name / "provenance.yaml").write_text(text, encoding="utf-8")
+
+
+def _text(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def provenance(runs: pd.DataFrame) -> dict[str, object]:
+    """What the runs of a results folder say about when and where they were made."""
+    began = [datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%d") for second in runs["started_at"].dropna()]
+    places = runs[["cpu_count", "machine_memory_bytes", "kernel", "architecture", "cgroup_version"]].dropna()
+    return {
+        "commit": _said(runs["commit"]),
+        "date": _said(pd.Series(began)),
+        "machine": _said(
+            pd.Series(
+                f"{place.cpu_count:.0f} cores, {place.machine_memory_bytes / GB:.0f} GB, Linux {place.kernel} "
+                f"{place.architecture}, cgroup v{place.cgroup_version:.0f}"
+                for place in places.itertuples()
+            )
+        ),
+        "locks": {str(stack): _said(lines["lock_sha256"].str[:8]) for stack, lines in runs.groupby("stack")},
+    }
+
+
+def _said(values: "pd.Series[str]") -> str:
+    return " and ".join(sorted(values.dropna().unique()))
+
+
+def pages(*options: str, files: Sequence[Path] = PAGES) -> int:
+    """Run cog over pages; its exit status."""
+    status: int = Cog().main(["cog", *options, "-P", "-p", "from measured import *", *map(str, files)])
+    return status
+
+
+def main(arguments: Sequence[str]) -> int:
+    if not arguments or arguments == ["--check"]:
+        return pages(*(["--check"] if arguments else ["-r"]))
+    if len(arguments) != 2 or arguments[0] not in (*SETS, "gate"):
+        print(f"python docs/renew.py [--check], or a set ({', '.join(SETS)}, gate) and its results", file=sys.stderr)
+        return 2
+    name, results = arguments[0], Path(arguments[1])
+    try:
+        take(name, results) if name in SETS else take_gates(results)
+    except OSError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

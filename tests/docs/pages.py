@@ -1,0 +1,58 @@
+"""The pages, and the blocks of code in them. Indented code is shell; a fence names its language.
+
+A comment above a block, `<!-- KEY: VALUE -->`, is not seen by a reader:
+
+    not run    why its commands are not run
+    planned    why its calls of snakemake are dry runs
+    slow       what takes so long
+    until      what a command that goes on says, once it is ready; it is interrupted then
+    given      Python that comes before a block of Python
+    stack      the stack whose interpreter runs a block of Python
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from ..conftest import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "config" / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+NOTES = ("not run", "planned", "slow", "until", "given", "stack")
+_NOTE = re.compile(r"<!-- ([\w ]+): (.*?) -->", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code."""
+
+    page: Path
+    line: int
+    language: str
+    """`sh` where it is indented; empty where a fence says nothing."""
+    text: str
+    notes: tuple[tuple[str, str], ...] = ()
+
+    def note(self, key: str) -> str | None:
+        return dict(self.notes).get(key)
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def blocks(page: Path, text: str | None = None) -> Iterator[Block]:
+    """The blocks of a page, in its order."""
+    notes: tuple[tuple[str, str], ...] = ()
+    for token in MarkdownIt().parse(page.read_text() if text is None else text):
+        if token.type in ("code_block", "fence") and token.map:
+            language = "sh" if token.type == "code_block" else token.info.strip()
+            yield Block(page, token.map[0] + 1, language, token.content, notes)
+        notes = (*notes, *_NOTE.findall(token.content)) if token.type == "html_block" else ()
+
+
+def spans(page: Path) -> Iterator[str]:
+    """What stands in backticks in the text of a page."""
+    for token in MarkdownIt().enable("table").parse(page.read_text()):
+        yield from (child.content for child in token.children or () if child.type == "code_inline")

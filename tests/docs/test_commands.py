@@ -1,0 +1,286 @@
+"""Every command, config and piece of Python on the pages is run, where a reader would have what it speaks of.
+
+What stands above a block (see `pages.py`) says what is not run, and why.
+"""
+
+import argparse
+import gzip
+import importlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pytest
+import yaml
+
+from beyond_ram import experiment
+from beyond_ram.cli import COMMANDS
+
+from ..cli.test_stack import run_of
+from ..conftest import ROOT, interpreter, project_files
+from .pages import NOTES, PAGES, Block, blocks, spans
+
+SHELL, KNOWN = ("sh", "bash"), ("sh", "bash", "yaml", "python", "text")
+# Its commands are run by test_tutorial.py, which also holds what they print against the page.
+ELSEWHERE = ("tutorial.md",)
+BLOCKS = [block for page in PAGES for block in blocks(page) if page.name not in ELSEWHERE]
+BIN = Path(sys.executable).parent
+# `uv run` as it is in an environment that is made already.
+STAND_INS = {
+    "uv": f"""[ "$1" = run ] || exec {BIN}/uv "$@"
+shift
+while true; do case "$1" in --project | --group) shift 2;; *) exec "$@";; esac; done""",
+    "pip": '[ "$*" = "install uv" ]',
+}
+SECONDS = 120
+# A call of the command up to its end, the command that it watches, or the next line that is none of its own.
+COMMAND_LINE = re.compile(r"(?<![/\w])beyond-ram (?!beyond-ram)([a-z]+)((?:(?! -- |[;|&]|\n\S).)*)", re.DOTALL)
+
+
+def of(*languages: str) -> list[pytest.ParameterSet]:
+    """The blocks of some languages, as parameters with the marks that they need."""
+    return [
+        pytest.param(block, id=str(block), marks=[pytest.mark.slow] if is_slow(block) else [])
+        for block in BLOCKS
+        if block.language in languages
+    ]
+
+
+def is_slow(block: Block) -> bool:
+    return any(block.note(key) is not None for key in ("slow", "planned", "stack"))
+
+
+def skip_what_is_not_run(block: Block) -> None:
+    if reason := block.note("not run"):
+        pytest.skip(f"{block}: {reason}")
+
+
+class Place:
+    """A checkout with what a reader of one page has beside it. Blocks are run in the order of the page, once."""
+
+    def __init__(self, folder: Path, page: Path, places: "Callable[[Path], Place]") -> None:
+        self.folder, self.places = folder, places
+        self.done: dict[Block, subprocess.CompletedProcess[str]] = {}
+        for name in project_files():
+            if not name.startswith("tests/"):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, folder / name)
+        belongings(folder, page)
+        self.stand_ins = folder / ".stand-ins"
+        self.stand_ins.mkdir()
+        for name, text in STAND_INS.items():
+            (self.stand_ins / name).write_text(f"#!/bin/sh\n{text}\n")
+            (self.stand_ins / name).chmod(0o755)
+        (self.stand_ins / "planned").mkdir()
+        (self.stand_ins / "planned" / "config.yaml").write_text("dry-run: true\n")
+
+    def environment(self, block: Block) -> dict[str, str]:
+        path = f"{self.stand_ins}:{BIN}:{os.environ['PATH']}"
+        planned = {"SNAKEMAKE_PROFILE": str(self.stand_ins / "planned")} if block.note("planned") else {}
+        return os.environ | {"PATH": path, "PYTHONPATH": str(self.folder)} | planned
+
+    def read(self, block: Block) -> "subprocess.CompletedProcess[str]":
+        """Do what the page says up to a block; what is slow only for a block that is slow too."""
+        for other in BLOCKS:
+            before = other.page == block.page and other.line < block.line and other.language in (*SHELL, "python")
+            wanted = before and not other.note("not run") and is_slow(other) <= is_slow(block)
+            if other not in self.done and (wanted or other == block):
+                self.done[other] = self.run(other)
+        return self.done[block]
+
+    def binaries(self) -> Path:
+        """The corpus that the page of corpora makes by hand."""
+        (block,) = (block for block in BLOCKS if "--out my-binaries" in block.text)
+        self.read(block)
+        return self.folder / "my-binaries"
+
+    def run(self, block: Block) -> "subprocess.CompletedProcess[str]":
+        for stack in {*re.findall(r"\.stacks/([\w.-]+)/", block.text), *needed_stacks(block)}:
+            link = self.folder / ".stacks" / stack
+            link.parent.mkdir(exist_ok=True)
+            if not link.exists():
+                link.symlink_to(interpreter(stack).parents[1])
+        corpus = self.folder / "results" / "corpora" / "binaries"
+        if str(corpus.relative_to(self.folder)) in block.text and not corpus.exists():
+            corpus.parent.mkdir(parents=True)
+            corpus.symlink_to(self.places(ROOT / "docs" / "corpora.md").binaries())
+        if block.language == "python":
+            stack = block.note("stack")
+            python = str(interpreter(stack)) if stack else sys.executable
+            command = [python, "-c", f"{block.note('given') or ''}\n{block.text}"]
+        else:
+            command = ["bash", "-euo", "pipefail", "-c", block.text]
+        if ready := block.note("until"):
+            return self.until(command, ready, block)
+        return subprocess.run(
+            command, cwd=self.folder, env=self.environment(block), stdin=subprocess.DEVNULL, timeout=SECONDS,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def until(self, command: list[str], ready: str, block: Block) -> "subprocess.CompletedProcess[str]":
+        """Run a command that goes on until it is interrupted, and interrupt it once it is ready."""
+        command = [*command[:-1], f"exec {command[-1].removeprefix('uv run ')}"]
+        with subprocess.Popen(
+            command, cwd=self.folder, env=self.environment(block), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        ) as process:  # fmt: skip
+            assert process.stdout
+            said = ""
+            for line in process.stdout:
+                said += line
+                if ready in line:
+                    process.send_signal(signal.SIGINT)
+        return subprocess.CompletedProcess(command, process.returncode if ready in said else 1, said, "")
+
+
+def needed_stacks(block: Block) -> list[str]:
+    """Stacks that a command builds where they are missing, and that are made once for all tests."""
+    return ["encoder", "encoder-0.23"] if "beyond-ram tokenize " in block.text else []
+
+
+def belongings(folder: Path, page: Path) -> None:
+    """What the pages take for granted: a program, tests, text, a tokenizer, token ids, a loader, earlier runs."""
+    (folder / "train.py").write_text("import time\nheld = bytearray(30_000_000)\ntime.sleep(0.2)\n")
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_mine.py").write_text("def test_mine():\n    pass\n")
+    (folder / "data" / "more").mkdir(parents=True)
+    lines = [{"text": f"word {number}", "body": f"word {number}"} for number in range(20_000)]
+    (folder / "data" / "a.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    pd.DataFrame(lines[:10]).to_parquet(folder / "data" / "more" / "a.parquet")
+    compressed = pd.DataFrame(lines[:10]).to_json(orient="records", lines=True)
+    with pyarrow.CompressedOutputStream(str(folder / "data" / "b.jsonl.zst"), "zstd") as file:
+        file.write(compressed.encode())
+    (folder / "more").mkdir()
+    (folder / "more" / "a.jsonl.gz").write_bytes(gzip.compress(compressed.encode()))
+    end = {"id": 256, "content": "<|endoftext|>", "single_word": False, "lstrip": False, "rstrip": False,
+           "normalized": False, "special": True}  # fmt: skip
+    tokenizer = {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [end], "normalizer": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+        "post_processor": None, "decoder": None,
+        "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+                  "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "merges": [],
+                  "vocab": {character: number for number, character in enumerate(byte_characters())}},
+    }  # fmt: skip
+    for name in ("my-tokenizer", "my-model"):
+        (folder / name).mkdir()
+        (folder / name / "tokenizer.json").write_text(json.dumps(tokenizer))
+    shutil.copy(folder / "my-model" / "tokenizer.json", folder)
+    np.save(folder / "train.npy", np.zeros((100, 16), np.uint16))
+    (folder / "train.bin").write_bytes(bytes(2 * 1024 * 10))
+    shutil.copy(folder / "examples" / "own_loader.py", folder / "my_loader.py")
+    for block in BLOCKS:
+        if block.page == page and block.language == "yaml" and block.text.count("defaults: none"):
+            (folder / "mine.yaml").write_text(block.text)
+    run_of(folder / "results", "current", (folder / "envs" / "current.txt").read_bytes())
+    (folder / "results" / ".beyond-ram-results").touch()
+    (folder / "DIR").mkdir()
+    (folder / "PATH" / "TO").mkdir(parents=True)
+    (folder / "PATH" / "TO" / "beyond-ram").symlink_to(folder)
+
+
+def byte_characters() -> list[str]:
+    """What a byte-level tokenizer writes for each byte."""
+    shown = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
+    others = iter(range(256, 512))
+    return [chr(byte if byte in shown else next(others)) for byte in range(256)]
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Place]]:
+    """The place of a page."""
+    made: dict[Path, Place] = {}
+
+    def place(page: Path) -> Place:
+        if page not in made:
+            made[page] = Place(tmp_path_factory.mktemp(page.stem) / "beyond-ram", page, place)
+        return made[page]
+
+    yield place
+
+
+@pytest.mark.parametrize("block", of(*SHELL))
+def test_a_command_is_run(block: Block, places: Callable[[Path], Place]) -> None:
+    skip_what_is_not_run(block)
+    done = places(block.page).read(block)
+    assert done.returncode == 0, f"{block}\n{block.text}{done.stdout[-2000:]}{done.stderr[-3000:]}"
+    if block.note("planned"):
+        assert re.search(r"^total +[1-9]", done.stdout + done.stderr, re.MULTILINE), "nothing is planned"
+
+
+@pytest.mark.parametrize("block", of("python"))
+def test_python_is_run(block: Block, places: Callable[[Path], Place]) -> None:
+    compile(block.text, str(block), "exec")
+    skip_what_is_not_run(block)
+    done = places(block.page).read(block)
+    assert done.returncode == 0, f"{block}\n{block.text}{done.stderr[-3000:]}"
+
+
+@pytest.mark.parametrize("block", of("yaml"))
+def test_a_config_is_accepted(block: Block, readers: Place) -> None:
+    """As the workflow checks it, over config.yaml; or, of a workflow of GitHub, by what the action takes."""
+    skip_what_is_not_run(block)
+    content = yaml.safe_load(block.text)
+    if "jobs" in content:
+        steps = [step for job in content["jobs"].values() for step in job["steps"] if "with" in step]
+        inputs = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]
+        assert steps
+        assert all({*step["with"]} <= {*inputs} for step in steps)
+        return
+    mine = readers.folder / "mine.yaml"
+    mine.write_text(block.text)
+    given = {"folder": str(readers.folder)}
+    config, files = experiment.merge.read([ROOT / "config.yaml"], [mine], given, experiment.content_of)
+    checked = experiment.load(config, files, readers.folder, given)
+    assert content.keys() <= checked.model_dump().keys()
+
+
+@pytest.fixture(scope="module")
+def readers(places: Callable[[Path], Place]) -> Place:
+    """Where configs are checked: with the stack `mine` that some name."""
+    place = places(Path("configs"))
+    for end in ("in", "txt", "yaml"):
+        shutil.copy(place.folder / "envs" / f"current.{end}", place.folder / "envs" / f"mine.{end}")
+    return place
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_block_says_what_it_is(page: Path) -> None:
+    found = list(blocks(page))
+    unknown = [block for block in found if block.language not in KNOWN and not block.language.startswith("{")]
+    assert not unknown, f"{unknown[0]}: one of {', '.join(KNOWN)}"
+    assert {key for block in found for key, _ in block.notes} <= {*NOTES}
+
+
+def flags_of(command: str) -> set[str]:
+    """The options of `beyond-ram COMMAND`, of all that it has below."""
+    parser = argparse.ArgumentParser()
+    importlib.import_module(f"beyond_ram.cli.{command}").add_to(parser.add_subparsers())
+    found, left = set[str](), [parser]
+    while left:
+        for action in left.pop()._actions:
+            found |= {*action.option_strings}
+            left += action.choices.values() if isinstance(action, argparse._SubParsersAction) else ()
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_names_of_the_command_line_is_there(page: Path) -> None:
+    """In its text too, and in what is not run: commands, and the options that follow them."""
+    wrong = []
+    for text in (*spans(page), *(block.text for block in blocks(page))):
+        for command, rest in COMMAND_LINE.findall(text):
+            known = flags_of(command) if command in COMMANDS else set()
+            flags = {*re.findall(r"(?<!\S)\[?\(?(--[\w-]+)", rest)}
+            if command not in COMMANDS or (command != "run" and not flags <= known):
+                wrong.append((command, flags - known))
+    assert not wrong

@@ -1,0 +1,210 @@
+"""Every measured number of the pages is made of a table that ships: none is typed, and no table changes unnoticed."""
+
+import importlib
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
+import pytest
+import yaml
+
+from beyond_ram.experiment import AXES
+
+from ..conftest import ROOT
+from .pages import PAGES
+
+DOCS = ROOT / "docs"
+TABLES = sorted((DOCS / "measured").glob("*/*.csv"))
+ALLOWED = yaml.safe_load((Path(__file__).parent / "not_measured.yaml").read_text())
+# Pages that are generated as a whole from the code.
+ELSEWHERE = {
+    "columns.md": "made of the registry of metrics",
+    "configuration.md": "made of the model of the config",
+    "events.md": "made of the model of events",
+}
+NUMBER = r"(?<![\w.$-])-?\d[\d,]*(?:\.\d+)?"
+UNITS = (
+    r"[kKMGT]?B|[KMGT]iB|bytes?|[mn]?s|µs|(?:CPU-)?seconds?|minutes?|hours?|days?|%|percent|\u00d7|x|times|-?fold|"
+    r"requests?|tokens?|rows|runs|samples|documents|(?:million|thousand)s?(?: \w+)?"
+)
+IN_WORDS = "two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|fifty|hundreds?|thousands?"
+# One number, or several with a unit behind the last: "1 to 4 %"; the same in words; a cell of a table that is a number.
+MEASUREMENT = re.compile(
+    rf"(?:{NUMBER}(?: to | and | or | ± |, |/))*{NUMBER} ?(?:{UNITS})(?!\w)|n = \d+|"
+    rf"\b(?:{IN_WORDS})(?: of)?[ -](?:seconds|minutes|hours|days|percent|times|fold|millions?)(?!\w)|"
+    r"\b(?:[Tt]wice|[Hh]alf) (?:as|the|of)\b|\bfactor of \S+|"
+    rf"(?<=\| )[\u2212~-]?{NUMBER}(?:[.,±% ]|to|and|{NUMBER})*(?<=\d\d|\.\d)(?= \|)",
+)
+
+# A line of table `runs`.
+RUN = {"experiment": "scan", "stack": "current", "rep": 1, "outcome": "completed", "completed_work": True}
+RUN |= {"cpu_count": 2, "machine_memory_bytes": 8e9, "kernel": "6.1", "architecture": "x86_64", "cgroup_version": 2}
+RUN |= {"commit": "abc", "lock_sha256": "ab23456789", "started_at": 0.0, "duration_s": 1.5}
+
+
+@pytest.fixture
+def renew(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """docs/renew.py, as it is when it is run."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    yield importlib.import_module("renew")
+    for name in ("renew", "measured"):
+        sys.modules.pop(name, None)
+
+
+def stale(renew: ModuleType, *pages: Path) -> bool:
+    """Whether a page differs from what its tables give."""
+    return bool(renew.pages("--check", files=pages))
+
+
+def prose(text: str) -> str:
+    """A page without what is made of tables, and without code and comments."""
+    text = re.sub(r"<!-- \[\[\[cog.*?\[\[\[end\]\]\] -->|^```.*?^```|<!--.*?-->", "", text, flags=re.S | re.M)
+    return re.sub(r"^ {4}.*$|`[^`]*`", "", text, flags=re.M)
+
+
+def typed(text: str) -> list[str]:
+    return [" ".join(found[0].split()) for found in MEASUREMENT.finditer(prose(text))]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT)).removeprefix("docs/")
+
+
+def allowed(page: str) -> list[str]:
+    return [one for pages in ALLOWED.values() for one in pages.get(page, ())]
+
+
+@pytest.mark.slow
+def test_the_pages_are_as_their_tables(renew: ModuleType) -> None:
+    assert not stale(renew, *PAGES), "uv run python docs/renew.py"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in ELSEWHERE], ids=name)
+def test_no_measured_number_is_typed(page: Path) -> None:
+    known = allowed(name(page))
+    assert [one for one in typed(page.read_text()) if one not in known] == []
+
+
+def test_what_may_be_typed_still_is() -> None:
+    found = {name(page): typed(page.read_text()) for page in PAGES}
+    assert [(page, one) for page in found for one in allowed(page) if one not in found[page]] == []
+
+
+def test_a_typed_number_is_seen() -> None:
+    made = "<!-- [[[cog x ]]] -->\n9 MB\n<!-- [[[end]]] -->\n"
+    assert typed(f"It took 12.5 MB,\n`7 MB`, and 1 to 4 % (n = 3).\n\n    8 MB\n\n{made}") == [
+        "12.5 MB",
+        "1 to 4 %",
+        "n = 3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("34 to 36 million tokens per CPU-second", "34 to 36 million tokens"),
+        ("is ten times as fast", "ten times"),
+        ("needs twice the memory", "twice the"),
+        ("a 3x gain", "3x"),
+        ("by a factor of 4.", "factor of 4."),
+        ("\u22120.6 ± 3.6 MB per GB", "0.6 ± 3.6 MB"),
+        ("over 200 documents", "200 documents"),
+        ("| Arrow | 0.88, 0.89, 0.90 | fast |", "0.88, 0.89, 0.90"),
+    ],
+)
+def test_one_in_other_words_is_seen_too(text: str, seen: str) -> None:
+    assert typed(text) == [seen]
+
+
+@pytest.mark.parametrize(
+    "text", ["exits with 3", "| failed | 3 | 0 |", "needs Linux 5.9", "<!-- 3 MB -->", "one at a time"]
+)
+def test_what_is_no_measurement_is_none(text: str) -> None:
+    assert typed(text) == []
+
+
+def test_a_set_says_where_it_is_from() -> None:
+    for folder in {path.parent for path in TABLES}:
+        known = yaml.safe_load((folder / "provenance.yaml").read_text())
+        assert {"command", "commit", "date", "machine"} <= {*known}, folder.name
+    assert sum(path.stat().st_size for path in TABLES) < 500_000
+
+
+def changed(table: pd.DataFrame) -> pd.DataFrame:
+    """Another measurement: other numbers in the same cells."""
+    axes = {"experiment", "rep", *AXES}
+    numbers = [name for name in table.select_dtypes("number") if name not in axes]
+    if numbers:
+        return table.assign(**{name: table[name] * 3 + 1 for name in numbers})
+    return table.map(lambda text: re.sub(r"\d", lambda digit: str(9 - int(digit[0])), str(text)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_changed_table_is_noticed(
+    path: Path, renew: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(DOCS / "measured", tmp_path / "measured")
+    monkeypatch.setattr(renew.measured, "FOLDER", tmp_path / "measured")
+    quoting = [page for page in PAGES if f'"{path.parent.name}' in page.read_text()]
+    copy = tmp_path / "measured" / path.relative_to(DOCS / "measured")
+    changed(renew.measured.read(path)).to_csv(copy, index=False)
+    assert stale(renew, *quoting)
+
+
+def test_tables_are_taken_from_a_results_folder(
+    renew: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results, taken = tmp_path / "results", tmp_path / "taken"
+    (results / "tables").mkdir(parents=True)
+    taken.mkdir()
+    monkeypatch.setattr(renew.measured, "FOLDER", taken)
+    monkeypatch.setattr(renew, "SETS", {"own": renew.Set("a command", ("limits",))})
+    (results / "tables" / "limits.csv").write_text("experiment,size_mb,reason\nscan,200,\n")
+    run = {"experiment": "scan", "stack": "current", "rep": 1, "outcome": "completed", "completed_work": True}
+    place = {
+        "cpu_count": 2,
+        "machine_memory_bytes": 8e9,
+        "kernel": "6.1",
+        "architecture": "x86_64",
+        "cgroup_version": 2,
+    }
+    run |= place | {"commit": "abc", "lock_sha256": "ab23456789", "started_at": 0.0, "duration_s": 1.5}
+    pd.DataFrame([run]).to_csv(results / "tables" / "runs.csv", index=False)
+    assert renew.main(["own", str(results)]) == 0
+    assert (taken / "own" / "limits.csv").read_text() == "experiment,size_mb\nscan,200\n", "empty columns are left out"
+    assert yaml.safe_load((taken / "own" / "provenance.yaml").read_text()) == {
+        "command": "a command",
+        "commit": "abc",
+        "date": "1970-01-01",
+        "machine": "2 cores, 8 GB, Linux 6.1 x86_64, cgroup v2",
+        "locks": {"current": "ab234567"},
+    }
+
+
+def test_what_gates_found_is_taken(renew: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, taken = tmp_path / "gates" / "one", tmp_path / "taken"
+    gate.mkdir(parents=True)
+    taken.mkdir()
+    monkeypatch.setattr(renew.measured, "FOLDER", taken)
+    asked = [{"side": side, "asked": f"pyarrow=={version}"} for side, version in (("baseline", 20), ("candidate", 21))]
+    change = {"metric": "peak_anon_bytes", "baseline": 1e8, "candidate": 2e8, "n": 3, "low": 1.5, "high": 2.5}
+    changes = [change | {"ratio": 2.0, "difference": None, "verdict": verdict} for verdict in ("worse", "same")]
+    (gate / "gate.json").write_text(json.dumps({"requirements": asked, "changes": changes, "weighing_s": 90}))
+    (gate / "runs.csv").write_text(f"{','.join(RUN)}\n{','.join(map(str, RUN.values()))}\n")
+    assert renew.main(["gate", str(tmp_path / "gates")]) == 0
+    [line] = pd.read_csv(taken / "gate" / "found.csv").to_dict("records")
+    assert (line["baseline"], line["baseline_value"], line["unit"], line["minutes"]) == ("pyarrow==20", 100, "MB", 1.5)
+    assert (line["ratio"], line["ratio_low"], line["ratio_high"]) == (2.0, 1.5, 2.5)
+
+
+def test_what_cannot_be_taken_gets_one_line(renew: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert renew.main(["default", str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err
+    assert renew.main(["nonesuch", str(tmp_path)]) == 2
+    assert "default" in capsys.readouterr().err

@@ -1,0 +1,23 @@
+"""The pages as a site: every link leads somewhere, and every page is reached from the first."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ..conftest import ROOT
+
+
+@pytest.mark.slow
+def test_it_is_built_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", tmp_path / "read", ROOT / "docs"]
+    done = subprocess.run([*command, tmp_path / "site"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    assert pages <= {path.stem for path in (tmp_path / "site").glob("*.html")}
+    assert (tmp_path / "site" / "searchindex.js").stat().st_size > 0
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) < 120
