@@ -4,9 +4,12 @@ Needs: a config. Makes: nothing. Always holds: no path of a run is built but by 
 """
 
 import functools
+import gc
+import hashlib
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 
 from snakemake.common.configfile import load_configfile
@@ -14,9 +17,10 @@ from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, outputs, progress, stacks
+from beyond_ram import experiment, lost, outputs, progress, stacks, stale
 from beyond_ram.closure import closure
-from beyond_ram.outputs import Figure, has, varies
+from beyond_ram.outputs import Figure, Page, has, varies
+from beyond_ram.report.page import sources as page_sources
 from beyond_ram.run_files import RUN_FILES
 
 # Snakemake lists the files of its command line first, and they are the strongest but for --config.
@@ -25,6 +29,12 @@ DEFAULT_FILES = [file for file in workflow.configfiles if file not in GIVEN_FILE
 
 # Images often set it, and each of the hundreds of interpreters of a run would compile Snakemake and pandas anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A plan of ten thousand jobs is millions of objects and no garbage: looking for some took a seventh of the time.
+gc.set_threshold(200_000, 50, 1000)
+
+if workflow.workflow_settings.exec_mode == ExecMode.DEFAULT:
+    stale.clear(Path())
 
 try:
     given = workflow.config_settings.config
@@ -39,6 +49,7 @@ except experiment.ConfigError as error:
 
 RESULTS = CONFIG.results
 RUNS = f"{RESULTS}/runs"
+COLLECTED = f"{RESULTS}/collected"
 TABLES = f"{RESULTS}/tables"
 FIGURES = f"{RESULTS}/figures"
 CORPORA = f"{RESULTS}/corpora"
@@ -49,6 +60,8 @@ ALL_SLOTS = 100
 # Programs read their settings from files: an argument of a command has room for 128 KiB.
 SPECS = f"{RESULTS}/{experiment.specs.FOLDER}"
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+# Named where conda is not used: a function of a run's stack would be asked for each of ten thousand runs.
+DRIVER_ENV = "../envs/driver.yaml"
 
 
 onstart:
@@ -57,16 +70,38 @@ onstart:
     progress.Progress(workflow, RUNS, ALL_SLOTS, lambda cell: experiment_of(cell).workload).start()
 
 
+# What could not be made by the call that this one follows, with --keep-going: done without.
+LOST = lost.paths()
+
+
+def there(paths):
+    """Those of some paths that are not lost."""
+    return [path for path in paths if path not in LOST] if LOST else paths
+
+
 def run_files(path):
-    """The three files of a run; `path` may hold wildcards."""
-    return [f"{RUNS}/{path}/{name}" for name in RUN_FILES]
+    """The three files of a run; `path` may hold wildcards.
+
+    The record first: Snakemake removes outputs in this order, and a run that a kill has left half removed is made again.
+    """
+    return [f"{RUNS}/{path}/{name}" for name in reversed(RUN_FILES)]
 
 
-def run_jsons(*names):
-    """run.json of every run of some experiments, those kept from before an upgrade included."""
-    paths = [cell.path for name in names for cell in CONFIG.cells(name)]
-    paths += [path for path in KEPT if experiment.parse(path).experiment in names]
+def asked_run_jsons(name):
+    """run.json of every run of an experiment that was asked for, those kept from before an upgrade included."""
+    paths = [cell.path for cell in CONFIG.cells(name)]
+    paths += [path for path in KEPT if experiment.parse(path).experiment == name]
     return [f"{RUNS}/{path}/run.json" for path in paths]
+
+
+def run_jsons(name):
+    """run.json of every run of an experiment, but for those that are lost."""
+    return there(asked_run_jsons(name))
+
+
+def lost_runs(name):
+    """run.json of the runs of an experiment that are lost."""
+    return [path for path in asked_run_jsons(name) if path in LOST] if LOST else []
 
 
 def lock_of(stack):
@@ -95,8 +130,15 @@ def experiment_of(cell):
     return CONFIG.experiments[cell.experiment]
 
 
-# Inputs and params of a run both ask for its job.
-job_of = functools.cache(CONFIG.job)
+# Inputs, params and resources of a run all ask for its cell.
+cell_of = functools.cache(experiment.parse)
+
+
+@functools.cache
+def job_of(cell):
+    """What the job of a cell needs, and the job as JSON, which is a tenth of it in memory."""
+    job = CONFIG.job(cell)
+    return job.needs(), job.model_dump_json(exclude_defaults=True)
 
 
 def code_beside(program, *modules):
@@ -105,20 +147,30 @@ def code_beside(program, *modules):
     return list(dict.fromkeys(file for files in code for file in files))
 
 
+PEERS = experiment.tokens.peers(workflow.basedir)
+
+
 def code_of_cell(cell):
-    """The program of a cell, the module that its loader, format or mode is, and everything of ours that they import."""
-    found = experiment_of(cell)
+    """One file for all code of a cell: ten thousand cells with six files each would be sixty thousand inputs."""
+    apart = cell["mode"] if cell.get("mode") in ("custom", "engine", *PEERS) else "program"
+    of = cell.get("loader") or cell.get("format") or apart
+    return f"{SPECS}/code/{cell.experiment}/{of}.sha256"
+
+
+def code_in(name, of):
+    """The program of an experiment, the module that its loader, format or mode is, and all of ours that they import."""
+    found = CONFIG.experiments[name]
     modules = [f"scripts/workloads/{found.PROGRAM}"]
-    if own := CONFIG.loaders.get(cell.get("loader")):
-        modules.append(own.module)
-    else:
-        modules += [
-            f"scripts/workloads/{folder}/{cell[axis]}.py"
-            for axis, folder in (("loader", "loaders"), ("format", "formats"))
-            if cell.get(axis)
-        ]
-    if cell.get("mode") == "custom":
+    if of == "engine" and "loader" not in found.axes():
+        return [*code_beside(*modules), *code_beside(*found.ENGINE)]
+    if of in PEERS and "loader" not in found.axes():
+        modules.append(f"{experiment.tokens.PEERS}/{of}.py")
+    elif of == "custom" and "loader" not in found.axes():
         modules.append(found.module)
+    elif of in CONFIG.loaders:
+        modules.append(CONFIG.loaders[of].module)
+    elif folder := next((f"{axis}s" for axis in ("loader", "format") if axis in found.axes()), None):
+        modules.append(f"scripts/workloads/{folder}/{of}.py")
     return code_beside(*modules)
 
 
@@ -129,29 +181,27 @@ def corpus_of_tokens(name):
 
 
 def weigh_input(cell):
-    """What a run needs: its stack, its code, and what its job reads."""
+    """What a run needs: its stack, which is the lock or what marks an environment of just that, its code, its data."""
     return {
-        "lock": lock_of(cell["stack"]),
-        "environment": environment_of(cell["stack"]),
+        "stack": environment_of(cell["stack"]) or lock_of(cell["stack"]),
         "code": code_of_cell(cell),
-        "reads": job_of(cell).needs(),
+        "reads": job_of(cell)[0],
     }
 
 
-# What every measuring rule's command is; its params are weigh_params of its cells, one of its inputs is `lock`.
+# What every measuring rule's command is; its params are weigh_params of its cells.
 WEIGH = (
-    "beyond-ram weigh --runs {params.runs:q} --work {params.work:q} --python {params.python:q} --lock {input.lock:q} "
-    "{params.jobs:q} 2> {log:q}"
+    f"beyond-ram weigh --runs {shlex.quote(RUNS)} --work {shlex.quote(f'{RESULTS}/private')} --python {{params.python:q}} "
+    "--lock {params.lock:q} {params.jobs:q} 2> {log:q}"
 )
 
 
 def weigh_params(cells_of):
     """The params of a measuring rule, given the function from its wildcards to its cells."""
     return {
-        "runs": lambda w: RUNS,
-        "work": lambda w: f"{RESULTS}/private",
         "python": lambda w: python_of(cells_of(w)[0]["stack"]),
-        "jobs": lambda w: [job_of(cell).model_dump_json(exclude_defaults=True) for cell in cells_of(w)],
+        "lock": lambda w: lock_of(cells_of(w)[0]["stack"]),
+        "jobs": lambda w: [job_of(cell)[1] for cell in cells_of(w)],
     }
 
 
@@ -195,6 +245,15 @@ def locks_of_pairs():
 SWEEPS = CONFIG.sweeps()
 
 
+def sweep_folder(name):
+    """The folder of a version sweep, named by all that is asked of it.
+
+    Snakemake looks for what changed only where no input waits for a checkpoint. So a changed sweep is another one.
+    """
+    asked = [SWEEPS[name].model_dump_json(), *sweep_runs(name, SWEEPS[name].versions)]
+    return f"{RESULTS}/ladders/{name}/{hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]}"
+
+
 def sweep_runs(name, versions):
     """run.json of the cells of a version sweep with some versions."""
     sweep = SWEEPS[name]
@@ -204,7 +263,8 @@ def sweep_runs(name, versions):
 
 def round_of(name, number):
     """What a bisection round has decided; Snakemake comes back when it is there."""
-    made = checkpoints.sweep_round.get(sweep=name, round=number).output[0]
+    spec = os.path.basename(sweep_folder(name))
+    made = checkpoints.sweep_round.get(sweep=name, spec=spec, round=number).output[0]
     with open(made) as file:
         return json.load(file)
 

@@ -1,6 +1,7 @@
 """What candidates changed against their baselines, of every comparison that the config names and every kept lock.
 
-Needs: table `comparisons`. Makes: table `changes`, and its page. Always holds: the same decisions as everywhere else.
+Needs: tables `runs`, `comparisons` and `stack_differences`. Makes: table `changes`, and table `history` where results of
+earlier locks are kept, each with a page. Always holds: the same decisions as everywhere else.
 """
 
 
@@ -10,10 +11,22 @@ def compares(found):
     return any(after in stacks and (before in stacks or "@" in before) for before, after in PAIRS)
 
 
+def has_earlier_locks(found):
+    """Whether results of an earlier lock of one of its stacks are kept."""
+    return any("@" in before and after in found.matrix.stack for before, after in PAIRS)
+
+
 OUTPUTS.add(
     "compare",
     "What changed",
     covers=compares,
     tables=["changes"],
-    pages={"changes": "what candidates changed against their baselines"},
+    pages={"changes": Page("what candidates changed against their baselines", ["stack_differences"])},
+)
+OUTPUTS.add(
+    "compare",
+    "History",
+    covers=has_earlier_locks,
+    tables=["history"],
+    pages={"history": Page("what each lock of a stack gave", ["stack_differences"])},
 )

@@ -8,6 +8,7 @@ cannot be is not run.
 
 wildcard_constraints:
     sweep="|".join(SWEEPS) or "-",
+    spec="[0-9a-f]{8}",
     round=r"\d+",
     variant=r"[^/+]+\+[^/]+",
 
@@ -29,9 +30,9 @@ rule variant:
 
 rule releases:
     output:
-        f"{RESULTS}/ladders/{{sweep}}/releases.json",
+        f"{RESULTS}/ladders/{{sweep}}/{{spec}}/releases.json",
     log:
-        f"{RESULTS}/logs/ladders/{{sweep}}/releases.log",
+        f"{RESULTS}/logs/ladders/{{sweep}}/{{spec}}/releases.log",
     priority: BEFORE_RUNS
     conda:
         "../envs/driver.yaml"
@@ -44,12 +45,13 @@ rule releases:
 
 checkpoint sweep_round:
     input:
-        releases=f"{RESULTS}/ladders/{{sweep}}/releases.json",
+        releases=f"{RESULTS}/ladders/{{sweep}}/{{spec}}/releases.json",
         runs=lambda w: (sweep_runs(w.sweep, round_of(w.sweep, int(w.round) - 1)["versions"]) if int(w.round) else []),
+        code=closure("scripts/tables/sweep_round.py", workflow.basedir),
     output:
-        f"{RESULTS}/ladders/{{sweep}}/round~{{round}}.json",
+        f"{RESULTS}/ladders/{{sweep}}/{{spec}}/round~{{round}}.json",
     log:
-        f"{RESULTS}/logs/ladders/{{sweep}}/round~{{round}}.log",
+        f"{RESULTS}/logs/ladders/{{sweep}}/{{spec}}/round~{{round}}.log",
     priority: BEFORE_RUNS
     conda:
         "../envs/driver.yaml"
@@ -59,25 +61,34 @@ checkpoint sweep_round:
         "../scripts/tables/sweep_round.py"
 
 
+rule sweep_table:
+    input:
+        runs=lambda w: runs_of_sweep(w.sweep),
+        releases=f"{RESULTS}/ladders/{{sweep}}/{{spec}}/releases.json",
+        code=closure("scripts/tables/sweep.py", workflow.basedir),
+    output:
+        f"{RESULTS}/ladders/{{sweep}}/{{spec}}/steps.csv",
+        f"{RESULTS}/ladders/{{sweep}}/{{spec}}/steps.parquet",
+    log:
+        f"{RESULTS}/logs/ladders/{{sweep}}/{{spec}}/steps.log",
+    conda:
+        "../envs/driver.yaml"
+    params:
+        sweep=lambda w: SWEEPS[w.sweep].model_dump(mode="json"),
+    script:
+        "../scripts/tables/sweep.py"
+
+
 rule ladders_table:
     input:
-        runs=lambda w: [run for name in SWEEPS for run in runs_of_sweep(name)],
-        releases=[f"{RESULTS}/ladders/{name}/releases.json" for name in SWEEPS],
+        steps=[f"{sweep_folder(name)}/steps.parquet" for name in SWEEPS],
+        code=closure("scripts/tables/ladders.py", workflow.basedir),
     output:
         table("ladders"),
     log:
         f"{RESULTS}/logs/tables/ladders.log",
     conda:
         "../envs/driver.yaml"
-    params:
-        sweeps=lambda w: {
-            name: sweep.model_dump(mode="json")
-            | {
-                "releases": f"{RESULTS}/ladders/{name}/releases.json",
-                "runs": runs_of_sweep(name),
-            }
-            for name, sweep in SWEEPS.items()
-        },
     script:
         "../scripts/tables/ladders.py"
 

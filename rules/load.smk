@@ -82,7 +82,7 @@ OUTPUTS.add(
             lambda found: any(found.matrix.limit_percent),
         ),
     },
-    pages={"choices": "which loader to choose"},
+    pages={"choices": Page("which loader to choose", ["loaders"])},
 )
 OUTPUTS.add(
     "load",

@@ -1,7 +1,7 @@
 """Tables, figures and targets of every chapter: one rule each, of one shape.
 
-Needs: the chapters. Makes: tables/NAME, figures/NAME, and a target per part. Always holds: what a table or figure is made
-from is what its function asks for, and all code that makes it is its input.
+Needs: what is collected of runs, the chapters. Makes: tables/NAME, figures/NAME, and a target per part. Always holds:
+what a table or figure is made from is what its function asks for, and all code that makes it is its input.
 """
 
 # The table of the version sweeps is made from runs that are known only on the way.
@@ -26,16 +26,25 @@ def targets(parts):
     names = OUTPUTS.tables(parts, general=not parts)
     made = [path for name in names for path in table(name)]
     made += [f"{FIGURES}/{name}.{ending}" for name in OUTPUTS.figures(parts) for ending in ("svg", "png")]
-    return made + [f"{RESULTS}/{page}.html" for page in OUTPUTS.pages(parts)]
+    return there(made + [f"{RESULTS}/{page}.html" for page in pages(parts)])
+
+
+def pages(parts):
+    """The pages of some parts whose tables are there."""
+    return [page for page in OUTPUTS.pages(parts) if f"{TABLES}/{page}.parquet" not in LOST]
 
 
 def made_from(kind, name):
     """The inputs of a table or figure: the runs of its chapter's experiments, tables, and all code that makes it."""
     needs, chapter = OUTPUTS.needs(kind, name), OUTPUTS.of(kind, name)
     found = {need: f"{TABLES}/{need}.parquet" for need in OUTPUTS.tables_for(kind, name, parts())}
+    found = {need: path for need, path in found.items() if path not in LOST}
+    experiments = OUTPUTS.experiments_of(chapter, parts())
     # Every table counts the runs behind its lines.
     if kind == "table" or {*needs} & {*outputs.RUNS}:
-        found["run_jsons"] = run_jsons(*OUTPUTS.experiments_of(chapter, parts()))
+        found["collected"] = [f"{COLLECTED}/{name}.runs.parquet" for name in experiments]
+    if "samples" in needs:
+        found["samples"] = [f"{COLLECTED}/{name}.samples.parquet" for name in experiments]
     if "locks" in needs:
         found["locks"] = locks_of_pairs()
     return found
@@ -60,6 +69,23 @@ def figure(name):
         "png": f"{FIGURES}/{name}.png",
         "caption": caption,
     }
+
+
+def drawn():
+    """The names of the figures that the report has, with their titles."""
+    return {name: title for name, title in OUTPUTS.figures(parts()).items() if f"{FIGURES}/{name}.svg" not in LOST}
+
+
+def figures_of_report():
+    """Title and chapter of each figure, and the experiments that it is made of."""
+    made = {name: (title, OUTPUTS.of("figure", name)) for name, title in drawn().items()}
+    return [(title, chapter.title, OUTPUTS.experiments_of(chapter, parts())) for title, chapter in made.values()]
+
+
+def runs_of_report():
+    """What is collected of every run that table `runs` has a line of."""
+    names = OUTPUTS.experiments_of(OUTPUTS.of("table", "runs"), parts())
+    return {kind: [f"{COLLECTED}/{name}.{kind}.parquet" for name in names] for kind in ("runs", "samples")}
 
 
 for chapter in OUTPUTS.chapters:
@@ -113,25 +139,27 @@ for chapter in OUTPUTS.chapters:
 
 
 for chapter in OUTPUTS.chapters:
-    for name, title in chapter.pages.items():
+    for name, page in chapter.pages.items():
 
         rule:
             name:
                 f"{name}_page"
             input:
+                **{other: f"{TABLES}/{other}.parquet" for other in page.tables},
                 table=f"{TABLES}/{name}.parquet",
                 template=f"report/{name}.html.jinja",
-                code=closure(f"scripts/{name}.py", workflow.basedir),
+                code=closure("scripts/page.py", workflow.basedir),
             output:
-                report(f"{RESULTS}/{name}.html", category=chapter.title, labels={"page": title}),
+                report(f"{RESULTS}/{name}.html", category=chapter.title, labels={"page": page.title}),
             log:
                 f"{RESULTS}/logs/{name}.log",
             conda:
                 "../envs/driver.yaml"
             params:
                 name=name,
+                tables=list(page.tables),
             script:
-                "../scripts/{params.name}.py"
+                "../scripts/page.py"
 
 
 for part in OUTPUTS.parts():

@@ -1,7 +1,10 @@
-"""Streaming: what it asks of an endpoint, of memory and of time.
+"""Streaming: what it asks of an endpoint, of memory and of time; what an edited table sends again to Xet storage; files of
+a Hub under WebDataset and PyAV, through HfFileSystem; Spark's data source for the Hub.
 
-Needs: the stack `corpora`, runs. Makes: repositories/NAME, tables `streaming` and `claims`, claims.html, four figures. Always holds:
-every row of a repository carries its number, and each run has an endpoint of its own.
+Needs: the stack `corpora`, runs, Java for Spark. Makes: repositories/NAME, tables `streaming`, `dedup`, `hub_files`, `spark`
+and `claims`, claims.html, seven figures. Always holds: every row, sample and frame of a repository carries its number, and
+each run has an endpoint of its own. New bytes are counted by hf_xet, against storage that holds the table before the edit
+and nothing else. A step of Spark that does not work is recorded with its reason.
 """
 
 
@@ -32,6 +35,18 @@ rule repository:
         "--name {wildcards.repository:q} --spec {params.spec:q} 2> {log:q}"
 
 
+for workload, name, title in (
+    ("dedup", "dedup", "What an edit sends again"),
+    ("hub-files", "hub_files", "What a sample out of a Hub's file costs"),
+    ("spark", "spark", "What Spark can do with a Hub"),
+):
+    OUTPUTS.add(
+        "stream",
+        "Streaming",
+        covers=lambda found, workload=workload: found.workload == workload,
+        tables=[name],
+        figures={name: Figure(title)},
+    )
 OUTPUTS.add(
     "stream",
     "Streaming",
@@ -42,7 +57,11 @@ OUTPUTS.add(
         "worker_memory": Figure("Memory of a process that streams"),
         "prefetch_gain": Figure(
             "What reading ahead gains",
-            lambda found: any(name != "default" for name in found.matrix.buffering),
+            # Of one condition the ratio is in table `comparisons`.
+            lambda found: (
+                any(name != "default" for name in found.matrix.buffering)
+                and varies("latency_ms", "bandwidth_mb_per_s")(found)
+            ),
         ),
         "break_even": Figure("Streaming or a copy on disk", has("mode", "download")),
     },
@@ -52,5 +71,5 @@ OUTPUTS.add(
     "Streaming",
     covers=lambda found: found.workload in ("stream", "dedup", "hub-files", "spark"),
     tables=["claims"],
-    pages={"claims": "claims and what was measured"},
+    pages={"claims": Page("claims and what was measured")},
 )

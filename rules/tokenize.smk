@@ -1,6 +1,6 @@
 """Tokenisation with `Dataset.map`: interrupted runs and their reruns, and what all runs show.
 
-Needs: stacks, corpora, runs. Makes: interrupted runs and reruns, tables `growth` and `shards`, four figures.
+Needs: stacks, corpora, runs. Makes: interrupted runs and reruns, tables `growth`, `shards` and `peers`, four figures.
 """
 
 INTERRUPTED = experiment.interrupted_pattern(CONFIG.run())
@@ -21,7 +21,7 @@ rule weigh_interrupted:
         f"{RESULTS}/logs/{{interrupted_head}}/cache~interrupted/{{interrupted_tail}}.log",
     priority: lambda w: repeat_first(interrupted_cells(w)[0])
     conda:
-        lambda w: conda_of(interrupted_cells(w)[0]["stack"])
+        (lambda w: conda_of(interrupted_cells(w)[0]["stack"])) if CONDA else DRIVER_ENV
     resources:
         slots=ALL_SLOTS,
         mem_mb=lambda w, attempt: request_mb(interrupted_cells(w)[0], attempt),
@@ -43,4 +43,14 @@ OUTPUTS.add(
         "staircase": Figure("Cold, interrupted, rerun and warm", has("cache", "rerun")),
         "peak_by_batch": Figure("Peak against batch sizes", varies("batch_size", "writer_batch_size")),
     },
+)
+# What else turns text into files of ids, beside mode `engine`.
+OUTPUTS.add(
+    "tokenize",
+    "Tokenisation",
+    covers=lambda found: found.workload == "tokenize"
+    and not found.find_limit
+    and any(mode in PEERS for mode in found.matrix.mode),
+    over=lambda found: found.workload == "tokenize" and not found.find_limit and not varies("remedy")(found),
+    tables=["peers"],
 )

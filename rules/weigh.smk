@@ -1,7 +1,7 @@
-"""Runs: one rule for every workload.
+"""Runs: one rule for every workload, and the hashes of the code of each.
 
-Needs: stacks, corpora. Makes: a folder a run. Always holds: a measuring job is alone on the machine; what a run leaves
-behind is private, and gone when the run is recorded.
+Needs: stacks, corpora. Makes: a folder a run, specs/code/EXPERIMENT. Always holds: a measuring job is alone on the
+machine; what a run leaves behind is private, and gone when the run is recorded.
 """
 
 
@@ -9,20 +9,41 @@ wildcard_constraints:
     run=experiment.run_pattern(CONFIG.run()),
 
 
+localrules:
+    code,
+
+
+rule code:
+    input:
+        lambda w: code_in(w.experiment, w.of),
+    output:
+        f"{SPECS}/code/{{experiment}}/{{of}}.sha256",
+    log:
+        f"{RESULTS}/logs/code/{{experiment}}.{{of}}.log",
+    wildcard_constraints:
+        experiment=experiment.NAME,
+        of="[^/]+",
+    priority: BEFORE_RUNS
+    conda:
+        "../envs/driver.yaml"
+    shell:
+        "sha256sum {input:q} > {output:q} 2> {log:q}"
+
+
 rule weigh:
     input:
-        unpack(lambda w: weigh_input(experiment.parse(w.run))),
+        unpack(lambda w: weigh_input(cell_of(w.run))),
     output:
         run_files("{run}"),
     log:
         f"{RESULTS}/logs/{{run}}.log",
-    priority: lambda w: repeat_first(experiment.parse(w.run))
+    priority: lambda w: repeat_first(cell_of(w.run))
     conda:
-        lambda w: conda_of(experiment.parse(w.run)["stack"])
+        (lambda w: conda_of(cell_of(w.run)["stack"])) if CONDA else DRIVER_ENV
     resources:
         slots=ALL_SLOTS,
-        mem_mb=lambda w, attempt: request_mb(experiment.parse(w.run), attempt),
+        mem_mb=lambda w, attempt: request_mb(cell_of(w.run), attempt),
     params:
-        **weigh_params(lambda w: [experiment.parse(w.run)]),
+        **weigh_params(lambda w: [cell_of(w.run)]),
     shell:
         WEIGH

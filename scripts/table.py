@@ -1,16 +1,14 @@
 """A table, by the function of its name in beyond_ram/analysis."""
 
-import sys
-
 from beyond_ram import logs, making, tables
-from beyond_ram.text import plain
+from beyond_ram.collected import Runs
 
 
 def main(snakemake):
     given = making.arguments(snakemake.params.needs, snakemake.input, snakemake.params.pairs, snakemake.params.claimed)
-    made = making.table(snakemake.params.name, given, snakemake.input.run_jsons)
+    made = making.table(snakemake.params.name, given, Runs(snakemake.input.collected))
     for warning in made.attrs.pop("warnings", ()):
-        print(plain(warning, 500), file=sys.__stderr__)
+        logs.warn(warning)
     tables.write(made, *snakemake.output)
 
 

@@ -1,6 +1,7 @@
 """One cell: a private folder, the cache state, the watcher around the workload, the record."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,18 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from ..experiment import Job, Served, parse, records
-from ..files import read_json
+from ..files import DamagedError, read_json
 from ..run_files import COLUMNS, RUN_FILES
 from ..stacks import has_package, lock_sha256, moved
 from ..stacks import reason as cannot_be
 from ..watch import LimitError, machine, pagecache, watch, write_record
 from ..watch.summary import lacking
-from . import processes, remedies, served
+from . import processes, remedies, served, sound
 from .private import private_folder
 from .provenance import commit
 
 # Signals of a terminal or a scheduler: what they end is no result.
 _EXTERNAL_SIGNALS = {"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"}
+_NO_ROOM = ", killed for want of memory: this job, or the machine, has too little"
+# As scripts/corpora/shards.py names them.
+_CORPUS_FILE = re.compile(r"files/[0-9]+\.jsonl")
 
 
 class WeighingError(RuntimeError):
@@ -62,7 +66,7 @@ def _weighed_served(setting: Setting, work: Path, out: Path, spec: Served) -> di
         repository = served.copied(repository, work / "served")
     try:
         with served.serving(spec, repository, work, setting.python) as endpoint:
-            record = weighed(setting, work, out, environment=endpoint.environment)
+            record = weighed(setting, work, out, environment=endpoint.environment, needed=endpoint.lives)
     except served.ServingError as reason:
         raise WeighingError(f"{setting.job.path}: {reason}") from None
     # The last request is noted after its answer: the log is whole when the endpoint has ended.
@@ -78,6 +82,10 @@ def prepare(setting: Setting, work: Path) -> None:
     """Make what the run shall find: its input, and for a warm run the caches of a complete one."""
     if cannot_be(setting.lock):
         return
+    sound.check_interpreter(setting.python)
+    if setting.job.corpus:
+        corpus_files(Path(setting.job.corpus, "manifest.json"))
+    sound.check_data(setting.job)
     first = [["--prepare"]] if setting.job.prepared else []
     first += [[]] if setting.job.warmed else []
     for flags in first:
@@ -117,7 +125,7 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
     limits = {"timeout_s": job.timeout_s, "memory_limit_bytes": _limit_bytes(job)}
     how = limits | how | {"interval_ms": job.interval_ms, "stdout": sys.stderr.fileno(), "inputs": inputs}
     try:
-        record = watch(words, out, environment=environment, **how)
+        record = watch(words, out, environment=environment, tells_work=True, **how)
         for note in lacking(record):
             print(f"{job.path}: {note}", file=sys.stderr)
         return record
@@ -131,8 +139,11 @@ def _limit_bytes(job: Job) -> int | None:
     """The hard limit that a cell is weighed under; None for none."""
     if not job.limit_percent or not job.tokens:
         return None
-    described = read_json(Path(job.tokens, "tokens.json"))
-    return int(described["bytes"] * job.limit_percent / 100)
+    path = Path(job.tokens, "tokens.json")
+    size = read_json(path, "bytes")["bytes"]
+    if type(size) is not int or not 0 < size < 1 << 63:
+        raise DamagedError(f"{path}: 'bytes' is no size; delete it, and Snakemake makes it again")
+    return int(size * job.limit_percent / 100)
 
 
 def _not_run(words: Sequence[str], out: Path, reason: str) -> dict[str, Any]:
@@ -151,9 +162,19 @@ def _inputs(job: Job, work: Path) -> list[Path]:
     found = _files(work) if job.prepared else []
     found += _files(Path(job.reads)) if job.reads else []
     if job.corpus:
-        manifest = read_json(Path(job.corpus, "manifest.json"))
-        found += [Path(job.corpus, entry["path"]) for entry in manifest["files"][: job.num_files]]
+        found += [Path(job.corpus, path) for path in corpus_files(Path(job.corpus, "manifest.json"))[: job.num_files]]
     return found
+
+
+def corpus_files(manifest: Path) -> list[str]:
+    """The files of a corpus, all below its folder. Raises DamagedError."""
+    try:
+        paths = [entry["path"] for entry in read_json(manifest, "files")["files"]]
+        if all(_CORPUS_FILE.fullmatch(path) for path in paths):
+            return paths
+    except (TypeError, KeyError):
+        pass
+    raise DamagedError(f"{manifest}: 'files' is no list of a corpus's files; delete it, and Snakemake makes it again")
 
 
 def _files(place: Path) -> list[Path]:
@@ -168,8 +189,7 @@ def finish(
     Raises WeighingError where the run failed, DamagedError where a file of it is not whole.
     """
     job = setting.job
-    if record["signal"] in _EXTERNAL_SIGNALS:
-        raise WeighingError(f"{job.path}: ended from outside, by {record['signal']}")
+    check_end(job, record)
     if record["outcome"] == "not_applicable":
         pass
     elif reason := _event_reason(out, "not_applicable"):
@@ -187,7 +207,7 @@ def finish(
     elif record["outcome"] == "failed" and not record["completed_work"]:
         how = f"status {record['exit_status']}, signal {record['signal']}"
         if record.get("killed_for_memory"):
-            how = "SIGKILL for want of memory: this job, or the machine, has too little"
+            how += _NO_ROOM
         raise WeighingError(f"{job.path}: failed with {how}, before its work was done")
     record["workload"], record["cell"] = job.workload, parse(job.path).parameters()
     record["provenance"] |= {"commit": commit(), "lock_sha256": lock_sha256(setting.lock.stem, setting.lock.parent)}
@@ -197,6 +217,17 @@ def finish(
     write_record(record, out)
     records.run(out)
     records.samples(out)
+
+
+def check_end(job: Job, record: dict[str, Any]) -> None:
+    """Raise WeighingError where something else has ended a run than itself, a limit of its own, or we on purpose.
+
+    Also after its work: the teardown that follows is weighed too.
+    """
+    killed = record["signal"] == "SIGKILL" and record["outcome"] == "failed"  # no program ends so by itself
+    if killed or record["signal"] in _EXTERNAL_SIGNALS:
+        why = _NO_ROOM if record["killed_for_memory"] else ""
+        raise WeighingError(f"{job.path}: ended from outside, by {record['signal']}{why}")
 
 
 def _event_reason(out: Path, name: str) -> str | None:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .cell import Setting, WeighingError, finish, weighed
+from .cell import Setting, WeighingError, finish, prepare, weighed
 from .private import private_folder
 
 
@@ -25,6 +25,7 @@ def weigh_interrupted(interrupted: Setting, rerun: Setting, runs: Path) -> None:
             if event["event"] == "shard" and shards_done == stop_after:
                 os.killpg(pid, signal.SIGKILL)
 
+        prepare(interrupted, work)
         record = weighed(interrupted, work, runs / path, new_session=True, on_event=kill_in_time)
         if record["signal"] != "SIGKILL" or shards_done != stop_after:
             raise WeighingError(

@@ -8,7 +8,7 @@ from typing import Any
 from ..advice import advise
 from ..metrics.limits import ENDED_AT, ended_at
 from ..watch import LimitError
-from .cell import Setting, finish, prepare, weighed
+from .cell import Setting, check_end, finish, prepare, weighed
 from .private import private_folder
 
 # Where to stop: the smallest limit that was enough over the largest that was not.
@@ -25,7 +25,8 @@ def weigh_limit(setting: Setting, runs: Path) -> None:
     """Weigh a run without a limit into its folder, then look for the smallest limit, and put both into run.json.
 
     Every probe begins anew: private folder, prepared input, nothing of it in the page cache. Pages that another process
-    has read are not charged to it.
+    has read are not charged to it. Raises WeighingError where the run failed, or it
+    or a probe was ended from outside.
     """
     out = runs / setting.job.path
     with private_folder(setting.work, setting.job.path) as work:
@@ -76,6 +77,7 @@ def _probe(setting: Setting, limit_bytes: int, timeout_s: float) -> dict[str, An
     ):
         prepare(setting, work)
         record = weighed(setting, work, out, memory_limit_bytes=limit_bytes, timeout_s=timeout_s)
+    check_end(setting.job, record)
     done = "done" if record["completed_work"] else "not done"
     said = f"{limit_bytes / 1e6:,.0f} MB: {record['outcome']}, work {done}, {record['duration_s']:.1f} s"
     print(f"{setting.job.path}: {said}", file=sys.stderr)

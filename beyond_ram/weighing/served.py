@@ -9,13 +9,14 @@ import select
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..experiment import Served
-from ..files import whole
+from ..experiment.records import is_number
+from ..files import DamagedError, whole
 from . import processes
 
 # What would send a client elsewhere, or keep it from asking at all.
@@ -31,8 +32,14 @@ COLUMNS = (  # noqa: SIM905
 ).split()
 
 
+# What is reckoned with of a request in the endpoint's log; not every server has a meter or holds answers back.
+_NUMBERS = ("t_s", "monotonic_s", "duration_s", "status", "bytes_sent", "in_flight")
+_TEXTS = ("method", "endpoint", "path", "range", "fault")
+_SUMS = ("cpu_s", "busy_s", "injected_s")
+
+
 class ServingError(RuntimeError):
-    """An endpoint that does not start; the text is one line."""
+    """An endpoint that does not start, or does not stay; the text is one line."""
 
 
 @dataclass
@@ -41,13 +48,28 @@ class Endpoint:
 
     environment: Mapping[str, str] = field(default_factory=dict)
     log: Path | None = None
+    lives: Callable[[], bool] = lambda: True
+    """Whether it has not ended."""
 
     def requests(self) -> list[dict[str, Any]]:
-        """What the endpoint was asked, in the order of arrival."""
+        """What the endpoint was asked, in the order of arrival. Raises DamagedError."""
         if not self.log or not self.log.exists():
             return []
-        found = [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
+        found = [self._request(line, number) for number, line in enumerate(self.log.read_bytes().splitlines(), 1)]
         return sorted(found, key=lambda request: request["monotonic_s"])
+
+    def _request(self, line: bytes, number: int) -> dict[str, Any]:
+        """A line of the log. Raises DamagedError where it is none: the server may have been killed as it wrote it."""
+        try:
+            found = json.loads(line.decode())
+            sides = ("before", "after") if "before" in found else ()
+            numbers = [found[name] for name in _NUMBERS] + [found[side][name] for side in sides for name in _SUMS]
+            texts = all(isinstance(found[name], str) for name in _TEXTS)
+            if texts and all(map(is_number, numbers)) and isinstance(found.get("pid"), int | None):
+                return dict(found)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            pass
+        raise DamagedError(f"{self.log}: line {number} is no request")
 
 
 @contextlib.contextmanager
@@ -55,7 +77,8 @@ def serving(spec: Served, root: Path, work: Path, python: str) -> Iterator[Endpo
     """The endpoint for one run. The server has a process of its own: its work is not the watcher's, nor the client's.
 
     With `endpoint` the server forwards to that Hub, and gives the run a token that only this server takes. For storage
-    `s3` the server is moto, from the stack that `python` belongs to. Raises ServingError.
+    `s3` the server is moto, from the stack that `python` belongs to. Raises ServingError, also where
+    the server ended before the block did.
     """
     environment = {"HF_HUB_DISABLE_XET": "1", "HF_HOME": str((work / "hf").resolve()), "HF_HUB_DISABLE_TELEMETRY": "1"}
     environment["NETRC"] = os.devnull  # a name and password from there would take the token's place
@@ -73,10 +96,20 @@ def serving(spec: Served, root: Path, work: Path, python: str) -> Iterator[Endpo
         with (
             os.fdopen(reading, encoding="utf-8") as output,
             os.fdopen(writing, "wb") as sink,
-            processes.beside(command, sink.fileno(), own),
+            processes.beside(command, sink.fileno(), own) as server,
         ):
             sink.close()
-            yield Endpoint(environment | _client_environment(output), log)
+
+            def lives() -> bool:
+                if server.fatal is None:
+                    server.listen()
+                return server.returncode is None and server.fatal is None
+
+            yield Endpoint(environment | _client_environment(output), log, lives)
+            if not lives():
+                server.raise_fatal()
+                assert server.returncode is not None
+                raise ServingError(f"the endpoint ended before the run, with {processes.ending(server.returncode)}")
 
 
 def copied(repository: Path, copy: Path) -> Path:
@@ -145,9 +178,6 @@ def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Ma
     }
 
 
-_SUMS = ("cpu_s", "busy_s", "injected_s")
-
-
 def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the endpoint took, in seconds, as its meter says: over the `run`, and over each phase that the client timed.
 
@@ -169,7 +199,9 @@ def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str
         sums = (_sums_at(readings, at) for at in (begin, end))
         return {name: round(after - before, 6) for name, before, after in zip(_SUMS, *sums, strict=True)}
 
-    ended = {event["event"]: (event["t_s"] - event["duration_s"], event["t_s"]) for event in events if _timed(event)}
+    of_whom = ("resolved", "first_batch", "samples", "resumed")
+    timed = [event for event in events if event["event"] in of_whom and "duration_s" in event]
+    ended = {event["event"]: (event["t_s"] - event["duration_s"], event["t_s"]) for event in timed}
     asked = (readings[0][0], readings[-1][0])
     found: dict[str, Any] = {"run": {"duration_s": round(asked[1] - asked[0], 6), **taken(*asked)}}
     if "resolved" in ended:
@@ -181,10 +213,6 @@ def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str
         found["read"] = taken(*ended["samples"])
     epochs = [(e["t_s"] - e["duration_s"], e["t_s"]) for e in events if e["event"] == "epoch" and e.get("finished")]
     return found | ({"epochs": [taken(*span) for span in epochs]} if epochs else {})
-
-
-def _timed(event: Mapping[str, Any]) -> bool:
-    return event["event"] in ("resolved", "first_batch", "samples", "resumed") and "duration_s" in event
 
 
 def _sums_at(readings: Sequence[tuple[float, ...]], at: float) -> tuple[float, ...]:

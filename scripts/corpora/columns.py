@@ -30,6 +30,8 @@ class Columns:
         """Refuses a table that lacks a column, and says which it has."""
         there = list(there)
         for key, column in (("text_column", self.text), ("label_column", self.label)):
+            if column is not None and there.count(column) > 1:
+                raise RefusedError(f"{where} has {there.count(column)} columns {column!r} ({key}); name one otherwise")
             if column is not None and column not in there:
                 raise RefusedError(f"{where} has no column {column!r} ({key}); it has: {', '.join(map(str, there))}")
 

@@ -102,7 +102,7 @@ def csv_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]
             for row in reader:
                 yield row, f"{path}, line {reader.line_num}"
         except csv.Error as error:
-            raise RefusedError(f"{path}, line {reader.line_num} is not CSV ({error})") from None
+            raise RefusedError(f"{path}, line {reader.reader.line_num} is not CSV ({error})") from None
 
 
 def parquet_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
@@ -152,6 +152,10 @@ def documents(inputs: list[tuple[str, str]], columns: Columns, notes: dict[str, 
                     yield document
         except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:  # pyarrow's errors are ValueErrors
             raise RefusedError(f"{path} cannot be read as {kind} ({error})") from None
+        except MemoryError:
+            raise RefusedError(
+                f"{path} cannot be read as {kind} (it does not fit into memory: a text, or a line, is read whole)"
+            ) from None
     notes["left_out_without_text"] = columns.left_out_without_text
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from beyond_ram import figures
 from beyond_ram.analysis.streaming import break_even
 
-WAYS = {"stream": "streamed", "download": "downloaded, then read from disk"}
+WAYS = {"stream": "streamed", "download": "downloaded, then read from the copy"}
 LEAST_EPOCHS, MOST_EPOCHS = 4, 30
 
 
@@ -28,7 +28,7 @@ def total(row, mode, epochs, end=""):
 
 
 def draw(found):
-    figure, panels = figures.panels(len(found), lambda columns, rows: (max(7.5, 4.4 * columns), 3.8 * rows + 0.6))
+    figure, panels = figures.panels(len(found), 3.2)
     colours = figures.colours(WAYS)
     for axes, row in zip(panels, found.to_dict("records"), strict=True):
         even = row["epochs"]
@@ -38,19 +38,20 @@ def draw(found):
         if even <= last:
             axes.axvline(even, color="#222222", linestyle=":", linewidth=1.2)
         numbers = f"n = {row['stream_n']:.0f} and {row['download_n']:.0f}"
-        axes.set_title(f"{row['stack']}, {row['repository']}, {numbers}\n{conditions(row)}", fontsize=10)
+        axes.set_title(figures.fill(f"{row['stack']}, {row['repository']}, {numbers}\n{conditions(row)}", 3))
         axes.set(xlabel="epochs", ylabel="time in all (s)", ylim=(0, None))
         axes.xaxis.get_major_locator().set_params(integer=True)
     handles, labels = panels[0].get_legend_handles_labels()
     handles.append(panels[0].plot([], [], "--", color="#666666")[0])
-    figure.legend(handles, [*labels, "extrapolated"], loc="outside lower center", ncols=3, fontsize=10)
+    figure.legend(handles, [*labels, "extrapolated"], loc="outside lower center", ncols=3)
     said = "; ".join(f"{row['stack']}, {conditions(row)}: {verdict(row)}" for row in found.to_dict("records"))
     caption = f"""
 Time in all over the number of epochs, with what comes before the first one. Dots are epochs that were measured,
 medians, hollow where there was one run; bands reach from the fastest to the slowest repeat; dashed is extrapolated with
 the time of a later epoch, or of the first where there was one only. The dotted line is the first number of epochs at
 which a copy on disk takes less time: {said}.{of_endpoint(found)}
-A later epoch that takes another time than those measured would move it.
+The copy is read right after the download that wrote it: how much of it came from the page cache was not recorded, and
+one larger than memory may take longer. A later epoch that takes another time than those measured would move it.
 """
     return figure, caption
 

@@ -1,7 +1,5 @@
 """Anonymous memory of all processes, epoch by epoch, by what holds the records that they read."""
 
-import matplotlib.pyplot as plt
-
 from beyond_ram import figures
 from beyond_ram.analysis.frame import describe, same_but_for, varied
 
@@ -22,23 +20,18 @@ def draw(table):
     names = list(dict.fromkeys(table["holding"]))
     colours = figures.colours(names)
     highest = table[["end_pss_anon_bytes_max", "first_batch_pss_anon_bytes_max"]].max().max() / figures.MB
-    figure, panels = figures.panels(
-        len(settings), lambda columns, rows: (max(4.2 * columns, 6) + 1.8, 3.6 * rows + 0.6), sharey=True
-    )
+    figure, panels = figures.panels(len(settings), 3.2, sharey=True)
     for axes, (cell, lines) in zip(panels, settings, strict=True):
         for name, group in lines.groupby("holding", sort=False):
             draw_line(axes, group.sort_values("epoch"), colours[name], "osDX^"[names.index(name) % 5])
-        axes.set_title(f"{title(cell, table)}, {figures.counts(lines['n'])}", fontsize=11)
+        axes.set_title(figures.fill(f"{title(cell, table)}, {figures.counts(lines['n'])}", 3))
         most = int(lines["epochs"].max())
         axes.set_xticks(range(most + 1), ["first batch", *map(str, range(1, most + 1))])
         axes.set_xlim(-0.3, most + 0.3)
         axes.set_xlabel("epochs done")
         axes.set_ylim(0, 1.08 * highest)
-    figure.supylabel("anonymous PSS of all processes (MB)", fontsize=11)
-    handles = [
-        plt.Line2D([], [], color=colours[name], marker="osDX^"[place % 5], label=name)
-        for place, name in enumerate(names)
-    ]
+    figure.supylabel("anonymous PSS of all processes (MB)")
+    handles = [figures.handle(name, color=colours[name], marker="osDX^"[place % 5]) for place, name in enumerate(names)]
     figure.legend(handles=handles, loc="outside right upper", frameon=False, title="records held as")
     return figure, caption(table)
 

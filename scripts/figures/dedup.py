@@ -1,6 +1,5 @@
 """How much of a Parquet file is new to Xet storage after each edit."""
 
-import matplotlib.pyplot as plt
 import seaborn as sns
 
 from beyond_ram import figures
@@ -16,26 +15,25 @@ def draw(dedup):
     panels = list(edited.groupby(["stack", "row_group_rows"], sort=False))
     panels.sort(key=lambda panel: (panel[0][0], -panel[0][1]))
     columns = len(edited[["compression", "cdc"]].drop_duplicates())
-    figure, grid = plt.subplots(
-        1, len(panels), figsize=(2.2 + len(panels) * (0.75 * columns + 1.2), 4.6), sharey=True, layout="constrained",
-        squeeze=False,
-    )  # fmt: skip
-    for axes, ((stack, size), lines) in zip(grid[0], panels, strict=True):
+    width = min(3.2 + 0.75 * columns, figures.WIDE)
+    figure, grid = figures.rows(len(panels), 3.4 * len(panels) + 0.6, width=width, sharex=True)
+    for axes, ((stack, size), lines) in zip(grid[:, 0], panels, strict=True):
         shares = lines.pivot_table(
             index="edit", columns=["compression", "cdc"], values="new_share", aggfunc="median", sort=False
         )
         shares = shares[sorted(shares, key=lambda column: (COMPRESSIONS.index(column[0]), column[1]))]
         sns.heatmap(
-            100 * shares, ax=axes, vmin=0, vmax=100, cmap="cividis_r", annot=True, fmt=".1f", annot_kws={"size": 10},
-            linewidths=0.5, cbar=axes is grid[0][-1], cbar_kws={"label": "new bytes (% of the file)"},
+            100 * shares, ax=axes, vmin=0, vmax=100, cmap="cividis_r", annot=True, fmt=".1f",
+            linewidths=0.5, cbar=False,
         )  # fmt: skip
         axes.set_xticklabels([f"{compression}\n{cdc}" for compression, cdc in shares], rotation=0)
         whole = lines["edited_rows"].max() <= size
         groups = "one row group" if whole else f"row groups of {size:,} rows"
-        axes.set_title(f"{stack}, {groups}, n = {figures.span(lines.groupby(CELL).size())}", fontsize=11)
+        axes.set_title(f"{stack}, {groups}, n = {figures.span(lines.groupby(CELL).size())}")
         axes.set(xlabel="", ylabel="")
         axes.tick_params(axis="y", rotation=0)
-    figure.supxlabel("compression, and content-defined chunking off or on", fontsize=11)
+    figure.colorbar(grid[0][0].collections[0], ax=list(grid[:, 0]), label="new bytes (% of the file)")
+    figure.supxlabel("compression, and content-defined chunking off or on")
     return figure, caption_of(dedup, edited)
 
 
@@ -57,7 +55,7 @@ A table of {first["table_bytes"] / figures.MB:,.0f} MB in {first["edited_rows"]:
 written again, and pushed to storage that holds only the first version. Shown is the share of the new file that
 storage had not yet, as hf_xet itself counts it. Delete, insert and update touch 100 rows, append adds one row in a
 hundred. {both}
-n = {counts.min()} a cell.{again} Chunking would not help where a column `on` is no lighter than its `off`.
+n = {counts.min()} a cell.{again} Chunking would not help where `on` is no lighter than `off` beside it.
 """
 
 

@@ -1,16 +1,10 @@
 """Peak of anonymous memory and speed of the ways to get the same ids."""
 
-import matplotlib.pyplot as plt
-
 from beyond_ram import figures
 from beyond_ram.metrics import METRICS
 
 SHOWN = ("peak_grown_anon_bytes", "tokens_per_cpu_s")
-CALLS = {
-    "tokenizers": "encode",
-    "tokenizers-fast": "encode_batch_fast\nor ids_array",
-    "transformers": "transformers",
-}
+CALLS = {"tokenizers": "encode", "tokenizers-fast": "encode_batch_fast\nor ids_array", "transformers": "__call__"}
 
 
 def plot(runs):
@@ -25,16 +19,16 @@ def plot(runs):
 def draw(runs):
     runs = runs[["stack", "corpus", "num_files", "subject", "rows", "bytes_in", "token_count", *SHOWN]]
     runs = runs.assign(
-        call=runs["subject"].map(lambda subject: CALLS.get(subject, subject)),
+        call=runs["subject"].map(lambda subject: "\n".join([subject, *filter(None, [CALLS.get(subject)])])),
         peak_grown_anon_bytes=runs["peak_grown_anon_bytes"] / figures.MB,
         tokens_per_cpu_s=runs["tokens_per_cpu_s"] / 1e6,
     )
     calls, stacks = list(dict.fromkeys(runs["call"])), list(dict.fromkeys(runs["stack"]))
     colours = figures.colours(stacks)
-    figure, grid = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    figure, grid = figures.rows(2, 6.4)
     units = dict(zip(SHOWN, ("MB", "million tokens per CPU-second"), strict=True))
     counts = runs.groupby(["stack", "call"]).size()
-    for axes, metric in zip(grid, SHOWN, strict=True):
+    for axes, metric in zip(grid[:, 0], SHOWN, strict=True):
         apart = 0.8 / len(stacks)
         for (stack, call), values in runs.groupby(["stack", "call"])[metric]:
             place = calls.index(call) + apart * (stacks.index(stack) - (len(stacks) - 1) / 2)
@@ -44,10 +38,8 @@ def draw(runs):
         axes.set_xlim(-0.5, len(calls) - 0.5)
         axes.set_ylim(0, 1.15 * runs[metric].max())
         axes.set_ylabel(units[metric])
-        axes.set_title(
-            f"{METRICS[metric].label}\n({METRICS[metric].direction} is better, {figures.counts(counts)})", fontsize=11
-        )
-    handles = [plt.Line2D([], [], color=colours[s], marker="o", markerfacecolor="none", label=s) for s in stacks]
+        axes.set_title(f"{METRICS[metric].label}\n({METRICS[metric].direction} is better, {figures.counts(counts)})")
+    handles = [figures.handle(s, color=colours[s], marker="o", markerfacecolor="none") for s in stacks]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(stacks))
     same = runs.groupby(["corpus", "num_files"])["token_count"].nunique().eq(1).all()
     agreed = "All gave the same number of ids." if same else "They did NOT give the same number of ids."

@@ -1,9 +1,8 @@
 """Memory against input done, and whether it was shown to grow: straight, to a level, or not."""
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
-from beyond_ram import figures, tables
+from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.frame import describe, same_but_for, varied
 from beyond_ram.analysis.growth import fitted as fit_of
@@ -11,11 +10,12 @@ from beyond_ram.analysis.growth import in_words
 
 KINDS = {"anon": "anonymous memory", "file": "file memory"}
 MARKERS = "osD^vX"
+MOST_LINES = 12
 
 
-def plot(paths, growth):
+def plot(records, growth):
     reason = "no cell of this config has more than one input size"
-    return figures.drawn(growth, lambda growth: draw(tables.read_runs(paths), growth), reason)
+    return figures.drawn(growth, lambda growth: draw(records, growth), reason)
 
 
 def named(growth):
@@ -33,33 +33,25 @@ def settings(growth):
 
 def draw(records, growth):
     growth = growth[growth["cache"] == "cold"]
+    hidden = ""
+    if len(growth) > MOST_LINES:
+        hidden = f" Of {len(growth)} cells those that rose most are shown; table `growth` has all."
+        growth = growth.loc[growth["anon_rise_mb"].nlargest(MOST_LINES).index].sort_index()
     growth = growth.assign(named=named(growth))
     modes, order = sorted(growth["mode"].unique()), figures.subject_order(growth)
     subjects = sorted(growth["named"].unique(), key=lambda subject: (order.index(subject.partition(";")[0]), subject))
     colours = figures.colours(subjects)
     growth = growth.sort_values("named", key=lambda names: names.map(subjects.index), kind="stable")
-    figure, grid = plt.subplots(
-        len(KINDS),
-        len(modes),
-        figsize=(7.4 * len(modes), 3.8 * len(KINDS)),
-        squeeze=False,
-        layout="constrained",
-        sharey="row",
-        sharex="col",
-    )
+    width, shared = max(figures.WIDE, 4.4 * len(modes)), {"sharey": "row", "sharex": "col"}
+    figure, grid = figures.rows(len(KINDS), 3.6 * len(KINDS), len(modes), width, **shared)
     sentences = []
+    cells = [record["cell"] for record, _ in records]
     for line in growth.to_dict("records"):
+        runs = [records[place] for place in places(cells, line)]
         for row, kind in enumerate(KINDS):
             axes = grid[row][modes.index(line["mode"])]
-            one(
-                axes,
-                records,
-                pd.Series(line).drop("named"),
-                kind,
-                colours,
-                subjects.index(line["named"]),
-                line["named"],
-            )
+            fitted, number = pd.Series(line).drop("named"), subjects.index(line["named"])
+            one(axes, runs, fitted, kind, colours, number, line["named"])
         sentences.append(f"{line['named']}, {line['mode']}: {in_words(line)}")
     for row, label in enumerate(KINDS.values()):
         for column, mode in enumerate(modes):
@@ -68,16 +60,22 @@ def draw(records, growth):
             axes.set_xlabel("text done (MB)" if row == len(KINDS) - 1 else "")
             axes.set_ylabel("memory (MB)" if column == 0 else "")
             axes.set_xlim(left=0)
-            axes.legend(fontsize=8, loc="upper left")
+            axes.legend(loc="upper left")
         grid[row][0].set_ylim(0, 1.45 * grid[row][0].get_ylim()[1])  # room for the legend
     caption = f"""
 Memory of the work against the text that it has done, as read between documents within the runs of most input; where
 runs have no such readings, at the ends of runs of several sizes, and the legend says so. Marks are means of the runs. A
 line with a wedge stands where growth was shown: the slope and its 95 % interval; a curve, where memory levels off. Of
 what was not shown to grow no fit is drawn. Anonymous memory: {"; ".join(sentences)}. Slopes hold for the input weighed
-here{far_away(growth)}.
+here{far_away(growth)}.{hidden}
 """
     return figure, caption
+
+
+def places(cells, line):
+    """Where the runs of a line of table `growth` are."""
+    held = {axis: line[axis] for axis in axes_of(pd.DataFrame([line]))}
+    return [place for place, cell in enumerate(cells) if all(cell.get(axis) == held[axis] for axis in held)]
 
 
 def far_away(growth):
@@ -89,7 +87,7 @@ def far_away(growth):
 def one(axes, records, line, kind, colours, number, name):
     """The marks of a cell, and its fit."""
     fit, colour = fit_of(records, line, kind), colours[name]
-    said = f"{name}: {in_words(line.to_dict(), kind, short=True)}"
+    said = figures.fill(f"{name}: {in_words(line.to_dict(), kind, short=True)}", 3.6)
     if fit is None:
         axes.plot([], [], color=colour, label=said)
         return

@@ -1,7 +1,5 @@
 """What a sample out of a tar, or a frame out of a video, costs through HfFileSystem."""
 
-import matplotlib.pyplot as plt
-
 from beyond_ram import figures
 
 PANELS = {
@@ -35,25 +33,22 @@ def draw(read):
     order = list(dict.fromkeys(read["setting"]))
     latencies = [f"{value:g} ms" for value in sorted(read["latency_ms"].unique())]
     colours = figures.colours(latencies)
-    figure, grid = plt.subplots(
-        1, 3, figsize=(13, 1.8 + (0.25 + 0.25 * len(latencies)) * len(order)), sharey=True, layout="constrained"
-    )
-    for axes, (column, (label, scale, form)) in zip(grid, PANELS.items(), strict=True):
+    height = 1.2 + 3 * (0.6 + (0.2 + 0.2 * len(latencies)) * len(order))
+    figure, grid = figures.rows(3, height, sharey=True)
+    for axes, (column, (label, scale, form)) in zip(grid[:, 0], PANELS.items(), strict=True):
         for (setting_, latency), runs in read.groupby(["setting", "latency"]):
             place = order.index(setting_) + 0.8 * ((latencies.index(latency) + 0.5) / len(latencies) - 0.5)
             point(axes, place, runs[column] * scale, form, colours[latency])
         axes.set_xscale("log")
         low, high = (read[column] * scale).agg(["min", "max"])
-        axes.set_xlim(low / 3, high * 12)  # with room for the numbers
+        axes.set_xlim(low / 3, high * 6)  # with room for the numbers
         axes.set_xlabel(label)
         axes.grid(visible=True, axis="y")
-    grid[0].set_yticks(range(len(order)), order)
-    grid[0].set_ylim(len(order) - 0.5, -0.5)
+    grid[0][0].set_yticks(range(len(order)), order)
+    grid[0][0].set_ylim(len(order) - 0.5, -0.5)
     if len(latencies) > 1:
-        handles = [plt.Line2D([], [], linestyle="", marker="o", color=colours[name], label=name) for name in latencies]
-        figure.legend(
-            handles=handles, title="latency", loc="outside lower center", ncols=len(latencies), fontsize=9
-        )  # fmt: skip
+        handles = [figures.handle(name, linestyle="", marker="o", color=colours[name]) for name in latencies]
+        figure.legend(handles=handles, title="latency", loc="outside lower center", ncols=len(latencies))
     return figure, caption_of(read)
 
 
@@ -62,10 +57,8 @@ def point(axes, place, values, form, colour):
     axes.plot([values.min(), values.max()], [place, place], "|-", color=colour, linewidth=2, markersize=9)
     filled = colour if len(values) > 1 else "white"
     axes.plot(values.median(), place, "o", color=colour, markersize=8, markerfacecolor=filled, markeredgewidth=1.8)
-    axes.annotate(
-        f"{form.format(values.median())}  (n = {len(values)})", (values.max(), place), xytext=(9, 0),
-        textcoords="offset points", va="center", fontsize=9,
-    )  # fmt: skip
+    said, white = f"{form.format(values.median())}  (n = {len(values)})", {"facecolor": "white", "edgecolor": "none"}
+    figures.beside(axes, said, (values.max(), place), 9, bbox=white | {"pad": 1})
 
 
 def caption_of(read):
@@ -77,10 +70,11 @@ def caption_of(read):
     latencies = [f"{value:g} ms" for value in sorted(read["latency_ms"].unique())]
     spread = "Medians, with lines from the lowest to the highest repeat" if counts.max() > 1 else "One run each"
     return f"""
-Samples read from a local Hub endpoint through HfFileSystem: of tars all members in turn, by WebDataset; of a video
-frames in random order, by PyAV; latency {" or ".join(latencies)}. 5,120 KiB is what HfFileSystem reads at once by
-itself. What is received has the listing of the repository in it. Every sample carried its number and was checked.
-{spread} ({figures.counts(counts)}); hollow where there was one run.{same if len(repeated) else ""} Times have the
-endpoint's work in them. Axes are logarithmic. Which sizes of a block differ, table `comparisons` decides.
-Dots of one repository that stand in one line would show that the size of a block does not matter.
+Samples read from a local Hub endpoint through HfFileSystem. A repository holds tars, whose members WebDataset reads in
+turn, or a video, whose frames PyAV reads in random order; latency {" or ".join(latencies)}. 5,120 KiB is what
+HfFileSystem reads at once by itself. What is received has the listing of the repository in it. Every sample carried its
+number and was checked. {spread} ({figures.counts(counts)}); hollow where there was one run.
+{same if len(repeated) else ""} Times have the endpoint's work in them. Axes are logarithmic. Which sizes of a block
+differ, table `comparisons` decides. Dots of one repository that stand in one line would show that the size of a block
+does not matter.
 """

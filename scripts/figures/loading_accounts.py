@@ -39,7 +39,7 @@ def state(line):
 def draw(loaders):
     loaders = loaders.assign(state=loaders.apply(state, axis=1), column=loaders.apply(column, axis=1))
     columns, names = list(dict.fromkeys(loaders["column"])), list(dict.fromkeys(loaders["loader"]))
-    size = (max(0.55 * len(columns), 3) + 4.5, 0.34 * len(names) + 3.2)
+    size = (max(0.55 * len(columns), 3) + 2.7, 0.34 * len(names) + 3.2)
     figure, axes = plt.subplots(figsize=size, layout="constrained")
     # Of several cells that share a place the worst is shown.
     order = list(COLOURS)
@@ -50,14 +50,14 @@ def draw(loaders):
     for line in worst.to_dict("records"):
         x, y = columns.index(line["column"]), names.index(line["loader"])
         axes.add_patch(plt.Rectangle((x - 0.46, y - 0.42), 0.92, 0.84, color=COLOURS[line["state"]]))
-        axes.annotate(f"{line['n']:.0f}", (x, y), ha="center", va="center", fontsize=8, color="black")
+        axes.annotate(f"{line['n']:.0f}", (x, y), ha="center", va="center", color="black")
     axes.set(xlim=(-0.6, len(columns) - 0.4), ylim=(len(names) - 0.4, -0.6))
-    axes.set_xticks(range(len(columns)), columns, rotation=90, fontsize=9)
-    axes.set_yticks(range(len(names)), names, fontsize=9)
+    axes.set_xticks(range(len(columns)), columns, rotation=90)
+    axes.set_yticks(range(len(names)), names)
     axes.grid(False)
     shown = [name for name in order if (worst["state"] == name).any()]
     handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[name], label=LABELS[name]) for name in shown]
-    figure.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9, frameon=False)
+    figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
     faults = worst[worst["state"].isin(["wrong", "failed"])]
     said = "; ".join(
         f"{name}: {', '.join(dict.fromkeys(group['account']))}" for name, group in faults.groupby("loader", sort=False)

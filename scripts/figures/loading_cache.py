@@ -1,7 +1,5 @@
 """A cold page cache against a warm one, first epoch."""
 
-import matplotlib.pyplot as plt
-
 from beyond_ram import figures
 from beyond_ram.analysis.loaders import whole
 
@@ -19,35 +17,24 @@ def draw(loaders):
     ways = loaders["loader"] + ", " + loaders["workers"].map("{:.0f} workers".format)
     loaders = loaders.assign(way=ways).drop_duplicates(["way", "order", "page_cache"])
     names = list(dict.fromkeys(loaders["way"]))
-    figure, grid = plt.subplots(
-        1,
-        len(orders),
-        figsize=(5.5 * len(orders) + 2, 0.42 * len(names) + 2),
-        squeeze=False,
-        sharey=True,
-        sharex=True,
-        layout="constrained",
-    )
-    for axes, order in zip(grid[0], orders, strict=True):
+    height = (0.36 * len(names) + 1) * len(orders) + 0.6
+    figure, grid = figures.rows(len(orders), height, sharey=True, sharex=True)
+    for axes, order in zip(grid[:, 0], orders, strict=True):
         group = loaders[loaders["order"] == order]
         for line in group.to_dict("records"):
             for state, colour, marker, up in STATES:
                 if line["page_cache"] != state:
                     continue
                 y, style = names.index(line["way"]) + up, {"color": colour, "alpha": figures.opacity(line["n"])}
-                if line["rows_per_s_first_epoch_low"] == line["rows_per_s_first_epoch_low"]:
-                    axes.plot(
-                        [line["rows_per_s_first_epoch_low"], line["rows_per_s_first_epoch_high"]],
-                        [y, y],
-                        linewidth=1.5,
-                        **style,
-                    )
+                low, high = (line[f"rows_per_s_first_epoch_{end}"] for end in ("low", "high"))
+                if low == low:
+                    axes.plot([low, high], [y, y], linewidth=1.5, **style)
                 axes.plot(line["rows_per_s_first_epoch"], y, marker, **style)
         axes.set(xscale="log", title=f"{order}, {figures.counts(group['n'])}", xlabel="rows per second, first epoch")
     grid[0][0].set_yticks(range(len(names)), names)
     grid[0][0].set_ylim(len(names) - 0.5, -0.5)
     handles = [
-        plt.Line2D([], [], linestyle="", marker=marker, color=colour, label=f"{state} page cache")
+        figures.handle(f"{state} page cache", linestyle="", marker=marker, color=colour)
         for state, colour, marker, _ in STATES
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)

@@ -1,7 +1,5 @@
 """What loaders deliver, and the memory they need for it, a line a loader."""
 
-import matplotlib.pyplot as plt
-
 from beyond_ram import figures
 from beyond_ram.analysis.loaders import whole
 
@@ -17,21 +15,14 @@ def draw(loaders):
     heights = [
         max(group["loader"].nunique() * group["workers"].nunique() * LINE_INCHES, LEAST_INCHES) for _, group in rows
     ]
-    figure, grid = plt.subplots(
-        len(rows),
-        2,
-        figsize=(13, sum(heights) + 0.9 * len(rows) + 1.2),
-        squeeze=False,
-        sharex="col",
-        layout="constrained",
-        gridspec_kw={"height_ratios": heights},
-    )
+    height = sum(heights) + 0.9 * len(rows) + 1.2
+    figure, grid = figures.rows(len(rows), height, 2, sharex="col", gridspec_kw={"height_ratios": heights})
     for (rate, memory), ((tokens, order), group) in zip(grid, rows, strict=True):
         draw_row(rate, memory, group, counts)
         caches = " or ".join(group["page_cache"].unique())
-        rate.set_title(f"{tokens}: {order}, {caches}, {figures.counts(group['n'])}", loc="left", fontsize=11)
+        rate.set_title(f"{tokens}: {order}, {caches}, {figures.counts(group['n'])}", loc="left")
         for axes in (rate, memory):
-            axes.tick_params(axis="x", labelbottom=True, labelsize=9)
+            axes.tick_params(axis="x", labelbottom=True)
     grid[-1][0].set_xlabel("rows per CPU-second")
     grid[-1][1].set_xlabel("memory of all processes (MB)")
     grid[0][1].set_xlim(left=0)
@@ -58,8 +49,8 @@ def draw_row(rate, memory, group, counts):
         memory.plot(sizes[1], y + step / 5, MARKERS[place % 6], fillstyle="none", markersize=6, **style)
         memory.plot(sizes[0], y - step / 5, MARKERS[place % 6], markersize=6, **style)
     faulty = set(group.loc[group["account"] != "every row once", "loader"])
-    labels = [f"{name} (not every row once)" if name in faulty else name for name in names]
-    rate.set_yticks(range(len(names)), labels, fontsize=9)
+    labels = [f"{name}\n(not every row once)" if name in faulty else name for name in names]
+    rate.set_yticks(range(len(names)), labels)
     memory.set_yticks(range(len(names)), [""] * len(names))
     for axes in (rate, memory):
         axes.set_ylim(len(names) - 0.45, -0.55)
@@ -69,19 +60,18 @@ def draw_row(rate, memory, group, counts):
 def legend(figure, loaders, counts):
     grey = {"linestyle": "", "color": "#555555"}
     seen = list(dict.fromkeys(figures.loader_kind(kind) for kind in loaders["loader_kind"]))
-    handles = [plt.Line2D([], [], color=colour, linewidth=4, label=label) for label, colour in sorted(seen)]
+    handles = [figures.handle(label, color=colour, linewidth=4) for label, colour in sorted(seen)]
     handles += [
-        plt.Line2D([], [], marker=MARKERS[place % 6], label=f"{count:.0f} workers", **grey)
-        for place, count in enumerate(counts)
+        figures.handle(f"{count:.0f} workers", marker=MARKERS[place % 6], **grey) for place, count in enumerate(counts)
     ]
     handles += [
-        plt.Line2D([], [], marker="o", label="first epoch; memory that cannot be taken back", **grey),
-        plt.Line2D([], [], marker="o", fillstyle="none", label="warm epochs; PSS, page cache in it", **grey),
-        plt.Line2D([], [], marker="|", markersize=11, label="read ceiling: the fastest way without a loader", **grey),
+        figures.handle("first epoch; memory that cannot be taken back", marker="o", **grey),
+        figures.handle("warm epochs; PSS, page cache in it", marker="o", fillstyle="none", **grey),
+        figures.handle("read ceiling: the fastest way without a loader", marker="|", markersize=11, **grey),
     ]
     if (loaders["n"] < 2).any():
-        handles.append(plt.Line2D([], [], marker="o", label="n = 1", alpha=figures.opacity(1), **grey))
-    figure.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=9, frameon=False)
+        handles.append(figures.handle("n = 1", marker="o", alpha=figures.opacity(1), **grey))
+    figure.legend(handles=handles, loc="outside upper center", ncols=1, frameon=False)
 
 
 def caption(loaders):
@@ -107,8 +97,8 @@ Rows per CPU-second over all processes, of the first epoch from a {states} page 
 the page cache, measured in the same runs. Shares of it, warm: {
         shares or "not known"
     }. Memory: anonymous and shared, which
-the kernel cannot take back (full), and PSS with the page cache in it (hollow). Lines: 95 % intervals;
-{figures.counts(loaders["n"])}. {
+the kernel cannot take back (full), and PSS with the page cache in it (hollow). Lines: 95 % intervals of a
+cell's own repeats; {figures.counts(loaders["n"])}. {
         "Not every row came once: " + faults + "." if faults else "Every row was delivered once by all."
     }
 """

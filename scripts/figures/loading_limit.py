@@ -1,7 +1,5 @@
 """Under a memory limit smaller than the data: who lives, and how fast."""
 
-import matplotlib.pyplot as plt
-
 from beyond_ram import figures
 from beyond_ram.analysis.loaders import by_way
 
@@ -19,7 +17,7 @@ def draw(loaders):
     if loaders["limit_percent"].nunique() > 1:
         name += ", " + loaders["limit_percent"].map("{:.0f} %".format)
     loaders = loaders.assign(name=name).sort_values("rows_per_s_first_epoch", ascending=False, na_position="last")
-    figure, axes = plt.subplots(figsize=(10, 0.34 * len(loaders) + 1.8), layout="constrained")
+    figure, (axes,) = figures.panels(1, 0.42 * len(loaders) + 1.8, 0)
     for place, line in enumerate(loaders.to_dict("records")):
         _, colour = figures.loader_kind(line["loader_kind"])
         rate, high = line["rows_per_s_first_epoch"], line["rows_per_s_first_epoch_high"]
@@ -30,36 +28,33 @@ def draw(loaders):
                 axes.plot([line["rows_per_s_first_epoch_low"], high], [place, place], linewidth=1.5, **style)
             axes.plot(rate, place, "o", **style)
             said, at = f"{rate:,.0f} (n = {line['n']:.0f}){note}", high if high == high else rate
-            axes.annotate(said, (at, place), (8, 0), textcoords="offset points", va="center", fontsize=8)
+            figures.beside(axes, said, (at, place), 8)
         else:
             done = line["n"] > 0
             said = f"n = {line['n']:.0f}{note}" + (", too short to be a rate" if done else "")
-            axes.annotate(
-                said, (0, place), (4, 0), textcoords="offset points", va="center", fontsize=8,
-                color="#333333" if done else "#B22222",
-            )  # fmt: skip
-    axes.set_yticks(range(len(loaders)), loaders["name"], fontsize=8)
+            figures.beside(axes, said, (0, place), 4, color="#333333" if done else "#B22222")
+    axes.set_yticks(range(len(loaders)), [figures.fill(name, 1.8) for name in loaders["name"]])
     furthest = loaders[["rows_per_s_first_epoch", "rows_per_s_first_epoch_high"]].max().max()
-    axes.set_xlim(0, 1.35 * furthest if furthest > 0 else 1)
+    axes.set_xlim(0, 1.9 * furthest if furthest > 0 else 1)
     axes.set_ylim(len(loaders) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.tick_params(axis="x", labelsize=9)
+    axes.locator_params(axis="x", nbins=4)
+    axes.tick_params(axis="x")
     caches = " or ".join(loaders["page_cache"].unique())
     axes.set_xlabel(f"rows per second, first epoch, {caches} page cache")
     percent = sorted(loaders["limit_percent"].unique())
     done = (loaders["outcome"] == "completed").sum()
     seen = {figures.loader_kind(kind) for kind in loaders.loc[loaders["n"] > 0, "loader_kind"]}
-    handles = [
-        plt.Line2D([], [], linestyle="", marker="o", color=colour, label=label) for label, colour in sorted(seen)
-    ]
+    handles = [figures.handle(label, linestyle="", marker="o", color=colour) for label, colour in sorted(seen)]
     if furthest > 0:
-        figure.legend(handles=handles, fontsize=8, loc="outside upper center", ncols=4, frameon=False)
+        figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
     else:
         axes.set_xticks([])
     caption = f"""
 Under a hard limit of the kernel's of {", ".join(f"{value:.0f} %" for value in percent)} of the data, page cache
-and the interpreter with its imports included: in {done} of {len(loaders)} cells every run completes. What did not
+and the interpreter with its imports included, but for files that other groups had read before: in {done} of
+{len(loaders)} cells every run completes. What did not
 complete says why. Means, lines are 95 % intervals; {figures.counts(loaders["n"])}. The clock depends on the disk.
 """
     return figure, caption

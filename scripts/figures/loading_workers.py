@@ -25,39 +25,27 @@ def draw(loaders):
     last = loaders.groupby("loader")[["tokens", "order"]].transform("last")
     loaders = loaders[(loaders[["tokens", "order"]] == last).all(axis=1)]
     names = list(dict.fromkeys(loaders["loader"]))
-    figure, panels = figures.panels(
-        len(names),
-        lambda columns, rows: (max(2.4 * columns + 1, 6), 2.5 * rows + 1),
-        most_columns=6,
-        sharex=True,
-        sharey=True,
-    )
+    figure, panels = figures.panels(len(names), 2.3, 1, most_columns=3, sharex=True, sharey=True)
     most_mb = loaders[[name for name, *_ in KINDS]].max().max() / figures.MB
     for axes, name in zip(panels, names, strict=True):
         mine = loaders[loaders["loader"] == name].sort_values("workers")
         for kind, label, colour, marker in KINDS:
-            axes.plot(
-                mine["workers"],
-                mine[kind] / figures.MB,
-                f"{marker}-",
-                color=colour,
-                label=label,
-                fillstyle="none",
-                alpha=figures.opacity(mine["n"].min()),
-            )
-        axes.set_title(f"{name}\n{mine['order'].iloc[0]}, {figures.counts(mine['n'])}", fontsize=9)
+            style = {"color": colour, "label": label, "alpha": figures.opacity(mine["n"].min())}
+            axes.plot(mine["workers"], mine[kind] / figures.MB, f"{marker}-", fillstyle="none", **style)
+        axes.set_title(f"{name}\n{mine['order'].iloc[0]}, {figures.counts(mine['n'])}")
         axes.set_xticks(sorted(loaders["workers"].unique()))
-        axes.tick_params(labelsize=8)
     panels[0].set_ylim(0, 1.1 * most_mb)
-    figure.supxlabel("workers", fontsize=11)
-    figure.supylabel("memory of all processes (MB)", fontsize=11)
+    figure.supxlabel("workers")
+    figure.supylabel("memory of all processes (MB)")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
     most = loaders[loaders["workers"] == loaders["workers"].max()]
     factor = most["end_rss_bytes"] / most["end_pss_bytes"]
     between = f"{factor.min():.1f}" if len(factor) == 1 else f"{factor.min():.1f} to {factor.max():.1f}"
     caption = f"""
 RSS summed over all processes counts what they share once for each of them; PSS counts it once. With
-{most["workers"].max():.0f} workers summed RSS is {between} times PSS, over {len(most)} cells. What cannot be taken back
+{most["workers"].max():.0f} workers summed RSS is {between} times PSS after the last epoch, over {
+        len(most)
+    } cells. What cannot be taken back
 is anonymous and shared memory; the rest of PSS is files in the page cache. {
         "Medians" if loaders["n"].max() > 1 else "One run each"
     }; {figures.counts(loaders["n"])}.

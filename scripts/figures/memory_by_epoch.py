@@ -1,64 +1,119 @@
 """Anonymous memory after each epoch of the same work."""
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
-from beyond_ram import figures, tables
+from beyond_ram import figures
+from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.owners import readings
 
+MOST_LINES = 12
+TAKEN = {
+    "soak": "documents, memory read after the allocator has given back what it keeps unused",
+    "load": "rows through a loader, memory read as it is",
+}
 
-def plot(paths, regrowth):
-    runs = [run for run in tables.read_runs(paths) if len(readings(run[1], "epoch")) > 2]
-    return figures.drawn(runs, lambda runs: draw(runs, regrowth), "no cell of this config repeats its work")
+
+def plot(records, regrowth):
+    runs = [(record, *points_of(record, events)) for record, events in records]
+    points = [point for _, points, _ in runs for point in points]
+    hidden = len({tuple((record["cell"] | {"rep": 0}).values()) for record, _, summed in runs if summed})
+    reason = "no cell of this config repeats its work in one process"
+    return figures.drawn(points, lambda points: draw(points, regrowth, hidden), reason)
 
 
-def draw(runs, regrowth):
-    points = pd.DataFrame(
+def points_of(record, events):
+    """Memory after each epoch of a run, where it has enough of them, each page once; and whether it is known as a sum
+    over processes alone, which counts what they share in each."""
+    epochs = readings(events, "epoch")
+    if len(epochs) <= 2:
+        return [], False
+    before = readings(events, "imported")[-1]["tree"]["anon_bytes"]
+    trees = [event["tree"] for event in epochs]
+    sizes = [tree["anon_bytes"] if tree.get("processes", 1) == 1 else tree.get("pss_anon_bytes") for tree in trees]
+    if None in sizes:
+        return [], True
+    return [
         {
             **record["cell"],
+            "workload": record.get("workload"),
             "epoch": event["epoch"] + 1,
-            "mb": (event["tree"]["anon_bytes"] - readings(events, "imported")[-1]["tree"]["anon_bytes"]) / figures.MB,
+            "mb": (size - before) / figures.MB,
         }
-        for record, events in runs
-        for event in readings(events, "epoch")
-    )
+        for event, size in zip(epochs, sizes, strict=True)
+    ], False
+
+
+def fewer(points, regrowth):
+    """The settings that end highest, where there are too many to be told apart, and their lines of `regrowth`."""
+    held = [axis for axis in axes_of(points) if axis != "stack"]
+    cells = points.groupby(held, dropna=False, sort=False)
+    if len(cells) <= MOST_LINES:
+        return points, regrowth, ""
+    highest = cells["mb"].max().nlargest(MOST_LINES).index
+    shown = [frame[frame.set_index(held).index.isin(highest)] for frame in (points, regrowth)]
+    return *shown, f" Of {len(cells)} settings those that come highest are shown; table `regrowth` has all."
+
+
+def draw(points, regrowth, summed):
+    points = pd.DataFrame(points)
+    cell = [axis for axis in axes_of(points) if axis in regrowth]
+    regrowth = regrowth[regrowth.set_index(cell).index.isin(points.set_index(cell).index)]
+    points, regrowth, hidden = fewer(points, regrowth)
     points = points.assign(
-        what=figures.cell_labels(points.drop(columns=["stack", "epoch", "mb", "rep"], errors="ignore"))
+        what=figures.cell_labels(points.drop(columns=["stack", "workload", "epoch", "mb", "rep"], errors="ignore"))
     )
     stacks, kinds = points["stack"].unique(), points["what"].unique()
     colours = figures.colours(kinds)
-    figure, grid = plt.subplots(
-        1, len(stacks), figsize=(5.6 * len(stacks), 4.4), squeeze=False, layout="constrained", sharey=True
-    )
-    for axes, stack in zip(grid[0], stacks, strict=True):
+    figure, grid = figures.rows(len(stacks), 2.6 * len(stacks) + 0.4, sharex=True, sharey=True)
+    for axes, stack in zip(grid[:, 0], stacks, strict=True):
         mine = points[points["stack"] == stack]
         for number, (what, line) in enumerate(mine.groupby("what", sort=False)):
             beside = 0.08 * (number - (mine["what"].nunique() - 1) / 2)  # lines that agree would hide each other
             label = f"{what} (n = {line['rep'].nunique()})"
+            style = {"marker": "osDX^v"[number % 6], "markerfacecolor": "none", "color": colours[what]}
             for _, run in line.groupby("rep"):
-                axes.plot(
-                    run["epoch"] + beside,
-                    run["mb"],
-                    marker="osDX^v"[number % 6],
-                    markerfacecolor="none",
-                    color=colours[what],
-                    linewidth=1.2,
-                    label=label,
-                )
-        axes.set(title=stack, xlabel="epochs done", ylabel="anonymous memory since the imports (MB)")
+                axes.plot(run["epoch"] + beside, run["mb"], linewidth=1.2, label=label, **style)
+        axes.set(title=stack)
         axes.xaxis.get_major_locator().set_params(integer=True)
         handles = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
-        axes.legend(handles.values(), handles.keys(), fontsize=8)
+        axes.legend(handles.values(), handles.keys())
+    grid[-1][0].set_xlabel("epochs done")
+    figure.supylabel("anonymous memory since the imports (MB)")
     grid[0][0].set_ylim(min(0, points["mb"].min()), 1.35 * points["mb"].max())
     known = regrowth[regrowth["slope_bytes"].notna()]
     labels = figures.cell_labels(known)
     sentences = [f"{label}: {slope_of(row)}" for label, row in zip(labels, known.to_dict("records"), strict=True)]
     caption = f"""
-Anonymous memory after each epoch, in which one process takes the same documents again, after the allocator has given
-back what it keeps unused. A line is a run. A warm-up levels off, a leak does not. Slopes over the later half of the
-epochs, decided over the runs: {"; ".join(sentences) or "too few epochs for a slope"}.
+Anonymous memory after each epoch, in which the same input is taken again{taken(points)}. A line is a run. A warm-up
+levels off, a leak does not. Slopes over the later half of the epochs, decided over the runs:
+{"; ".join(sentences) or "too few epochs for a slope"}.{hidden}{more_than_asked(points)}{left_out(summed)}
 """
     return figure, caption
+
+
+def taken(points):
+    """What an epoch takes, of the workloads that are drawn."""
+    known = [TAKEN[workload] for workload in points["workload"].unique() if workload in TAKEN]
+    return f": {'; '.join(known)}" if known else ""
+
+
+def more_than_asked(points):
+    """Of loaders' epochs those after the first are repeated (scripts/workloads/load.py)."""
+    if "epochs" not in points:
+        return ""
+    drawn = points.groupby(axes_of(points), dropna=False)["epoch"].max().reset_index()
+    more = drawn[drawn["epoch"] > drawn["epochs"]]
+    if more.empty:
+        return ""
+    asked, run = figures.span(more["epochs"]), more["epoch"].max()
+    return f" Where {asked} epochs were asked for, up to {run} were run, until they were long enough for a rate."
+
+
+def left_out(summed):
+    if not summed:
+        return ""
+    cells = "a setting" if summed == 1 else f"{summed} settings"
+    return f" Not drawn: {cells} of which sums over several processes alone are known, with shared pages in each."
 
 
 def slope_of(row):

@@ -1,13 +1,11 @@
-"""Peak of anonymous memory per batch size and writer batch size."""
-
-import matplotlib.pyplot as plt
+"""Peak of anonymous memory, each page counted once, per batch size and writer batch size."""
 
 from beyond_ram import figures
 
 
 def plot(runs):
     runs = runs.query("workload == 'tokenize'")
-    runs = runs[(runs["cache"] == "cold") & runs["completed_work"]]
+    runs = runs[(runs["cache"] == "cold") & runs["completed_work"] & runs["peak_anon_once_bytes"].notna()]
     varied = runs.groupby("experiment")[["batch_size", "writer_batch_size"]].nunique().max(axis=1)
     runs = runs[runs["experiment"].isin(varied[varied > 1].index)]
     return figures.drawn(runs, draw, "no experiment of this config varies the batch sizes")
@@ -17,18 +15,16 @@ def draw(runs):
     columns = ["stack", "corpus", "batch_size", "writer_batch_size", "bytes_in"]
     runs = (
         runs[columns]
-        .assign(peak_mb=runs["peak_anon_bytes"] / figures.MB)
+        .assign(peak_mb=runs["peak_anon_once_bytes"] / figures.MB)
         .astype({"batch_size": int, "writer_batch_size": int})
     )
     runs = runs.assign(subject=figures.subjects(runs))
     subjects, sizes = figures.subject_order(runs), sorted(runs["batch_size"].unique())
     writers = sorted(runs["writer_batch_size"].unique())
     colours = figures.colours(writers)
-    figure, grid = plt.subplots(
-        1, len(subjects), figsize=(5.6 * len(subjects), 4.2), squeeze=False, layout="constrained", sharey=True
-    )
+    figure, panels = figures.panels(len(subjects), 3, 0.8, sharey=True)
     per_cell = runs.groupby(["subject", "batch_size", "writer_batch_size"])["peak_mb"]
-    for axes, subject in zip(grid[0], subjects, strict=True):
+    for axes, subject in zip(panels, subjects, strict=True):
         apart = 0.8 / len(writers)
         for (whose, size, writer), values in per_cell:
             if whose == subject:
@@ -36,13 +32,13 @@ def draw(runs):
                 figures.dots(axes, place, values.tolist(), colours[writer], "{:,.0f}", 0.7 * apart)
         mine = runs[runs["subject"] == subject]
         n = figures.counts(mine.groupby(["batch_size", "writer_batch_size"]).size())
-        axes.set_title(f"{subject}, {figures.input_size(mine.iloc[0])} of text, {n}", fontsize=12)
+        axes.set_title(figures.fill(f"{subject}, {figures.input_size(mine.iloc[0])} of text, {n}", 3))
         axes.set_xticks(range(len(sizes)), sizes)
         axes.set_xlim(-0.5, len(sizes) - 0.5)
         axes.set_xlabel("batch size (rows)")
-    grid[0][0].set_ylim(0, 1.15 * runs["peak_mb"].max())
-    grid[0][0].set_ylabel("peak anonymous memory (MB)")
-    handles = [plt.Line2D([], [], color=colours[w], marker="o", markerfacecolor="none", label=str(w)) for w in writers]
+    panels[0].set_ylim(0, 1.15 * runs["peak_mb"].max())
+    panels[0].set_ylabel("peak anonymous memory (MB)")
+    handles = [figures.handle(str(w), color=colours[w], marker="o", markerfacecolor="none") for w in writers]
     figure.legend(handles=handles, title="writer batch size", loc="outside lower center", ncols=len(writers))
     ends = "; ".join(
         f"{subject}: {cells.min():,.0f} MB to {cells.max():,.0f} MB"
@@ -50,7 +46,8 @@ def draw(runs):
     )
     n = figures.counts(per_cell.size())
     caption = f"""
-Peak of anonymous memory over the whole run, per batch size handed to the tokenizer and per writer batch size, on
+Peak of anonymous memory over the whole run, each page counted once, per batch size handed to the tokenizer and per
+writer batch size, on
 {figures.input_size(runs.iloc[0])} of text. Circles are runs ({n} a setting), lines their medians. From the lowest
 median of the settings run here to the highest, {ends}. What of this differs for sure, table `comparisons` says.
 """

@@ -21,7 +21,7 @@ def plot(comparisons):
 
 def draw(compared):
     cells = list(same_but_for(compared, "experiment", "latency_ms", "bandwidth_mb_per_s", "epochs"))
-    figure, panels = figures.panels(len(cells), lambda columns, rows: (4.8 * columns + 1, 3.6 * rows + 0.6))
+    figure, panels = figures.panels(len(cells), 3.2)
     norm = TwoSlopeNorm(0, -REACH, REACH)
     for axes, (cell, part) in zip(panels, cells, strict=True):
         # Only what is shown to differ has a colour.
@@ -33,13 +33,13 @@ def draw(compared):
         # 0 stands for no bound, which is the widest of all.
         widths = sorted(square.columns, key=lambda width: width or float("inf"))
         sns.heatmap(
-            square[widths], ax=axes, cmap="vlag", norm=norm, annot=texts[widths], fmt="", annot_kws={"size": 9},
+            square[widths], ax=axes, cmap="vlag", norm=norm, annot=texts[widths], fmt="",
             cbar=False, linewidths=1, linecolor="#aaaaaa",
             xticklabels=[f"{width:.0f}" if width else "unbounded" for width in widths],
             yticklabels=[f"{latency:.0f}" for latency in square.index],
         )  # fmt: skip
         who = f"{cell['workers']:.0f} workers" if cell["workers"] else "no workers"
-        axes.set_title(f"{cell['buffering']}\n{cell['stack']}, {cell['repository']}, {who}", fontsize=10)
+        axes.set_title(figures.fill(f"{cell['buffering']}\n{cell['stack']}, {cell['repository']}, {who}", 3))
         axes.set(xlabel="bandwidth (MB/s)", ylabel="latency (ms)")
         axes.tick_params(axis="y", rotation=0)
         axes.invert_yaxis()

@@ -49,23 +49,23 @@ def draw(table):
     conditions = [axis for axis in varied(table) if axis not in ("experiment", "repository", *FREE)]
     stacks = list(dict.fromkeys(table["stack"]))
     colours = figures.colours(stacks)
-    figure, panels = figures.panels(len(lines), lambda columns, rows: (max(7, 4.6 * columns), 4.2 * rows), sharey=True)
+    figure, panels = figures.panels(len(lines), 3.4, sharey=True)
     for axes, (cell, start, part) in zip(panels, lines, strict=True):
         for number, stack in enumerate(stacks):
             drawn_line(axes, part[part["stack"] == stack], MARKERS[number % len(MARKERS)], colours[stack], stack)
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
+        axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 3, 5, 7)))
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xticks(sorted(part["workers"].unique()))
         said = describe(cell, ("repository", *conditions)) + ([] if start == "none" else [start])
         said += [f"n = {figures.span(part['n'])}"]
-        axes.set_title(", ".join(said), fontsize=11)
+        axes.set_title(figures.fill(", ".join(said), 3))
         axes.set_xlabel("workers of the DataLoader")
         if axes.get_subplotspec().is_first_col():
             axes.set_ylabel("requests, reads of data left out")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(stacks)), fontsize=10)
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(stacks)))
     identical = table["counts_identical"].dropna()
     repeated = (
         f"Every count is the same in all repeats in {int(identical.sum())} of {len(identical)} repeated cells"

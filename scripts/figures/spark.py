@@ -1,7 +1,5 @@
 """What Spark's data source for the Hub can do: a row a version, a column a step."""
 
-import textwrap
-
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
@@ -18,7 +16,7 @@ def plot(spark):
 
 def draw(lines):
     steps, versions = (list(dict.fromkeys(lines[column])) for column in ("step", "pyspark_huggingface"))
-    figure, axes = plt.subplots(figsize=(3.4 * len(steps) + 1.5, 1.2 * len(versions) + 1), layout="constrained")
+    figure, axes = plt.subplots(figsize=(figures.WIDE, 1.9 * len(versions) + 1), layout="constrained")
     for (version, step), runs in lines.groupby(["pyspark_huggingface", "step"]):
         works = bool(runs["works"].all())
         x, y = steps.index(step), versions.index(version)
@@ -32,7 +30,7 @@ def draw(lines):
             f"works: {runs['rows_read'].iloc[0]:,} rows" if works else f"fails in {often}: {failed['reason'].iloc[0]}"
         )
         text += f" (n = {len(runs)})" if works else ""
-        axes.text(x, y, textwrap.fill(text, 34), ha="center", va="center", fontsize=9)
+        axes.text(x, y, figures.fill(text, 5.4 / len(steps)), ha="center", va="center")
     axes.set_xlim(-0.5, len(steps) - 0.5)
     axes.set_ylim(len(versions) - 0.5, -0.5)
     axes.set_xticks(range(len(steps)), steps)

@@ -1,17 +1,16 @@
 """A metric over the versions of one package, with the steps named."""
 
-import matplotlib.pyplot as plt
-import pandas as pd
 import seaborn as sns
 
 from beyond_ram import figures
+from beyond_ram.analysis.ladders import effect_in_words
 from beyond_ram.metrics import METRICS
 
 
 def plot(ladders):
     reason = "this config has no version sweep"
     if len(ladders) and ladders["to_version"].isna().all():
-        ladders, reason = ladders.head(0), f"no two versions could be installed; {ladders['infeasible'].iloc[0][:90]} …"
+        ladders, reason = ladders.head(0), f"no two versions have a value; {ladders['infeasible'].iloc[0][:90]} …"
     return figures.drawn(ladders, draw, reason)
 
 
@@ -20,7 +19,7 @@ def draw(ladders):
         moved=lambda steps: steps["moved"].astype("object").fillna("")
     )
     panels = list(installed.groupby(["ladder", "stack"], sort=False))
-    figure, grid = plt.subplots(len(panels), 1, figsize=(11, 3.9 * len(panels)), squeeze=False, layout="constrained")
+    figure, grid = figures.rows(len(panels), 3.3 * len(panels))
     sentences = []
     colour, loud = sns.color_palette("colorblind", 4)[0], sns.color_palette("colorblind", 4)[3]
     for axes, ((name, stack), steps) in zip(grid[:, 0], panels, strict=True):
@@ -30,7 +29,7 @@ def draw(ladders):
         values = [value / scale for value in [*steps["from_value"], steps["to_value"].iloc[-1]]]
         places = range(len(versions))
         axes.plot(places, values, "o-", color=colour, markersize=8, markerfacecolor="none", linewidth=1.2)
-        top = max(values)
+        top, told = max(values), 0
         for place, step in enumerate(steps.to_dict("records")):
             if not step["significant"]:
                 continue
@@ -40,29 +39,31 @@ def draw(ladders):
             axes.annotate(
                 said,
                 (place + 0.5, max(first, second)),
-                xytext=(0, 12),
+                xytext=(0, 10 + 14 * (told % 2)),  # two beside each other would hide each other
                 textcoords="offset points",
                 ha="center",
                 color=loud,
-                fontsize=10,
                 weight="bold",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
             )
-            low, high = step["low"], step["high"]
-            sure = f", ratio {step['ratio']:.3f} (95 % {low:.3f} to {high:.3f})" if pd.notna(low) else ""
+            told += 1
+            effect = effect_in_words(step, unit, scale)
+            sure = f", {effect}" if effect else ""
             near = "neighbouring releases" if step["neighbours"] else "other releases lie between"
             besides = f"; with it moved {step['moved']}" if step["moved"] else ""
             sentences.append(f"{step['factor']} on {stack}, {said}{sure}, n = {step['n']}, {near}{besides}")
         axes.set_xticks(places, versions)
-        axes.set_ylim(min(0, *values), 1.25 * top)
+        axes.set_ylim(min(-0.04 * top, *values), 1.35 * top)
         axes.set_xlim(-0.3, len(versions) - 0.3)
         axes.set(
             title=f"{name}: {stack}, {figures.counts(steps['n'].astype(int))} a version",
             xlabel=f"{steps['factor'].iloc[0]}, {else_locked(steps)}",
         )
-        axes.set_ylabel(f"{metric.label} ({unit})" if unit not in metric.label.lower() else metric.label, fontsize=10)
+        label = f"{metric.label} ({unit})" if unit not in metric.label.lower() else metric.label
+        axes.set_ylabel(figures.fill(label, axes.get_position().height * figure.get_figheight()))
     for stack, lines in ladders[ladders["infeasible"].astype("object").fillna("") != ""].groupby("stack", sort=False):
         cannot = dict.fromkeys(f"{line['factor']} {line['infeasible']}" for line in lines.to_dict("records"))
-        sentences.append(f"Could not be installed beside the rest of {stack}: {'; '.join(cannot)}")
+        sentences.append(f"Without a value, all else as near to {stack} as can be: {'; '.join(cannot)}")
     caption = f"""
 One package over its releases, everything else as the stack's lock says, or as near to it as a version can be
 installed; medians of the runs. Strong colour is only for steps that were shown. Where a step is larger than noise the

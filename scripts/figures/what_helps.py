@@ -1,6 +1,5 @@
 """What each remedy does to growth, peak and speed, with its interval."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from beyond_ram import figures
@@ -21,14 +20,9 @@ def draw(remedies):
     order = first.groupby("remedy")["ratio"].min().sort_values(na_position="last").index.tolist()
     subjects = figures.subject_order(remedies)
     colours = figures.colours(subjects)
-    figure, grid = plt.subplots(
-        1,
-        len(SHOWN),
-        figsize=(4.6 * len(SHOWN), 0.45 * len(order) + 1.8),
-        sharey=True,
-        sharex=True,
-        layout="constrained",
-    )
+    height = len(SHOWN) * (0.36 * len(order) + 0.7) + 1
+    figure, grid = figures.rows(len(SHOWN), height, sharey=True, sharex=True)
+    grid = grid[:, 0]
     remedies = remedies.assign(subject=figures.subjects(remedies))
     for axes, metric in zip(grid, SHOWN, strict=True):
         mine = remedies[remedies["metric"] == metric]
@@ -40,17 +34,8 @@ def draw(remedies):
             y = places + 0.22 * (number - (len(subjects) - 1) / 2)
             reach = np.nan_to_num([lines["ratio"] - lines["low"], lines["high"] - lines["ratio"]]).clip(min=0)
             n = figures.counts(mine.loc[(mine["subject"] == subject) & (mine["n"] > 0), "n"].astype(int))
-            axes.errorbar(
-                lines["ratio"],
-                y,
-                xerr=reach,
-                fmt="o",
-                color=colours[subject],
-                markerfacecolor="none",
-                capsize=3,
-                linewidth=1.2,
-                label=f"{subject} ({n})",
-            )
+            style = {"color": colours[subject], "markerfacecolor": "none", "label": f"{subject} ({n})"}
+            axes.errorbar(lines["ratio"], y, xerr=reach, fmt="o", capsize=3, linewidth=1.2, **style)
             shown = lines["effect"].isin(["helps", "harms"])
             axes.plot(lines.loc[shown, "ratio"], y[shown], "o", color=colours[subject])
         for row in mine[mine["effect"] == "not run"].drop_duplicates("remedy").itertuples():
@@ -63,12 +48,12 @@ def draw(remedies):
         ticks = [tick for tick in TICKS if low <= tick <= high]
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.set_xticks([], minor=True)
-        axes.set_title(f"{METRICS[metric].label}\n({METRICS[metric].direction} is better)", fontsize=11)
-        axes.set_xlabel("ratio to none")
+        axes.set_title(f"{METRICS[metric].label} ({METRICS[metric].direction} is better)")
+    grid[-1].set_xlabel("ratio to none")
     grid[0].set_ylim(len(order) - 0.5, -0.5)
-    figure.legend(*grid[0].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=len(subjects))
+    figure.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(subjects))
     growth = first[first["effect"] == "helps"].sort_values("ratio")
-    idle = sorted(first.loc[first["effect"].isin(["nothing", "not shown"]), "remedy"].unique())
+    idle, open_ = (sorted(first.loc[first["effect"] == word, "remedy"].unique()) for word in ("nothing", "not shown"))
     best = "; ".join(
         f"{row.remedy} ({row.stack}) {row.ratio:.2f} ({row.low:.2f} to {row.high:.2f})"
         for row in growth.head(4).itertuples()
@@ -76,7 +61,10 @@ def draw(remedies):
     n = figures.counts(first.loc[first["n"] > 0, "n"].astype(int)) if first["n"].gt(0).any() else "n = 0"
     caption = f"""
 The same cell with a remedy over without one: ratio of geometric means with its 95 % interval where there are two runs
-a side or more ({n}). Full marks are effects that were shown, hollow ones are not. Growth of anonymous memory is
-lowered by: {best or "none of them"}. No effect on growth was shown for: {", ".join(idle) or "none of them"}.
+a side or more ({n}). Full marks are effects that are shown to be there after the correction for all that is compared,
+hollow ones are not; the whiskers are not corrected. Growth of anonymous memory is
+shown to be lowered by: {best or "none of them"}. It is decided that nothing is done to it by:
+{", ".join(idle) or "none of them"}. No effect on growth was shown, nor that there is none, for:
+{", ".join(open_) or "none of them"}.
 """
     return figure, caption

@@ -1,7 +1,5 @@
 """Whom the growth of anonymous memory came free with, a bar a cell, with its verdict."""
 
-import matplotlib.pyplot as plt
-
 from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.growth import SIZE
@@ -26,7 +24,7 @@ def largest(owners):
 
 
 def draw(owners, verdicts):
-    owners = largest(owners)
+    smaller = len(owners) > len(owners := largest(owners))
     owners = owners.assign(cell=figures.cell_labels(owners))
     # A step may be there several times a run: what came free with an owner is their sum.
     released = owners.groupby(["cell", "rep", "owner"])["anon_released_bytes"].sum().unstack("owner").fillna(0)
@@ -37,8 +35,8 @@ def draw(owners, verdicts):
     most = parts.max().sort_values(ascending=False)
     names = [name for name in most[most > 0.005 * middle.max()].index if name != RESIDUE]
     colours = figures.colours(names) | {RESIDUE: "#555555"}
-    labels = {name: f"came free with: {name}" for name in names} | {RESIDUE: "came free with nobody: residue"}
-    figure, axes = plt.subplots(figsize=(11, 0.5 * len(cells) + 2.4), layout="constrained")
+    labels = {name: f"came free with: {name}" for name in names} | {RESIDUE: "came free with no owner: residue"}
+    figure, (axes,) = figures.panels(1, 0.5 * len(cells) + 2.4, 0)
     left = dict.fromkeys(cells, 0.0)
     for name in [*names, RESIDUE]:
         widths = parts[name].clip(lower=0) if name in parts else parts.sum(axis=1) * 0
@@ -53,28 +51,24 @@ def draw(owners, verdicts):
         if len(runs) > 1:
             axes.plot([runs.min(), runs.max()], [place] * 2, color="black", linewidth=1.5, marker="|", markersize=9)
         verdict, by = judged["verdict"].get(cell, ""), judged["owner"].get(cell, "")
-        axes.annotate(
-            f"{verdict}: {by} (n = {len(runs)})" if by else f"{verdict} (n = {len(runs)})",
-            (max(left[cell], runs.max()), place),
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=9,
-        )
+        said = f"{verdict}: {by} (n = {len(runs)})" if by else f"{verdict} (n = {len(runs)})"
+        figures.beside(axes, said, (max(left[cell], runs.max()), place), 6)
+    axes.set_yticks(range(len(cells)), [figures.fill(cell, 1.9) for cell in cells])
     axes.set_ylim(len(cells) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
-    axes.set_xlim(0, 1.4 * max(*left.values(), grown.max()))
-    axes.set_xlabel("growth of anonymous memory since the imports (MB)")
-    figure.legend(fontsize=9, loc="outside lower center", ncols=3)
+    axes.set_xlim(0, 1.7 * max(*left.values(), grown.max()))
+    axes.set_xlabel("anonymous memory above the imports at the teardown (MB)")
+    figure.legend(loc="outside lower center", ncols=2)
     top = cells[0]
     shares = released.loc[top].div(grown[top] * figures.MB, axis=0).median()
     hidden = f" Of {len(middle)} cells those that grew most are shown." if len(middle) > len(cells) else ""
+    hidden += " Of each cell only the largest input is shown." if smaller else ""
     n = grown.groupby("cell").size().reindex(cells)
     ranges = " Black lines go from the run that grew least to the one that grew most." if n.max() > 1 else ""
-    who = "nobody" if shares.idxmax() == RESIDUE else shares.idxmax()
+    who = "no owner" if shares.idxmax() == RESIDUE else shares.idxmax()
     caption = f"""
 At the end of the work everything is held, and then released owner by owner; each step is read from outside. What is
-left above the memory after the imports is the residue, which came free with nobody. Bars are
+left above the memory after the imports is the residue, which came free with no owner. Bars are
 {"medians of the runs" if n.max() > 1 else "one run each"} ({figures.counts(n)}).{ranges} Text behind a bar is the
 verdict. {top} grew by {middle[top]:,.0f} MB, of which {shares.max():.0%} came free with {who}.{hidden} Cells with
 worker processes are left out, since pages that processes share would count once for each.

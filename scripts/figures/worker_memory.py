@@ -1,9 +1,5 @@
 """Anonymous memory of the largest process that reads, by stack and setting, with the rows that it delivered."""
 
-import textwrap
-
-import matplotlib.pyplot as plt
-
 from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.frame import describe
@@ -29,7 +25,7 @@ def draw(cells):
     colours = figures.colours(stacks)
     bars = [(s, stack) for s in names for stack in stacks if len(table[_is(table, s, stack)])]
     height = 0.3 * len(bars) + 0.25 * len(names) + 1.6
-    figure, axes = plt.subplots(figsize=(11, max(3.2, height)), layout="constrained")
+    figure, (axes,) = figures.panels(1, max(3.2, height), 0)
     place, ticks = 0.0, []
     for setting in names:
         first = place
@@ -45,26 +41,22 @@ def draw(cells):
                 middle, place, "o", color=colours[stack], markersize=8, markerfacecolor=filled, markeredgewidth=1.8
             )
             said = f"{middle:,.1f} MB; {row['rows_per_worker_min']:,.0f} rows; n = {row['n']:.0f}"
-            axes.annotate(
-                said, (max(high, 0), place), xytext=(10, 0), textcoords="offset points", va="center", fontsize=8.5
-            )
+            figures.beside(axes, said, (max(high, 0), place), 10)
             place += 1
         ticks.append(((first + place - 1) / 2, setting))
         place += 0.8
-    axes.set_yticks([at for at, _ in ticks], [textwrap.fill(text, 46) for _, text in ticks], fontsize=9)
+    axes.set_yticks([at for at, _ in ticks], [figures.fill(text, 2.3) for _, text in ticks])
     axes.set_ylim(place - 0.8, -1)  # from top to bottom
     axes.grid(visible=False, axis="y")
     ends = (
         table["worker_grown_anon_bytes_max"].max() / figures.MB,
         table["worker_grown_anon_bytes_min"].min() / figures.MB,
     )
-    axes.set_xlim(min(ends[1], 0) - 0.03 * ends[0], 1.6 * ends[0])  # with room for what is said of each
-    axes.set_xlabel("growth of anonymous memory of the largest process that reads (MB)")
+    axes.set_xlim(min(ends[1], 0) - 0.03 * ends[0], 2.4 * ends[0])  # with room for what is said of each
+    axes.set_xlabel(figures.fill("growth of anonymous memory of the largest process that reads (MB)", 3.4))
     used = [stack for stack in stacks if stack in set(table["stack"])]
-    handles = [
-        plt.Line2D([], [], linestyle="", marker="o", markersize=8, color=colours[stack], label=stack) for stack in used
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(used)), fontsize=10)
+    handles = [figures.handle(stack, linestyle="", marker="o", markersize=8, color=colours[stack]) for stack in used]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(used)))
     most = table.loc[table["worker_grown_anon_bytes"].idxmax()]
     spread = "Medians; lines from the lowest to the highest repeat; hollow where there was one run."
     spread = spread if table["n"].max() > 1 else "One run each."

@@ -115,13 +115,10 @@ def imports(args):
     events.phase("import")
     import inspect
 
+    import hf_xet
     import pyarrow.compute
     import pyarrow.parquet
 
-    try:
-        import hf_xet
-    except ImportError:
-        events.not_applicable("this stack has no hf_xet")
     events.emit("provenance", versions=events.versions(PACKAGES))
     if not hasattr(hf_xet, "XetSession"):
         events.not_applicable("this release of hf_xet says nothing about deduplication")
@@ -164,4 +161,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    events.run(main)

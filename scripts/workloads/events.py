@@ -52,6 +52,42 @@ def not_applicable(reason):
     sys.exit(0)
 
 
+def lacking(error):
+    """What an ImportError says that this stack does not have, where a line of a weighed program asked for it.
+
+    None where a library could not import what it needs itself, or where a package is there and broken.
+    """
+    import pathlib
+    from importlib.metadata import PackageNotFoundError, version
+
+    at = error.__traceback__
+    while at.tb_next:
+        at = at.tb_next
+    ours = pathlib.Path(__file__).resolve().parent
+    if ours not in pathlib.Path(at.tb_frame.f_code.co_filename).resolve().parents or not error.name:
+        return None
+    package = error.name.partition(".")[0]
+    if error.msg.startswith("cannot import name "):
+        return f"this release of {package} has no {error.msg.split(chr(39))[1]}"
+    if package in sys.modules:
+        return f"this release of {package} has no {error.name}"
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return f"this stack has no {package}"
+    return None
+
+
+def run(program):
+    """Call a weighed program. A cell whose stack lacks what the program imports is not applicable."""
+    try:
+        program()
+    except ImportError as error:
+        if os.environ.get(VARIABLE) and (reason := lacking(error)):
+            not_applicable(reason)
+        raise
+
+
 def arguments(described, **kinds):
     """The arguments of a program, by the flags that its job gives: the work folder, which is made, and `kinds`, what
     makes a value of each. All are needed; which values there are, the config's model knows."""

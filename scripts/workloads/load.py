@@ -425,11 +425,12 @@ def main():
     try:
         held = load(args)
     except Exception as error:  # an error of a loader is a result: one line in the record
-        words = " ".join(f"{type(error).__name__}: {error}".split())
-        events.emit("gave_up", reason=words[:500])
+        if not (isinstance(error, ImportError) and events.lacking(error)):
+            words = " ".join(f"{type(error).__name__}: {error}".split())
+            events.emit("gave_up", reason=words[:500])
         raise
     release.teardown(held)
 
 
 if __name__ == "__main__":
-    main()
+    events.run(main)

@@ -32,13 +32,17 @@ def deliver(rank, args, port):
     from rows import Rows
 
     torch.distributed.init_process_group("gloo", rank=rank, world_size=args.ranks)
-    rows, module = Rows(args.tokens_dir), importlib.import_module(f"loaders.{args.loader}")
+    rows = Rows(args.tokens_dir)
     how = how_module.How(args.order, args.workers, "fork", args.batch_size, rank=rank, ranks=args.ranks)
     account, reason = TokenRows(rows), None
     try:
+        module = importlib.import_module(f"loaders.{args.loader}")
         loader = module.make(args.tokens_dir / module.FORMAT, how)
     except how_module.NotApplicableError as cannot:
         reason = str(cannot)
+    except ImportError as error:
+        if not (reason := events.lacking(error)):
+            raise
     else:
         mine = epoch(loader, account, 0)
     everybody = [None] * args.ranks
@@ -89,4 +93,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    events.run(main)

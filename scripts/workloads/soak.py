@@ -101,9 +101,7 @@ class Reading:
     def __init__(self, args, files):
         import datasets
 
-        datasets.disable_progress_bar() if hasattr(
-            datasets, "disable_progress_bar"
-        ) else datasets.disable_progress_bars()
+        (getattr(datasets, "disable_progress_bar", None) or datasets.disable_progress_bars)()
         self.args, self.datasets, self.folder = args, datasets, str(args.work_dir / "data")
         cache = str(args.work_dir / "cache")
         made = datasets.Dataset.from_generator(rows, gen_kwargs={"files": files}, cache_dir=cache, writer_batch_size=10)
@@ -148,8 +146,6 @@ def work(args):
     if args.subject == "dataset":
         import datasets  # noqa: F401
     elif args.subject == "transformers":
-        if not encoders.installed("transformers"):
-            events.not_applicable("this stack has no transformers")
         import transformers  # noqa: F401
     else:
         import tokenizers  # noqa: F401
@@ -182,4 +178,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    events.run(main)

@@ -105,11 +105,8 @@ def work(args):
         began = time.monotonic()
         try:
             found, right = step()
-            said = {
-                "works": right,
-                "rows": found,
-                "reason": "" if right else f"{found} rows came, or not the right ones",
-            }
+            why = "" if right else f"{found} rows came, or not the right ones"
+            said = {"works": right, "rows": found, "reason": why}
             came += found
         except Exception as error:
             said = {"works": False, "rows": None, "reason": reason(error)}
@@ -135,4 +132,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    events.run(main)

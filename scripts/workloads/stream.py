@@ -25,7 +25,7 @@ import events
 import release
 from account import Account, of_run
 
-PACKAGES = (
+PACKAGES = [
     "datasets",
     "huggingface-hub",
     "fsspec",
@@ -36,7 +36,7 @@ PACKAGES = (
     "requests",
     "httpx",
     "aiohttp",
-)
+]
 BATCH_ROWS = 32
 # What a killed process leaves: the rows that it had, and the state that it had saved.
 ROWS_FILE, STATE_FILE = "rows.json", "state.json"
@@ -201,6 +201,8 @@ def epochs(args, loader, began):
 
 def gave_up(error):
     """The client does not go on: the reason is the result."""
+    if isinstance(error, ImportError) and (reason := events.lacking(error)):
+        events.not_applicable(reason)
     traceback.print_exception(error)
     # Of an error in a worker the message is a traceback, with the error itself in its last line.
     lines = str(error).strip().splitlines() or [""]
@@ -288,4 +290,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    events.run(main)

@@ -5,7 +5,9 @@ Any stack with `datasets` and a tokenizer runs it, also by hand:
     python scripts/workloads/tokenize_corpus.py --corpus results/corpora/binaries --mode shard --shards 4 --work-dir w
 
 `basic` is one `map` over everything; `shard` cuts the dataset into N contiguous shards, maps them in turn and
-concatenates the results; `flat` uses no `datasets` at all, and encodes document by document (pieces.py). It prints the
+concatenates the results; `flat` uses no `datasets` at all, and encodes document by document (pieces.py);
+`engine` is what `beyond-ram tokenize` runs, with workers (engine.py); the others do the same work with other libraries
+(peer.py). It prints the
 size and resident memory after every step and emits the same as events. The ids are not hashed here, because reading
 them back would be weighed too: `--check` does that afterwards, as a second run.
 
@@ -26,6 +28,7 @@ from pathlib import Path
 
 import encoders
 import events
+import peer
 import pieces
 import release
 
@@ -40,7 +43,7 @@ def arguments(argv=None):
     parser.add_argument("--corpus", type=Path, required=True, help="folder with manifest.json")
     parser.add_argument("--tokenizer", type=Path, help="folder with the tokenizer (default: CORPUS/tokenizer)")
     parser.add_argument("--work-dir", type=Path, required=True, help="private folder for the cache and the result")
-    parser.add_argument("--mode", choices=("basic", "shard", "flat"), default="basic")
+    parser.add_argument("--mode", choices=("basic", "shard", "flat", "engine", *peer.names()), default="basic")
     parser.add_argument("--shards", type=int, default=1, help="how many shards, in mode shard")
     parser.add_argument("--num-files", type=int, help="take the first N files of the corpus (default: all)")
     parser.add_argument("--reader", choices=tuple(READERS), default="from_generator", help="how the text comes in")
@@ -116,6 +119,12 @@ def tokenize(args):
         sys.exit(f"--num-files {args.num_files}: {args.corpus} has {len(chosen)} files")
     if args.mode == "flat":
         return pieces.tokenize(args, chosen, documents, args.work_dir / RESULT, PACKAGES)
+    if args.mode == "engine":
+        import engine
+
+        return engine.tokenize(args, chosen, args.work_dir / RESULT, PACKAGES)
+    if args.mode in peer.names():
+        return peer.tokenize(args, chosen, args.work_dir / RESULT, PACKAGES)
     events.phase("import")
     import datasets
 
@@ -239,10 +248,19 @@ AFTER_BATCH = {
 
 def check(args):
     """Count and hash the ids of a finished run, batch by batch, and print them as one JSON object."""
+    result = json.loads((args.work_dir / RESULT).read_text())
+    if "peer" in result:
+        print(json.dumps(peer.check(result)))
+        return
+    if "engine" in result:
+        import engine
+
+        print(json.dumps(engine.check(result)))
+        return
     import pyarrow as pa
 
     digest, rows, tokens = hashlib.sha256(), 0, 0
-    for name in json.loads((args.work_dir / RESULT).read_text()):
+    for name in result:
         with pa.memory_map(name) as source:
             for batch in pa.ipc.open_stream(source):
                 column = batch.column(batch.schema.get_field_index("input_ids"))
@@ -256,10 +274,13 @@ def main():
     args = arguments()
     if not (args.corpus / "manifest.json").exists():
         sys.exit(f"--corpus {args.corpus}: no manifest.json there; prepare the corpus first")
+    tokenizer = args.tokenizer or args.corpus / "tokenizer"
+    if not args.check and not tokenizer.is_dir():
+        sys.exit(f"{tokenizer}: no folder with a tokenizer; prepare it first, or name another with --tokenizer")
     args.work_dir.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     check(args) if args.check else release.teardown(tokenize(args))
 
 
 if __name__ == "__main__":
-    main()
+    events.run(main)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import ROOT, project_files
+from ..conftest import ROOT, interpreter, project_files
 
 Snakemake = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -30,6 +30,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(folder / "envs" / "corpora.txt", stack / "beyond-ram.lock")
     (stack / ".beyond-ram-made").touch()
     return folder
+
+
+@pytest.fixture(scope="package")
+def current(project: Path) -> None:
+    """The stack `current` in the copy: the checkout's own environment of it."""
+    (project / ".stacks" / "current").symlink_to(interpreter("current").parents[1])
 
 
 @pytest.fixture(scope="package")

@@ -46,4 +46,6 @@ def test_own_rows_and_loaders_are_inputs_and_each_is_held_against_what_it_reads(
         assert (told_to[loader].tokens, told_to[loader].reads) == (tokens, reads)
     planned = re.findall(r"^rule weigh:\n +input: (.*)$", told, re.MULTILINE)
     assert sum(str(other) in line.split(", ") for line in planned) == 1
-    assert sum("examples/own_loader.py" in line for line in planned) == 2
+    code = re.findall(r"^(?:local)?rule code:\n +input: (.*)$", told, re.MULTILINE)
+    assert sum("examples/own_loader.py" in line for line in code) == 2
+    assert sum("specs/code/training/" in line for line in planned) == 3

@@ -115,11 +115,13 @@ class Slurm:
             logs = sorted((cwd / ".snakemake" / "slurm_logs").rglob("*.log"))
             output += "".join(f"\n--- {log.name}\n{log.read_text(errors='replace')}" for log in logs)
             pytest.fail(f"Snakemake's exit status: {status}\n{output}")
-        return Run(output, self.jobs(output))
+        # What Snakemake does not say on the terminal; its names begin with the time.
+        log = max((cwd / ".snakemake" / "log").iterdir()).read_text()
+        return Run(output, self.jobs(log))
 
-    def jobs(self, output: str) -> list[dict[str, str]]:
-        """What `scontrol show job` says about the jobs of the run that printed this."""
-        name = re.search(r"SLURM run ID: (\S+)", output)
+    def jobs(self, log: str) -> list[dict[str, str]]:
+        """What `scontrol show job` says about the jobs of the run that has this log."""
+        name = re.search(r"SLURM run ID: (\S+)", log)
         if name is None:  # another executor
             return []
         found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import time
 from pathlib import Path
@@ -60,6 +61,16 @@ def run(one_node: Slurm, folder: Path) -> Run:
     (folder / "eat.py").write_text("import sys; eaten = b'x' * (500 << 20); sys.exit(len(eaten) != 500 << 20)\n")
     (folder / "Snakefile").write_text(WORKFLOW)
     return one_node.snakemake(cwd=folder)
+
+
+def test_the_terminal_tells_what_failed_and_was_tried_again_and_no_more(run: Run) -> None:
+    lines = run.output.splitlines()
+    assert "Failed: weigh (rule weigh)" in lines
+    assert "Tried again: weigh" in lines
+    assert re.search(r"external_jobid: \d+", run.output)
+    assert re.fullmatch(r"6 of 6 steps in .*\. Snakemake's log: \.snakemake/log/\S+", lines[-1])
+    assert "has been submitted" not in run.output
+    assert len([line for line in lines if not line.startswith("    ")]) < 20, run.output
 
 
 def overlap(one: dict[str, str], other: dict[str, str]) -> bool:

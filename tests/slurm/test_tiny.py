@@ -37,7 +37,7 @@ def test_slurm_gives_the_same_cells_and_ids_and_a_job_killed_for_memory_comes_ba
     assert here == there
     assert len(here) > 10
     # The victim was in a group of its own below the job's, so Slurm sees the job fail, and the kernel says why.
-    assert "SIGKILL for want of memory" in run.output, "no job was killed for memory"
+    assert "by SIGKILL, killed for want of memory" in run.output, "no job was killed for memory"
     failed = [job for job in run.jobs_of("weigh") if job["JobState"] != "COMPLETED"]
     assert failed
     assert len(run.jobs_of("weigh")) == len(failed) + sum(1 for cell in here if cell[9] in ("cold", "warm"))

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from beyond_ram.experiment import ConfigError, Served, load
+from beyond_ram.experiment import ConfigError, Job, Served, load
 from beyond_ram.hub import Hub
-from beyond_ram.weighing import served
+from beyond_ram.watch import GuardError, procfs
+from beyond_ram.weighing import Setting, WeighingError, served, weigh
 
-from ..conftest import interpreter
+from ..conftest import ROOT, interpreter
 from ..repositories.test_webdataset import TARS, repository
 
 LOCAL = Served(repository="n")
@@ -180,6 +185,61 @@ def test_an_endpoint_that_does_not_start_says_so(tmp_path: Path) -> None:
         served.serving(LOCAL, tmp_path / "missing", tmp_path, sys.executable),
     ):
         pass
+
+
+def the_endpoint() -> int:
+    below = procfs.descendants(os.getpid())
+    (pid,) = [pid for pid in below if b"beyond_ram.hub" in (procfs.read(pid, "cmdline") or b"")]
+    return pid
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_endpoint_that_was_ended_is_not_the_clients_fault(tmp_path: Path, number: signal.Signals) -> None:
+    """Else that its client gave up would be the result."""
+    (tmp_path / "root" / "datasets" / "local" / "n").mkdir(parents=True)
+    with (
+        pytest.raises(served.ServingError, match="the endpoint ended before the run, with s"),
+        served.serving(LOCAL, tmp_path / "root", tmp_path, sys.executable) as endpoint,
+    ):
+        assert endpoint.lives()
+        os.kill(the_endpoint(), number)
+        until = time.monotonic() + 10
+        while endpoint.lives() and time.monotonic() < until:
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("whose", "said"),
+    [
+        ("endpoint", "the endpoint ended before the run, with signal SIGKILL"),
+        ("guard", "the guard process was killed"),
+    ],
+)
+def test_a_run_ends_with_its_endpoint(tmp_path: Path, whose: str, said: str) -> None:
+    """Clients ask again for minutes."""
+    (tmp_path / "n" / "datasets").mkdir(parents=True)
+    (tmp_path / "n" / "manifest.json").write_text("{}")
+    program = tmp_path / "program.py"
+    program.write_text(f"import pathlib, time; pathlib.Path({str(tmp_path / 'waits')!r}).touch(); time.sleep(30)")
+    job = Job(path="ended/stack~current/rep~1", workload="stream", program=str(program))
+    job = job.but(served=Served(repository=str(tmp_path / "n")))
+    setting = Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private")
+    killed: list[float] = []
+
+    def kill() -> None:
+        while not (tmp_path / "waits").exists():
+            time.sleep(0.01)
+        pid = the_endpoint()
+        os.kill(pid if whose == "endpoint" else psutil.Process(pid).ppid(), signal.SIGKILL)
+        killed.append(time.monotonic())
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    with pytest.raises((WeighingError, GuardError), match=said):
+        weigh(setting, tmp_path / "runs")
+    assert time.monotonic() - killed[0] < 10
+    thread.join()
+    assert not list((tmp_path / "runs").rglob("run.json"))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,201 @@
+"""What runs left, collected: each folder is read once, and tables and figures are made of what comes of it.
+
+That is two Parquet files an experiment: its runs, a row each with record, events and outcome, and all their samples.
+"""
+
+import bisect
+import contextlib
+import functools
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .experiment import records
+from .files import DamagedError, whole
+from .run_files import COLUMNS
+
+RunFiles = tuple[dict[str, Any], list[dict[str, Any]]]
+# What such a file says about itself: `runs` or `samples`.
+_KIND = b"beyond_ram.collected"
+# Record, events and outcome are JSON: what runs may say, no schema holds.
+_RUNS = pa.schema([(name, pa.string()) for name in ("run", "outcome", "record", "events")], {_KIND: b"runs"})
+_SAMPLES = pa.schema(
+    [("run", pa.int32()), *((name, pa.string() if name == "phase" else pa.float64()) for name in COLUMNS)],
+    {_KIND: b"samples"},
+)
+# Rows of a row group, which is what is in memory at a time: of runs just as many, of samples those of the last run too.
+RUNS_AT_A_TIME, SAMPLES_AT_A_TIME = 256, 1 << 16
+
+
+def collect(run_jsons: Iterable[Path | str], runs: Path | str, samples: Path | str) -> None:
+    """Read the folders of some runs, each once, and write what is in them into two files, each whole or not at all.
+
+    `run` is the folder in the one, and the number of its row, from 0, in the other. A folder without any record is a
+    run that was asked for and has none. Raises DamagedError for what is no run.
+    """
+    with (
+        whole(runs) as to_runs,
+        whole(samples) as to_samples,
+        _Writer(to_runs, _RUNS, RUNS_AT_A_TIME) as of_runs,
+        _Writer(to_samples, _SAMPLES, SAMPLES_AT_A_TIME) as of_samples,
+    ):
+        for number, run_json in enumerate(map(Path, run_jsons)):
+            folder, record, events = run_json.parent, None, None
+            if run_json.exists():
+                record, events = records.run(folder)
+                read = records.samples_table(folder, record)
+                of_samples.add(read.add_column(0, "run", pa.repeat(pa.scalar(number, pa.int32()), len(read))))
+            values = (str(folder), *map(json.dumps, (records.outcome(folder, record), record, events)))
+            of_runs.add(pa.table([[value] for value in values], _RUNS))
+
+
+class _Writer:
+    """Writes rows in groups."""
+
+    def __init__(self, path: Path, schema: pa.Schema, at_a_time: int) -> None:
+        self._writer, self._schema = pq.ParquetWriter(path, schema, compression="zstd"), schema
+        self._at_a_time, self._waiting = at_a_time, list[pa.Table]()
+        self._rows = 0
+
+    def add(self, rows: pa.Table) -> None:
+        self._waiting.append(rows)
+        self._rows += len(rows)
+        if self._rows >= self._at_a_time:
+            self._write()
+
+    def _write(self) -> None:
+        if self._waiting:
+            found = pa.concat_tables(self._waiting).replace_schema_metadata(self._schema.metadata)
+            self._writer.write_table(found.cast(self._schema), row_group_size=self._rows)
+        self._waiting, self._rows = [], 0
+
+    def __enter__(self) -> "_Writer":
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is None:
+            self._write()
+        self._writer.close()
+
+
+class Runs(Sequence[RunFiles]):
+    """Records and events of the runs in some files, in their order, those that were kept from older locks last.
+
+    Those that were asked for and have no record are only counted, in `outcomes`. The others are read and
+    made anew whenever they are asked for, some row groups at a time: as objects those of ten thousand runs take a
+    gigabyte. Raises DamagedError for what is no such file.
+    """
+
+    def __init__(self, files: Iterable[Path | str]) -> None:
+        self._files = list(files)
+        known = list(map(_outcomes, self._files))
+        lines = [
+            (run, json.loads(outcome), file, number)
+            for file, table in enumerate(known)
+            for number, (run, outcome) in enumerate(zip(*(column.to_pylist() for column in table), strict=True))
+        ]
+        self._asked = sorted(lines, key=lambda line: "@" in line[1].get("stack", ""))
+        self._lines = [line for line in self._asked if line[1]["outcome"] != records.NO_RECORD]
+        self._group = functools.lru_cache(maxsize=16)(self._read_group)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, place: int) -> RunFiles: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[RunFiles]: ...
+    def __getitem__(self, place: int | slice) -> RunFiles | list[RunFiles]:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        _, _, file, number = self._lines[place]
+        rows, row = self._group(file, number // RUNS_AT_A_TIME), number % RUNS_AT_A_TIME
+        record, events = (json.loads(rows[name][row].as_py()) for name in ("record", "events"))
+        return record, events
+
+    def _read_group(self, file: int, group: int) -> pa.Table:
+        with _opened(self._files[file], _RUNS) as opened:
+            return opened.read_row_group(group, columns=["record", "events"])
+
+    def outcomes(self) -> pd.DataFrame:
+        """A line for each run that was asked for: its cell, `outcome`, `completed_work`, `reason`.
+
+        One whose folder held no record at all has the outcome `no_record`.
+        """
+        return pd.DataFrame([outcome for _, outcome, _, _ in self._asked])
+
+    @property
+    def folders(self) -> list[Path]:
+        """Where each run lies."""
+        return [Path(run) for run, *_ in self._lines]
+
+    def at(self, place: int) -> tuple[int, int]:
+        """The file that holds a run, and the number of its row there."""
+        return self._lines[place][2:]
+
+
+def _outcomes(file: Path | str) -> pa.Table:
+    with _opened(file, _RUNS) as opened:
+        return opened.read(["run", "outcome"])
+
+
+class Samples:
+    """The samples of runs, from the files beside those of `runs`. Raises DamagedError for what is no such file.
+
+    Those of a run lie in one row group, beside those of others, which are most often asked for next.
+    """
+
+    def __init__(self, files: Iterable[Path | str], runs: Runs) -> None:
+        self._files, self._runs = list(files), runs
+        self._first = functools.cache(self._read_first)
+        self._group = functools.lru_cache(maxsize=2)(self._read_group)
+
+    def of(self, place: int) -> pd.DataFrame:
+        """The samples of the run in this place; what was not sampled is NaN."""
+        found: pd.DataFrame = self._read(place).to_pandas()
+        return found
+
+    def lists(self, place: int) -> dict[str, list[Any]]:
+        """The same, a list for each column; what was not sampled is None."""
+        found: dict[str, list[Any]] = self._read(place).to_pydict()
+        return found
+
+    def _read(self, place: int) -> pa.Table:
+        file, number = self._runs.at(place)
+        group = bisect.bisect_right(self._first(file), number) - 1
+        if group < 0:  # nothing was sampled of it, nor of any before
+            return _SAMPLES.empty_table().drop_columns("run")
+        found = self._group(file, group)
+        begin, end = np.searchsorted(found["run"].to_numpy(), [number, number + 1])
+        return found.slice(begin, end - begin).drop_columns("run")
+
+    def _read_first(self, file: int) -> list[int]:
+        """The number of the first run of each row group of a file."""
+        with _opened(self._files[file], _SAMPLES) as opened:
+            groups = map(opened.metadata.row_group, range(opened.num_row_groups))
+            return [group.column(0).statistics.min for group in groups]
+
+    def _read_group(self, file: int, group: int) -> pa.Table:
+        with _opened(self._files[file], _SAMPLES) as opened:
+            return opened.read_row_group(group)
+
+
+@contextlib.contextmanager
+def _opened(path: Path | str, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
+    """A file of one kind. Raises DamagedError for one that is cut, or is of another."""
+    kind = schema.metadata[_KIND]
+    why = f"holds no {kind.decode()} that were collected"
+    try:
+        with pq.ParquetFile(path) as found:
+            if (found.schema_arrow.metadata or {}).get(_KIND) == kind:
+                yield found
+                return
+    except (pa.ArrowException, OSError, ValueError) as error:
+        why = "missing" if isinstance(error, FileNotFoundError) else "cut, or no Parquet file"
+    raise DamagedError(f"{path}: {why}; delete it, and Snakemake makes it again")

@@ -1,0 +1,125 @@
+"""This process weighed from outside for the length of a block: for a notebook, or for a test.
+
+The watcher is a process of its own, attached to this one. Imports the standard library only.
+"""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .phases import VARIABLE
+
+_BEGINS_S, _ENDS_S = 20.0, 20.0
+
+
+class watching:  # noqa: N801 (it reads as a function)
+    """`with watching() as seen: …`, then `print(seen)`, `seen.anon_bytes`, `seen.record` as in run.json.
+
+    What is weighed is this process and all below it, from the block's begin to its end; phases are told to it. The
+    kernel's high-water marks are set back at the begin, so that they are the block's own; `reset_marks=False` leaves
+    them. Raises RuntimeError where no watcher can be started.
+    """
+
+    def __init__(self, *, out: str | os.PathLike[str] | None = None, interval_ms: int = 20, reset_marks: bool = True):
+        self.record: dict[str, Any] = {}
+        """As in run.json; empty until the block has ended."""
+        self._out, self._interval_ms, self._reset = out, interval_ms, reset_marks
+        self._before: str | None = None
+
+    def __enter__(self) -> "watching":
+        self._folder = tempfile.TemporaryDirectory(prefix="beyond-ram-")
+        try:
+            events = Path(self._folder.name) / "events"
+            events.touch()
+            order = {
+                "pid": os.getpid(),
+                "out": os.fspath(self._out or Path(self._folder.name) / "out"),
+                "events": str(events),
+                "interval_ms": self._interval_ms,
+                "reset_marks": self._reset,
+            }
+            # The package as it was found here, also where it is no installed one.
+            found = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+            self._watcher = subprocess.Popen(
+                [sys.executable, "-m", "beyond_ram.seen", json.dumps(order)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": found},
+                start_new_session=True,  # Ctrl-C of a notebook's cell is not for it
+            )
+            self._await_begin()
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        self._before = os.environ.get(VARIABLE)
+        os.environ[VARIABLE] = str(events)
+        return self
+
+    def _await_begin(self) -> None:
+        assert self._watcher.stdout is not None
+        ready = select.select([self._watcher.stdout], [], [], _BEGINS_S)[0]
+        if not ready or not os.read(self._watcher.stdout.fileno(), 1):
+            self._watcher.kill()
+            said = self._watcher.communicate()[1].decode(errors="replace").strip()
+            raise RuntimeError(f"nothing can be watched here: {said.splitlines()[-1] if said else 'no watcher began'}")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = self._before
+        try:
+            self._watcher.send_signal(signal.SIGINT)
+            said = self._watcher.communicate(timeout=_ENDS_S)[0]
+            self.record = json.loads(said)
+        except (OSError, ValueError, subprocess.TimeoutExpired) as trouble:
+            self._watcher.kill()
+            self._watcher.communicate()
+            if error is None:
+                raise RuntimeError(f"the watcher did not end well: {trouble}") from None
+        finally:
+            self._folder.cleanup()
+
+    def __getattr__(self, name: str) -> Any:
+        """A peak of `record`: `rss_bytes`, `anon_bytes`, `file_bytes`, `shmem_bytes`, `pss_bytes`, …"""
+        peak = self.__dict__.get("record", {}).get("peak", {})
+        if name not in peak:
+            raise AttributeError(f"{name}: known after the block, and one of {', '.join(peak) or 'what run.json has'}")
+        return peak[name]
+
+    def __str__(self) -> str:
+        from .watch.summary import lines
+
+        return "\n".join(lines(self.record)) if self.record else "the block has not ended"
+
+
+def _main() -> int:
+    """The watcher: a JSON order in, a byte when it has begun, the record at the end."""
+    from .watch import attach, targets, write_record
+
+    order = json.loads(sys.argv[1])
+    out = Path(order["out"])
+    # It ends with the block; where that process is gone, the target is too.
+    record = attach.attach(
+        targets.processes([order["pid"]]),
+        out,
+        interval_ms=order["interval_ms"],
+        reset_marks=order["reset_marks"],
+        events=Path(order["events"]),
+        on_begin=lambda: os.write(1, b"."),
+    )
+    write_record(record, out)
+    os.write(1, json.dumps(record).encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

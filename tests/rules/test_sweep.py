@@ -1,0 +1,45 @@
+"""A version sweep is made of what is asked for now, not of what was asked for once."""
+
+import csv
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ..conftest import Run
+
+pytestmark = pytest.mark.slow
+NEIGHBOURS, LATER = ["0.20.2", "0.20.3"], ["0.20.3", "0.21.0"]
+
+
+def config(clone: Path, versions: list[str]) -> str:
+    words = {"source": "synthetic", "documents": 2, "document_characters": [2000, 6000], "vocabulary": 50}
+    words |= {"tokenizer": {"train": "byte-level", "entries": 300}}
+    cell = {"stack": ["tokenizers-alone"], "corpus": ["words"], "num_files": [1], "subject": ["tokenizers"]}
+    asked = {
+        "defaults": "none",
+        "results": "results-swept",
+        "corpora": {"words": words},
+        "experiments": {"alone": {"workload": "soak", "repeats": 1, "matrix": cell | {"epochs": [1]}}},
+        "ladders": {"words": {"experiment": "alone", "package": "tokenizers", "versions": versions}},
+    }
+    file = clone / "swept.yaml"
+    file.write_text(yaml.safe_dump(asked))
+    return str(file)
+
+
+def test_a_sweep_of_other_versions_is_made_and_the_same_is_not_made_again(clone: Path, run_in: Run) -> None:
+    words = ("snakemake", "--cores", "2", "results-swept/tables/ladders.csv", "--configfile")
+
+    def versions() -> set[str]:
+        table = (clone / "results-swept" / "tables" / "ladders.csv").read_text().splitlines()
+        return {line[name] for line in csv.DictReader(table) for name in ("from_version", "to_version")}
+
+    first = run_in(*words, config(clone, NEIGHBOURS))
+    assert first.returncode == 0, first.stderr[-3000:]
+    assert versions() == set(NEIGHBOURS)
+    again = run_in(*words, config(clone, NEIGHBOURS))
+    assert "Nothing to be done" in again.stderr + again.stdout
+    changed = run_in(*words, config(clone, LATER))
+    assert changed.returncode == 0, changed.stderr[-3000:]
+    assert versions() == set(LATER)

@@ -1,0 +1,74 @@
+"""Two workflows in one folder: the second is refused, the first not disturbed; one that was killed refuses nobody."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from .test_keep_going import spoiled
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def command(project: Path, current: None) -> Iterator[list[str]]:
+    """The workflow of three cells, which is held up before the second as long as there is a file `hold`."""
+    scan = {"workload": "scan", "repeats": 1, "matrix": {"stack": ["current"], "size_mb": [1, 2, 3]}}
+    file = project / "at-once.yaml"
+    file.write_text(yaml.safe_dump({"defaults": "none", "results": "results-at-once", "experiments": {"scan": scan}}))
+    target = "results-at-once/tables/runs.csv"
+    waits = '    while args.size_mb > 1 and Path("hold").exists():\n        __import__("time").sleep(0.02)\n'
+    program = project / "scripts/workloads/scan.py"
+    (project / "hold").touch()
+    with spoiled(program, "args = arguments()\n", f"args = arguments()\n{waits}"):
+        yield [sys.executable, "-m", "snakemake", "--cores", "1", target, "--configfile", str(file)]
+    (project / "hold").unlink(missing_ok=True)
+
+
+def start(project: Path, command: list[str]) -> "subprocess.Popen[str]":
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(project),
+    }
+    return subprocess.Popen(
+        command,
+        cwd=project,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def until_it_weighs(project: Path, process: "subprocess.Popen[str]") -> None:
+    until = time.monotonic() + 60
+    while not (project / "results-at-once" / "private").is_dir():
+        assert process.poll() is None, process.communicate()[1][-3000:]
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_the_second_is_refused_until_the_first_has_ended_or_was_killed(project: Path, command: list[str]) -> None:
+    first = start(project, command)
+    until_it_weighs(project, first)
+    second = start(project, command)
+    _, said = second.communicate(timeout=60)
+    assert second.returncode != 0
+    assert "Directory cannot be locked" in said
+    assert first.poll() is None
+    first.kill()
+    first.communicate()
+    (project / "hold").unlink()
+    third = start(project, command)
+    _, said = third.communicate(timeout=120)
+    assert third.returncode == 0, said[-3000:]
+    assert "the locks of a snakemake that was killed are taken away" in said
+    assert pd.read_csv(project / "results-at-once/tables/runs.csv")["finished"].tolist() == [1, 1, 1]
+    assert not (project / "results-at-once" / "private").exists()

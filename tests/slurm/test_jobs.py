@@ -1,0 +1,163 @@
+"""A job of a real Slurm: followed on its node, and told of in a line by its script, its epilog and its task epilog."""
+
+import csv
+import json
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..conftest import ROOT
+from ..docs.pages import blocks
+from .conftest import Slurm
+
+pytestmark = [pytest.mark.slurm, pytest.mark.slow]
+
+COMMAND = [str(Path(sys.executable).parent / "beyond-ram")]
+HELD = f"{shlex.quote(sys.executable)} -I -S -c 'import time; held = bytearray(%d_000_000); time.sleep(%g)'"
+ASKED_MB = 500
+
+
+def submit(slurm: Slurm, folder: Path, *lines: str) -> str:
+    (folder / "job.sh").write_text("\n".join(["#!/bin/bash", *lines, ""]))
+    options = ["--parsable", "-n1", f"--mem={ASKED_MB}", f"--output={folder}/job.out", f"--chdir={folder}"]
+    return slurm.call("sbatch", *options, folder / "job.sh").strip()
+
+
+def ended(slurm: Slurm, job: str) -> None:
+    deadline = time.monotonic() + 60
+    while not re.search(r"JobState=(COMPLETED|FAILED)", said := slurm.call("scontrol", "show", "job", job)):
+        assert time.monotonic() < deadline, said
+        time.sleep(0.2)
+
+
+def record(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return found
+
+
+def peaks_from(folder: Path, began_at: float) -> dict[str, int]:
+    """The highest sample of each kind from a time on, in Unix seconds."""
+    started_at = record(folder)["started_at"]
+    with (folder / "samples.csv").open(newline="") as file:
+        later = [line for line in csv.DictReader(file) if started_at + float(line["t_s"]) >= began_at]
+    return {kind: max(int(line[kind]) for line in later) for kind in ("rss_bytes", "anon_bytes")}
+
+
+def test_a_job_that_is_attached_to_late_is_seen_as_by_who_was_there_from_the_start(
+    one_node: Slurm, tmp_path: Path
+) -> None:
+    """Steps by `srun` included, which are no children of the job's script."""
+    slurm = one_node
+    job = submit(
+        slurm, tmp_path, HELD % (150, 0.5), "touch attach; sleep 1.5", f"srun {HELD % (90, 1)}", HELD % (60, 1)
+    )
+    follow = [*COMMAND, "watch", "--slurm", job, "--wait", "30", "--out"]
+    first = subprocess.Popen([*follow, str(tmp_path / "first")], env=slurm.env, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "attach").exists():
+        time.sleep(0.05)
+    slurm.call(*follow, tmp_path / "second")
+    assert first.wait(30) == 0
+    began_at = record(tmp_path / "second")["started_at"] + 0.05
+    whole, late = (peaks_from(tmp_path / name, began_at) for name in ("first", "second"))
+    print(whole, late, file=sys.stderr)
+    for kind, size in whole.items():
+        assert late[kind] == pytest.approx(size, rel=0.01)
+    assert late["anon_bytes"] > 90e6
+    found = record(tmp_path / "second")
+    assert found["attached"]["to"] == {"slurm_job": job}
+    assert found["attached"]["before"]["cgroup_peak_bytes"] > 150e6
+    assert found["peak"]["around"]["limit_bytes"] == ASKED_MB << 20
+
+
+def on_the_page(words: str, others: dict[str, str]) -> list[str]:
+    """The blocks of docs/slurm-admin.md that hold some words, with this environment's command and `others` replaced."""
+    found = [block.text for block in blocks(ROOT / "docs" / "slurm-admin.md") if words in block.text]
+    for before, after in {**others, "beyond-ram ": f"{shlex.join(COMMAND)} "}.items():
+        found = [text.replace(before, after) for text in found]
+    return found
+
+
+@pytest.fixture
+def administered(one_node: Slurm, tmp_path: Path) -> Iterator[Path]:
+    """The lines of docs/slurm-admin.md in force; where they write to."""
+    conf, before = one_node.directory / "slurm.conf", (one_node.directory / "slurm.conf").read_text()
+    to = {"/var/spool/beyond-ram": f"{tmp_path}/spool", "/var/log/beyond-ram.log": f"{tmp_path}/epilog.log"}
+    to |= {'"$HOME/beyond-ram-jobs.log"': f"{tmp_path}/tasks.log"}
+    [prolog] = on_the_page("setsid", to)
+    [epilog] = on_the_page("--record", to)
+    [task_epilog] = on_the_page("beyond-ram-jobs.log", to)
+    lines = {"Prolog": prolog, "Epilog": epilog, "TaskEpilog": task_epilog}
+    for name, line in lines.items():
+        script = one_node.directory / name
+        script.write_text(f"#!/bin/bash\n{line}\n")
+        script.chmod(0o755)
+    conf.write_text(before + "".join(f"{name}={one_node.directory / name}\n" for name in lines))
+    try:
+        one_node.call("scontrol", "reconfigure")
+        yield tmp_path
+    finally:
+        conf.write_text(before)
+        one_node.call("scontrol", "reconfigure")
+
+
+def ask_mib(line: str) -> int:
+    found = re.search(r"--mem=(\d+)M", line)
+    assert found, line
+    return int(found[1])
+
+
+def test_lines_of_epilogs_and_of_a_script(administered: Path, one_node: Slurm) -> None:
+    job = submit(one_node, administered, HELD % (200, 3), f"srun {HELD % (100, 1)}", f"{shlex.join(COMMAND)} job")
+    ended(one_node, job)
+    deadline = time.monotonic() + 20
+    while not (administered / "epilog.log").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    time.sleep(0.5)
+    told = {name: (administered / name).read_text() for name in ("epilog.log", "tasks.log", "job.out")}
+    print(told, file=sys.stderr)
+    for text in told.values():
+        for line in text.splitlines():
+            assert line.startswith(f"beyond-ram: job {job}: asked for {ASKED_MB} MiB; used 2"), line
+            assert 200 < ask_mib(line) < 300
+    assert re.search(r"2\d\d MB anonymous, \d+ MB file, 0 MB shared", told["epilog.log"])
+    assert "with page cache" in told["job.out"]
+    assert len(told["epilog.log"].splitlines()) == 1
+
+
+def test_a_job_that_asks_for_what_it_is_told_to_ask_for_completes(one_node: Slurm, tmp_path: Path) -> None:
+    job = submit(one_node, tmp_path, HELD % (250, 0.5), f"{shlex.join(COMMAND)} job")
+    ended(one_node, job)
+    mib = ask_mib((tmp_path / "job.out").read_text())
+    again = one_node.call(
+        "sbatch", "--parsable", "-n1", f"--mem={mib}", f"--output={tmp_path}/again.out", tmp_path / "job.sh"
+    ).strip()
+    ended(one_node, again)
+    assert "JobState=COMPLETED" in one_node.call("scontrol", "show", "job", again)
+    assert "killed" not in (tmp_path / "again.out").read_text()
+
+
+def test_the_lines_of_the_page_in_a_script(one_node: Slurm, tmp_path: Path) -> None:
+    """A watcher behind `srun`, and one beside the steps that is told when to stop; both with the job's own python."""
+    (tmp_path / "train.py").write_text("import time; held = bytearray(120_000_000); time.sleep(0.5)\n")
+    [behind] = on_the_page("#SBATCH", {"#!/bin/bash\n": "", "#SBATCH --mem=8G\n": ""})
+    [beside] = on_the_page(
+        "srun python", {"follower=$!": "follower=$!; sleep 1", "wait $follower": "wait $follower; echo status $?"}
+    )
+    job = submit(one_node, tmp_path, f"srun {behind.replace('weighed-$SLURM_JOB_ID', 'task')}", beside)
+    ended(one_node, job)
+    said = (tmp_path / "job.out").read_text()
+    assert record(tmp_path / "task")["peak"]["anon_bytes"] == pytest.approx(125e6, rel=0.1)
+    found = record(tmp_path / f"weighed-{job}")
+    assert found["outcome"] == "detached"
+    assert 120e6 < found["peak"]["anon_bytes"] < 200e6
+    assert "status 0" in said
+    assert said.count("ask for") == 2
+    assert f"limit of {ASKED_MB} MiB" in said

@@ -1,0 +1,152 @@
+"""What runs left, collected: the same as their folders say, whatever their number."""
+
+import json
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from beyond_ram import tables
+from beyond_ram.analysis.runs import runs as table_runs
+from beyond_ram.analysis.verdicts import verdicts
+from beyond_ram.collected import RUNS_AT_A_TIME, Runs, Samples, collect
+from beyond_ram.experiment import Cell, kept, records
+from beyond_ram.files import DamagedError
+
+from .experiment.test_records import CELL, LOCK, cut, weighed
+from .scaled import Source, copies
+
+
+def cells(count: int, experiment: str = "growth") -> list[Cell]:
+    return [
+        Cell(experiment, tuple((dict(CELL.axes) | {"num_files": number}).items()), rep)
+        for number in range(1, count // 2 + 1)
+        for rep in (1, 2)
+    ]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return weighed(tmp_path_factory.mktemp("source"), seconds=0.3)
+
+
+def made(folder: Path, run_jsons: list[Path], name: str = "made") -> tuple[Path, Path]:
+    files = folder / f"{name}.runs.parquet", folder / f"{name}.samples.parquet"
+    collect(run_jsons, *files)
+    return files
+
+
+def test_what_is_collected_is_what_the_folders_say(tmp_path: Path, source: Path) -> None:
+    """Over more than one row group, in two files, in any order of asking."""
+    two = [copies([Source(source)], tmp_path / "runs", cells(count, name)) for count, name in ((300, "a"), (4, "b"))]
+    files = [made(tmp_path, paths, str(number)) for number, paths in enumerate(two)]
+    runs = Runs([file for file, _ in files])
+    samples = Samples([file for _, file in files], runs)
+    paths = [path for paths in two for path in paths]
+    assert len(runs) == len(paths) > RUNS_AT_A_TIME
+    assert list(runs) == tables.read_runs(paths)
+    for place in (302, 0, 299, 300, RUNS_AT_A_TIME):
+        assert runs[place] == tables.read_run(paths[place])
+        pd.testing.assert_frame_equal(
+            samples.of(place).dropna(axis=1, how="all"),
+            pd.DataFrame(records.samples(paths[place].parent)).dropna(axis=1, how="all"),
+            check_dtype=False,
+        )
+    assert (runs.outcomes()["outcome"] == "completed").all()
+
+
+def test_samples_that_are_asked_for_in_order_are_read_once(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of many runs lie in one row group."""
+    paths = copies([Source(source, 1000)], tmp_path / "runs", cells(150))
+    runs, samples = made(tmp_path, paths)
+    groups = pq.ParquetFile(samples).num_row_groups
+    read, whole = [], pq.ParquetFile.read_row_group
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", lambda *args: read.append(args[1]) or whole(*args))
+    found = Samples([samples], Runs([runs]))
+    assert {len(found.lists(place)["t_s"]) for place in range(len(paths))} == {1000}
+    assert read == list(range(groups))
+    assert groups > 1
+
+
+def test_a_run_without_samples_has_none(tmp_path: Path, source: Path) -> None:
+    """Before the first that has some, between others, and after the last."""
+    folders = [path.parent for path in copies([Source(source)], tmp_path / "runs", cells(6))]
+    for number in (0, 2, 5):
+        head = (folders[number] / "samples.csv").read_text().split("\n")[0]
+        (folders[number] / "samples.csv").write_text(f"{head}\n")
+        record = json.loads((folders[number] / "run.json").read_text())
+        record["sampler"] |= {"lines": 0}
+        (folders[number] / "run.json").write_text(json.dumps(record))
+    runs, samples = made(tmp_path, [folder / "run.json" for folder in folders])
+    found = Samples([samples], Runs([runs]))
+    assert [len(found.of(number)) > 0 for number in range(6)] == [False, True, False, True, True, False]
+    assert found.lists(0)["t_s"] == []
+
+
+def test_an_older_run_lacks_the_last_columns_of_its_samples(tmp_path: Path, source: Path) -> None:
+    (path,) = copies([Source(source)], tmp_path / "runs", cells(2)[:1])
+    samples = path.with_name("samples.csv")
+    shorter = [line.rsplit(",", 4)[0] for line in samples.read_text().splitlines()]
+    samples.write_text("".join(f"{line}\n" for line in shorter))
+    files = made(tmp_path, [path])
+    found = Samples(files[1:], Runs(files[:1])).of(0)
+    assert len(found) == len(shorter) - 1
+    assert found["major_faults"].isna().all()
+    assert found["rss_bytes"].max() > 0
+
+
+def test_runs_of_an_older_lock_come_last(tmp_path: Path, source: Path) -> None:
+    old, new = copies([Source(source)], tmp_path / "runs", cells(2))
+    (moved,) = [run for run in kept.keep(tmp_path, "current", LOCK) if run.endswith("rep~1")]
+    paths = [tmp_path / "runs" / moved / "run.json", new]
+    new.parent.mkdir(parents=True, exist_ok=True)
+    copies([Source(source)], tmp_path / "again", cells(2))
+    old = tmp_path / "again" / cells(2)[1].path / "run.json"
+    files = made(tmp_path, [paths[0], old])
+    assert ["@" in record["cell"]["stack"] for record, _ in Runs(files[:1])] == [False, True]
+
+
+@pytest.mark.parametrize("kind", ["cut", "of the other kind", "foreign", "missing"])
+def test_what_was_not_collected_is_refused_in_one_line(tmp_path: Path, source: Path, kind: str) -> None:
+    runs, samples = made(tmp_path, copies([Source(source)], tmp_path / "runs", cells(2)))
+    if kind == "cut":
+        cut(runs)
+    elif kind == "of the other kind":
+        samples.replace(runs)
+    elif kind == "foreign":
+        pd.DataFrame({"run": ["a"], "outcome": ["{}"]}).to_parquet(runs)
+    else:
+        runs.unlink()
+    with pytest.raises(DamagedError, match=rf"^{runs}: .*; delete it, and Snakemake makes it again$"):
+        list(Runs([runs]))
+
+
+def cpu_s(work: Callable[[], Any]) -> float:
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
+
+
+@pytest.mark.slow
+def test_ten_times_the_runs_take_ten_times_the_time_and_no_more_memory(tmp_path: Path, source: Path) -> None:
+    """300 and 3,000 runs of 1,000 samples."""
+    taken: dict[str, list[float]] = {"collect": [], "runs": [], "verdicts": []}
+    peaks = []
+    for count in (300, 3000):
+        run_jsons = copies([Source(source, 1000)], tmp_path / str(count), cells(count))
+        files = [tmp_path / f"{count}.{kind}.parquet" for kind in ("runs", "samples")]
+        taken["collect"].append(cpu_s(lambda: collect(run_jsons, *files)))  # noqa: B023 - called at once
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+        runs = Runs(files[:1])
+        taken["runs"].append(cpu_s(lambda: table_runs(runs)))  # noqa: B023
+        taken["verdicts"].append(cpu_s(lambda: verdicts(runs)))  # noqa: B023
+    # A quadratic step would take a hundred times the time.
+    assert {what: few * 25 > many for what, (few, many) in taken.items()} == dict.fromkeys(taken, True), taken
+    assert peaks[1] - peaks[0] < 100, "MiB more for ten times the samples"

@@ -1,0 +1,148 @@
+"""What ends a run decides whether it is a result."""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.experiment import Job
+from beyond_ram.weighing import Setting, WeighingError, weigh, weigh_interrupted, weigh_limit
+from beyond_ram.weighing import limit as probing
+
+from ..watch.conftest import needs_group
+
+ROOT = Path(__file__).parents[2]
+# Does its shards and its work; a `pid` tells where it is to be ended from outside: it waits there for some time.
+PROGRAM = f"""
+import os, pathlib, signal, sys, time
+sys.path.insert(0, {str(ROOT / "scripts" / "workloads")!r})
+import events
+given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+work, stops = pathlib.Path(given["--work-dir"]), given["--stops"]
+runs = len(list(work.glob("begun*"))) + 1
+(work / f"begun{{runs}}").touch()
+def stop(where):
+    if stops == where:
+        (pathlib.Path(given["--tell"])).write_text(str(os.getpid()))
+        time.sleep(60)
+events.phase("shards")
+for shard in range(3):
+    events.emit("shard", shard=shard, rows=1, from_cache=False, tokenizer_calls=1, cache_bytes_written=0)
+    if given["--interrupted"] == "yes" and runs == 1 and shard == 1:
+        time.sleep(60)
+stop("before")
+events.emit("work", rows=3)
+stop("after")
+if stops == "crash":
+    os.kill(os.getpid(), signal.SIGSEGV)
+sys.exit(3 if stops == "status" else 0)
+"""
+
+
+def path_of(cache: str) -> str:
+    return f"ended/stack~current/case~flat/cache~{cache}/rep~1"
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> Callable[..., Setting]:
+    (tmp_path / "program.py").write_text(PROGRAM)
+
+    def make(stops: str, cache: str = "cold", *, interrupted: bool = False) -> Setting:
+        given = ("--stops", stops, "--tell", str(tmp_path / "pid"), "--interrupted", "yes" if interrupted else "no")
+        job = Job(path=path_of(cache), workload="planted", program=str(tmp_path / "program.py"), arguments=given)
+        job = job.but(stop_after=2 if cache == "interrupted" else None)
+        return Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private")
+
+    return make
+
+
+def end(pid: Path, number: signal.Signals) -> threading.Thread:
+    """End the process that writes its id into a file."""
+
+    def once_told() -> None:
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            if pid.exists() and (told := pid.read_text()):
+                os.kill(int(told), number)
+                return
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=once_told)
+    thread.start()
+    return thread
+
+
+def record_of(folder: Path, cache: str = "cold") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "runs" / path_of(cache) / "run.json").read_text())
+    return found
+
+
+@pytest.mark.parametrize("stops", ["before", "after"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_what_was_ended_from_outside_is_no_result(
+    setting: Callable[..., Setting], tmp_path: Path, stops: str, number: signal.Signals
+) -> None:
+    """Also after its work: the teardown that follows is weighed too."""
+    thread = end(tmp_path / "pid", number)
+    with pytest.raises(WeighingError, match=f"{path_of('cold')}: ended from outside, by {number.name}"):
+        weigh(setting(stops), tmp_path / "runs")
+    thread.join()
+    assert not list((tmp_path / "runs").rglob("run.json"))
+    assert not (tmp_path / "private").exists(), "its private folder is left"
+
+
+@pytest.mark.parametrize(("stops", "status", "number"), [("crash", None, "SIGSEGV"), ("status", 3, None)])
+def test_what_failed_by_itself_after_its_work_is_one(
+    setting: Callable[..., Setting], tmp_path: Path, stops: str, status: int | None, number: str | None
+) -> None:
+    weigh(setting(stops), tmp_path / "runs")
+    found = record_of(tmp_path)
+    assert [found[key] for key in ("outcome", "completed_work", "exit_status", "signal")] == [
+        "failed",
+        True,
+        status,
+        number,
+    ]
+
+
+def test_an_interruption_is_one_and_a_rerun_that_was_ended_from_outside_is_not(
+    setting: Callable[..., Setting], tmp_path: Path
+) -> None:
+    both = [setting("after", cache, interrupted=True) for cache in ("interrupted", "rerun")]
+    thread = end(tmp_path / "pid", signal.SIGKILL)
+    with pytest.raises(WeighingError, match=f"{path_of('rerun')}: ended from outside, by SIGKILL"):
+        weigh_interrupted(*both, tmp_path / "runs")
+    thread.join()
+    assert record_of(tmp_path, "interrupted")["outcome"] == "interrupted_on_purpose"
+    assert not (tmp_path / "runs" / path_of("rerun") / "run.json").exists()
+    both = [setting("nowhere", cache, interrupted=True) for cache in ("interrupted", "rerun")]
+    weigh_interrupted(*both, tmp_path / "runs")
+    assert record_of(tmp_path, "rerun")["outcome"] == "completed"
+
+
+@pytest.mark.cgroup
+@needs_group
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_limit_is_not_moved_by_what_was_ended_from_outside(
+    setting: Callable[..., Setting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    probes = []
+
+    def probe(of: Setting, *how: Any) -> dict[str, Any]:
+        probes.append(of)
+        return once(of if len(probes) > 1 else setting("before"), *how)
+
+    once = probing._probe
+    monkeypatch.setattr(probing, "_probe", probe)
+    thread = end(tmp_path / "pid", number)
+    with pytest.raises(WeighingError, match=f"ended from outside, by {number.name}"):
+        weigh_limit(setting("nowhere"), tmp_path / "runs")
+    thread.join()
+    assert not list((tmp_path / "runs").rglob("run.json"))

@@ -1,0 +1,63 @@
+"""What a run needs and is not what it was made as is refused in one line, before anything is weighed."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.experiment import Job, Served
+from beyond_ram.files import DamagedError
+from beyond_ram.weighing import sound
+
+from . import hanging
+
+
+@pytest.mark.parametrize("kind", ["gone", "empty", "no program", "fails"])
+def test_an_environment_without_a_working_interpreter(tmp_path: Path, kind: str) -> None:
+    hanging.make(tmp_path)
+    python = tmp_path / "stack" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    if kind != "gone":
+        python.write_bytes({"empty": b"", "no program": b"\x7fELF garbage", "fails": b"#!/bin/sh\nexit 3\n"}[kind])
+        python.chmod(0o755)
+    command = hanging.weigh("weighed")
+    command[command.index("--python") + 1] = "stack/bin/python"
+    done = subprocess.run(command, cwd=tmp_path, env=hanging.environment(tmp_path), capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("beyond-ram: stack/bin/python: the interpreter of this stack cannot be run: ")
+    assert done.stderr.endswith("delete the folder of its environment, and Snakemake builds it again\n")
+    assert done.stderr.count("\n") == 1
+    assert not list((tmp_path / "runs").rglob("run.json"))
+    assert not (tmp_path / "private").exists()
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    """A job with a corpus of one file, and a repository of one."""
+    file, shard = tmp_path / "corpus/files/000000.jsonl", tmp_path / "repository/datasets/local/few/data/a.parquet"
+    for path in (file, shard):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"x" * 100)
+    (shard.parents[1] / "README.md").write_text("of any length")
+    files = [{"path": "files/000000.jsonl", "file_bytes": 100}]
+    (tmp_path / "corpus/manifest.json").write_text(json.dumps({"files": files}))
+    (tmp_path / "repository/manifest.json").write_text(json.dumps({"bytes": 100}))
+    made = Job(path=hanging.cell("any"), workload="planted", program="program.py", corpus=str(tmp_path / "corpus"))
+    return made.but(served=Served(repository=str(tmp_path / "repository")))
+
+
+@pytest.mark.parametrize("name", ["corpus/files/000000.jsonl", "repository/datasets/local/few/data/a.parquet"])
+@pytest.mark.parametrize("left_bytes", [None, 0, 50, 101])
+def test_data_of_another_size_than_it_was_made_with(
+    tmp_path: Path, job: Job, name: str, left_bytes: int | None
+) -> None:
+    sound.check_data(job)
+    path = tmp_path / name
+    if left_bytes is None:
+        path.unlink()
+    else:
+        path.write_bytes(b"y" * left_bytes)
+    where = tmp_path / name.partition("/")[0]
+    with pytest.raises(DamagedError, match=rf"^{where}/.*made with 100; delete {where}/manifest.json, and Snakemake"):
+        sound.check_data(job)
