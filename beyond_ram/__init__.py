@@ -1,1 +1,23 @@
+"""Weighs what larger-than-RAM data pipelines for machine learning cost in memory, and says why.
+
+A program that is weighed may say what it does (`phase`, `mark`); a notebook or a test may weigh itself (`watching`).
+"""
+
+from typing import Any
+
 __version__ = "0.1.0"
+# By name: nothing is imported until it is used, and nothing else is made anew when these change.
+_FROM = {"phase": "phases", "mark": "phases", "emit": "phases", "watching": "seen"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FROM:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = globals()[name] = getattr(import_module(f".{_FROM[name]}", __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_FROM})

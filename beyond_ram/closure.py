@@ -31,17 +31,22 @@ def _imported(path: Path, places: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def _files(path: Path, places: tuple[Path, ...]) -> Iterator[Path]:
+    for level, parts in _names(path):
+        # A relative import begins at the file's own package.
+        yield from _modules(parts, (path.parents[level - 1],) if level else places)
+
+
+@cache
+def _names(path: Path) -> list[tuple[int, list[str]]]:
+    """What a file imports: how many dots stand before each name, and its parts."""
+    found = []
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _modules(alias.name.split("."), places)
+            found += [(0, alias.name.split(".")) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             parts = node.module.split(".") if node.module else []
-            # A relative import begins at the file's own package.
-            begins = (path.parents[node.level - 1],) if node.level else places
-            yield from _modules(parts, begins)
-            for alias in node.names:
-                yield from _modules([*parts, alias.name], begins)
+            found += [(node.level, parts), *((node.level, [*parts, alias.name]) for alias in node.names)]
+    return found
 
 
 def _modules(parts: list[str], places: tuple[Path, ...]) -> Iterator[Path]:
@@ -53,6 +58,7 @@ def _modules(parts: list[str], places: tuple[Path, ...]) -> Iterator[Path]:
             return
 
 
+@cache
 def _module(path: Path) -> Path | None:
     for file in (path.with_suffix(".py"), path / "__init__.py"):
         if file.is_file():

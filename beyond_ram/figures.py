@@ -1,7 +1,7 @@
 """What all figures share: the look, the colours of the kinds of memory, saving, captions."""
 
-import math
 import statistics
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,21 +13,22 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatterMathtext, LogFormatterSciNotation
 
-from . import files
+from . import files, hovering
 from .analysis import frame
 from .text import plain, rst
+from .units import KINDS as KINDS
 from .units import MB as MB
 
 _MOST_IN_LABEL, _MOST_IN_CAPTION = 200, 5000
-# Colour-blind safe, and the same in every figure.
-KINDS = {
-    "anon_bytes": ("anonymous", "#0072B2"),
-    "shmem_bytes": ("shared", "#009E73"),
-    "file_bytes": ("file", "#E69F00"),
-}
+WIDE = 6.7
+"""Inches: two columns of a page. Text of `_POINTS` is read where a figure is set into one, half as wide."""
+_POINTS = 10
+# Characters of such text in an inch.
+_DENSE = 13
 
 
 def theme() -> None:
@@ -39,6 +40,13 @@ def theme() -> None:
             "text.parse_math": False,
             "svg.fonttype": "none",
             "svg.hashsalt": "beyond-ram",
+            **dict.fromkeys(
+                (
+                    *("font.size", "axes.titlesize", "axes.labelsize", "figure.titlesize", "figure.labelsize"),
+                    *("xtick.labelsize", "ytick.labelsize", "legend.fontsize", "legend.title_fontsize"),
+                ),
+                _POINTS,
+            ),
             "figure.dpi": 120,
             "savefig.dpi": 120,
         }
@@ -67,9 +75,12 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
             ):
                 if isinstance(formatter := get(), LogFormatterMathtext):
                     put(_Numbers(labelOnlyBase=formatter.labelOnlyBase))
+    values = hovering.titles(figure)
     for path, metadata in ((svg, {"Date": None}), (png, {})):
         with files.whole(path) as partial:
             figure.savefig(partial, bbox_inches="tight", metadata=metadata)
+            if path == svg:
+                hovering.write(partial, values)
     with files.whole(caption_file) as partial:
         partial.write_text(rst(caption, _MOST_IN_CAPTION) + "\n", encoding="utf-8")
     plt.close(figure)
@@ -99,18 +110,39 @@ def colours(names: Iterable[str]) -> dict[str, Any]:
     return dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
 
 
+def fill(text: str, inches: float) -> str:
+    """A text in lines of so many inches; none begins with a percent sign."""
+    together = text.replace(" %", "\u00a0%")
+    return "\n".join(textwrap.fill(line, int(_DENSE * inches)) for line in together.split("\n"))
+
+
 def panels(
-    count: int, size: Callable[[int, int], tuple[float, float]], most_columns: int = 3, **options: Any
+    count: int, height: float, more: float = 0.6, *, most_columns: int = 2, **options: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of so many panels, row by row; its `size`, in inches, of its numbers of columns and rows."""
+    """A figure of so many panels, row by row, each of a `height` in inches, with so much `more` for what all share."""
     columns = min(most_columns, count)
     rows = -(-count // columns)
     figure, grid = plt.subplots(
-        rows, columns, figsize=size(columns, rows), squeeze=False, layout="constrained", **options
+        rows, columns, figsize=(WIDE, height * rows + more), squeeze=False, layout="constrained", **options
     )
     for axes in grid.flat[count:]:
         axes.axis("off")
     return figure, list(grid.flat[:count])
+
+
+def rows(count: int, height: float, columns: int = 1, width: float = WIDE, **options: Any) -> tuple[Figure, Any]:
+    """A figure as wide as all are, `height` inches in all, and its panels: an array [count, columns]."""
+    return plt.subplots(count, columns, figsize=(width, height), squeeze=False, layout="constrained", **options)
+
+
+def handle(label: str, **style: Any) -> Line2D:
+    """A line or mark of a legend."""
+    return Line2D([], [], label=label, **style)
+
+
+def beside(axes: Axes, text: str, place: tuple[float, float], points: float, **style: Any) -> None:
+    """A text so many points to the right of a place."""
+    axes.annotate(text, place, xytext=(points, 0), textcoords="offset points", va="center", **style)
 
 
 def dots(axes: Axes, place: float, values: Sequence[float], colour: Any, form: str, width: float = 0.3) -> None:
@@ -119,9 +151,7 @@ def dots(axes: Axes, place: float, values: Sequence[float], colour: Any, form: s
     axes.plot([place - width / 2, place + width / 2], [middle, middle], color=colour, linewidth=2)
     beside = [place + width * (i - (len(values) - 1) / 2) / max(len(values), 3) for i in range(len(values))]
     axes.plot(beside, list(values), "o", color=colour, markerfacecolor="none", markersize=6)
-    axes.annotate(
-        form.format(middle), (place, max(values)), xytext=(0, 7), textcoords="offset points", ha="center", fontsize=9
-    )
+    axes.annotate(form.format(middle), (place, max(values)), xytext=(0, 7), textcoords="offset points", ha="center")
 
 
 SUBJECT = ("stack", "corpus")
@@ -152,6 +182,8 @@ def _label(line: "pd.Series[Any]", varied: Sequence[str]) -> str:
     values = frame.describe(line, varied)
     if "stack" not in varied and "stack" in line:
         values.insert(0, line["stack"])
+    if values and values[0] == line["experiment"]:  # an experiment and its stack of one name
+        values = values[1:]
     return ", ".join([f"{line['experiment']}: {values[0]}", *values[1:]]) if values else str(line["experiment"])
 
 
@@ -163,13 +195,6 @@ def span(numbers: "pd.Series[int]") -> str:
     """Whole numbers as captions write them: one, or from the least to the most."""
     low, high = int(numbers.min()), int(numbers.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def interval(value: float, low: float, high: float) -> str:
-    """A value with its 95 % interval, as captions write it."""
-    if math.isnan(low):
-        return f"{value:,.0f} (too few runs for an interval)"
-    return f"{value:,.0f} (95 % interval {low:,.0f} to {high:,.0f})"
 
 
 # Kinds of loaders, in the order of legends.

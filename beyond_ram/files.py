@@ -24,10 +24,16 @@ def whole(path: Path | str) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def read_json(path: Path | str) -> Any:
-    """What a file of JSON that the workflow made holds. Raises DamagedError where it is missing or cut."""
+def read_json(path: Path | str, *keys: str) -> Any:
+    """What a file of JSON that the workflow made holds, with `keys` an object that has them.
+
+    Raises DamagedError where it is missing, cut or something else.
+    """
     try:
-        return json.loads(Path(path).read_bytes().decode())
+        found = json.loads(Path(path).read_bytes().decode())
+        if not keys or (isinstance(found, dict) and {*keys} <= {*found}):
+            return found
+        why = f"no object with {' and '.join(map(repr, keys))}"
     except FileNotFoundError:
         why = "missing"
     except (ValueError, RecursionError):

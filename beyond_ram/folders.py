@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,15 +36,18 @@ def mark(folder: Path) -> None:
 
 def check(folder: Path) -> None:
     """Raise ForeignFolderError unless the folder is absent, empty or made here."""
-    if folder.is_symlink():
-        raise ForeignFolderError(f"{folder} is a link, and only a folder can be replaced; remove the link")
-    if not folder.exists():
+    try:
+        kind = folder.lstat().st_mode  # asked once: another process may remove it meanwhile
+        entries = {entry.name for entry in folder.iterdir()} if stat.S_ISDIR(kind) else set()
+    except (FileNotFoundError, NotADirectoryError):
         return
-    if not folder.is_dir():
+    if stat.S_ISLNK(kind):
+        raise ForeignFolderError(f"{folder} is a link, and only a folder can be replaced; remove the link")
+    if not stat.S_ISDIR(kind):
         raise ForeignFolderError(f"{folder} is a file, and has to be a folder; remove it")
     if any(place.is_relative_to(folder.resolve()) for place in protected_places()):
         raise ForeignFolderError(f"{folder} holds the working directory or the home, and is never replaced")
-    if any(folder.iterdir()) and ((folder / MARK).is_symlink() or not (folder / MARK).is_file()):
+    if entries and (MARK not in entries or (folder / MARK).is_symlink() or (folder / MARK).is_dir()):
         raise ForeignFolderError(
             f"{folder} is not empty and was not made by beyond-ram (it has no {MARK}), so it is left as it is; "
             "move it away, or name another folder"

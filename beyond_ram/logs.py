@@ -1,10 +1,13 @@
 """The logs of the workflow's scripts."""
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from .callers import end_with_snakemake
 from .files import DamagedError
+from .text import plain
 
 
 @contextlib.contextmanager
@@ -12,6 +15,7 @@ def to_file(path: Path | str) -> Iterator[None]:
     """Send standard output and error, an error's traceback included, to the log of a rule."""
     import traceback
 
+    end_with_snakemake()  # else it would write on beside the one that comes after
     log = Path(path).open("w", buffering=1, encoding="utf-8")  # noqa: SIM115 (closed by the next line)
     with log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
         try:
@@ -21,4 +25,11 @@ def to_file(path: Path | str) -> Iterator[None]:
             raise SystemExit(str(error)) from None
         except Exception:
             traceback.print_exc()
-            raise
+            raise SystemExit(1) from None  # Snakemake shows the log of what has failed
+
+
+def warn(text: str) -> None:
+    """Say something on the terminal, from a script whose output goes to its log: over the line of progress, if any."""
+    if sys.__stderr__:
+        begin = "\r\x1b[K" if sys.__stderr__.isatty() else ""
+        print(f"{begin}{plain(text, 500)}", file=sys.__stderr__, flush=True)

@@ -11,15 +11,16 @@ import pandas as pd
 
 from . import figures, tables
 from .analysis.outcomes import counted
+from .collected import Runs, Samples
 
 
-def table(name: str, arguments: Mapping[str, Any], run_jsons: Iterable[Path | str]) -> pd.DataFrame:
+def table(name: str, arguments: Mapping[str, Any], runs: Runs) -> pd.DataFrame:
     """Table NAME: the function `NAME` of beyond_ram/analysis/NAME.py, with what became of the runs behind each line.
 
-    `run_jsons` are those of all runs that were asked for, also of any that has none.
+    `runs` are all that were asked for, also any that has no record.
     """
     made: pd.DataFrame = getattr(importlib.import_module(f"beyond_ram.analysis.{name}"), name)(**arguments)
-    return counted(made, tables.read_outcomes(run_jsons))
+    return counted(made, runs.outcomes())
 
 
 def figure(script: Path | str, arguments: Mapping[str, Any]) -> figures.Drawn:
@@ -44,13 +45,15 @@ def arguments(
 ) -> dict[str, Any]:
     """What the parameters of a table's or figure's function stand for, read from its inputs.
 
-    `inputs` holds the run.json of its runs as `runs`, `locks` of stacks and what they ask for, and a path for each
-    table; a table that is not made is None.
+    `inputs` holds the files of its runs as `collected` and those of their samples as `samples`, `locks` of stacks and
+    what they ask for, and a path for each table; a table that is not made is None.
     """
-    found: dict[str, Any] = {"pairs": pairs, "claimed": claimed, "paths": inputs.get("run_jsons")}
+    found: dict[str, Any] = {"pairs": pairs, "claimed": claimed}
     for name in needs:
         if name == "records":
-            found[name] = tables.read_runs(inputs["run_jsons"])
+            found[name] = Runs(inputs["collected"])
+        elif name == "samples":
+            found[name] = Samples(inputs["samples"], Runs(inputs["collected"]))
         elif name == "locks":
             files = [Path(path) for path in inputs["locks"]]
             found[name] = {

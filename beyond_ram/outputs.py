@@ -2,7 +2,7 @@
 
 A table NAME is the function `NAME` of `beyond_ram/analysis/NAME.py`, a figure NAME the function `plot` of
 `scripts/figures/NAME.py`. What each needs are its parameters: `records` for the runs of its chapter with their events,
-`paths` for their run.json, `pairs` and `claimed` for stacks that are compared, `locks` for what these lock and ask for,
+`samples` for theirs, `pairs` and `claimed` for stacks that are compared, `locks` for what these lock and ask for,
 and the names of tables.
 """
 
@@ -18,7 +18,7 @@ TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
 # The part of what every report has, whichever parts it is made of.
 GENERAL = "report"
 # Parameters that are no tables.
-RUNS, SETTINGS = ("records", "paths"), ("pairs", "claimed", "locks")
+RUNS, SETTINGS = ("records", "samples"), ("pairs", "claimed", "locks")
 Kind = Literal["table", "figure"]
 Condition = Callable[[Experiment], bool]
 
@@ -42,6 +42,14 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Page:
+    """A page of the table of its name, and of others."""
+
+    title: str
+    tables: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Chapter:
     """Tables and figures, and the target that asks for them.
 
@@ -55,8 +63,8 @@ class Chapter:
     over: Condition | None = None
     tables: Sequence[str] = ()
     figures: Mapping[str, Figure] = field(default_factory=dict)
-    pages: Mapping[str, str] = field(default_factory=dict)
-    """Pages beside the overview, each of the table of its name, and their titles."""
+    pages: Mapping[str, Page] = field(default_factory=dict)
+    """Pages beside the overview."""
 
 
 @dataclass

@@ -28,27 +28,6 @@ def read_runs(run_jsons: Iterable[Path | str]) -> list[RunFiles]:
     return [read_run(path) for path in run_jsons]
 
 
-def read_outcomes(run_jsons: Iterable[Path | str]) -> pd.DataFrame:
-    """A line for each run that was asked for: its cell, `outcome`, `completed_work`, `reason`. Raises DamagedError.
-
-    One whose folder holds no record at all has the outcome `no_record`.
-    """
-    return pd.DataFrame([_outcome(Path(path)) for path in run_jsons])
-
-
-def _outcome(run_json: Path) -> dict[str, Any]:
-    if not run_json.exists():
-        return {**records.cell(run_json.parent), "outcome": records.NO_RECORD, "completed_work": False, "reason": ""}
-    found = records.record(run_json.parent)
-    cell = records.of_today(found["cell"], records.workload(found))
-    return {**cell, **{key: found.get(key, "") for key in ("outcome", "completed_work", "reason")}}
-
-
-def read_samples(run_json: Path | str) -> pd.DataFrame:
-    """The samples of one run. Raises DamagedError."""
-    return pd.DataFrame(records.samples(Path(run_json).parent))
-
-
 def read(path: Path | str) -> pd.DataFrame:
     """A table from its Parquet file, its texts without unseen characters and not endless.
 
@@ -57,13 +36,13 @@ def read(path: Path | str) -> pd.DataFrame:
     try:
         found = pq.ParquetFile(path).read()
         name = (found.schema.metadata or {}).get(_NAME, b"").decode(errors="replace")
-    except (pa.ArrowException, OSError, ValueError) as error:
+        table: pd.DataFrame = found.to_pandas()
+    except Exception as error:  # a file that is damaged, but opens, raises what it likes
         why = "missing" if isinstance(error, FileNotFoundError) else "cut, or no Parquet file"
         raise DamagedError(f"{path}: {why}; delete it, and Snakemake makes it again") from None
     if name != Path(path).stem:
         what = f"table {plain(name, 100)!r}" if name else "no table of beyond-ram's"
         raise DamagedError(f"{path}: holds {what}; delete it, and Snakemake makes it again")
-    table: pd.DataFrame = found.to_pandas()
     return table.map(lambda value: plain(value, _MOST) if isinstance(value, str) else value)
 
 

@@ -1,3 +1,22 @@
-"""Units of what is shown."""
+"""Units of what is shown, and kinds of memory."""
+
+import math
 
 MB, GB = 1e6, 1e9
+KINDS = {
+    "anon_bytes": ("anonymous", "#0072B2"),
+    "shmem_bytes": ("shared", "#009E73"),
+    "file_bytes": ("file", "#E69F00"),
+}
+"""Name and colour of each: colour-blind safe, and the same in every figure."""
+
+
+def amount(value: float, unit: str, *, signed: bool = False) -> str:
+    """A value with its unit, to four significant digits; bytes as MB. Nothing for what is not known."""
+    return "" if math.isnan(value) else f"{digits(value, unit, signed=signed)} {'MB' if unit == 'bytes' else unit}"
+
+
+def digits(value: float, unit: str, *, signed: bool = False) -> str:
+    """A value as in `amount`, without its unit."""
+    rounded, sign = float(f"{value / (MB if unit == 'bytes' else 1):.4g}"), "+" if signed else ""
+    return f"{rounded:{sign},.0f}" if abs(rounded) >= 1000 else f"{rounded:{sign}.4g}"

@@ -1,14 +1,16 @@
 """What the tests share: a clone of the project as a user would have it, and the commands run in it."""
 
+import functools
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from beyond_ram import stacks
 
@@ -23,6 +25,35 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     sys.dont_write_bytecode = False
 
 
+class Together(LoadScopeScheduling):  # type: ignore[misc]
+    """Tests that share what is made once stay in one process: those of a file, or of a folder with one cluster.
+
+    `--dist loadgroup` does the same by marks, but marks nothing under pytest 9.2: it writes into `_nodeid`.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        folder = file.split("/")[1]
+        return folder if folder in ("rules", "slurm") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Together:
+    return Together(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, so that no process is left alone with one at the end.
+
+    What runs end to end has two hours, where the others have what pyproject.toml says.
+    """
+    for item in items:
+        if item.get_closest_marker("end_to_end") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(7200))
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 def project_files() -> list[str]:
     """Every file of the project: tracked, or new and not ignored."""
     listed = subprocess.run(
@@ -34,13 +65,37 @@ def project_files() -> list[str]:
     return [name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
 
 
-def interpreter(stack: str) -> Path:
-    """The interpreter of a stack, of the environment that the workflow uses too; built where it is missing or old."""
+@functools.cache
+def environment_of(stack: str) -> Path | stacks.StackError:
+    """The folder of a stack's environment, that of the workflow, or why it cannot be built: it is tried once."""
     folder, lock = ROOT / ".stacks" / stack, ROOT / "envs" / f"{stack}.txt"
-    marker = folder / stacks.venv.MARKER
-    if not marker.exists() or marker.read_bytes() != lock.read_bytes():
+    try:
         stacks.build(lock, folder)
-    return folder / "bin" / "python"
+    except stacks.StackError as error:
+        return error
+    return folder
+
+
+def interpreter(stack: str) -> Path:
+    """The interpreter of a stack; its environment is built where it is missing or old."""
+    found = environment_of(stack)
+    if isinstance(found, stacks.StackError):
+        raise found
+    return found / "bin" / "python"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 16 MiB of its own."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", place], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", place], check=True)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from beyond_ram.experiment import Cell
-from beyond_ram.progress import Weighing, line
+from beyond_ram.progress import Weighing, told
 
 
 def weighing(experiment: str, size: int, duration_s: float | None, state: Any = "there", rep: int = 1) -> Weighing:
@@ -13,7 +13,11 @@ def weighing(experiment: str, size: int, duration_s: float | None, state: Any = 
 
 
 def said(*weighings: Weighing, in_turn: bool = True, may_grow: bool = False) -> str:
-    return line(weighings, lambda cell: cell.experiment[0], in_turn=in_turn, may_grow=may_grow)
+    return both(*weighings, in_turn=in_turn, may_grow=may_grow)[0]
+
+
+def both(*weighings: Weighing, in_turn: bool = True, may_grow: bool = False) -> tuple[str, str]:
+    return told(weighings, lambda cell: cell.experiment[0], in_turn=in_turn, may_grow=may_grow)
 
 
 def test_no_time_is_said_before_one_is_known() -> None:
@@ -59,3 +63,9 @@ def test_long_times_are_hours() -> None:
     runs = [weighing("a", 1, 7200), weighing("a", 2, None, "left"), weighing("a", 3, None, "left")]
     assert ", about 4.0 h (" in said(*runs)
     assert ", less than a minute (" in said(weighing("a", 1, 5), weighing("a", 2, None, "left"))
+
+
+def test_in_few_words_it_says_how_far_how_long_and_what_is_lost() -> None:
+    runs = [weighing("a", 1, 600), weighing("a", 2, None, "left"), weighing("a", 3, None, "lost")]
+    assert both(*runs, may_grow=True)[1] == "weighed 1 of 3 runs, about 10 min left, 1 lost"
+    assert both(weighing("a", 1, None, "left"))[1] == "weighed 0 of 1 runs"

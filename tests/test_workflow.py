@@ -47,7 +47,7 @@ def planned(run_in: Run, *arguments: str) -> list[str]:
     """The run folders that a dry run would make again."""
     done = snakemake(run_in, "-n", *MICRO, *arguments)
     return sorted(
-        set(re.findall(r"^\s+output: results-micro/runs/(\S+)/samples\.csv", done.stdout + done.stderr, re.MULTILINE))
+        set(re.findall(r"^\s+output: results-micro/runs/(\S+)/run\.json", done.stdout + done.stderr, re.MULTILINE))
     )
 
 
@@ -191,30 +191,41 @@ def test_a_bad_config_is_one_clear_line_and_nothing_is_made(run_in: Run, clone: 
 
 
 def test_an_upgrade_keeps_the_old_results_beside_the_new(results: Path, clone: Path, run_in: Run) -> None:
-    """A lock that changes by a real resolution; the runs of the old one stay, under a name that says so."""
+    """A lock that changes by a real resolution: its cells run and no others, and both pages show old against new."""
     asked = (clone / "envs/current.in").read_text().split()
     added = run_in("beyond-ram", "stack", "add", "mine", *asked, "tqdm==4.67.0")
     assert added.returncode == 0, added.stderr
-    matrix = "{stack: [mine], mode: [basic], num_files: [3]}"
-    only = f"results: results-upgrade\nonly: [growth]\nexperiments: {{growth: {{repeats: 1, matrix: {matrix}}}}}\n"
+    matrix = "{stack: [current, mine], mode: [basic], num_files: [3]}"
+    only = f"results: results-upgrade\nonly: [growth]\nexperiments: {{growth: {{repeats: 2, matrix: {matrix}}}}}\n"
     (clone / "upgrade.yaml").write_text(only)
     made_of_runs = ("results-upgrade/tables/runs.csv", "results-upgrade/figures/memory_over_time.svg")
-    apart = (*made_of_runs, *MICRO, "upgrade.yaml")
-    snakemake(run_in, *apart)
+    of_both = ("results-upgrade/changes.html", "results-upgrade/history.html")
+    apart = (*MICRO, "upgrade.yaml")
+    snakemake(run_in, *made_of_runs, *apart)
     (clone / "envs/mine.in").write_text("\n".join([*asked, "tqdm"]))
     upgraded = run_in("beyond-ram", "stack", "upgrade", "mine", "tqdm", "--results", "results-upgrade")
     assert upgraded.returncode == 0, upgraded.stderr
-    assert "1 runs of the old lock are kept" in upgraded.stdout
-    said = snakemake(run_in, *apart).stderr
-    made = set(re.findall(r"output: results-upgrade/runs/(\S+)/samples\.csv", said))
+    assert "2 runs of the old lock are kept" in upgraded.stdout
+    said = snakemake(run_in, "--logger-beyond-ram-all-lines", *made_of_runs, *of_both, *apart).stderr
+    made = set(re.findall(r"output: results-upgrade/runs/(\S+)/run\.json", said))
     assert {path.split("/")[1] for path in made} == {"stack~mine"}
+    assert len(made) == 2
     runs = table(clone / "results-upgrade", "runs")
     old, new = runs[runs["stack"].str.startswith("mine@")], runs[runs["stack"] == "mine"]
-    assert len(old) == len(new) == 1
-    assert old["stack"].item() == f"mine@{old['lock_sha256'].item()[:8]}"
-    assert old["lock_sha256"].item() != new["lock_sha256"].item()
+    assert len(old) == len(new) == 2
+    (name,) = set(old["stack"])
+    assert name == f"mine@{old['lock_sha256'].iloc[0][:8]}"
+    assert not set(old["lock_sha256"]) & set(new["lock_sha256"])
     assert "mine@" in (clone / "results-upgrade/figures/memory_over_time.svg").read_text()
-    assert "Nothing to be done" in snakemake(run_in, *apart).stderr
+    moved = next(line for line in upgraded.stdout.splitlines() if line.startswith("tqdm 4.67.0 to "))
+    changes, history = ((clone / page).read_text() for page in of_both)
+    assert f"{name} and mine: 1 package: {moved}." in changes
+    assert f"<li>mine, {pd.Timestamp.now('UTC'):%Y-%m-%d}: {moved}</li>" in history
+    steps = table(clone / "results-upgrade", "history")
+    assert list(steps.drop_duplicates("stack")["stack"]) == [name, "mine"]
+    grown = steps[steps["metric"] == "token_count"]
+    assert list(grown["verdict"].fillna("")) == ["", "same"]
+    assert "Nothing to be done" in snakemake(run_in, *made_of_runs, *of_both, *apart).stderr
 
 
 def test_a_stack_that_cannot_be_resolved_says_why_and_leaves_nothing(clone: Path, run_in: Run) -> None:

@@ -3,20 +3,32 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
-from . import compare, gate, make, run, stack, watch, weigh
+COMMANDS = ("run", "watch", "show", "job", "tokenize", "compare", "gate", "stack", "weigh", "make")
+# What a command needs beyond `beyond-ram watch`, where its module says nothing else in EXTRA.
+_EXTRA = "workflow"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: its own, or 2 for bad input, told in one line."""
+    words = sys.argv[1:] if argv is None else argv
     parser = argparse.ArgumentParser(prog="beyond-ram", description="Weighs memory of data pipelines, and says why.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (run, watch, compare, gate, stack, weigh, make):
-        module.add_to(commands)
-    arguments = parser.parse_args(argv)
+    # Only the module of the command that is called: `watch` must start at once.
+    for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
+        import_module(f".{name}", __package__).add_to(commands)
+    arguments = parser.parse_args(words)
     try:
         status: int = arguments.run(arguments)
         return status
+    except ModuleNotFoundError as error:
+        if not error.name or error.name.partition(".")[0] == __package__.partition(".")[0]:
+            raise
+        extra = getattr(sys.modules[arguments.run.__module__], "EXTRA", _EXTRA)
+        needs = f"needs {error.name}, which is not installed: pip install 'beyond-ram[{extra}]'"
+        print(f"beyond-ram {words[0]}: {needs}", file=sys.stderr)
+        return 2
     except (ValueError, OSError, RuntimeError) as error:
         print(f"beyond-ram: {error}", file=sys.stderr)
         return 2

@@ -9,6 +9,8 @@ from .project import project
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..stacks import Difference
+
 _LINES = 10
 
 
@@ -38,6 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     from .. import pages, tables
     from ..analysis.changes import changes, counts, in_words
     from ..analysis.comparisons import comparisons
+    from ..analysis.stack_differences import of_pair
+    from ..stacks import said
 
     folders = [Path(side) for side in (arguments.baseline, arguments.candidate)]
     if all(_is_results(folder) for folder in folders):
@@ -55,16 +59,18 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.baseline} and {arguments.candidate} were measured on {others[0]}; "
             "with --other-machines they are compared all the same"
         )
+    differ = {pair: _differences(results, *pair) or _of_versions(runs, *pair) for pair in pairs}
     out = arguments.out or results / "changes"
     out.mkdir(parents=True, exist_ok=True)
     tables.write(made, out / "changes.csv", out / "changes.parquet")
     pages.write(
         str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=in_words(made),
-        summary=counts(made),
+        summary=counts(made), differences=[of_pair(pair, found) for pair, found in differ.items()],
     )  # fmt: skip
     _tell(made, in_words(made))
-    if differ := _locks_differ(results, arguments.baseline, arguments.candidate):
-        print(f"what the locks differ in: {differ}")
+    for pair, found in differ.items():
+        if found:
+            print(f"what the locks differ in, {' and '.join(pair)}: {said(found)}")
     print(f"{counts(made)}; {out}/changes.html, {out}/changes.csv")
     return int((made["verdict"] == "worse").any())
 
@@ -81,15 +87,28 @@ def _tell(made: "pd.DataFrame", lines: list[dict[str, str]]) -> None:
         print(f"and {len(shown) - _LINES} more")
 
 
-def _locks_differ(results: Path, baseline: str, candidate: str) -> str:
-    """What two stacks lock otherwise, in a line; empty where a lock is not known, as of two folders."""
+def _differences(results: Path, baseline: str, candidate: str) -> "list[Difference]":
+    """What two stacks lock otherwise; nothing where a lock is not known, as of two folders."""
     from ..experiment.kept import LOCKS
-    from ..stacks import StackError, between, said
+    from ..stacks import StackError, between
 
     try:
-        return said(between(baseline, candidate, project(), results / LOCKS))
+        return between(baseline, candidate, project(), results / LOCKS)
     except StackError:
-        return ""
+        return []
+
+
+def _of_versions(runs: "pd.DataFrame", baseline: str, candidate: str) -> "list[Difference]":
+    """What differs between the versions that the runs of two stacks read in their interpreters."""
+    from ..stacks import Difference
+
+    found = []
+    for name in sorted(column for column in map(str, runs) if column.startswith("version_")):
+        sides = [runs.loc[runs["stack"] == stack, name].dropna().unique() for stack in (baseline, candidate)]
+        before, after = (" and ".join(map(str, versions)) or None for versions in sides)
+        if before != after:
+            found.append(Difference(name.removeprefix("version_").replace("_", "-"), before, after))
+    return found
 
 
 def _is_results(folder: Path) -> bool:

@@ -6,13 +6,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .project import project
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..gate.cells import Cells
     from ..gate.verdict import Gate
     from ..gate.wheels import Requirement
@@ -55,17 +57,21 @@ def _minutes(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """The exit status: 1 where something got worse, 2 where that cannot be said."""
+    from ..gate import cells
     from ..gate.sides import SIDES
     from ..gate.verdict import STATUS
     from ..gate.wheels import requirements
 
     here, out = Path.cwd(), arguments.out.absolute()
-    _open(out)
     tell = _progress()
-    tell("reading and building what was asked for")
-    asked = {side: requirements(getattr(arguments, side), out / "wheels") for side in SIDES}
+    with _opened(out), contextlib.chdir(project()):
+        tell("reading and building what was asked for")
+        with contextlib.chdir(here):
+            asked = {side: requirements(getattr(arguments, side), out / "wheels") for side in SIDES}
+        named = {one.package for side in asked.values() for one in side}
+        chosen = cells.choose(arguments.cells, named, out, Path.cwd(), here)
     with contextlib.chdir(project()):
-        gate = _weighed(asked, arguments, here, out, tell)
+        gate = _weighed(asked, chosen, arguments, out, tell)
     tell("")
     _write(gate, out)
     print("\n".join(gate.lines()))
@@ -74,16 +80,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _weighed(
     asked: "dict[str, list[Requirement]]",
+    chosen: "Cells",
     arguments: argparse.Namespace,
-    here: Path,
     out: Path,
     tell: Callable[[str], None],
 ) -> "Gate":
     """Build both sides and weigh the cells, in the project's folder."""
-    from ..gate import cells, schedule, sides, verdict
+    from ..gate import schedule, sides, verdict
 
     named = [one for side in asked.values() for one in side]
-    chosen = cells.choose(arguments.cells, {one.package for one in named}, out, Path.cwd(), here)
     tell(f"building the two sides of {', '.join(chosen.bases)}")
     built = sides.both(chosen.bases, asked, out, Path("envs"))
     tell("making what the cells read")
@@ -101,20 +106,31 @@ def _weighed(
     )  # fmt: skip
 
 
-def _open(out: Path) -> None:
-    """Make the folder, or take the one of an earlier gate, without its runs. Raises ForeignFolderError, ValueError."""
+@contextlib.contextmanager
+def _opened(out: Path) -> Iterator[None]:
+    """The folder, made or taken from an earlier gate, without its runs. One that was made is removed after an error.
+
+    Raises ForeignFolderError, ValueError.
+    """
     from ..experiment.places import results_fault
     from ..folders import check, mark, remove
 
     check(out)
     if fault := results_fault(out / "results", project()):
         raise ValueError(f"{out / 'results'} {fault}")
+    made = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     mark(out)
     runs = out / "results" / "runs"
     if runs.exists():
         mark(runs)
         remove(runs)
+    try:
+        yield
+    except BaseException:
+        if made:
+            remove(out)
+        raise
 
 
 def _prepare(chosen: "Cells", out: Path) -> None:
@@ -142,7 +158,7 @@ def _write(gate: "Gate", out: Path) -> None:
     tables.write(changes, out / "changes.csv", out / "changes.parquet")
     pages.write(
         str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=gate.words,
-        summary=counts(changes),
+        summary=counts(changes), differences=_differences(changes, out),
     )  # fmt: skip
     (out / "gate.md").write_text(markdown, encoding="utf-8")
     ElementTree.ElementTree(gate.junit()).write(out / "gate.xml", encoding="utf-8", xml_declaration=True)
@@ -150,6 +166,18 @@ def _write(gate: "Gate", out: Path) -> None:
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(summary).open("a", encoding="utf-8") as file:
             file.write(markdown)
+
+
+def _differences(changes: "pd.DataFrame", out: Path) -> list[dict[str, str]]:
+    """What differs between the locks of both sides of each base stack, in words."""
+    from ..analysis.stack_differences import of_pair
+    from ..stacks import differences
+
+    found = []
+    for pair in dict.fromkeys(changes[["before", "after"]].itertuples(index=False, name=None)):
+        texts = [(out / "locks" / f"{stack}.txt").read_text(encoding="utf-8") for stack in pair]
+        found.append(of_pair(pair, differences(*texts)))
+    return found
 
 
 def _progress() -> Callable[[str], None]:

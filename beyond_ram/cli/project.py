@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-_PROJECT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[2]
 
 
 def project() -> Path:
     """The folder of the project. Raises ValueError where beyond-ram is no checkout."""
-    if not (_PROJECT / "Snakefile").is_file():
-        raise ValueError(f"{_PROJECT} has no Snakefile: install beyond-ram from its checkout, with `uv sync`")
-    return _PROJECT
+    if not (PROJECT / "Snakefile").is_file():
+        raise ValueError(f"{PROJECT} has no Snakefile: install beyond-ram from its checkout, with `uv sync`")
+    return PROJECT

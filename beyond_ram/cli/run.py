@@ -41,8 +41,10 @@ def run(arguments: argparse.Namespace) -> int:
 def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
     """The command of snakemake for words that are given in a folder.
 
-    Raises ValueError where a config file is not there.
+    Raises ValueError where a config file is not there, or is none.
     """
+    from ..experiment import content_of
+
     parser = argparse.ArgumentParser("beyond-ram run", allow_abbrev=False, add_help=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", action="extend", default=[])
     parser.add_argument("--config", "-C", nargs="+", action="extend", default=[])
@@ -51,6 +53,7 @@ def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
     for file in files:
         if not file.is_file():
             raise ValueError(f"there is no config file {file}")
+        content_of(file)  # Snakemake does not name the file
     # Behind a word that takes one value only, targets cannot be taken for config files.
     begins = ["--snakefile", str(project / "Snakefile"), "--directory", str(project)]
     cores = [] if any(word.partition("=")[0] in _CORES or word[:2] in ("-c", "-j") for word in others) else ["all"]

@@ -105,14 +105,15 @@ def _pin(arguments: argparse.Namespace) -> int:
 def _renew(arguments: argparse.Namespace, change: Callable[[], bool]) -> int:
     """Change a lock, say what moved, and keep the runs of the old one. A bad results folder is refused before that."""
     from ..experiment import kept
-    from ..stacks import differences, lock_of, requested
+    from ..stacks import differences, lock_of, requested, text_of
 
     name = arguments.name
     with contextlib.chdir(project()):
         lock = lock_of(name)
         old = lock.read_bytes()
+        before = text_of(lock)
         source = lock.with_suffix(".in")
-        asked = requested(source.read_text(encoding="utf-8")) if source.is_file() else []
+        asked = requested(text_of(source)) if source.is_file() else []
     folders = [] if arguments.no_results else arguments.results or [Path("results")]
     for folder in folders:
         kept.check(folder, name, old)
@@ -121,7 +122,7 @@ def _renew(arguments: argparse.Namespace, change: Callable[[], bool]) -> int:
     if not changed:
         print(f"{lock} is as new as it can be; nothing changed", file=sys.stderr)
         return 0
-    found = differences(old.decode(), new.decode(), asked)
+    found = differences(before, new.decode(), asked)
     print("\n".join(map(str, found)) if found else "no version, only hashes of files")
     print(f"{lock} is renewed; the next snakemake runs its cells")
     for folder in folders:

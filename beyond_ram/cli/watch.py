@@ -2,11 +2,16 @@
 
 import argparse
 import contextlib
+import importlib.util
 import os
 import re
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from .project import PROJECT
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -14,10 +19,12 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "KB": 1
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "watch",
-        help="weigh any command",
-        description="Weighs any command. run.json holds its whole command line: give passwords and tokens another way.",
+        help="weigh any command, or what runs already",
+        description="Weighs any command. run.json holds its command line, without what is a secret by its name.",
         usage="beyond-ram watch [--out D] [--interval-ms N] [--memory-limit SIZE] [--max-anon SIZE] [--max-rss SIZE]\n"
-        "                        [--max-pss SIZE] [--follow] [--input F] -- COMMAND…\n"
+        "                        [--max-pss SIZE] [--html FILE] [--follow] [--input F] -- COMMAND…\n"
+        "       beyond-ram watch [--out D] … (--pid N [--pid M] | --cgroup PATH | --slurm JOBID)\n"
+        "                        [--wait S] [--reset-marks] [--events F]\n"
         "       beyond-ram watch --self-test",
     )
     parser.add_argument(
@@ -36,9 +43,42 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
             metavar="SIZE",
             help=f"exit with 3 where the tree's peak of {what} was above, as 500M or 2G; nothing is killed",
         )
+    parser.add_argument("--html", type=Path, metavar="FILE", help="a page of the run: memory over time, phases, peaks")
     parser.add_argument("--follow", action="store_true", help="go on until all that the command started has ended")
     parser.add_argument(
         "--input", type=Path, action="append", default=[], metavar="FILE", help="a file whose page cache is recorded"
+    )
+    running = parser.add_mutually_exclusive_group()
+    running.add_argument(
+        "--pid",
+        type=_pid,
+        action="append",
+        metavar="N",
+        help="follow a process that runs, and all below; again for each",
+    )
+    running.add_argument("--cgroup", type=Path, metavar="PATH", help="follow all that is in a group")
+    running.add_argument("--slurm", metavar="JOBID", help="follow a job of Slurm, on its node")
+    parser.add_argument(
+        "--wait", type=float, default=0.0, metavar="SECONDS", help="for the job of --slurm to begin (default: 0)"
+    )
+    parser.add_argument(
+        "--events",
+        type=Path,
+        metavar="FILE",
+        help="where what is followed tells events to (default: as it was started)",
+    )
+    parser.add_argument(
+        "--reset-marks",
+        action="store_true",
+        help="set the kernel's high-water marks of what is followed back, now and at each phase",
+    )
+    parser.add_argument(
+        "--reader",
+        choices=("procfs", "psutil"),
+        help="how processes are read (default: from /proc, and through psutil where /proc says too little)",
+    )
+    parser.add_argument(
+        "--whole-command", action="store_true", help="keep the command line in run.json with the secrets in it"
     )
     parser.add_argument(
         "--self-test", action="store_true", help="weigh programs whose memory is known, and say how far off"
@@ -54,13 +94,22 @@ def _milliseconds(text: str) -> int:
     return value
 
 
+def _pid(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no process id")
+    return int(text)
+
+
 def size(text: str) -> int:
     """A size in bytes: K, M, G, T are powers of 1024 (KiB as well); KB, MB, GB powers of 1000."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?B)?", text.strip().upper())
     if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is no size: say 500M, 1.5G or 2000000000")
     number, unit, suffix = found.groups()
-    return int(float(number) * (_UNITS[unit + "B"] if suffix == "B" and unit in ("K", "M", "G") else _UNITS[unit]))
+    found_bytes = float(number) * (_UNITS[unit + "B"] if suffix == "B" and unit in ("K", "M", "G") else _UNITS[unit])
+    if found_bytes >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is more than any machine has")
+    return int(found_bytes)
 
 
 def _ceiling(text: str) -> tuple[int, str]:
@@ -78,29 +127,91 @@ def run(arguments: argparse.Namespace) -> int:
         from ..watch.calibration import self_test
 
         return self_test()
-    if not arguments.command or not arguments.command[0]:
-        raise ValueError("what to watch? beyond-ram watch -- COMMAND…")
+    attached = bool(arguments.pid or arguments.cgroup or arguments.slurm)
+    if attached:
+        _refuse_for_what_runs(arguments)
+    elif not arguments.command or not arguments.command[0]:
+        raise ValueError("what to watch? beyond-ram watch -- COMMAND…, or --pid N of what runs")
+    elif arguments.reset_marks or arguments.events:
+        option = "--reset-marks" if arguments.reset_marks else "--events"
+        raise ValueError(f"{option} goes with --pid, --cgroup or --slurm: a command begins with its own")
     given = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
     allowed = [ceilings.Ceiling(kind, *found) for kind, found in given.items() if found]
-    record = watch(
-        arguments.command,
-        arguments.out,
-        interval_ms=arguments.interval_ms,
-        memory_limit_bytes=arguments.memory_limit,
-        follow=arguments.follow,
-        inputs=arguments.input,
-        live=_is_terminal(2),
-    )
-    # From here on the command has ended, and its status is what this one ends with.
-    status = as_a_shell(record)
+    kept = arguments.out is not None
+    if arguments.html:
+        _can_make_a_page()
+        arguments.out = arguments.out or Path(tempfile.mkdtemp(prefix="beyond-ram-"))  # the page is made of its files
+    if attached:
+        record, status = _attach(arguments), 0
+    else:
+        _give_back_the_path()
+        record = watch(
+            arguments.command,
+            arguments.out,
+            interval_ms=arguments.interval_ms,
+            memory_limit_bytes=arguments.memory_limit,
+            follow=arguments.follow,
+            inputs=arguments.input,
+            live=_is_terminal(2),
+            reader=arguments.reader,
+        )
+        # From here on the command has ended, and its status is what this one ends with.
+        status = as_a_shell(record)
     if allowed:
         record["ceilings"] = ceilings.judge(record, allowed)
         record["watch_status"] = status = ceilings.status(status, record["ceilings"])
     with contextlib.suppress(Exception):
-        _keep(record, arguments.out)
+        _keep(record, arguments.out, arguments.whole_command)
+    if arguments.html:
+        _page(arguments.html, arguments.out, kept=kept)
+        if not kept:
+            shutil.rmtree(arguments.out, ignore_errors=True)
     with contextlib.suppress(Exception):
         _print_summary(record)
     return status
+
+
+def _give_back_the_path() -> None:
+    """Have the command find the caller's programs, where `uv run --project CHECKOUT` has put ours before them.
+
+    Within the checkout, or with beyond-ram in the caller's own environment, that is the caller's.
+    """
+    checkout, path = Path(sys.prefix).parent, os.environ.get("PATH", "")
+    first, _, rest = path.partition(os.pathsep)
+    by_uv = "UV_RUN_RECURSION_DEPTH" in os.environ and first == str(Path(sys.prefix, "bin"))
+    if by_uv and rest and checkout == PROJECT and not Path.cwd().is_relative_to(checkout):
+        os.environ["PATH"] = rest
+        if os.environ.get("VIRTUAL_ENV") == sys.prefix:
+            del os.environ["VIRTUAL_ENV"]
+
+
+def _refuse_for_what_runs(arguments: argparse.Namespace) -> None:
+    """What can only be done to a command that is started here. Raises ValueError."""
+    if arguments.command:
+        raise ValueError("either a command, or --pid, --cgroup or --slurm of what runs")
+    for option in ("memory_limit", "follow"):
+        if getattr(arguments, option):
+            raise ValueError(f"--{option.replace('_', '-')} is for a command: what runs already is only looked at")
+
+
+def _attach(arguments: argparse.Namespace) -> dict[str, Any]:
+    from ..watch import attach, targets
+
+    if arguments.pid:
+        target = targets.processes(list(dict.fromkeys(arguments.pid)), arguments.reader)
+    elif arguments.cgroup:
+        target = targets.group(arguments.cgroup, arguments.reader)
+    else:
+        target = targets.slurm_job(arguments.slurm, arguments.wait, arguments.reader)
+    return attach.attach(
+        target,
+        arguments.out,
+        interval_ms=arguments.interval_ms,
+        reset_marks=arguments.reset_marks,
+        events=arguments.events,
+        inputs=arguments.input,
+        live=_is_terminal(2),
+    )
 
 
 def _is_terminal(descriptor: int) -> bool:
@@ -109,7 +220,27 @@ def _is_terminal(descriptor: int) -> bool:
     return False
 
 
-def _keep(record: dict[str, Any], out: Path | None) -> None:
+def _can_make_a_page() -> None:
+    """Nothing is imported before the command has run. Raises ModuleNotFoundError where a page cannot be made."""
+    for name in ("itables", "jinja2", "numpy", "plotly", "tsdownsample"):
+        if importlib.util.find_spec(name) is None:
+            raise ModuleNotFoundError(name=name)
+
+
+def _page(page: Path, out: Path, *, kept: bool) -> None:
+    """The page of the run; where it cannot be made, one line says why."""
+    try:
+        from ..report import runs
+        from ..report.run import Run
+
+        runs.write(page, {"The run": Run.read(out, of_a_cell=False)}, "One command", kept=kept)
+    except Exception as error:
+        from ..watch.missing import one_line
+
+        print(f"beyond-ram: no page {page}: {one_line(error)}", file=sys.stderr)
+
+
+def _keep(record: dict[str, Any], out: Path | None, whole_command: bool) -> None:
     """Write run.json into its folder, or beside the files that the folder could not take."""
     from ..watch import write_record
     from ..watch.missing import one_line
@@ -117,12 +248,12 @@ def _keep(record: dict[str, Any], out: Path | None) -> None:
     if out is None:
         return
     try:
-        write_record(record, out)
+        write_record(record, out, whole_command=whole_command)
     except Exception as error:
         why, kept = one_line(error), record.get("elsewhere")
         try:
             kept = kept or tempfile.mkdtemp(prefix="beyond-ram-kept-")
-            write_record(record, Path(kept))
+            write_record(record, Path(kept), whole_command=whole_command)
             why += f"; it is in {kept}"
         except Exception:
             pass

@@ -4,6 +4,10 @@ import argparse
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..experiment import Job
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -17,13 +21,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..experiment import Job
-    from ..weighing import Setting, processes, weigh, weigh_interrupted, weigh_limit
+    from ..callers import end_with_snakemake
+    from ..weighing import Setting, weigh, weigh_interrupted, weigh_limit
 
     # An end that is asked for takes the private folder along.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    processes.end_with_snakemake()
-    jobs = [Job.model_validate_json(job) for job in arguments.jobs]
+    end_with_snakemake()
+    jobs = [_job(job) for job in arguments.jobs]
     settings = [Setting(job, arguments.python, arguments.lock, arguments.work) for job in jobs]
     if len(settings) == 1:
         (weigh_limit if jobs[0].find_limit else weigh)(settings[0], arguments.runs)
@@ -31,3 +35,18 @@ def run(arguments: argparse.Namespace) -> int:
         interrupted, rerun = settings
         weigh_interrupted(interrupted, rerun, arguments.runs)
     return 0
+
+
+def _job(text: str) -> "Job":
+    """A job. Raises ValueError where it is none."""
+    from pydantic import ValidationError
+
+    from ..experiment import Job, parse
+
+    try:
+        job = Job.model_validate_json(text)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(f"JOB: {'.'.join(map(str, fault['loc'])) or 'no job in JSON'}: {fault['msg']}") from None
+    parse(job.path)
+    return job

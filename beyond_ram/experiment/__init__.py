@@ -3,7 +3,7 @@
 from . import kept, memory, merge, places, roles, specs, tokens
 from .grammar import interrupted_pattern, parse, run_pattern
 from .job import Job, Served
-from .load import ConfigError, load
+from .load import ConfigError, content_of, load
 from .model import Config
 from .paths import NAME, Cell
 from .workloads import AXES, WORKLOADS
@@ -17,6 +17,7 @@ __all__ = [
     "ConfigError",
     "Job",
     "Served",
+    "content_of",
     "interrupted_pattern",
     "kept",
     "load",

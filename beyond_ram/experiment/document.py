@@ -6,7 +6,7 @@ A test fails when any differs from what this writes.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,35 +33,93 @@ def schema() -> str:
     return json.dumps(described, indent=2) + "\n"
 
 
+# A map of the config whose entries are of several kinds: what one is called, and the key that says its kind.
+_FAMILIES = {
+    "corpora": ("Corpus", "source"),
+    "repositories": ("Repository", "source"),
+    "experiments": ("Workload", "workload"),
+}
+_EVERY = {"corpora": "Every corpus", "repositories": "Every repository", "experiments": "Every experiment"}
+Fields = dict[str, dict[str, Any]]
+
+
 def keys() -> str:
-    """A Markdown table of keys for every part of the config."""
+    """Markdown tables of keys: what the parts of a family have in common once, and of each part its own."""
     described = Config.model_json_schema()
-    parts = {"Config": described, **described["$defs"]}
-    return "\n".join(_part(name, part) for name, part in parts.items())
+    parts = described["$defs"]
+    said, pages = set(), [_part("Config", described, _fields(described))]
+    for family, (word, kind) in _FAMILIES.items():
+        members = _members(described["properties"][family], parts)
+        # A matrix is said by its axes, and the key that says the kind by the heading.
+        fields = {name: _fields(part, kind, "matrix") for name, part in members.items()}
+        axes = {name: _fields(parts.get(_matrix(part), {})) for name, part in members.items()}
+        common, common_axes = _common(fields.values()), _common(axes.values())
+        if common:
+            every = {"description": f"Beside `{kind}`, which says what other keys there are:"}
+            pages.append(_part(_EVERY[family], every, common, common_axes))
+        for name, part in members.items():
+            own, own_axes = _own(fields[name], common), _own(axes[name], common_axes)
+            pages.append(_part(f"{word} `{part['properties'][kind]['const']}`", part, own, own_axes))
+            said |= {name, _matrix(part)}
+    pages += [_part(name, part, _fields(part)) for name, part in parts.items() if name not in said]
+    return "\n".join(pages)
 
 
-def _part(name: str, part: dict[str, Any]) -> str:
-    lines = [
-        f"### {name}",
-        "",
-        part.get("description", ""),
-        "",
-        "| key | type | default | meaning |",
-        "|---|---|---|---|",
-    ]
-    for key, field in part["properties"].items():
-        default = "required" if key in part.get("required", ()) else f"`{json.dumps(field.get('default'))}`"
-        if "const" in field:
-            default = f"`{field['const']}`"
-        lines.append(f"| `{key}` | {_kind(field)} | {default} | {field.get('description', '')} |")
-    return "\n".join([*lines, ""])
+def _fields(part: dict[str, Any], *but: str) -> Fields:
+    """The keys of a part, but for some, each with whether it is required."""
+    required = part.get("required", ())
+    return {
+        key: {**field, "required": key in required}
+        for key, field in part.get("properties", {}).items()
+        if key not in but
+    }
+
+
+def _members(family: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
+    """The parts that an entry of a map may be, by name."""
+    options = next(iter(family["patternProperties"].values()))
+    options = next((option for option in options.get("anyOf", []) if "oneOf" in option), options)["oneOf"]
+    return {name: parts[name] for name in (option["$ref"].rpartition("/")[2] for option in options)}
+
+
+def _matrix(part: dict[str, Any]) -> str:
+    """The name of the part that holds the axes; empty where there are none."""
+    return str(part["properties"].get("matrix", {}).get("$ref", "")).rpartition("/")[2]
+
+
+def _common(several: Iterable[Fields]) -> Fields:
+    """The keys that all have, as most have them."""
+    first, *others = every = list(several)
+    keys = [key for key in first if all(key in other for other in others)]
+    return {key: max((fields[key] for fields in every), key=[other[key] for other in every].count) for key in keys}
+
+
+def _own(fields: Fields, common: Fields) -> Fields:
+    """The keys of a part that are not as most have them."""
+    return {key: field for key, field in fields.items() if common.get(key) != field}
+
+
+def _part(name: str, part: dict[str, Any], fields: Fields, axes: Fields | None = None) -> str:
+    lines = [f"### {name}", "", part.get("description", ""), ""]
+    for said, shown in (("", fields), ("Axes, lists below `matrix`:", axes or {})):
+        if shown:
+            lines += [said, ""] if said else []
+            lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
+            lines += [_line(key, field) for key, field in shown.items()]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def _line(key: str, field: dict[str, Any]) -> str:
+    default = "required" if field["required"] else f"`{json.dumps(field.get('default'))}`"
+    return f"| `{key}` | {_kind(field)} | {default} | {field.get('description', '')} |"
 
 
 def _kind(field: dict[str, Any]) -> str:
     if "$ref" in field:
         return str(field["$ref"]).rpartition("/")[2]
-    if "const" in field:
-        return "that word"
+    if "discriminator" in field:
+        return f"one of the kinds below, by its `{field['discriminator']['propertyName']}`"
     if "enum" in field:
         return " or ".join(f"`{value}`" for value in field["enum"])
     for several in ("anyOf", "oneOf"):

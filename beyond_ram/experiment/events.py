@@ -41,6 +41,7 @@ FIELDS: Mapping[str, Field] = {
     "t_s": Field(_NUMBER, "s", "since the start of the command"),
     "event": Field(_TEXT, "", "the name of the event"),
     "pid": Field(_COUNT, "", "the process that has emitted it"),
+    "attached": Field(_FLAG, "", "whether it ran already"),
     "tree": Field(_MAP, "bytes, s", "the whole tree, read from outside right after the event"),
     "exit_status": Field((*_COUNT, *_MAYBE), "", "of the command"),
     "hwm_bytes": Field(_COUNT, "bytes", "high-water mark of the process"),
@@ -85,7 +86,7 @@ FIELDS: Mapping[str, Field] = {
     "rows_identified_by": Field(_TEXT, "", "by what delivered rows are known: `ids`, `labels` or `contents`"),
     "labels_checked": Field(_FLAG, "", "whether every row came with its label"),
     "rows_wrong": Field(_COUNT, "rows", "rows delivered that are none of the data's, or not whole"),
-    "rows_per_worker": Field((*_MAP, *_LIST), "rows", "rows delivered by each worker; in older runs a list"),
+    "rows_per_worker": Field(_MAP, "rows", "rows delivered by each worker"),
     "rows_per_rank": Field(_LIST, "rows", "rows delivered to each rank"),
     "rows_per_worker_of_rank": Field(_LIST, "rows", "rows of each worker of each rank"),
     "opened_s": Field(_NUMBER, "s", "time to open the data"),
@@ -114,7 +115,7 @@ FIELDS: Mapping[str, Field] = {
 }
 
 EVENTS: Mapping[str, Event] = {
-    "start": Event("the command starts; from the watcher"),
+    "start": Event("the command starts, or is attached to; from the watcher", (), ("attached",)),
     "end": Event("the command has ended; from the watcher", ("exit_status",)),
     "phase": Event("a phase begins, and the one before it ends", ("phase",)),
     "provenance": Event("what runs", ("versions",), ("clock_s",)),
@@ -175,36 +176,29 @@ EVENTS: Mapping[str, Event] = {
     "not_applicable": Event("the cell cannot be here", ("reason",)),
     "gave_up": Event("the program does not go on", ("reason",)),
 }
-_RENAMED = {"seconds": "duration_s", "time_to_first_batch_s": "first_batch_s"}
 # What every event may have: the time and the reading are the watcher's, the clock the program's.
 _ALWAYS = ("t_s", "event", "pid", "tree", "monotonic_s")
 
 
-def faults(event: Mapping[str, Any]) -> Iterator[str]:
-    """What in an event is not as the schema says. An event that the schema does not know has no faults."""
+def faults(event: Mapping[str, Any], *, strict: bool = True) -> Iterator[str]:
+    """What in an event is not as the schema says. An event that the schema does not know has no faults but its types.
+
+    A run from before may have fields that are none today: only where `strict` that is a fault.
+    """
     name = event["event"]
-    known = EVENTS.get(name)
-    if known is None:
-        return
+    known = EVENTS.get(name, Event(""))
     for field in known.fields:
         if field not in event:
             yield f"event {name!r}: {field!r} is missing"
     for field, value in event.items():
         if field in _ALWAYS:
-            continue
-        if field not in (*known.fields, *known.optional):
-            yield f"event {name!r}: {field!r} is no field of it"
-        elif type(value) not in FIELDS[field].types:
+            described = field in FIELDS
+        else:
+            described = field in (*known.fields, *known.optional)
+            if strict and not described and name in EVENTS:
+                yield f"event {name!r}: {field!r} is no field of it"
+        if described and type(value) not in FIELDS[field].types:
             yield f"event {name!r}: {field!r} is {value!r}, not {' or '.join(t.__name__ for t in FIELDS[field].types)}"
-
-
-def renamed(event: dict[str, Any]) -> dict[str, Any]:
-    """An event with the names of today, which runs kept from before need not have."""
-    if event["event"] in EVENTS:
-        for before, today in _RENAMED.items():
-            if before in event:
-                event[today] = event.pop(before)
-    return event
 
 
 def table() -> str:

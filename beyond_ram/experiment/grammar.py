@@ -1,8 +1,10 @@
 """The path grammar, read: from a run's folder to its cell, and the patterns by which a rule knows its runs."""
 
+import functools
+import re
 from collections.abc import Mapping
 
-from .paths import STACK, Cell, Value, pattern
+from .paths import NAME, STACK, VALUE, Cell, Value, pattern
 from .workloads import AXES, Experiment
 
 
@@ -12,14 +14,21 @@ def parse(path: str) -> Cell:
     Raises ValueError where the path does not follow the grammar.
     """
     experiment, *levels = path.strip("/").split("/")
-    pairs = [tuple(level.split("~")) for level in levels]
-    if not pairs or any(len(pair) != 2 for pair in pairs) or pairs[-1][0] != "rep" or not pairs[-1][1].isdigit():
+    *axes, last = [_level(level) for level in levels] or [None]
+    known = re.fullmatch(NAME, experiment) and last is not None and None not in axes
+    if not known or last is None or last[0] != "rep" or not str(last[1]).isdecimal():
         raise ValueError(f"{path}: not a run's folder; expected EXPERIMENT/key~value/…/rep~N")
-    return Cell(experiment, tuple((axis, _typed(axis, value)) for axis, value in pairs[:-1]), int(pairs[-1][1]))
+    return Cell(experiment, tuple(axis for axis in axes if axis), int(last[1]))
 
 
-def _typed(axis: str, value: str) -> Value:
-    return int(value) if axis in AXES and AXES[axis].number and value.isdigit() else value
+@functools.cache
+def _level(level: str) -> tuple[str, Value] | None:
+    """The axis and the value of a level; None where it is none. Of ten thousand cells a hundred levels differ."""
+    axis, *values = level.split("~")
+    if len(values) != 1 or not VALUE.fullmatch(values[0]):
+        return None
+    (value,) = values
+    return axis, int(value) if axis in AXES and AXES[axis].number and value.isdecimal() else value
 
 
 def run_pattern(experiments: Mapping[str, Experiment]) -> str:

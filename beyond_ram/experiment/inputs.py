@@ -1,13 +1,15 @@
 """What a config names on disk, looked at before anything is made of it: why something cannot be used, or None."""
 
 import ast
+import contextlib
 import glob
 import gzip
 import os
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from .corpora import FilesCorpus
 from .tokens import OwnLoader, TokenDataset
@@ -44,6 +46,8 @@ def module(path: str, names: Iterable[str]) -> str | None:
 def corpus(spec: FilesCorpus) -> str | None:
     """Why the files of a corpus cannot be read."""
     for pattern in _patterns(spec):
+        if looping := _looping(pattern):
+            return f"{looping} is a link to a folder above it, and {pattern!r} would follow it; take it out"
         files = _matched(pattern)
         if not files:
             return f"{pattern!r} matches no file{_seen_from(pattern)}"
@@ -86,8 +90,8 @@ def dataset(spec: TokenDataset) -> str | None:
         with Path(path).open("rb") as file:
             if file.read(6) == b"\x93NUMPY":
                 return f"{path} is an .npy file, whose header says the type; leave `dtype` out"
-        row_bytes, size = spec.width * int(spec.dtype.removeprefix("u").removeprefix("int")) // 8, _size(path)
-        return _too_few(size // row_bytes, spec.rows, path)
+        row_bytes = spec.width * int(spec.dtype.removeprefix("u").removeprefix("int")) // 8
+        return _too_few(Path(path).stat().st_size // row_bytes, spec.rows, path)
     array, fault = npy(path)
     if fault:
         return fault if path.endswith(".npy") else f"{fault}; of a file without a header give `dtype` and `width`"
@@ -137,10 +141,6 @@ def _too_few(count: int, wanted: int | None, path: str) -> str | None:
     return f"{path} has {count:,} rows, and {wanted:,} are asked for" if wanted and wanted > count else None
 
 
-def _size(path: str) -> int:
-    return Path(path).stat().st_size
-
-
 def _seen_from(path: str | Path) -> str:
     """The folder that a relative path begins in."""
     return "" if str(path)[0] in "/~" else f" in {Path.cwd()}"
@@ -153,6 +153,28 @@ def _patterns(spec: FilesCorpus) -> list[str]:
 def _matched(pattern: str) -> list[str]:
     found = glob.glob(str(Path(pattern).expanduser()), recursive=True)  # noqa: PTH207 - absolute patterns
     return [path for path in found if Path(path).is_file()]
+
+
+def _looping(pattern: str) -> str | None:
+    """A link that `**` of a pattern would follow in a circle. Two of them are more paths than can be listed."""
+    before, recursive, _ = str(Path(pattern).expanduser()).partition("**")
+    if not recursive:
+        return None
+    seen: set[Path] = set()
+    # Where the folders above `**` are patterns themselves, the last one that is none.
+    first = Path(re.split(r"[*?[]", before)[0] or ".")
+    waiting: list[tuple[Path, tuple[Path, ...]]] = [(first if before[-1:] in ("/", "") else first.parent, ())]
+    while waiting:
+        folder, above = waiting.pop()
+        resolved = folder.resolve()
+        if resolved in above:
+            return str(folder)
+        if resolved in seen:
+            continue
+        seen.add(resolved)
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            waiting += [(Path(entry.path), (*above, resolved)) for entry in entries if entry.is_dir()]
+    return None
 
 
 def _format(file: str) -> str | None:
@@ -175,11 +197,24 @@ def _documents_at_most(file: str, form: str | None, enough: int) -> int | None:
         return None
     try:
         with gzip.open(file) if file.endswith(".gz") else Path(file).open("rb") as lines:
-            header = form == "csv"
-            counted = sum(1 for _ in islice((line for line in lines if line.strip()), enough + header))
+            header = int(form == "csv")
+            counted = sum(1 for _ in islice(_filled_lines(lines), enough + header))
             return max(0, counted - header)
     except (OSError, EOFError):
         return None
+
+
+def _filled_lines(file: IO[bytes] | gzip.GzipFile) -> Iterator[None]:
+    """Once for each line that is not blank. No line is held whole: one may be longer than memory."""
+    filled = False
+    while piece := file.readline(1 << 20):
+        filled |= bool(piece.strip())
+        if piece.endswith(b"\n"):
+            if filled:
+                yield
+            filled = False
+    if filled:
+        yield
 
 
 def _bound(body: Iterable[ast.stmt]) -> Iterator[str]:

@@ -8,19 +8,22 @@ a stack, with their runs.
 
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..files import DamagedError, whole
+from ..text import plain
 from . import records
 from .grammar import parse
 from .load import ConfigError
-from .paths import Cell
+from .paths import STACK, Cell
 from .places import is_results
 
 FILE, LOCKS = "kept.json", "locks"
+_NAME = re.compile(rf"{STACK}@[0-9a-f]+")
 
 
 def read(results: Path | str) -> list[str]:
@@ -28,15 +31,7 @@ def read(results: Path | str) -> list[str]:
 
     Raises ConfigError for a file that is no such map.
     """
-    path = Path(results, FILE)
-    if not path.exists():
-        return []
-    try:
-        return [run for runs in json.loads(path.read_text(encoding="utf-8")).values() for run in runs]
-    except (ValueError, AttributeError, TypeError):
-        raise ConfigError(
-            f"{path}: not a map from NAME@LOCK to lists of runs; delete it to do without kept runs"
-        ) from None
+    return [run for runs in _map(results).values() for run in runs]
 
 
 def locks(results: Path | str) -> dict[str, str]:
@@ -113,7 +108,7 @@ def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
             if file.name != "run.json":
                 file.replace(target / file.name)
         with whole(target / "run.json") as partial:
-            partial.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            partial.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
         (source / "run.json").unlink()
         moved.append(kept.path)
     if moved:
@@ -129,10 +124,12 @@ def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
 def prune(results: Path | str, keep: int, stack: str | None = None) -> dict[str, int]:
     """Remove the kept runs of all but the `keep` locks of each stack that were kept last, or of one stack's.
 
-    What was removed, as the number of runs by NAME@LOCK. Raises ConfigError where kept.json is no such map.
+    What was removed, as the number of runs by NAME@LOCK. Raises ConfigError where the folder is no results folder, or
+    kept.json no such map.
     """
-    read(results)
     known = _map(results)
+    if not known and not is_results(Path(results)):
+        raise ConfigError(f"{results}: no results folder; give another with --results")
     by_stack: dict[str, list[str]] = {}
     for name in known:
         by_stack.setdefault(name.partition("@")[0], []).append(name)
@@ -153,9 +150,32 @@ def prune(results: Path | str, keep: int, stack: str | None = None) -> dict[str,
 
 
 def _map(results: Path | str) -> dict[str, list[str]]:
+    """The runs by NAME@LOCK. Raises ConfigError for a file that holds anything else."""
     path = Path(results, FILE)
-    found: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    without = "; delete it to do without kept runs"
+    try:
+        found = json.loads(path.read_bytes().decode()) if path.exists() else {}
+    except (ValueError, RecursionError):
+        raise ConfigError(f"{path}: no JSON, or cut{without}") from None
+    if not isinstance(found, dict) or not all(isinstance(runs, list) for runs in found.values()):
+        raise ConfigError(f"{path}: not a map from NAME@LOCK to lists of runs{without}")
+    for name, runs in found.items():
+        if not _NAME.fullmatch(name):
+            raise ConfigError(f"{path}: {plain(repr(name), 100)} is not the NAME@LOCK of a stack{without}")
+        for run in runs:
+            if not _is_run(run, name):
+                raise ConfigError(
+                    f"{path}: {plain(repr(run), 200)} is not a run's folder of {plain(name, 100)}{without}"
+                )
     return found
+
+
+def _is_run(run: Any, stack: str) -> bool:
+    try:
+        cell = parse(run) if isinstance(run, str) else None
+        return cell is not None and (cell.path, cell.get("stack")) == (run, stack)
+    except ValueError:
+        return False
 
 
 def _write(results: Path | str, known: dict[str, list[str]]) -> None:

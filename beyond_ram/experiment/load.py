@@ -17,8 +17,9 @@ from . import inputs, tokens
 from .corpora import AnyCorpus, FilesCorpus
 from .model import Config
 from .places import NOT_ECHOED, results_fault
+from .workloads.tokenize import MODES
 
-NOUNS = {"tokens": "token dataset", "format": "format", "loader": "loader"}
+NOUNS = {"tokens": "token dataset", "format": "format", "loader": "loader", "mode": "mode"}
 # What an error echoes at most of what was given; and the values that a config may stand for, aliases written out.
 _ECHO = reprlib.Repr()
 _ECHO.maxlevel, _ECHO.maxstring, _ECHO.maxother, _ECHO.maxlong = 3, 200, 100, 40
@@ -32,6 +33,21 @@ class ConfigError(ValueError):
         lines = [_one_line(fault) for fault in faults[:_MOST_LINES]]
         more = len(faults) - len(lines)
         super().__init__("\n".join([*lines, *([f"and {more} faults more"] if more else [])]))
+
+
+def content_of(file: Path | str) -> dict[str, Any]:
+    """What a config file holds. Raises ConfigError where that is no map of keys."""
+    try:
+        found = yaml.safe_load(Path(file).read_bytes())
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ConfigError(f"{file}{at}: no YAML: {error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{file}: no YAML: {getattr(error, 'reason', None) or error}") from None
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        raise ConfigError(f"{file}: {'empty' if found is None else 'no config'}; it has to be a map of keys")
+    return found
 
 
 def load(
@@ -159,7 +175,10 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
         ("tokens", config.tokens),
         ("format", dict.fromkeys(tokens.formats(root))),
         ("loader", dict.fromkeys([*tokens.loaders(root), *own])),
+        ("mode", dict.fromkeys([*MODES, *tokens.peers(root)])),
     ):
+        if axis == "mode" and config.run()[name].workload != "tokenize":
+            continue
         for value in getattr(matrix, axis, ()):
             if value not in names and (axis, value) != ("tokens", "none"):
                 yield where(*key, axis) + _none(NOUNS[axis], value, names)
@@ -261,7 +280,8 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
     """pydantic's findings, one line a fault, under the key as the user wrote it."""
     lines: dict[tuple[Any, ...], str] = {}
     faults = error.errors(include_url=False)
-    parents = {tuple(_as_written(fault["loc"][:end], config)) for fault in faults for end in range(len(fault["loc"]))}
+    written = [_as_written(fault["loc"], config) for fault in faults]
+    parents = {tuple(key[:end]) for key in written for end in range(len(key))}
     for fault in faults:
         added = fault["type"] == "missing"
         key = _as_written(fault["loc"][: -1 if added else None], config)
@@ -333,7 +353,7 @@ class _Origin:
     """Says where a key was last written: in which of the merged files, or on the command line."""
 
     def __init__(self, files: Sequence[Path | str], given: Mapping[str, Any]) -> None:
-        self.contents = [(str(file), yaml.safe_load(Path(file).read_text(encoding="utf-8"))) for file in files]
+        self.contents: list[tuple[str, Mapping[str, Any]]] = [(str(file), content_of(file)) for file in files]
         self.last = self.contents[-1][0] if self.contents else ""
         self.contents += [("--config", given)] if given else []
 

@@ -12,7 +12,7 @@ NAME = r"[a-z0-9][a-z0-9._-]*"
 # A stack of a config, or one of a version sweep: BASE+PACKAGE-VERSION. One kept from before an upgrade has an `@` in
 # its name, and no rule makes it again.
 STACK = r"[a-z0-9][a-z0-9._+-]*"
-_VALUE = re.compile(r"[A-Za-z0-9@._+-]+")
+VALUE = re.compile(r"[A-Za-z0-9@._+-]+")
 Value = str | int
 Point = tuple[tuple[str, Value], ...]
 
@@ -50,11 +50,11 @@ class Cell:
     def path(self) -> str:
         """The folder of this run, relative to the folder of all runs."""
         for axis, value in self.axes:
-            if not _VALUE.fullmatch(str(value)):
+            if not VALUE.fullmatch(str(value)):
                 raise ValueError(f"{axis}: {value!r} cannot stand in a path; letters, digits and @ . _ + - can")
         return "/".join([self.experiment, *(f"{axis}~{value}" for axis, value in self.axes), f"rep~{self.rep}"])
 
 
 def pattern(axes: Sequence[str]) -> str:
     """A regular expression for the levels of some axes, in their order."""
-    return "/".join(f"{axis}~{_VALUE.pattern}" for axis in axes)
+    return "/".join(f"{axis}~{VALUE.pattern}" for axis in axes)

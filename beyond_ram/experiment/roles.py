@@ -1,10 +1,12 @@
 """Which stacks are compared with which: baselines and candidates."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from .grammar import parse
 from .model import Config
+from .paths import Cell
 
 Pair = tuple[str, str]
 
@@ -13,7 +15,8 @@ def pairs(config: Config, kept: Iterable[str] = ()) -> list[Pair]:
     """Every baseline with its candidate.
 
     What the config names in `comparisons`; in an experiment none of whose stacks is named there, the first stack of its
-    matrix is the baseline of the others; and the older lock of a stack, among the `kept` runs, that of the renewed one.
+    matrix is the baseline of the others; and of the `kept` runs of each stack every lock that of the next one, and the
+    oldest that of today's.
     """
     found = [pair for comparison in config.comparisons.values() for pair in comparison.pairs()]
     named = set(itertools.chain.from_iterable(found))
@@ -21,9 +24,28 @@ def pairs(config: Config, kept: Iterable[str] = ()) -> list[Pair]:
         first, *others = experiment.matrix.stack
         if not named & {first, *others}:
             found += [(first, other) for other in others]
-    olds = dict.fromkeys(str(parse(path)["stack"]) for path in kept)
-    found += [(old, old.partition("@")[0]) for old in olds]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys([*found, *_of_locks(kept)]))
+
+
+def _of_locks(kept: Iterable[str]) -> Iterator[Pair]:
+    """Each kept lock, in the order in which they were kept, with the next ones that ran its cells, today's last."""
+    ran: dict[str, dict[str, set[Cell]]] = {}
+    for path in kept:
+        cell = parse(path)
+        lock = str(cell["stack"])
+        stack = lock.partition("@")[0]
+        ran.setdefault(stack, {}).setdefault(lock, set()).add(replace(cell.replace(stack=stack), rep=1))
+    for stack, locks in ran.items():
+        names = list(locks)
+        for place, lock in enumerate(names):
+            left = set(locks[lock])
+            for later in names[place + 1 :]:
+                if left & locks[later]:
+                    yield lock, later
+                left -= locks[later]
+            if left:  # which cells today's lock runs, the config says
+                yield lock, stack
+        yield names[0], stack
 
 
 def claimed(config: Config) -> list[Pair]:

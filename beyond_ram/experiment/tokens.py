@@ -17,6 +17,8 @@ from .paths import NAME
 from .places import TrackedPath
 
 FORMATS, LOADERS = Path("scripts/workloads/formats"), Path("scripts/workloads/loaders")
+PEERS = Path("scripts/workloads/peers")
+"""Others that turn text into files of ids."""
 # What all modules of a folder share.
 _HELPERS = {"arrow_columns", "how"}
 SOURCE_FORMAT = "npy"
@@ -98,6 +100,11 @@ def formats(root: Path | str = ".") -> list[str]:
 def loaders(root: Path | str = ".") -> list[str]:
     """The names of all loaders."""
     return _modules(Path(root, LOADERS))
+
+
+def peers(root: Path | str = ".") -> list[str]:
+    """The names of all peers."""
+    return _modules(Path(root, PEERS))
 
 
 def format_of(loader: str, root: Path | str = ".") -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
-import threading
 from pathlib import Path
 
 from beyond_ram.hub.conditions import FAULTS, Conditions, Fault
-from beyond_ram.hub.server import LOOPBACK, Hub
+from beyond_ram.hub.server import Hub
 
 
 def main() -> int:
@@ -18,7 +18,6 @@ def main() -> int:
     served.add_argument("--root", type=Path, help="holds datasets/ORG/NAME and models/ORG/NAME")
     served.add_argument("--upstream", metavar="URL", help="another Hub, to hand reads on to and note them")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    parser.add_argument("--host", default=LOOPBACK, help=f"{LOOPBACK}; anything else is refused")
     parser.add_argument("--page-size", type=int, default=1000, help="entries in a page of a tree")
     parser.add_argument("--log", type=Path, help="file for the requests, a line of JSON each")
     parser.add_argument("--latency-ms", type=float, default=0, help="waited before each answer")
@@ -32,19 +31,20 @@ def main() -> int:
         help=f"one in EVERY_NTH reads of data fails once; {', '.join(FAULTS)}; may be given several times",
     )
     arguments = parser.parse_args()
-    stop = threading.Event()
+    # A pipe and no event: a handler that comes as an event is waited for would wait for the lock that its thread holds.
+    ended, ends = os.pipe()
+    os.set_blocking(ends, False)
+    signal.set_wakeup_fd(ends)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, lambda *_: None)
     try:
         faults = tuple(map(Fault.parse, arguments.fault))
         conditions = Conditions(arguments.latency_ms, arguments.bandwidth_mb_s, arguments.redirect, faults)
-        root, port, host, size, log = (
-            getattr(arguments, name) for name in ("root", "port", "host", "page_size", "log")
-        )
-        with Hub(root, port, host, size, log, conditions, arguments.upstream) as hub:
+        root, port, size, log = (getattr(arguments, name) for name in ("root", "port", "page_size", "log"))
+        with Hub(root, port, size, log, conditions, arguments.upstream) as hub:
             token = f"HF_TOKEN={hub.token}\n" if hub.token else ""
             print(f"{token}HF_ENDPOINT={hub.url}", flush=True)
-            stop.wait()
+            os.read(ended, 1)
     except (OSError, ValueError) as error:
         print(f"hub: {error}", file=sys.stderr)
         return 2

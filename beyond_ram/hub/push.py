@@ -96,14 +96,10 @@ async def branch(request: web.Request) -> web.StreamResponse:
 async def preupload(request: web.Request) -> web.StreamResponse:
     """`/preupload/REVISION`: which files go by LFS, and which stand in the commit itself."""
     repository_of(request)
-    files = [
-        {
-            "path": file["path"],
-            "uploadMode": "lfs" if _by_lfs(str(file["path"]), int(file["size"])) else "regular",
-            "shouldIgnore": False,
-        }
-        for file in (await json_of(request)).get("files", [])
-    ]
+    files = []
+    for file in (await json_of(request)).get("files", []):
+        by_lfs = int(file["size"]) >= LFS_FROM_BYTES or str(file["path"]).endswith(tuple(LFS_SUFFIXES))
+        files.append({"path": file["path"], "uploadMode": "lfs" if by_lfs else "regular", "shouldIgnore": False})
     return web.json_response({"files": files})
 
 
@@ -171,10 +167,6 @@ def _placed(request: web.Request, repository: Repository, oid: str, size: int) -
         objects = str(request.url.origin().join(request.url.with_query(None))).removesuffix("/batch")
         listed["actions"] = {"upload": {"href": f"{objects}/{oid}"}, "verify": {"href": f"{objects}/verify"}}
     return listed
-
-
-def _by_lfs(path: str, size: int) -> bool:
-    return size >= LFS_FROM_BYTES or any(path.endswith(suffix) for suffix in LFS_SUFFIXES)
 
 
 def _check_yaml(text: str) -> None:

@@ -7,7 +7,6 @@ import secrets
 import threading
 from concurrent.futures import Future
 from pathlib import Path
-from types import TracebackType
 
 from aiohttp import web
 
@@ -32,14 +31,11 @@ class Hub:
         self,
         root: Path | None,
         port: int = 0,
-        host: str = LOOPBACK,
         page_size: int = 1000,
         log: Path | None = None,
         conditions: Conditions = LOCAL,
         upstream: str | None = None,
     ) -> None:
-        if host != LOOPBACK:
-            raise ValueError(f"host is {host!r}; the endpoint listens on {LOOPBACK} only")
         if (root is None) == (upstream is None):
             raise ValueError("what is served is either a folder or another Hub")
         self.requests = RequestLog(log)
@@ -75,9 +71,7 @@ class Hub:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self.requests.close()

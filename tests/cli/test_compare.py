@@ -41,6 +41,7 @@ def test_nothing_that_differs_is_no_failure(results: Path, capsys: pytest.Captur
     page = (results / "changes" / "changes.html").read_text()
     assert "old and new" in page
     assert "http" not in page
+    assert "old and new: no package is known to differ." in page
 
 
 def test_a_candidate_that_fails_is_worse(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,6 +57,23 @@ def test_two_folders_with_the_same_stack(results: Path, tmp_path: Path) -> None:
     assert compare(results, tmp_path / "later") == 1
     table = pd.read_csv(tmp_path / "later" / "changes" / "changes.csv")
     assert set(table["before"]) == {f"old in {results}"}
+
+
+def test_what_else_differs_is_said_on_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of two stacks their locks; where these are not known the versions that the runs read themselves."""
+    for rep in (1, 2):
+        weighed(tmp_path / "one", "june-2023", rep)
+        weighed(tmp_path / "one", "current", rep)
+        weighed(tmp_path / "one", "gone", rep, versions={"datasets": "1.0", "hf-xet": "1.1"})
+        weighed(tmp_path / "two", "gone", rep, versions={"datasets": "2.0", "hf-xet": "1.1"})
+    assert compare("june-2023", "current", "--results", tmp_path / "one") == 0
+    page = (tmp_path / "one" / "changes" / "changes.html").read_text()
+    assert "june-2023 and current: " in page
+    assert "tokenizers 0.13.3 to " in page
+    assert compare(tmp_path / "one", tmp_path / "two") == 0
+    page = (tmp_path / "two" / "changes" / "changes.html").read_text()
+    assert "gone: 1 package: datasets 1.0 to 2.0." in page
+    assert "what the locks differ in" in capsys.readouterr().out
 
 
 def test_results_of_another_machine_are_refused_unless_asked(

@@ -17,7 +17,7 @@ IN_PROJECT = ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(ROOT)]
 
 
 def test_words_go_to_snakemake_and_config_files_are_the_callers(tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").touch()
+    (tmp_path / "mine.yaml").write_text("{}\n")
     words = ["tokenize", "-n", "--configfile", "mine.yaml", "--cores", "2", "--config", "max_runs=3"]
     folder = f'folder=!!str "{tmp_path}" #'
     assert snakemake(words, tmp_path, ROOT) == [

@@ -120,4 +120,7 @@ def test_a_comparison_says_what_the_locks_differ_in(
             weighed_for_comparing(Path("results"), stack_name, rep)
     capsys.readouterr()
     assert main(["compare", "mine", "early"]) == 0
-    assert "what the locks differ in: click 8.1.0 to 8.0.0rc1, packaging 24.0 gone\n" in capsys.readouterr().out
+    assert (
+        "what the locks differ in, mine and early: click 8.1.0 to 8.0.0rc1, packaging 24.0 gone\n"
+        in capsys.readouterr().out
+    )

@@ -42,3 +42,48 @@ def test_every_key_says_what_it_means() -> None:
         if "description" not in field and "const" not in field
     ]
     assert not silent
+
+
+def sections(page: str) -> dict[str, dict[str, str]]:
+    """The lines of the tables below each heading, by key."""
+    found: dict[str, dict[str, str]] = {}
+    for part in page.split("\n### ")[1:]:
+        heading, _, rest = part.partition("\n")
+        found[heading] = {line.split("`")[1]: line for line in rest.splitlines() if line.startswith("| `")}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("every", "heading", "kind", "ending"),
+    [
+        ("Every corpus", "Corpus", "source", "Corpus"),
+        ("Every repository", "Repository", "source", "Repository"),
+        ("Every experiment", "Workload", "workload", "Experiment"),
+    ],
+)
+def test_what_all_have_is_said_once_and_the_rest_where_it_belongs(
+    every: str, heading: str, kind: str, ending: str
+) -> None:
+    told, parts = sections("\n" + document.keys()), json.loads((ROOT / document.SCHEMA).read_text())["$defs"]
+    members = [part for name, part in parts.items() if name.endswith(ending)]
+    assert len(members) > 2
+    common = told.get(every, {})
+    for member in members:
+        fields = member["properties"]
+        matrix = fields.get("matrix", {}).get("$ref", "").rpartition("/")[2]
+        fields |= parts[matrix]["properties"] if matrix else {}
+        own = told[f"{heading} `{fields[kind]['const']}`"]
+        assert not {*own.values()} & {*common.values()}, "said twice"
+        lines = common | own
+        assert {*lines} == {*fields} - {kind, "matrix"}
+        for key, line in lines.items():
+            assert line.endswith(f" {fields[key]['description']} |")
+            assert f"| `{json.dumps(fields[key].get('default'))}` |" in line or "| required |" in line
+
+
+def test_a_default_that_only_one_workload_has_stands_there() -> None:
+    told = sections("\n" + document.keys())
+    assert "| `null` |" in told["Every experiment"]["timeout_s"]
+    assert "| `600` |" in told["Workload `hub-files`"]["timeout_s"]
+    assert "timeout_s" not in told["Workload `tokenize`"]
+    assert "| required |" in told["Every corpus"]["tokenizer"]

@@ -1,9 +1,6 @@
 """The schema of events."""
 
-import json
-from pathlib import Path
-
-from beyond_ram.experiment import events, records
+from beyond_ram.experiment import events
 
 
 def test_every_field_of_an_event_is_described() -> None:
@@ -21,11 +18,3 @@ def test_faults_are_named() -> None:
         "event 'loaded': 'rows' is True, not int or NoneType",
         "event 'loaded': 'colour' is no field of it",
     ]
-
-
-def test_a_run_from_before_is_read_by_todays_names(tmp_path: Path) -> None:
-    lines = [{"event": "epoch", "t_s": 1, "epoch": 0, "seconds": 2.5}, {"event": "mine", "t_s": 1, "seconds": 1}]
-    (tmp_path / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    epoch, mine = records.events(tmp_path, whole=False)
-    assert epoch == {"event": "epoch", "t_s": 1, "epoch": 0, "duration_s": 2.5}
-    assert mine["seconds"] == 1

@@ -138,6 +138,10 @@ FAULTS: list[tuple[Change, str]] = [
     (lambda c: c["corpora"]["binaries"].update(source="bin"), "corpora.binaries.source: "),
     (lambda c: c["corpora"]["binaries"].update(documents="many"), "corpora.binaries.documents: "),
     (lambda c: c["corpora"]["binaries"]["tokenizer"].update(hub="a/b"), "exactly one of train, path and hub"),
+    (
+        lambda c: c["corpora"].update(mine={"source": "files", "glob": None, "tokenizer": {"train": "byte-level"}}),
+        "corpora.mine.glob: Input should be a valid string",
+    ),
     (lambda c: c["experiments"]["growth"].pop("matrix"), "experiments.growth: key 'matrix' is missing"),
     (lambda c: c["experiments"]["growth"]["matrix"].update(num_fles=[1]), "unknown key 'num_fles'; did you mean 'num_files'?"),
     (lambda c: c["experiments"]["growth"]["matrix"].update(stack=["curent"]), "no stack 'curent' in envs/; did you mean 'current'?"),

@@ -12,6 +12,7 @@ import pytest
 from beyond_ram import tables
 from beyond_ram.advice import advise
 from beyond_ram.analysis.frame import same_but_for
+from beyond_ram.collected import Runs, collect
 from beyond_ram.experiment import WORKLOADS, Cell, ConfigError, kept, memory, parse, records
 from beyond_ram.files import DamagedError
 from beyond_ram.watch import watch, write_record
@@ -73,12 +74,16 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "no peak": ("run.json", without("peak"), "'peak' is missing"),
     "peak a list": ("run.json", edited(peak=[]), "'peak' is of a wrong type"),
     "a peak in words": ("run.json", edited(peak={"rss_bytes": "<b>9</b>"}), "'peak.rss_bytes' is no number"),
+    "what was kept no object": ("run.json", edited(peak={"kept": True}), "'peak.kept' is of a wrong type"),
     "an endless time": ("run.json", edited(duration_s=float("inf")), "'duration_s' is no number"),
     "another's record": (
         "run.json",
         edited(cell=CELL.replace(mode="direct").parameters()),
         "another cell, by its mode",
     ),
+    "an endless number": ("run.json", edited(cpu_s=10**400), "'cpu_s' is no number"),
+    "lines in words": ("run.json", edited(sampler={"lines": "x"}), "'sampler.lines' is no whole number"),
+    "ids a list": ("run.json", edited(work={"ids_sha256": []}), "'work.ids_sha256' is of a wrong type"),
     "provenance empty": ("run.json", edited(provenance={}), "'provenance.versions' is missing"),
     "events cut": ("events.jsonl", cut, "cut in its last line"),
     "events cut at a line": ("events.jsonl", cut_at_a_line, "'end' is missing"),
@@ -115,10 +120,10 @@ def folder(tmp_path: Path, sound: dict[str, bytes]) -> Path:
 
 def test_a_whole_run_is_read(folder: Path) -> None:
     record, events = tables.read_run(folder / "run.json")
-    samples = tables.read_samples(folder / "run.json")
+    samples = records.samples(folder)
     assert (record["outcome"], events[-1]["event"]) == ("completed", "end")
-    assert len(samples) == record["sampler"]["lines"]
-    assert samples["rss_bytes"].max() == record["peak"]["rss_bytes"]
+    assert len(samples["t_s"]) == record["sampler"]["lines"]
+    assert max(samples["rss_bytes"]) == record["peak"]["rss_bytes"]
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -127,7 +132,15 @@ def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder: Path, 
     spoil(folder / name)
     with pytest.raises(DamagedError) as refused:
         tables.read_run(folder / "run.json")
-        tables.read_samples(folder / "run.json")
+        records.samples(folder)
+    if damage == "record missing":  # it was asked for, and can only be counted
+        collect([folder / "run.json"], *(folder.parent / name for name in ("runs", "samples")))
+        runs = Runs([folder.parent / "runs"])
+        assert (len(runs), list(runs.outcomes()["outcome"])) == (0, [records.NO_RECORD])
+        return
+    with pytest.raises(DamagedError) as collected:
+        collect([folder / "run.json"], *(folder.parent / name for name in ("runs", "samples")))
+    assert str(collected.value) == str(refused.value)
     assert str(refused.value).startswith(f"{folder / name}: ")
     assert said in str(refused.value)
     assert str(refused.value).endswith("; delete the folder, and Snakemake makes it again")
@@ -192,7 +205,7 @@ def test_a_run_of_before_an_axis_has_its_value_of_then_and_is_paired_with_one_of
     table = pd.DataFrame([record["cell"] for record, _ in tables.read_runs(paths)])
     assert list(table["option"]) == ["none", "none"]
     assert [len(group) for _, group in same_but_for(table, "stack")] == [2]
-    assert list(tables.read_outcomes(paths)["option"]) == ["none", "none"]
+    assert [records.outcome(path.parent, tables.read_run(path)[0])["option"] for path in paths] == ["none", "none"]
 
 
 @pytest.mark.parametrize(

@@ -25,3 +25,30 @@ def test_a_comparison_says_which_is_held_against_which() -> None:
 def test_an_older_lock_is_the_baseline_of_the_renewed_one() -> None:
     kept = ["scan/stack~current@01234567/size_mb~10/rep~1"]
     assert ("current@01234567", "current") in roles.pairs(config(), kept)
+
+
+def kept(*locks: tuple[str, int]) -> list[str]:
+    """Runs of some sizes of some locks of `current`, in the order in which they were kept, two repeats each."""
+    return [f"scan/stack~current@{lock}/size_mb~{size}/rep~{rep}" for lock, size in locks for rep in (1, 2)]
+
+
+def test_each_kept_lock_is_the_baseline_of_the_next_one_and_the_oldest_that_of_todays() -> None:
+    """Of ten locks all pairs would be 55 comparisons of every metric, each of which makes all others harder to show."""
+    found = roles.pairs(config(), kept(("bbbb0000", 10), ("aaaa0000", 10), ("cccc0000", 10)))
+    assert found[1:] == [
+        ("current@bbbb0000", "current@aaaa0000"),
+        ("current@aaaa0000", "current@cccc0000"),
+        ("current@cccc0000", "current"),
+        ("current@bbbb0000", "current"),
+    ]
+
+
+def test_a_lock_that_ran_other_cells_is_passed_over() -> None:
+    found = roles.pairs(config(), kept(("aaaa0000", 10), ("aaaa0000", 20), ("bbbb0000", 20), ("cccc0000", 10)))
+    assert found[1:] == [
+        ("current@aaaa0000", "current@bbbb0000"),
+        ("current@aaaa0000", "current@cccc0000"),
+        ("current@bbbb0000", "current"),
+        ("current@cccc0000", "current"),
+        ("current@aaaa0000", "current"),
+    ]

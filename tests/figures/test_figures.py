@@ -1,11 +1,13 @@
 """Every figure, drawn with data and without, and what their captions say of known lines."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 from beyond_ram import figures, making, outputs
 from beyond_ram.analysis.comparisons import comparisons
@@ -29,8 +31,12 @@ RUNS: dict[str, dict[str, Any]] = {
 def given(root: Path, script: Path, *, lines: bool) -> dict[str, Any]:
     """The tables that a figure asks for, from the data of the tests, whole or without a line."""
     needs = outputs.parameters(script, "plot")
-    tables = {name: pd.read_csv(root / "tests/data/tables" / f"{name}.csv") for name in needs if name != "paths"}
-    return {name: table if lines else table.head(0) for name, table in tables.items()} | {"paths": []}
+    names = [name for name in needs if name not in outputs.RUNS]
+    tables = {name: pd.read_csv(root / "tests/data/tables" / f"{name}.csv") for name in names}
+    return {name: table if lines else table.head(0) for name, table in tables.items()} | {
+        "records": [],
+        "samples": None,
+    }
 
 
 def plotted(script: Path, arguments: dict[str, Any]) -> figures.Drawn:
@@ -52,25 +58,30 @@ def with_what_the_data_lack(arguments: dict[str, Any]) -> dict[str, Any]:
     if "loaders" in arguments:
         cold = {"page_cache": "cold", "input_resident_before": 0.0, "input_resident_after": 1.0}
         arguments["loaders"] = pd.concat([arguments["loaders"], arguments["loaders"].assign(**cold)])
-    return arguments | {"paths": ["repeated" if "regrowth" in arguments else "tokenised"]}
+    records = [run("repeated" if "regrowth" in arguments else "tokenised")]
+    return arguments | {"records": records, "samples": Sampled()}
 
 
-@pytest.fixture
-def _runs_that_are_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(name: str) -> Run:
-        known = {"cell": RUNS[name], "work": {"bytes_in": 9e6}, "peak": tree(9e6), "sampler": {"interval_ms": 20}}
-        epochs = [{"event": "epoch", "epoch": n, "tree": tree(2e6 + n)} for n in range(3)]
-        return known, [{"event": "imported", "tree": tree(1e6)}, *epochs]
+def run(name: str) -> Run:
+    known = {
+        "cell": RUNS[name],
+        "work": {"bytes_in": 9e6},
+        "peak": tree(9e6),
+        "sampler": {"interval_ms": 20, "samples": 50},
+        "duration_s": 1.0,
+    }
+    known |= {"completed_work": True}
+    epochs = [{"event": "epoch", "epoch": n, "tree": tree(2e6 + n)} for n in range(3)]
+    return known, [{"event": "imported", "tree": tree(1e6)}, *epochs]
 
-    def samples(_: str) -> pd.DataFrame:
+
+class Sampled:
+    """Samples that are no file."""
+
+    def of(self, _: int) -> pd.DataFrame:
         return pd.DataFrame([{"t_s": n, "phase": "work" if n else "start", **tree(n * 1e6)} for n in range(9)])
 
-    monkeypatch.setattr(making.tables, "read_run", run)
-    monkeypatch.setattr(making.tables, "read_runs", lambda names: [run(name) for name in names])
-    monkeypatch.setattr(making.tables, "read_samples", samples)
 
-
-@pytest.mark.usefixtures("_runs_that_are_no_files")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_figure_is_drawn_with_a_caption(root: Path, tmp_path: Path, script: Path) -> None:
     before = plt.get_fignums()
@@ -83,6 +94,24 @@ def test_a_figure_is_drawn_with_a_caption(root: Path, tmp_path: Path, script: Pa
     assert (tmp_path / "figure.svg").stat().st_size > 1000
     plt.close(figure)
     assert plt.get_fignums() == before, "a figure is left open"
+
+
+# Millimetres of one column of a page, and the least that is read there, in points.
+COLUMN_MM, READ_POINTS = 85, 4.5
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_set_into_one_column_every_word_is_read(root: Path, script: Path) -> None:
+    figures.theme()
+    drawn = plotted(script, with_what_the_data_lack(given(root, script, lines=True)))
+    assert not isinstance(drawn, str), drawn
+    figure, _ = drawn
+    figure.canvas.draw()
+    scale = COLUMN_MM / 25.4 / figure.get_tightbbox().width
+    small = {text.get_text(): text.get_fontsize() * scale for text in figure.findobj(Text) if text.get_text().strip()}
+    plt.close(figure)
+    assert small
+    assert {said: round(points, 1) for said, points in small.items() if points < READ_POINTS} == {}
 
 
 def test_a_stack_of_which_no_effect_is_known_is_drawn_beside_others(root: Path) -> None:
@@ -132,10 +161,16 @@ def test_what_came_free_with_nobody_is_not_said_to_have_come_free_with_an_owner(
     drawn[0].savefig(tmp_path / "f.svg")
     said = (tmp_path / "f.svg").read_text()
     plt.close(drawn[0])
-    assert "came free with nobody: residue" in said
+    assert "came free with no owner: residue" in said
     assert "came free with: residue" not in said
     assert "undecided (n = 3)" in said
-    assert "grew by 200 MB, of which 70% came free with nobody" in " ".join(drawn[1].split())
+    assert "grew by 200 MB, of which 70% came free with no owner" in " ".join(drawn[1].split())
+
+
+@pytest.mark.parametrize("inches", [1, 2, 3, 3.6])
+def test_a_percent_sign_stays_with_its_number(inches: float) -> None:
+    text = "june-2023: grows, 16.98 MB per MB of text (95 % 12.15 to 21.80); 16 readings in each of 2 runs"
+    assert not any(line.startswith("%") for line in figures.fill(text, inches).split("\n"))
 
 
 def test_the_marks_of_runs_have_their_median_and_none_hides_another() -> None:
@@ -157,6 +192,25 @@ def drawn(root: Path, name: str, *records: Run) -> str:
     assert not isinstance(found, str), found
     plt.close(found[0])
     return " ".join(found[1].split())
+
+
+def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -> None:
+    known: dict[str, Any] = {
+        "experiment": "s",
+        "stack": "june-2023",
+        "corpus": "c",
+        "mode": "shard",
+        "cache": "rerun",
+        "num_files": 8,
+        "rep": 1,
+    }
+    known |= {"tokenizer_calls": 0, "cache_bytes_written": 0}
+    lines = [(0, True, 92), (1, True, 92), (2, False, 202), (3, False, 203)]
+    table = pd.DataFrame({**known, "shard": n, "from_cache": cached, "anon_bytes": mb * 1e6} for n, cached, mb in lines)
+    drawn = plotted(root / "scripts/figures/staircase.py", {"shards": table})
+    assert not isinstance(drawn, str)
+    plt.close(drawn[0])
+    assert "to one from cache 0.0 MB (0.0 to 0.0, n = 1), to one computed 55.5 MB (1.0 to 110.0, n = 2)" in drawn[1]
 
 
 @pytest.mark.parametrize(
@@ -190,6 +244,7 @@ def test_how_sure_a_break_even_is_comes_from_the_repeats(root: Path) -> None:
         return [streams, streamed("a", None, rep, resolved_s=4.0, epoch_s=(0.5, 0.5), epochs=2, mode="download")]
 
     said = drawn(root, "break_even", *both(1, 2.0), *both(2, 3.0))
+    assert "how much of it came from the page cache was not recorded" in said
     assert "from epoch 2 on (by the repeats from 2, to 3)" in said
     reversed_ = drawn(root, "break_even", *both(1, 0.2), *both(2, 0.3))
     assert "never (by all repeats, extrapolated from 2)" in reversed_
@@ -212,3 +267,52 @@ def test_a_gain_has_a_colour_only_where_it_is_shown(root: Path) -> None:
     none = colours((2.0, 1.0))
     assert colours((2.0, 1.0), (1.0, 2.0), (3.0, 1.0)) == none, "noise"
     assert colours(*[(2.0 + rep / 1000, 1.0 + rep / 900) for rep in range(6)]) != none
+
+
+def test_of_many_cells_the_highest_are_drawn_and_the_caption_says_so(root: Path) -> None:
+    """Ten thousand lines have as many labels, and a figure of them megabytes."""
+    records, lines = [], []
+    for size in range(1, 31):
+        cell = {"experiment": "e", "stack": "s", "corpus": "c", "num_files": size, "rep": 1}
+        epochs = [{"event": "epoch", "epoch": n, "tree": tree(size * 1e6)} for n in range(4)]
+        records.append(({"cell": cell}, [{"event": "imported", "tree": tree(1e6)}, *epochs]))
+        lines.append({**cell, "slope_bytes": size, "slope_bytes_low": math.nan, "slope_bytes_high": math.nan, "n": 1})
+    script = root / "scripts/figures/memory_by_epoch.py"
+    drawn = plotted(script, {"records": records, "regrowth": pd.DataFrame(lines).drop(columns="rep")})
+    assert not isinstance(drawn, str)
+    figure, caption = drawn
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    plt.close(figure)
+    assert len(labels) == 12
+    assert any("30 files" in label for label in labels)
+    assert "Of 30 settings those that come highest are shown" in " ".join(caption.split())
+    assert caption.count("decides nothing") == 12
+
+
+def test_epochs_are_drawn_with_each_page_once_and_the_caption_says_of_what_and_how_many(root: Path) -> None:
+    axes = {"experiment": "e", "stack": "s", "tokens": "t", "epochs": 2, "rep": 1}
+
+    def loaded(loader: str, epochs: int, **reading: float) -> Run:
+        known = {"cell": axes | {"loader": loader}, "workload": "load"}
+        read = [{"event": "epoch", "epoch": n, "tree": tree(9e6) | reading} for n in range(epochs)]
+        return known, [{"event": "imported", "tree": tree(1e6)}, *read]
+
+    records = [
+        loaded("alone", 13),
+        loaded("forked", 5, processes=3),
+        loaded("read", 3, processes=3, pss_anon_bytes=4e6),
+    ]
+    slope = {"slope_bytes": 1e6, "slope_bytes_low": 0.0, "slope_bytes_high": 2e6, "n": 2, "regrowth": "unclear"}
+    lines = pd.DataFrame([axes | slope | {"loader": name} for name in ("alone", "forked", "read")])
+    found = plotted(root / "scripts/figures/memory_by_epoch.py", {"records": records, "regrowth": lines})
+    assert not isinstance(found, str)
+    figure, caption = found
+    drawn = [line.get_ydata() for line in figure.axes[0].get_lines()]
+    plt.close(figure)
+    assert [sizes[0] for sizes in drawn] == [8, 3]
+    said = " ".join(caption.split())
+    assert "documents" not in said
+    assert "rows through a loader" in said
+    assert "Where 2 epochs were asked for, up to 13 were run" in said
+    assert "Not drawn: a setting of which sums over several processes alone are known" in said
+    assert said.count("MB an epoch") == 2

@@ -211,11 +211,11 @@ def test_requests_are_noted(root: Path, tmp_path: Path) -> None:
 
 
 def test_it_listens_on_the_loopback_only_and_stops(root: Path) -> None:
-    for host in ("0.0.0.0", "::", "localhost", ""):
-        with pytest.raises(ValueError, match=r"127\.0\.0\.1 only"):
-            Hub(root, host=host)
     with Hub(root) as hub:
+        assert hub.url.startswith("http://127.0.0.1:")
         port = int(hub.url.rsplit(":", 1)[1])
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", port), timeout=5)  # a listener on all addresses takes it
         with pytest.raises(OSError), Hub(root, port=port):
             pass
     with pytest.raises(ConnectionRefusedError):
@@ -234,10 +234,9 @@ def test_as_a_command(root: Path, tmp_path: Path) -> None:
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=10) == 0
-    for arguments in (["--host", "0.0.0.0"], ["--root", str(tmp_path / "none")]):
-        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
-        assert done.returncode == 2
-        assert len(done.stderr.splitlines()) == 1
+    done = subprocess.run([*command, "--root", str(tmp_path / "none")], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_no_client_waits_for_a_hash(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

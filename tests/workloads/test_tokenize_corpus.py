@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from .encoding import checked, ran, reason
+from .encoding import WORKLOADS, checked, ran, reason
 
 pytestmark = pytest.mark.slow
 
@@ -32,6 +34,23 @@ def test_every_stack_gives_the_same_ids_in_every_mode(corpus: Path, tmp_path: Pa
     assert {mode for _, mode in told} <= {"--mode flat"}, told
     assert encoders["current", "--mode basic"] == "transformers"
     assert all(encoders[one, MODES[0]] for one in STACKS)
+
+
+def test_the_engine_gives_the_same_ids_and_says_how_far_it_is(corpus: Path, tmp_path: Path) -> None:
+    ran("current", "tokenize_corpus.py", tmp_path / "map", corpus, "--mode", "basic")
+    for stack in ("encoder", "encoder-0.23", "june-2023"):
+        for workers in (1, 2):
+            work = tmp_path / f"{stack}-{workers}".replace(".", "-")
+            flags = ("--mode", "engine", "--num-proc", str(workers))
+            events = ran(stack, "tokenize_corpus.py", work, corpus, *flags)
+            assert reason(events) is None
+            assert checked(work, corpus) == checked(tmp_path / "map", corpus)
+            assert json.loads((work / "result.json").read_text())
+            (base,) = (event for event in events if event["event"] == "baseline")
+            done = [event for event in events if event["event"] == "progress"]
+            assert [one["bytes_in"] for one in done] == sorted({one["bytes_in"] for one in done}) and done
+            # The tokenizer is in it: more than an interpreter has.
+            assert base["anon_bytes"] > 10e6 and done[-1]["anon_bytes"] > 10e6
 
 
 def test_a_reader_of_files_calls_no_generator(corpus: Path, tmp_path: Path) -> None:
@@ -61,3 +80,13 @@ def test_a_second_run_finds_what_a_tokenizer_alone_had_mapped(corpus: Path, tmp_
     both = ran("next", "tokenize_corpus.py", tmp_path / "w", corpus, *flags)
     shards = [event["from_cache"] for event in both if event["event"] == "shard"]
     assert shards == [False, False, True, True]
+
+
+def test_a_corpus_without_a_tokenizer_gets_one_line(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{}")
+    command = [sys.executable, WORKLOADS / "tokenize_corpus.py", "--corpus", tmp_path, "--work-dir", tmp_path / "work"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{tmp_path}/tokenizer: no folder with a tokenizer")
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "work").exists()

@@ -44,6 +44,10 @@ class Places(Protocol):
         """What the loader of a cell reads, and further words of its program where it is the user's own."""
 
 
+# A unit of so few letters is a symbol, and has no plural: ms.
+_SYMBOL = 3
+
+
 @dataclass(frozen=True)
 class Axis:
     """What an axis is, beside its values.
@@ -68,7 +72,8 @@ class Axis:
             return self.nothing
         if isinstance(value, str):
             return value if self.alone else f"{self.label} {value}"
-        said = f"{value:,.10g} {self.unit}".rstrip()
+        one = value == 1 and len(self.unit) > _SYMBOL and self.unit.endswith("s") and "/" not in self.unit
+        said = f"{value:,.10g} {self.unit[:-1] if one else self.unit}".rstrip()
         return said if self.unit == self.label else f"{self.label} {said}"
 
 

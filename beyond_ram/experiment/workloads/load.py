@@ -41,7 +41,7 @@ class LoadMatrix(Matrix):
         [2],
         description="Epochs in one process; those after the first are repeated until they are long enough for a rate.",
     )
-    limit_percent: Annotated[Counts, Axis(label="memory limit", unit="%")] = Field(
+    limit_percent: Annotated[Counts, Axis(label="memory limit", unit="%", nothing="no memory limit")] = Field(
         [0], description="Hard memory limit, in percent of the rows' bytes; 0: none."
     )
 

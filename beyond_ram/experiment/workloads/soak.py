@@ -22,7 +22,7 @@ class SoakMatrix(Matrix):
     )
     between: Annotated[
         Values[Literal["nothing", "reload", "clear-cache", "no-cache", "deepcopy", "pickle", "workers", "reopen"]],
-        Axis(alone=True),
+        Axis(label="after each epoch"),
     ] = Field(["nothing"], description="What is done after every epoch.")
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field(
         [5], description="How often the same work is done in one process."

@@ -8,15 +8,20 @@ from ..job import Job
 from ..paths import Cell, Point
 from .base import Axis, Corpora, Counts, Experiment, Matrix, Names, Places, Sizes, Values
 
+MODES = ("basic", "shard", "flat", "engine")
+"""What is ours to run; any other mode is a module of scripts/workloads/peers."""
+
 
 class TokenizeMatrix(Matrix):
     """The axes of the workload `tokenize`."""
 
     corpus: Corpora
-    mode: Annotated[Values[Literal["basic", "shard", "flat"]], Axis(alone=True)] = Field(
+    mode: Annotated[Names, Axis(alone=True)] = Field(
         ["basic"],
         description="`basic`: one map; `shard`: N shards mapped in turn, then concatenated; `flat`: document by "
-        "document, in pieces where tokenizers gives no arrays of ids, without `datasets`.",
+        "document, in pieces where tokenizers gives no arrays of ids, without `datasets`; `engine`: what `beyond-ram "
+        "tokenize` runs ([tokenize.md](tokenize.md)), with the stack's own encoder; or what else does the same work, a "
+        "module of `scripts/workloads/peers` ([from-map-to-flat.md](from-map-to-flat.md)).",
     )
     shards: Annotated[Sizes, Axis(unit="shards")] = Field([1], description="Shards, in mode `shard`.")
     num_files: Annotated[Sizes, Axis(label="files", unit="files")] = Field(
@@ -31,7 +36,9 @@ class TokenizeMatrix(Matrix):
         [1000], description="Rows kept before they are written."
     )
     num_proc: Annotated[Counts, Axis(label="processes", unit="processes")] = Field(
-        [0], description="Worker processes of map; 0 leaves the argument out."
+        [0],
+        description="Worker processes of map, of the engine, or of others, which may have threads instead; 0 leaves "
+        "the argument out, which is all cores but for map.",
     )
     cache: Annotated[Values[Literal["cold", "interrupted", "rerun", "warm"]], Axis("cache", alone=True)] = Field(
         ["cold"], description="Cache states."
@@ -66,6 +73,10 @@ class TokenizeMatrix(Matrix):
             if point["cache"] == "warm" or point["remedy"] != "none" or point["reader"] != "from_generator":
                 return ()
             point |= {"batch_size": 1, "writer_batch_size": 1, "num_proc": 0}
+        if point["mode"] not in ("basic", "shard", "flat"):  # what they read and write at once is their own
+            if point["cache"] == "warm" or point["remedy"] != "none" or point["reader"] != "from_generator":
+                return ()
+            point |= {"writer_batch_size": 1} | ({"batch_size": 1} if point["mode"] == "engine" else {})
         if not stopped:
             point["stop_after"] = 0
         return super().normalise(point)
@@ -76,6 +87,8 @@ class TokenizeExperiment(Experiment):
 
     PROGRAM = "tokenize_corpus.py"
     CHECKED = True
+    ENGINE: ClassVar = ("beyond_ram/tokenize/engine/run.py", "beyond_ram/tokenize/engine/worker.py")
+    """What mode `engine` runs, in the stack's interpreter."""
 
     workload: Literal["tokenize"]
     matrix: TokenizeMatrix = Field(description="The axes; every combination is a cell.")

@@ -1,0 +1,93 @@
+"""`beyond-ram watch` is small: it imports little, starts at once, and installs without the workflow."""
+
+import os
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
+# What may be imported beyond the standard library: BenchExec, for groups, and the rooms that watching needs.
+MAY_IMPORT = {
+    "beyond_ram", "beyond_ram.advice", "beyond_ram.cli", "beyond_ram.cli.project", "beyond_ram.cli.watch",
+    "beyond_ram.files", "beyond_ram.masked", "beyond_ram.run_files", "benchexec",
+}  # fmt: skip
+WATCH_ROOM = "beyond_ram.watch"
+# Of the standard library: what takes long, and is not needed.
+TOO_MUCH = {"asyncio", "concurrent", "email", "http", "multiprocessing", "sqlite3", "ssl", "unittest"}
+WITHIN_S = 0.15
+
+
+def imported(*words: str) -> set[str]:
+    """The modules that are there at the end of a command of beyond-ram, and not in a bare interpreter."""
+    command = "from beyond_ram.cli import main; main(sys.argv[1:])"
+    found = []
+    for text in ("", command):
+        program = f"import sys; {text}\nprint(*sys.modules)"
+        said = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
+        found.append(set(said.stdout.split()))
+    return found[1] - found[0]
+
+
+def test_what_watch_imports() -> None:
+    names = imported("watch", "--", "true")
+    assert "beyond_ram.watch.sampler" in names, "what was imported was not seen"
+    standard = {name for name in names if name.partition(".")[0] in sys.stdlib_module_names}
+    assert not {name.partition(".")[0] for name in standard} & TOO_MUCH
+    others = {name for name in names - standard if name.partition(".")[0] != "benchexec"}
+    assert {name for name in others if not name.startswith(WATCH_ROOM)} <= MAY_IMPORT
+
+
+def test_it_starts_at_once() -> None:
+    """The CPU time of all of it, the guard and the end included; the least of ten, since others share the caches."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    took = []
+    for _ in range(10):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*WATCH, "--", "true"], check=True, capture_output=True, env=environment)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(took) < WITHIN_S
+
+
+@pytest.fixture(scope="module")
+def small(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with beyond-ram as `pip install` makes it, without an extra."""
+    folder = tmp_path_factory.mktemp("small") / "venv"
+    subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, str(folder)], check=True)
+    command = ["uv", "pip", "install", "--quiet", "--python", str(folder / "bin" / "python"), str(root)]
+    subprocess.run(command, check=True)
+    return folder
+
+
+@pytest.mark.slow
+def test_it_installs_alone_and_watches(small: Path) -> None:
+    distributions = {path.name.partition("-")[0] for path in small.rglob("*.dist-info")}
+    assert distributions == {"beyond_ram", "benchexec", "pyyaml"}
+    done = subprocess.run([small / "bin" / "beyond-ram", "watch", "--", "sleep", "0.1"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "ask for" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words", [("compare", "a", "b"), ("stack", "diff", "a", "b"), ("gate", "--baseline", "a==1", "--candidate", "a==2")]
+)
+def test_a_command_whose_extra_is_missing_says_what_to_install(small: Path, words: list[str], tmp_path: Path) -> None:
+    done = subprocess.run([small / "bin" / "beyond-ram", *words], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.fullmatch(
+        rf"beyond-ram {words[0]}: needs \w+, which is not installed: pip install 'beyond-ram\[workflow\]'\n",
+        done.stderr,
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_command_is_listed() -> None:
+    from beyond_ram.cli import COMMANDS
+
+    told = subprocess.run([sys.executable, "-m", "beyond_ram", "--help"], capture_output=True, text=True, check=True)
+    assert set(re.findall(r"^    (\w+) ", told.stdout, re.M)) == set(COMMANDS)

@@ -1,0 +1,47 @@
+"""What .ci/audit makes of what pip-audit says: vulnerable, known, nothing known, no answer."""
+
+import importlib.machinery
+import importlib.util
+import json
+from types import ModuleType
+
+import pytest
+
+from .conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def audit() -> ModuleType:
+    loader = importlib.machinery.SourceFileLoader("audit", str(ROOT / ".ci" / "audit"))
+    spec = importlib.util.spec_from_loader("audit", loader)
+    assert spec
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+SOUND = {"name": "a", "version": "1", "vulns": []}
+BAD = {"name": "b", "version": "2", "vulns": [{"id": "CVE-1", "fix_versions": ["3"]}]}
+UNKNOWN = {"name": "c", "skip_reason": "not found"}
+
+
+@pytest.mark.parametrize(
+    ("found", "complaint", "status", "said"),
+    [
+        ([SOUND, BAD, UNKNOWN], "", 1, "b 2: CVE-1, fixed in 3"),
+        ([SOUND, UNKNOWN], "", 0, "0 of 1 packages are vulnerable; of 1 nothing is known here"),
+        ([UNKNOWN, UNKNOWN], "", 0, "SKIPPED, nothing is known here of any of 2 packages: not found"),
+        (None, "first\nno route to host\n", 0, "SKIPPED, the audit could not be made: no route to host"),
+        (None, "", 0, "SKIPPED, the audit could not be made: no answer"),
+    ],
+)
+def test_only_a_known_vulnerability_fails(
+    audit: ModuleType, found: object, complaint: str, status: int, said: str
+) -> None:
+    lines, ended = audit.told(json.dumps({"dependencies": found}) if found else "", complaint)
+    assert ended == status
+    assert said in lines
+
+
+def test_the_lock_that_is_audited_is_there(audit: ModuleType) -> None:
+    assert audit.LOCK.read_text(encoding="utf-8").startswith("aio")

@@ -1,0 +1,45 @@
+"""What Snakemake's workflow catalogue and a container engine read names what is there."""
+
+import re
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_the_readme_of_the_configs_names_each_of_them() -> None:
+    named = re.findall(r"^\| \[([\w./]+)\]", (ROOT / "config/README.md").read_text(), re.MULTILINE)
+    there = [path.name + "/" * path.is_dir() for path in (ROOT / "config").iterdir() if path.name != "README.md"]
+    assert sorted(named) == sorted(there)
+
+
+def test_links_of_that_readme_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)]+)\)", (ROOT / "config/README.md").read_text())
+    assert links
+    assert [link for link in links if not (ROOT / "config" / link).exists()] == []
+
+
+def test_the_catalogue_is_told_of_flags_and_software() -> None:
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert {"desc", "flags"} <= {*usage["mandatory-flags"]}
+    assert usage["software-stack-deployment"]["conda"] is (ROOT / "envs/driver.yaml").exists()
+    assert usage["report"] is usage["software-stack-deployment"]["report"]
+
+
+def test_the_image_is_made_of_locks_and_a_python_that_are_there() -> None:
+    recipe = (ROOT / "Containerfile").read_text()
+    assert f"ARG BASE=python:{(ROOT / '.python-version').read_text().strip()}-" in recipe
+    (stacks,) = re.findall(r'^ARG STACKS="(.*)"$', recipe, re.MULTILINE)
+    files = [*re.findall(r"--requirement (\S+)", recipe), *(f"envs/{stack}.txt" for stack in stacks.split())]
+    assert len(files) > 2
+    for file in files:
+        lock = (ROOT / file).read_text()
+        assert "--hash=sha256:" in lock
+
+
+def test_what_git_leaves_out_is_left_out_of_the_image() -> None:
+    left_out = {line.strip("*/") for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] != "#"}
+    ignored = {line.strip("*/") for line in (ROOT / ".gitignore").read_text().splitlines() if line[:1] != "#"}
+    # Of no use there, and small.
+    assert ignored - left_out <= {".egg-info", "uv.lock"}
