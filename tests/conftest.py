@@ -1,12 +1,13 @@
 """What the tests share: a clone of the project as a user would have it, and the commands run in it."""
 
+import fcntl
 import functools
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(7200))
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """A test that is marked `alone` measures times: while it runs, the other process runs no test.
+
+    Tests hold a lock together, one that is alone holds it for itself. Who waits for the lock holds the door, so that
+    it is not passed by those who come after it.
+    """
+    with Path(__file__).open() as lock, (ROOT / "pyproject.toml").open() as door:
+        fcntl.flock(door, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
+        fcntl.flock(door, fcntl.LOCK_UN)
+        try:
+            return (yield)
+        finally:
+            fcntl.flock(lock, fcntl.LOCK_UN)  # said, since a child that was forked would keep it
 
 
 def project_files() -> list[str]:
