@@ -15,7 +15,7 @@ def test_the_page_of_claims_says_where_each_holds(root: Path, tmp_path: Path) ->
     known = {"experiment": "requests", "stack": "s", "source": "A post", "n": 2, "claimed": 10.0}
     lines = [
         {
-            "claim": "faster",
+            "claim": "a tool is faster",
             "conditions": "near",
             "measured": 1.0,
             "low": 0.5,
@@ -24,13 +24,21 @@ def test_the_page_of_claims_says_where_each_holds(root: Path, tmp_path: Path) ->
             "high_corrected": 4.0,
             "holds": "not shown",
         },
-        {"claim": "faster", "conditions": "far <away>", "measured": 12.0, "low": 11.0, "high": 13.0, "holds": "holds"},
+        {
+            "claim": "a tool is faster",
+            "conditions": "far <away>",
+            "measured": 12.0,
+            "low": 11.0,
+            "high": 13.0,
+            "holds": "holds",
+        },
         {"claim": "fewer", "conditions": "near", "measured": 3.0, "low": 3.0, "high": 3.0, "holds": "partly"},
     ]
     # Of two repeats, corrected for all that is asked: no ratio that anybody could use.
     lines[1] |= {"low_corrected": 2e-9, "high_corrected": 7.7e12}
     tables.write(pd.DataFrame([known | line for line in lines]), tmp_path / "c.csv", tmp_path / "c.parquet")
     page = page_of_claims(root, tmp_path)
+    assert "<h2>A tool is faster</h2>" in page
     assert "Of 2 conditions: 1 holds; 1 not shown" in page
     assert page.index("far &lt;away&gt;") < page.index("near")
     assert "11 to 13" in page

@@ -58,3 +58,10 @@ def test_a_finding_is_of_the_stacks_that_it_speaks_of(name: str) -> None:
         known = made["runs"]["stack"].unique()
         stacks = {stack for stack in known if re.search(rf"(?<![\w.-]){re.escape(stack)}(?![\w+-]|\.\d)", found.title)}
         assert stacks <= {*sections.finding(found)["tags"].get("stack", ())}, found.title
+
+
+def test_no_template_prints_two_values_side_by_side(root: Path) -> None:
+    """Blanks at the ends of what is printed are cut: `a` and ` reader` would be one word."""
+    templates = [*root.glob("beyond_ram/report/templates/*.jinja"), *root.glob("report/*.jinja")]
+    assert len(templates) > 5
+    assert not [path.name for path in templates if "}}{{" in path.read_text()]
