@@ -1,5 +1,6 @@
 """Every measured number of the pages is made of a table that ships: none is typed, and no table changes unnoticed."""
 
+import csv
 import importlib
 import json
 import re
@@ -126,6 +127,14 @@ def test_one_in_other_words_is_seen_too(text: str, seen: str) -> None:
 )
 def test_what_is_no_measurement_is_none(text: str) -> None:
     assert typed(text) == []
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_line_of_a_table_has_a_field_for_each_column(path: Path) -> None:
+    """One with more of them would silently move all columns."""
+    head, *lines = csv.reader(path.read_text(encoding="utf-8").splitlines())
+    assert lines
+    assert {len(line) for line in lines} == {len(head)}
 
 
 def test_a_set_says_where_it_is_from() -> None:
