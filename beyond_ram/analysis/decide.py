@@ -285,9 +285,9 @@ def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = L
     decides nothing. `level` is that of the intervals, by which something is the same.
     """
     prepared, pools = _with_p(questions)
-    decided = sum(not math.isnan(one.p) and not one.exact for one in prepared)
+    _levels(prepared, alpha)
     for members in pools:
-        _widths(members, 1 - level, alpha / max(decided, 1))
+        _widths(members, 1 - level)
     return [one.decision(alpha) for one in prepared]
 
 
@@ -348,6 +348,8 @@ class _Prepared:
     variance: float = math.nan
     p: float = math.nan
     p_corrected: float = math.nan
+    level: float = math.nan
+    """What p has to be below, at its place in Holm's order."""
     half: float = math.nan
     half_corrected: float = math.nan
     exact: bool = False
@@ -483,7 +485,18 @@ def _judge(members: Sequence[_Prepared]) -> None:
         one.noise, one.p = noise, float(p)
 
 
-def _widths(members: Sequence[_Prepared], outside: float, corrected: float) -> None:
+def _levels(prepared: Sequence[_Prepared], alpha: float) -> None:
+    """The level of each question by Holm: of what is not shown that of the first that is not.
+
+    So an interval at this level holds no difference just where the corrected p is `alpha` or more.
+    """
+    decided = sorted((one for one in prepared if not math.isnan(one.p) and not one.exact), key=lambda one: one.p)
+    shown = sum(one.p_corrected < alpha for one in decided)
+    for place, one in enumerate(decided):
+        one.level = alpha / (len(decided) - min(place, shown))
+
+
+def _widths(members: Sequence[_Prepared], outside: float) -> None:
     """The intervals of one metric's questions, which leave `outside` out, and their width at the corrected level."""
     for one in members:
         if one.exact:
@@ -496,7 +509,7 @@ def _widths(members: Sequence[_Prepared], outside: float, corrected: float) -> N
     n, variance = np.array([one.n for one in known], float), np.array([one.variance for one in known])
     level = np.full(len(known), outside)
     plain = noise.half(level, variance, n - 1, n)
-    strict = noise.half(np.minimum(level, corrected), variance, n - 1, n)
+    strict = noise.half(np.minimum(level, [one.level for one in known]), variance, n - 1, n)
     for one, half, half_corrected in zip(known, plain, strict, strict=True):
         one.half, one.half_corrected = float(half), float(half_corrected)
 

@@ -63,7 +63,8 @@ COLUMNS: list[Column] = [
         "anonymous memory after it less that at the mark `imported`, the mean of the runs", MARK, direction="lower"),
     Column("slope_bytes", "Growth an epoch", "bytes", ("regrowth",),
         f"least-squares slope of anonymous memory over the later half of the epochs ({_FIT}), mean of runs",
-        "with its 95 % interval over runs, Student's t; none of one run, whose readings depend on each other",
+        "with its 95 % interval over runs, Student's t, whose scatter is a page of the kernel's at the least; "
+        "none of one run, whose readings depend on each other",
         direction="lower"),
     Column("without", "Without the remedy", "the metric's", ("remedies",), "median of the cell's runs without it",
         "that of the metric"),
@@ -74,7 +75,8 @@ COLUMNS: list[Column] = [
     Column("to_value", "After the step", "the metric's", ("ladders",), "median of the runs of to_version",
         "that of the metric"),
     Column("ratio", "Ratio", "ratio", ("remedies", "ladders"),
-        "geometric mean of the second over that of the first; `low` and `high` its interval", _DECIDED,
+        "geometric mean of the second over that of the first; `low` and `high` its interval. Where a value is too "
+        "small for a ratio, 1 + difference / first, whose interval may reach below 0", _DECIDED,
         names=("ratio", "low", "high")),
     *(
         Column(key, f"The {key}", "the metric's", ("comparisons", "changes"),
@@ -92,7 +94,8 @@ COLUMNS: list[Column] = [
     Column("p_corrected", "p, corrected", "probability", ("comparisons", "changes"),
         "p by Holm, over all lines of the table", "holds whatever depends on what"),
     Column("could_see", "Smallest that could be seen", "ratio, or the metric's", ("comparisons", "changes"),
-        "the ratio above 1, or difference above 0, from which on this line would be called different",
+        "the ratio above 1, or difference above 0, from which on this line would be called different, at its place in "
+        "Holm's order",
         "of such an effect about half are found"),
     Column("value", "The value", "the metric's", ("history",),
         "mean of the lock's repeats; `low` and `high` its interval", "that of the metric",

@@ -132,6 +132,26 @@ def test_the_same_needs_the_whole_interval_within_what_matters() -> None:
     assert wild.could_see > 1.2
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_corrected_interval_holds_no_difference_where_and_only_where_one_is_shown(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    questions = [
+        Question(
+            plain(*chance.lognormal(20, noise, 3)), plain(*chance.lognormal(20 + effect, noise, 3)), f"{metric} bytes"
+        )
+        for effect in (0, 0, 0.1, 0.5, 2)
+        for noise in (0.01, 0.1)
+        for metric in ("a", "b")
+    ]
+    decided = decide(questions)
+    shown = [one.p_corrected < 0.05 for one in decided]
+    assert any(shown)
+    assert not all(shown)
+    for one, is_shown in zip(decided, shown, strict=True):
+        low, high = one.corrected_ends
+        assert (low > 1 or high < 1) == is_shown == (max(one.ratio, 1 / one.ratio) > one.could_see)
+
+
 def test_what_is_real_and_small_does_not_matter() -> None:
     close = [plain(*(100e6 + d for d in (0, 1e5, 2e5, 1e5, 0))), plain(*(106e6 + d for d in (1e5, 0, 1e5, 2e5, 0)))]
     found = compare(*close, metric="peak_grown_anon_bytes")
