@@ -4,6 +4,7 @@ import fcntl
 import functools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,12 +19,20 @@ from beyond_ram import stacks
 ROOT = Path(__file__).resolve().parents[1]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
+# A shell starts what runs in the background with Ctrl-C ignored, which all that tests start would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # Where the environment forbids bytecode, each of the hundreds of interpreters that tests start would compile pandas,
-# torch or Snakemake anew: 1 to 3 s of CPU each. It is kept beside the sources, and goes with the session.
+# torch or Snakemake anew: 1 to 3 s of CPU each. It is kept in pytest's cache, that of temporary folders aside.
+BYTECODE = ROOT / ".pytest_cache" / "bytecode"
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
-    BYTECODE = tempfile.TemporaryDirectory(prefix="beyond-ram-bytecode-")
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = BYTECODE.name
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(BYTECODE)
     sys.dont_write_bytecode = False
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(BYTECODE / tempfile.gettempdir().lstrip("/"), ignore_errors=True)
 
 
 class Together(LoadScopeScheduling):  # type: ignore[misc]

@@ -24,6 +24,7 @@ SMALL = {"source": "synthetic", "documents": 7, "document_characters": [50, 500]
 ENDLESS = {"source": "synthetic", "documents": 10**9, "document_characters": 10**6}
 
 
+@pytest.mark.slow
 def test_the_manifest_counts_what_is_in_the_files(programs: Programs) -> None:
     corpus = programs.prepare(SMALL)
     manifest = corpus.manifest

@@ -22,6 +22,7 @@ def sizes_mb(manifest: dict[str, Any]) -> list[float]:
     return [file["text_bytes"] / 1e6 for file in manifest["files"]]
 
 
+@pytest.mark.slow
 def test_binaries_have_the_recorded_profile_from_the_first_20_documents_on(programs: Programs) -> None:
     corpus = programs.prepare(BINARIES)
     sizes = sizes_mb(corpus.manifest)

@@ -100,6 +100,7 @@ def test_a_figure_is_drawn_with_a_caption(root: Path, tmp_path: Path, script: Pa
 COLUMN_MM, READ_POINTS = 85, 4.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_set_into_one_column_every_word_is_read(root: Path, script: Path) -> None:
     figures.theme()

@@ -58,6 +58,7 @@ def test_a_wheel_is_kept_by_its_hash(tmp_path: Path) -> None:
     assert first.line == f"my-library @ {first.wheel.as_uri()}"
 
 
+@pytest.mark.slow
 def test_a_checkout_and_its_git_address_are_built_by_pip(checkout: Path, tmp_path: Path) -> None:
     git = ["git", "-C", str(checkout), "-c", "user.name=n", "-c", "user.email=e@example.org"]
     for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "one"]):

@@ -119,6 +119,7 @@ def test_what_is_no_corpus_gets_one_line(programs: Programs, case: str) -> None:
     assert {path.name for path in programs.work.iterdir() if not path.name.startswith("spec-")} == {name}
 
 
+@pytest.mark.slow
 def test_a_line_that_does_not_fit_into_memory_is_told(programs: Programs) -> None:
     """A line of a gigabyte, where the machine gives less."""
     for name in ("a.jsonl", "a.txt", "a.csv"):

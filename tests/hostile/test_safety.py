@@ -58,6 +58,7 @@ UNPICKLES += ("pandas.read_pickle", "pd.read_pickle", "joblib.load", "dill.load"
 UNSAFE = (*UNPICKLES, "yaml.load", "yaml.unsafe_load", "yaml.full_load", "eval", "exec")
 
 
+@pytest.mark.slow
 def test_no_data_is_unpickled_or_run() -> None:
     for name, called, call in calls():
         assert called not in UNSAFE or (name, called) in ITS_OWN, f"{name}:{call.lineno}"

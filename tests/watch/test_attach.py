@@ -116,6 +116,7 @@ def near(first: dict[str, int], second: dict[str, int]) -> None:
         assert second[kind] == pytest.approx(size, rel=NEAR, abs=NEAR * first["rss_bytes"]), kind
 
 
+@pytest.mark.slow
 def test_it_sees_what_a_watcher_from_the_start_sees(ready: tuple[int, int], tmp_path: Path) -> None:
     command = [*PYTHON, LEVELS, str(ready[1])]
     first, second = both(command, ready, tmp_path, last_of("peak = bytearray"))
@@ -185,6 +186,7 @@ def test_a_group(ready: tuple[int, int], tmp_path: Path) -> None:
     assert found["peak"]["kept"]["basis"] == "around"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", NAMES)
 def test_a_tree_is_followed_when_its_first_process_ends(reader: str, tmp_path: Path) -> None:
     program = "import os, time\nif os.fork(): time.sleep(0.6); os._exit(0)\n"

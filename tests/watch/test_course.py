@@ -52,6 +52,7 @@ os.wait()
 """
 
 
+@pytest.mark.slow
 @needs_group
 @pytest.mark.parametrize("written", [0, 60_000_000])
 def test_a_fork_that_writes_is_known_by_what_it_wrote(watched: Watch, written: int) -> None:

@@ -102,6 +102,7 @@ def test_all_are_ended_when_their_time_is_over(watched: Watch, pause: Path) -> N
     assert not of(pause)
 
 
+@pytest.mark.slow
 def test_children_that_are_gone_while_they_are_read(watched: Watch, tmp_path: Path) -> None:
     """Some thousand a second, each for a fraction of a millisecond, read a thousand times a second."""
     program = smallest(tmp_path / "exit", b"\xb8\x3c\x00\x00\x00\x31\xff\x0f\x05")

@@ -328,6 +328,7 @@ def _can_mount(options: str) -> bool:
     return subprocess.run(_mounted(options, ["true"]), capture_output=True).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ["hidepid=1", "hidepid=2", "subset=pid", "hidepid=2,subset=pid"])
 def test_a_command_where_proc_hides_others_or_all_but_processes(
     options: str, reader: str, ordinary: list[str], anyones: Path
@@ -358,6 +359,7 @@ def test_another_users_process_where_proc_hides_it(waiting: "subprocess.Popen[by
         assert re.search(r"there is no such process here", done.stderr), done.stderr
 
 
+@pytest.mark.slow
 def test_another_users_process_whose_smaps_may_not_be_read(
     waiting: "subprocess.Popen[bytes]", reader: str, ordinary: list[str]
 ) -> None:
@@ -374,6 +376,7 @@ def test_another_users_process_whose_smaps_may_not_be_read(
     assert "PSS and USS" in {note["what"] for note in record["missing"]}
 
 
+@pytest.mark.slow
 def test_a_command_whose_smaps_may_not_be_read(reader: str, ordinary: list[str]) -> None:
     """As a setuid program's: nobody but root reads of a process that is not dumpable."""
     hidden = (

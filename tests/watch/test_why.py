@@ -75,6 +75,7 @@ def test_nothing_is_told_of_what_says_nothing() -> None:
     assert list(sentences(record([1] * 10))) == []
 
 
+@pytest.mark.slow
 def test_a_program_that_keeps_what_it_makes_is_told(watched: Watch) -> None:
     program = "import time; kept = []\nfor n in range(60): kept.append(bytearray(3_000_000)); time.sleep(0.03)"
     said = list(lines(watched(program)))
