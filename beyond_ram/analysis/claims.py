@@ -306,7 +306,7 @@ def _is_ratio(compared: Decision | None) -> bool:
 
 def _numbers(middle_and_ends: Sequence[float], corrected: Sequence[float]) -> dict[str, float]:
     names = ("measured", "low", "high", "low_corrected", "high_corrected")
-    return {name: round(value, 9) for name, value in zip(names, (*middle_and_ends, *corrected), strict=True)}
+    return {name: float(f"{value:.9g}") for name, value in zip(names, (*middle_and_ends, *corrected), strict=True)}
 
 
 def _none(values: Sequence[float], level: float) -> dict[str, Any]:

@@ -51,7 +51,8 @@ def _line(record: Record) -> dict[str, Any]:
     errors = {name: size / completed - 1 for name, size in known.items()}
     line |= {f"error_{name.removesuffix('_bytes')}": errors.get(name) for name in PREDICTORS}
     line["error_ask"] = asked.ask_bytes / completed - 1 if completed else None
-    line["nearest_predictor"] = PREDICTORS[min(errors, key=lambda name: abs(errors[name]))] if errors else None
+    least = min(map(abs, errors.values()), default=None)
+    line["nearest_predictor"] = " and ".join(PREDICTORS[name] for name in errors if abs(errors[name]) == least) or None
     nearest = [probe for probe in limit.get("probes", []) if probe["limit_bytes"] == completed]
     line["time_ratio"] = nearest[0]["duration_s"] / record["duration_s"] if nearest else None
     line["major_faults_at_limit"] = nearest[0]["major_faults"] if nearest else None

@@ -248,7 +248,8 @@ def _once(events: Events) -> float | None:
 def _of_several(anon: float, grown: float | None, given: str, evidence: str, small: float) -> Finding:
     """More processes than after the imports: summed anonymous memory counts what they share once for each."""
     if grown is not None and grown < small:
-        less = f"Memory grew by less than {small / MB:,.0f} MB {given}: the processes share what they hold."
+        less = f"Anonymous memory, with what is shared divided, grew by less than {small / MB:,.0f} MB {given}: "
+        less += "the processes share what they hold."
         return Finding("flat", (), (less,), evidence)
     return undecided(
         (
@@ -300,7 +301,7 @@ def _of_growth(
     if residue >= CARRIES:
         return _of_residue(residue, anon, grew, evidence, events, again)
     return undecided(
-        (*grew, "; no one cause carries two thirds of it. A larger input would tell which one grows."), evidence
+        (*grew, "; no one cause carries two thirds of it. A larger input may tell which one grows."), evidence
     )
 
 
@@ -327,11 +328,13 @@ def _of_residue(residue: float, anon: float, grew: Words, evidence: str, events:
         return undecided((*grew, what), evidence)
     in_use = last["heap"]["in_use_bytes"] - before["heap"]["in_use_bytes"]
     evidence += f"; malloc has {in_use / MB:+,.0f} MB more in use than after the imports"
+    free = last["heap"].get("unused_bytes", 0) - before["heap"].get("unused_bytes", 0)
     if in_use < (1 - CARRIES) * remains:
-        fragments = " of it in use: the rest are fragments of pages that it cannot give back."
-        return Finding(
-            "retained", ("allocator (fragments)",), (*grew, "; malloc has only ", mb(in_use), fragments), evidence
-        )
+        known = (*grew, "; malloc has only ", mb(in_use), " of it in use, and ", mb(free), " free")
+        if free < CARRIES * remains:
+            return undecided((*known, ": something else took it from the system, past malloc."), evidence)
+        fragments = ": fragments of pages that it cannot give back."
+        return Finding("retained", ("allocator (fragments)",), (*known, fragments), evidence)
     if in_use < CARRIES * remains:
         return undecided((*grew, "; fragments and memory in use are mixed. More epochs would tell."), evidence)
     if again.verdict == "grows":

@@ -74,8 +74,10 @@ def way(axes, row, mode, last, colour, label):
 def of_endpoint(found):
     """What of the streamed epochs may be the endpoint's, where it had a meter."""
     shares = found["stream_endpoint_share"].dropna()
-    most = f" Of a streamed epoch the endpoint, on the same processors, was busy for up to {shares.max():.0%}."
-    return most if len(shares) else " The endpoint's work is in all times."
+    least, most = (f"{share:.0%}" for share in (shares.min(), shares.max()))
+    busy = least if least == most else f"{least} to {most}"
+    said = f" Of a streamed epoch the endpoint, on the same processors, was busy for {busy} (medians of repeats)."
+    return said if len(shares) else " The endpoint's work is in all times."
 
 
 def verdict(row):

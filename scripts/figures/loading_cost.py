@@ -67,7 +67,7 @@ def legend(figure, loaders, counts):
     handles += [
         figures.handle("first epoch; memory that cannot be taken back", marker="o", **grey),
         figures.handle("warm epochs; PSS, page cache in it", marker="o", fillstyle="none", **grey),
-        figures.handle("read ceiling: the fastest way without a loader", marker="|", markersize=11, **grey),
+        figures.handle("read ceiling: the fastest way tried without a loader", marker="|", markersize=11, **grey),
     ]
     if (loaders["n"] < 2).any():
         handles.append(figures.handle("n = 1", marker="o", alpha=figures.opacity(1), **grey))
@@ -93,8 +93,8 @@ Rows per CPU-second over all processes, of the first epoch from a {states} page 
         f"{short} of {len(loaders)} have no rate of the first epoch: too short, or the start of workers is not known. "
         if short
         else ""
-    }The stroke is the read ceiling: the fastest of all ways without a loader to deliver rows in the same order, from
-the page cache, measured in the same runs. Shares of it, warm: {
+    }The stroke is the read ceiling: the fastest of the ways that were tried without a loader to deliver rows in the
+same order, from the page cache, measured in the same runs. Shares of it, warm: {
         shares or "not known"
     }. Memory: anonymous and shared, which
 the kernel cannot take back (full), and PSS with the page cache in it (hollow). Lines: 95 % intervals of a

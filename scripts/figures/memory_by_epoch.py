@@ -4,7 +4,9 @@ import pandas as pd
 
 from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
+from beyond_ram.analysis.matters import EPOCH_BYTES, EPOCH_SHARE
 from beyond_ram.analysis.owners import readings
+from beyond_ram.units import MB
 
 MOST_LINES = 12
 TAKEN = {
@@ -86,7 +88,10 @@ def draw(points, regrowth, summed):
     caption = f"""
 Anonymous memory after each epoch, in which the same input is taken again{taken(points)}. A line is a run. A warm-up
 levels off, a leak does not. Slopes over the later half of the epochs, decided over the runs:
-{"; ".join(sentences) or "too few epochs for a slope"}.{hidden}{more_than_asked(points)}{left_out(summed)}
+{"; ".join(sentences) or "too few epochs for a slope"}. It grows where that is surely more than {EPOCH_BYTES / MB:.1f}
+MB and {EPOCH_SHARE:.0%} of what an epoch reads, and levels off where it is surely less.{hidden}{
+        more_than_asked(points)
+    }{left_out(summed)}
 """
     return figure, caption
 

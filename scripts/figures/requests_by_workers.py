@@ -76,6 +76,6 @@ def draw(table):
 What a client asks the endpoint beside reads of data: repository, listings, paths, HEADs, small files; the axis is
 logarithmic, and whiskers reach from the smallest to the largest repeat ({figures.counts(table["n"])}).
 {repeated}. Which stacks differ, table `comparisons` decides.
-A larger count on another machine, with the same lock, would prove these counts wrong.
+{"A larger count on another machine, with the same lock, would prove those wrong." if identical.any() else ""}
 """
     return figure, caption

@@ -75,11 +75,11 @@ def test_pages_that_processes_share_are_nobodys_growth() -> None:
     )
 
 
-def residue(heap_mb: float, blocks: int = 0) -> list[Event]:
+def residue(heap_mb: float, blocks: int = 0, free_mb: float = 0) -> list[Event]:
     """A run of which 100 MB come free with nobody, with what malloc and Python say of it."""
     events = torn_down(("tokenizer", 200), start_mb=200)
-    events[0] |= {"python_blocks": 0, "heap": {"in_use_bytes": 0}}
-    events[-1] |= {"python_blocks": blocks, "heap": {"in_use_bytes": heap_mb * MB}}
+    events[0] |= {"python_blocks": 0, "heap": {"in_use_bytes": 0, "unused_bytes": 0}}
+    events[-1] |= {"python_blocks": blocks, "heap": {"in_use_bytes": heap_mb * MB, "unused_bytes": free_mb * MB}}
     return events
 
 
@@ -112,13 +112,14 @@ GROWS, LEVEL = (10, 20, 30, 40, 50, 60), (60, 60, 60, 60, 60, 60)
         ),
         (torn_down(("tokenizer", 110), start_mb=200), "held", "tokenizer"),
         (residue(heap_mb=100, blocks=1_000_000), "undecided", ""),
-        (residue(heap_mb=10), "retained", "allocator (fragments)"),
+        (residue(heap_mb=10, free_mb=90), "retained", "allocator (fragments)"),
+        (residue(heap_mb=10, free_mb=20), "undecided", ""),
         (residue(heap_mb=50), "undecided", ""),
         (residue(heap_mb=100), "undecided", ""),
         (repeated(residue(heap_mb=100), *GROWS), "leak", "memory outside Python's objects"),
         (repeated(residue(heap_mb=100), *LEVEL), "held", "native code, taken once"),
         (repeated(residue(heap_mb=50), *GROWS), "undecided", ""),
-        (repeated(residue(heap_mb=10), *GROWS), "retained", "allocator (fragments)"),
+        (repeated(residue(heap_mb=10, free_mb=90), *GROWS), "retained", "allocator (fragments)"),
         (repeated(residue(heap_mb=100, blocks=1_000_000), *GROWS), "undecided", ""),
         (repeated(residue(heap_mb=100), 10, 20), "undecided", ""),
     ],

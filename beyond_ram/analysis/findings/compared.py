@@ -1,6 +1,7 @@
 """Findings on what was held against something else: only what table `comparisons` decides, and what it does not."""
 
 import math
+import re
 from collections.abc import Iterator
 from statistics import median_low
 from typing import Any
@@ -27,6 +28,8 @@ _FIGURES = {
     "dedup": "dedup",
     "copy-on-write": "copy_on_write",
 }
+# What these draw of all that their runs are compared in, by the names of metrics.
+_DRAWN = {"requests_by_workers": re.compile("^requests_metadata$"), "worker_memory": re.compile("_bytes$")}
 _FIGURE_OF = {contrast.axis: contrast.figure for contrast in CONTRASTS}
 
 
@@ -43,18 +46,17 @@ def _differences(tables: Tables) -> Iterator[Finding]:
         first = lines_of(shown)[0]
         # Of the metric in the title: in other cells others may be shown, and this one not.
         asked, seen_in = (len(lines[lines["metric"] == first["metric"]]) for lines in (group, shown))
-        sentences = [_sentence(line, conditions) for line in lines_of(shown.drop_duplicates("metric"))]
         failed = int(group["failed"].sum())
         advice = _advice(_named(axis, before), _named(axis, after), shown, group, everywhere=seen_in == asked)
         only = ", ".join(describe(first, (one for one in varied(group) if one != "experiment")))
         where = f" ({only})" if only and seen_in < asked else ""
         yield Finding(
             f"{_named(axis, after)} against {_named(axis, before)}: {_label(first)} {_effect(first)}{where}",
-            f"{' '.join(sentences)} The first is shown in {seen_in} of {asked} cells that were compared"
+            f"{_told(shown, conditions)} The first is shown in {seen_in} of {asked} cells that were compared"
             + (f"; {failed} of their runs failed." if failed else ".")
             + (f" Compared: {_labels(_enough(group))}." if advice.startswith("Choose") else "")
             + (_else(tables, before, after) if axis == "stack" else ""),
-            _FIGURE_OF.get(str(axis)) or _FIGURES.get(first["workload"], ""),
+            _figure(str(axis), first),
             str(first["experiment"]),
             math.exp(first["strength"]),
             action=advice
@@ -63,6 +65,22 @@ def _differences(tables: Tables) -> Iterator[Finding]:
             bars=_bars(first, (_named(axis, before), _named(axis, after))),
             seen=tuple(lines_of(shown.drop_duplicates(axes(shown)))),
         )
+
+
+def _figure(axis: str, line: Line) -> str:
+    """The figure that shows a difference; none where it is of something else that the same runs do."""
+    figure = _FIGURE_OF.get(axis) or _FIGURES.get(line["workload"], "")
+    return figure if _DRAWN.get(figure, re.compile("")).search(line["metric"]) else ""
+
+
+def _told(shown: pd.DataFrame, conditions: list[str]) -> str:
+    """A sentence for each metric: of the cell in the title where it is shown there, then of others."""
+    cell = shown.groupby(axes(shown), dropna=False).ngroup()
+    here = cell.eq(cell.iloc[0])
+    elsewhere = shown[~here & ~shown["metric"].isin(shown.loc[here, "metric"])].drop_duplicates("metric")
+    said = [_sentence(line, conditions) for line in lines_of(shown[here])]
+    others = [_sentence(line, conditions) for line in lines_of(elsewhere)]
+    return " ".join([*said, *(["In other cells:"] if others else []), *others])
 
 
 def _in_order(shown: pd.DataFrame) -> pd.DataFrame:
@@ -146,7 +164,7 @@ def _advice(before: str, after: str, shown: pd.DataFrame, group: pd.DataFrame, *
             f"Weigh it up: {after} against {before} is {verdict} in {_labels(shown)}. Of what is not shown some point "
             f"to a side by their own interval, as one in twenty does by chance: {other_side} in "
             f"{', '.join(against[other_side])}"
-            + (f"; in other cells {verdict} in {', '.join(against[verdict])}." if against[verdict] else ".")
+            + (f"; {_elsewhere(against)}{verdict} in {', '.join(against[verdict])}." if against[verdict] else ".")
         )
     if verdict:
         choice, other = (after, before) if verdict == "better" else (before, after)
@@ -157,6 +175,11 @@ def _advice(before: str, after: str, shown: pd.DataFrame, group: pd.DataFrame, *
         )
     sides = {verdict: _labels(lines) for verdict, lines in by_verdict.items()}
     return f"Weigh it up: {after} against {before} is better in {sides['better']}; worse in {sides['worse']}."
+
+
+def _elsewhere(against: dict[str, list[str]]) -> str:
+    """A metric that points to both sides does so in different cells."""
+    return "in other cells " if set(against["better"]) & set(against["worse"]) else ""
 
 
 def _bars(line: Line, names: tuple[str, str]) -> tuple[Bar, ...]:
@@ -179,12 +202,7 @@ def _nothing_worse(tables: Tables) -> Iterator[Finding]:
         counts = group["verdict"].value_counts()
         known = [f"{counts[verdict]} {verdict}" for verdict in counts.index]
         open_ratios = group.loc[group["verdict"].eq("not shown") & group["ratio"].notna(), "could_see"].dropna()
-        reach = (
-            f" Of those not shown {seen(median_low(open_ratios))} could have been seen in the median, "
-            f"{seen(open_ratios.max())} in the worst."
-            if len(open_ratios)
-            else ""
-        )
+        reach = reach_of(open_ratios, "those not shown")
         pointing = _against(group)["worse"]
         if pointing:
             reach += f" Not shown, but worse by its own interval, as one in twenty is by chance: {', '.join(pointing)}."
@@ -224,6 +242,19 @@ def _else(tables: Tables, before: object, after: object) -> str:
     return f" What the locks differ in: {found}." if found else ""
 
 
+def reach_of(could_see: "pd.Series[float]", which: str) -> str:
+    """What could have been seen in the comparisons of ratios among some, as a sentence."""
+    if could_see.empty:
+        return ""
+    of = f" Of {which}, {len(could_see)} compare{'s' if len(could_see) == 1 else ''} a ratio: "
+    if could_see.min() >= ABSURD:
+        return f"{of}in none could one under {ABSURD} have been seen."
+    middle, worst = seen(median_low(could_see)), seen(could_see.max())
+    if len(could_see) == 1:
+        return f"{of}{worst} could have been seen."
+    return f"{of}in the median {middle} could have been seen, in the worst {worst}."
+
+
 def seen(ratio: float) -> str:
     """What ratio could have been seen; two repeats that scatter come to ones that no metric has."""
     return f"a ratio of {ratio:,.2f}" if ratio < ABSURD else f"no ratio under {ABSURD}"
@@ -231,10 +262,8 @@ def seen(ratio: float) -> str:
 
 def _sentence(line: Line, conditions: list[str]) -> str:
     """A metric of a cell on both sides, with what is known of the difference."""
-    unit = METRICS[line["metric"]].unit
-    sides = f"{digits(line['candidate'], unit)} against {amount(line['baseline'], unit)}"
     where = ", ".join(describe(line, (axis for axis in conditions if axis != line["axis"])))
-    return f"{METRICS[line['metric']].label}: {sides}, {_ends(line)}{f' ({where})' if where else ''}."
+    return f"{METRICS[line['metric']].label}: {_sides(line)}, {_ends(line)}{f' ({where})' if where else ''}."
 
 
 def _ends(line: Line) -> str:
@@ -247,9 +276,15 @@ def _ends(line: Line) -> str:
 
 
 def _effect(line: Line) -> str:
+    """A difference as its two sides: alone, that of a growth would read as a growth."""
     if math.isnan(line["difference"]):
         return f"{line['ratio']:,.2f} times"
-    return amount(line["difference"], METRICS[line["metric"]].unit, signed=True)
+    return _sides(line)
+
+
+def _sides(line: Line) -> str:
+    unit = METRICS[line["metric"]].unit
+    return f"{digits(line['candidate'], unit)} against {amount(line['baseline'], unit)}"
 
 
 def _label(line: Line) -> str:

@@ -293,12 +293,8 @@ def _limits(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             f"{line['experiment']}, {cell}: needs {low:,.0f} to {high:,.0f} MB, and shows {_range(rss)} MB of RSS",
             f"In {counted}{tried} it was killed under {low:,.0f} MB and completed under {high:,.0f} MB"
-            # One run against one run says nothing of time.
-            + (
-                f", there in {_range(group['time_ratio'], '.2f')} times the time without a limit"
-                if n >= AT_LEAST
-                else ""
-            )
+            + f", there in {_range(group['time_ratio'], '.2f')} times the time without a limit"
+            + (" (one run against one)" if n < AT_LEAST else "")
             + ". Of the readings without one "
             f"nearest: {nearest}. From such a run `beyond-ram watch` asks a scheduler for {asked}."
             f"{failures(line)}",

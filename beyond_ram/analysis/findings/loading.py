@@ -60,7 +60,8 @@ def _rows_of_ranks(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             f"{cell['loader']}, {cell['ranks']:.0f} ranks: not every row once: {line['account']}",
             f"Of {line['rows_expected']:,.0f} rows of {cell['tokens']}, {cell['order']}, {line['rows_delivered']:,.0f} "
-            f"came to all ranks together: {line['account']}, so in {len(wrong)} of {len(group)} runs that finished.",
+            f"came to all ranks together: {line['account']}, so in {len(wrong)} of {len(group)} runs that finished."
+            + _equal_parts(line),
             "",
             str(cell["experiment"]),
             tries(len(wrong), len(group)),
@@ -68,6 +69,15 @@ def _rows_of_ranks(tables: Tables) -> Iterator[Finding]:
             seen=tuple(lines_of(wrong)),
             cause=("ranks", str(cell["loader"])),
         )
+
+
+def _equal_parts(line: Line) -> str:
+    """Where no more rows came than are needed for ranks to have the same number: that they are."""
+    expected, ranks = int(line["rows_expected"]), int(line["ranks"])
+    padded = -expected % ranks
+    if not padded or line["account"] != f"{padded} twice":
+        return ""
+    return f" For {ranks} ranks to have the same number of rows, {padded} of these {expected:,} had to come again."
 
 
 @reads("loaders")
@@ -89,7 +99,7 @@ def _beside_the_ceiling(tables: Tables) -> Iterator[Finding]:
             f"{line['share_of_limit']:.0%} (95 % {line['share_of_limit_low']:.0%} to {line['share_of_limit_high']:.0%}"
         )
         yield Finding(
-            f"{nearest}, {said[line['against_ceiling']]} the fastest way to read without a loader: "
+            f"{nearest}, {said[line['against_ceiling']]} the fastest way tried to read without a loader: "
             f"{line['share_of_limit']:.0%} of it ({line['order']}; {which})",
             f"Rows per CPU-second from the page cache: {ends}, n = {line['n']:.0f}) of {line['ceiling_way']}."
             + (" So there is a faster way to read than those tried." if line["against_ceiling"] == "above" else ""),

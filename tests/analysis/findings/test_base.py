@@ -40,8 +40,8 @@ def test_what_could_not_be_decided_is_counted() -> None:
     said = undecided({"comparisons": comparisons, "verdicts": verdicts, "runs": runs})
     assert said == [
         "1 of 4 comparisons have fewer than two values on a side: too few to decide.",
-        "2 of 4 comparisons show neither a difference nor that there is none. In the median a ratio of 1.50 could have "
-        "been seen.",
+        "2 of 4 comparisons show neither a difference nor that there is none. Of these, 1 compares a ratio: a ratio of "
+        "1.50 could have been seen.",
         "Why memory grew is undecided in 1 of 2 cells.",
         "1 of 3 runs did not finish their work, and no average has them in it.",
         "1 of 3 runs means nothing here: pinned (there is no accelerator).",

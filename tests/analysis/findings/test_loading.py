@@ -34,7 +34,7 @@ def beside(name: str, share: float, said: object, **more: object) -> dict[str, o
 
 def test_the_nearest_to_reading_without_a_loader_is_named_as_selected() -> None:
     near, far = beside("near", 0.8, "below"), beside("far", 0.3, "below", workers=4)
-    said = "near, 0 workers, is slower than the fastest way to read without a loader: 80% of it (shuffled; "
+    said = "near, 0 workers, is slower than the fastest way tried to read without a loader: 80% of it (shuffled; "
     assert titles(near, far) == [f"{said}largest of 2 run here)"]
     assert titles(near) == [f"{said}no other was run here)"]
     (above,) = titles(beside("quick", 1.3, "above"), near)
@@ -50,7 +50,9 @@ def test_nothing_is_said_of_a_share_that_cannot_be_decided(said: object) -> None
 
 def test_a_share_that_is_not_shown_to_differ_is_said_to_be_so() -> None:
     (wild,) = titles(beside("wild", 1.9, "not shown"), beside("other", 0.2, "below"))
-    assert wild.startswith("wild, 0 workers, is not shown to differ from the fastest way to read without a loader")
+    assert wild.startswith(
+        "wild, 0 workers, is not shown to differ from the fastest way tried to read without a loader"
+    )
 
 
 ADVISED = loader("threads", 1, 1) | {"advice": "random", "limit_percent": 25, "n": 3, "asked": 3}
@@ -95,4 +97,7 @@ def test_a_row_that_two_ranks_had_is_told_with_how_many_runs() -> None:
     (found,) = loading._rows_of_ranks({"ranks": pd.DataFrame(lines)})
     assert found.title == "a, 2 ranks: not every row once: 1 twice"
     assert "2,004 came to all ranks together: 1 twice, so in 1 of 2 runs that finished" in found.text
+    assert "For 2 ranks to have the same number of rows, 1 of these 2,003 had to come again." in found.text
+    (more,) = loading._rows_of_ranks({"ranks": pd.DataFrame([ranked("3 twice", 2006)])})
+    assert "had to come again" not in more.text
     assert not list(loading._rows_of_ranks({"ranks": pd.DataFrame([ranked("every row once", 2003)])}))
