@@ -19,6 +19,7 @@ from pathlib import Path
 SAID_EVERY = 0.2  # seconds
 OLDER_BASE = 5  # times this process's memory that the other release takes to begin; the most of five tokenizers was 4.4
 PIECES_FOR_OLDER = 1 << 12  # characters of a piece that goes to the other release, which takes more memory
+WHOLE_PIECES = 2  # a document of up to so many is encoded whole: a piece and a rest take longer
 PIECES_MOST = 1 << 22  # characters without a place to cut, from which on they are counted against the memory
 
 
@@ -168,7 +169,7 @@ class Worker:
         import inputs
 
         texts = batch.texts
-        large = min(huge, cutting.PIECE) if self.rules else huge
+        large = min(huge, WHOLE_PIECES * cutting.PIECE) if self.rules else huge
         start = 0
         for at, text in enumerate(texts):
             if len(text) > large:
