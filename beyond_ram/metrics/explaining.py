@@ -66,9 +66,11 @@ COLUMNS: list[Column] = [
         "with its 95 % interval over runs, Student's t, whose scatter is a page of the kernel's at the least; "
         "none of one run, whose readings depend on each other",
         direction="lower"),
-    Column("without", "Without the remedy", "the metric's", ("remedies",), "median of the cell's runs without it",
+    Column("without", "Without the remedy", "the metric's", ("remedies",),
+        "mean of the cell's runs without it, geometric where a ratio is compared",
         "that of the metric"),
-    Column("with", "With the remedy", "the metric's", ("remedies",), "median of the cell's runs with it",
+    Column("with", "With the remedy", "the metric's", ("remedies",),
+        "mean of the cell's runs with it, geometric where a ratio is compared",
         "that of the metric"),
     Column("from_value", "Before the step", "the metric's", ("ladders",), "median of the runs of from_version",
         "that of the metric"),
@@ -117,6 +119,6 @@ COLUMNS: list[Column] = [
     Column("measured", "What was measured", "ratio, or as the claim says", ("claims",),
         "after over before, the way round in which larger is better, unless the claim is a number of its "
         "own; `low` and `high` its interval, `_corrected` the one that decides",
-        f"{_DECIDED}; counts that are the same in every repeat, two or more, are exact",
+        f"{_DECIDED}; of counts docs/method.md says which are exact",
         names=("measured", "low", "high", "low_corrected", "high_corrected")),
 ]  # fmt: skip

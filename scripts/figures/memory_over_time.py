@@ -101,7 +101,8 @@ def draw_all(runs, samples_of):
         f"{cell.subject} {cell.mode}: {peaks_of(records, cell.place)}"
         for cell in sorted(cells.itertuples(), key=lambda cell: (cell.mode, order[cell.subject]))
     )
-    apart = [1000 * record["duration_s"] / record["sampler"]["samples"] for _, record in runs]
+    drawn = [records[place] for place in cells["place"]]
+    apart = [1000 * record["duration_s"] / record["sampler"]["samples"] for record in drawn]
     interval = " to ".join(dict.fromkeys([f"{min(apart):.0f}", f"{max(apart):.0f}"]))
     said_kinds = ", ".join(figures.KINDS[kind][0] for kind in kinds)
     caption = f"""

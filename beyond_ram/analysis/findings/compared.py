@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterator
-from statistics import median_low
 from typing import Any
 
 import pandas as pd
@@ -249,7 +248,7 @@ def reach_of(could_see: "pd.Series[float]", which: str) -> str:
     of = f" Of {which}, {len(could_see)} compare{'s' if len(could_see) == 1 else ''} a ratio: "
     if could_see.min() >= ABSURD:
         return f"{of}in none could one under {ABSURD} have been seen."
-    middle, worst = seen(median_low(could_see)), seen(could_see.max())
+    middle, worst = seen(float(could_see.median())), seen(could_see.max())
     if len(could_see) == 1:
         return f"{of}{worst} could have been seen."
     return f"{of}in the median {middle} could have been seen, in the worst {worst}."

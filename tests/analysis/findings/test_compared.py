@@ -149,6 +149,13 @@ def test_what_is_worse_by_its_own_interval_is_named_where_nothing_is_shown() -> 
     assert "own interval" not in calm
 
 
+def test_of_two_that_could_have_been_seen_the_median_is_between() -> None:
+    said = compared.reach_of(pd.Series([2.0, 3.0]), "these")
+    ends = "in the median a ratio of 2.50 could have been seen, in the worst a ratio of 3.00."
+    assert said == f" Of these, 2 compare a ratio: {ends}"
+    assert "in the worst no ratio under 100." in compared.reach_of(pd.Series([2.0, 3.0, float("inf")]), "these")
+
+
 def test_what_could_have_been_seen_is_no_number_that_no_metric_has() -> None:
     (finding,) = found(runs("old", [30, 300]), runs("new", [200, 20])).values()
     assert "Of those not shown, 2 compare a ratio: in none could one under 100 have been seen." in finding.text
