@@ -163,7 +163,11 @@ def _advice(before: str, after: str, shown: pd.DataFrame, group: pd.DataFrame, *
             f"Weigh it up: {after} against {before} is {verdict} in {_labels(shown)}. Of what is not shown some point "
             f"to a side by their own interval, as one in twenty does by chance: {other_side} in "
             f"{', '.join(against[other_side])}"
-            + (f"; {_elsewhere(against)}{verdict} in {', '.join(against[verdict])}." if against[verdict] else ".")
+            + (
+                f"; {_elsewhere(against, shown, verdict)}{verdict} in {', '.join(against[verdict])}."
+                if against[verdict]
+                else "."
+            )
         )
     if verdict:
         choice, other = (after, before) if verdict == "better" else (before, after)
@@ -176,9 +180,10 @@ def _advice(before: str, after: str, shown: pd.DataFrame, group: pd.DataFrame, *
     return f"Weigh it up: {after} against {before} is better in {sides['better']}; worse in {sides['worse']}."
 
 
-def _elsewhere(against: dict[str, list[str]]) -> str:
-    """A metric that points to both sides does so in different cells."""
-    return "in other cells " if set(against["better"]) & set(against["worse"]) else ""
+def _elsewhere(against: dict[str, list[str]], shown: pd.DataFrame, verdict: str) -> str:
+    """A metric that points to both sides, or is shown and not shown, does so in different cells."""
+    told = {*against["worse" if verdict == "better" else "better"], *map(_label, lines_of(shown))}
+    return "in other cells " if told & set(against[verdict]) else ""
 
 
 def _bars(line: Line, names: tuple[str, str]) -> tuple[Bar, ...]:

@@ -149,6 +149,16 @@ def test_what_is_worse_by_its_own_interval_is_named_where_nothing_is_shown() -> 
     assert "own interval" not in calm
 
 
+@pytest.mark.parametrize(
+    ("points", "said"), [({"better": ["rows"], "worse": ["tokens"]}, ""), ({"better": ["growth"], "worse": []}, "in")]
+)
+def test_what_is_shown_in_one_cell_and_not_in_another_is_told(points: dict[str, list[str]], said: str) -> None:
+    growth = compared._label({"metric": "grown_anon_bytes"})
+    against = {side: [growth if one == "growth" else one for one in labels] for side, labels in points.items()}
+    shown = pd.DataFrame([{"metric": "grown_anon_bytes"}])
+    assert compared._elsewhere(against, shown, "better").strip() == said.replace("in", "in other cells")
+
+
 def test_of_two_that_could_have_been_seen_the_median_is_between() -> None:
     said = compared.reach_of(pd.Series([2.0, 3.0]), "these")
     ends = "in the median a ratio of 2.50 could have been seen, in the worst a ratio of 3.00."
