@@ -131,44 +131,42 @@ def test_the_run_that_is_spoiled_here_is_sound(run: Path) -> None:
     assert len(records.events(run)) > 12
 
 
+@contextlib.contextmanager
+def holding(path: Path, content: bytes) -> Iterator[None]:
+    """A file with another content, and its own afterwards: each example begins with the sound run."""
+    before = path.read_bytes()
+    path.write_bytes(content)
+    try:
+        yield
+    finally:
+        path.write_bytes(before)
+
+
 @FUZZED
 @given(data=st.data())
 def test_run_json(sound: Path, data: st.DataObject) -> None:
     path = sound / "run.json"
-    before = path.read_bytes()
-    path.write_bytes(data.draw(spoiled.json_of(json.loads(before))))
-    try:
+    with holding(path, data.draw(spoiled.json_of(json.loads(path.read_bytes())))):
         with told_in_a_line(sound):  # where run.json and samples.csv differ, either may be the damaged one
             read_all(sound)
         memory.request_mb(sound.parents[4], Cell(CELL.experiment, CELL.axes, rep=2), 4000)
-    finally:
-        path.write_bytes(before)
 
 
 @FUZZED
 @given(data=st.data())
 def test_events(sound: Path, data: st.DataObject) -> None:
     path = sound / "events.jsonl"
-    before = path.read_bytes()
-    path.write_bytes(data.draw(spoiled.json_lines_of([json.loads(line) for line in before.splitlines()])))
-    try:
-        with told_in_a_line(path):
-            read_all(sound)
-    finally:
-        path.write_bytes(before)
+    events = [json.loads(line) for line in path.read_bytes().splitlines()]
+    with holding(path, data.draw(spoiled.json_lines_of(events))), told_in_a_line(path):
+        read_all(sound)
 
 
 @FUZZED
 @given(data=st.data())
 def test_samples(sound: Path, data: st.DataObject) -> None:
     path = sound / "samples.csv"
-    before = path.read_bytes()
-    path.write_bytes(data.draw(spoiled.bytes_of(before)))
-    try:
-        with told_in_a_line(path):
-            read_all(sound)
-    finally:
-        path.write_bytes(before)
+    with holding(path, data.draw(spoiled.bytes_of(path.read_bytes()))), told_in_a_line(path):
+        read_all(sound)
 
 
 KEPT = {"current@01234567": ["growth/stack~current@01234567/num_files~2/rep~1"], "other@89abcdef": []}
