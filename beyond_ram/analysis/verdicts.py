@@ -332,7 +332,7 @@ def _of_residue(residue: float, anon: float, grew: Words, evidence: str, events:
     if in_use < (1 - CARRIES) * remains:
         known = (*grew, "; malloc has only ", mb(in_use), " of it in use, and ", mb(free), " free")
         if free < CARRIES * remains:
-            return undecided((*known, ": something else took it from the system, past malloc."), evidence)
+            return undecided((*known, ": the rest was not taken through malloc."), evidence)
         fragments = ": fragments of pages that it cannot give back."
         return Finding("retained", ("allocator (fragments)",), (*known, fragments), evidence)
     if in_use < CARRIES * remains:

@@ -62,6 +62,13 @@ def test_what_was_not_done_in_time_was_not_killed() -> None:
     assert pd.isna(slow["killed_at_bytes"])
 
 
+def test_predictors_that_are_equally_near_are_all_named() -> None:
+    record, events = run(killed_at_bytes=180 * MIB, completed_at_bytes=200 * MIB)
+    peak = PEAK | {"anon_bytes": 190 * MIB}
+    line = limits([(record | {"peak": peak}, events)]).iloc[0]
+    assert line["nearest_predictor"] == "peak anonymous, sampled and peak anonymous, upper bound"
+
+
 def test_where_no_limit_can_be_set_it_says_why_and_knows_nothing_else() -> None:
     line = limits([run(not_run="no memory controller")]).iloc[0]
     assert line["not_run"] == "no memory controller"

@@ -129,6 +129,11 @@ def test_each_rule(events: list[Event], verdict: str, owner: str) -> None:
     assert (found.verdict, found.owner) == (verdict, owner), found
 
 
+def test_what_malloc_neither_uses_nor_holds_free_is_no_fragment_of_it() -> None:
+    found = judge(record(), residue(heap_mb=10, free_mb=20))
+    assert "malloc has only 10 MB of it in use, and 20 MB free: the rest was not taken through malloc" in found.sentence
+
+
 def without_heap(events: list[Event]) -> list[Event]:
     return [{name: value for name, value in event.items() if name != "heap"} for event in events]
 

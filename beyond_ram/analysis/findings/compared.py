@@ -51,7 +51,7 @@ def _differences(tables: Tables) -> Iterator[Finding]:
         where = f" ({only})" if only and seen_in < asked else ""
         yield Finding(
             f"{_named(axis, after)} against {_named(axis, before)}: {_label(first)} {_effect(first)}{where}",
-            f"{_told(shown, conditions)} The first is shown in {seen_in} of {asked} cells that were compared"
+            f"{_sentences(shown, conditions)} The first is shown in {seen_in} of {asked} cells that were compared"
             + (f"; {failed} of their runs failed." if failed else ".")
             + (f" Compared: {_labels(_enough(group))}." if advice.startswith("Choose") else "")
             + (_else(tables, before, after) if axis == "stack" else ""),
@@ -72,7 +72,7 @@ def _figure(axis: str, line: Line) -> str:
     return figure if _DRAWN.get(figure, re.compile("")).search(line["metric"]) else ""
 
 
-def _told(shown: pd.DataFrame, conditions: list[str]) -> str:
+def _sentences(shown: pd.DataFrame, conditions: list[str]) -> str:
     """A sentence for each metric: of the cell in the title where it is shown there, then of others."""
     cell = shown.groupby(axes(shown), dropna=False).ngroup()
     here = cell.eq(cell.iloc[0])
@@ -164,7 +164,7 @@ def _advice(before: str, after: str, shown: pd.DataFrame, group: pd.DataFrame, *
             f"to a side by their own interval, as one in twenty does by chance: {other_side} in "
             f"{', '.join(against[other_side])}"
             + (
-                f"; {_elsewhere(against, shown, verdict)}{verdict} in {', '.join(against[verdict])}."
+                f"; {_in_other_cells(against, shown, verdict)}{verdict} in {', '.join(against[verdict])}."
                 if against[verdict]
                 else "."
             )
@@ -180,7 +180,7 @@ def _advice(before: str, after: str, shown: pd.DataFrame, group: pd.DataFrame, *
     return f"Weigh it up: {after} against {before} is better in {sides['better']}; worse in {sides['worse']}."
 
 
-def _elsewhere(against: dict[str, list[str]], shown: pd.DataFrame, verdict: str) -> str:
+def _in_other_cells(against: dict[str, list[str]], shown: pd.DataFrame, verdict: str) -> str:
     """A metric that points to both sides, or is shown and not shown, does so in different cells."""
     told = {*against["worse" if verdict == "better" else "better"], *map(_label, lines_of(shown))}
     return "in other cells " if told & set(against[verdict]) else ""
@@ -206,7 +206,7 @@ def _nothing_worse(tables: Tables) -> Iterator[Finding]:
         counts = group["verdict"].value_counts()
         known = [f"{counts[verdict]} {verdict}" for verdict in counts.index]
         open_ratios = group.loc[group["verdict"].eq("not shown") & group["ratio"].notna(), "could_see"].dropna()
-        reach = reach_of(open_ratios, "those not shown")
+        reach = detectable(open_ratios, "those not shown")
         pointing = _against(group)["worse"]
         if pointing:
             reach += f" Not shown, but worse by its own interval, as one in twenty is by chance: {', '.join(pointing)}."
@@ -246,7 +246,7 @@ def _else(tables: Tables, before: object, after: object) -> str:
     return f" What the locks differ in: {found}." if found else ""
 
 
-def reach_of(could_see: "pd.Series[float]", which: str) -> str:
+def detectable(could_see: "pd.Series[float]", which: str) -> str:
     """What could have been seen in the comparisons of ratios among some, as a sentence."""
     if could_see.empty:
         return ""

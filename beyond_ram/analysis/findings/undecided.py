@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from .base import Tables
-from .compared import reach_of
+from .compared import detectable
 
 _FEW, _OPEN = "not enough data", "not shown"
 
@@ -25,7 +25,7 @@ def _comparisons(table: pd.DataFrame | None) -> Iterator[str]:
         yield f"{len(few)} of {asked} comparisons have fewer than two values on a side: too few to decide."
     if len(open_):
         known = open_.loc[open_["ratio"].notna(), "could_see"].dropna()
-        reach = reach_of(known, "these")
+        reach = detectable(known, "these")
         yield f"{len(open_)} of {asked} comparisons show neither a difference nor that there is none.{reach}"
 
 

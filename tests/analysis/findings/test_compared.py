@@ -156,14 +156,22 @@ def test_what_is_shown_in_one_cell_and_not_in_another_is_told(points: dict[str, 
     growth = compared._label({"metric": "grown_anon_bytes"})
     against = {side: [growth if one == "growth" else one for one in labels] for side, labels in points.items()}
     shown = pd.DataFrame([{"metric": "grown_anon_bytes"}])
-    assert compared._elsewhere(against, shown, "better").strip() == said.replace("in", "in other cells")
+    assert compared._in_other_cells(against, shown, "better").strip() == said.replace("in", "in other cells")
+
+
+@pytest.mark.parametrize(
+    ("metric", "figure"),
+    [("requests_metadata", "requests_by_workers"), ("requests_data", ""), ("rows_per_s", ""), ("grown_anon_bytes", "")],
+)
+def test_a_figure_is_named_that_draws_the_metric(metric: str, figure: str) -> None:
+    assert compared._figure("stack", {"workload": "stream", "metric": metric}) == figure
 
 
 def test_of_two_that_could_have_been_seen_the_median_is_between() -> None:
-    said = compared.reach_of(pd.Series([2.0, 3.0]), "these")
+    said = compared.detectable(pd.Series([2.0, 3.0]), "these")
     ends = "in the median a ratio of 2.50 could have been seen, in the worst a ratio of 3.00."
     assert said == f" Of these, 2 compare a ratio: {ends}"
-    assert "in the worst no ratio under 100." in compared.reach_of(pd.Series([2.0, 3.0, float("inf")]), "these")
+    assert "in the worst no ratio under 100." in compared.detectable(pd.Series([2.0, 3.0, float("inf")]), "these")
 
 
 def test_what_could_have_been_seen_is_no_number_that_no_metric_has() -> None:
