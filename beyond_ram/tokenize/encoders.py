@@ -56,7 +56,7 @@ def interpreter(stack: str) -> Path:
 
     Raises ValueError for a stack that is not there, StackError where it cannot be built.
     """
-    from ..stacks import build
+    from ..stacks.venv import build
 
     wanted, folder = lock(stack), place(stack)
     build(wanted, folder)
@@ -91,7 +91,7 @@ def choose(tokenizer: Path, stacks: tuple[str, ...] = STACKS) -> Encoder:
 
 def _exactly(chosen: Encoder, tokenizer: Path, meant: str) -> Encoder:
     """The encoder, with the code points for which the stack that is meant has to be asked."""
-    from ..stacks import StackError
+    from ..stacks.locks import StackError
 
     try:
         python = interpreter(meant)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from beyond_ram.tokenize import encoders
 from beyond_ram.tokenize.encoders import ENGINE
-from tests.conftest import interpreter
+from tests.conftest import interpreter, once
 
 HERE = Path(__file__).parent
 STACKS = ("encoder", "encoder-0.23")
@@ -35,28 +36,54 @@ def python() -> Path:
 
 
 @pytest.fixture(scope="session")
-def families(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def families(shared: Path) -> dict[str, Path]:
     """A tokenizer.json of each family."""
-    folder = tmp_path_factory.mktemp("families")
-    (folder / "texts").write_text(json.dumps(training_texts()), encoding="utf-8")
-    command = [interpreter("encoder-0.23"), HERE / "families.py", folder / "texts", folder]
-    subprocess.run(command, check=True, timeout=300)
-    return {path.stem: path for path in sorted(folder.glob("*.json"))}
+
+    def train(folder: Path) -> None:
+        (folder / "texts").write_text(json.dumps(training_texts()), encoding="utf-8")
+        command = [interpreter("encoder-0.23"), HERE / "families.py", folder / "texts", folder]
+        subprocess.run(command, check=True, timeout=300)
+
+    return {path.stem: path for path in sorted(once(shared / "families", train).glob("*.json"))}
 
 
 @pytest.fixture(scope="session")
-def differing(families: dict[str, Path]) -> Callable[[str], set[int]]:
-    """The code points that the two stacks take otherwise, for a family; none where only one takes it."""
-    new, old = (interpreter(stack) for stack in STACKS)
+def cache(families: dict[str, Path], shared: Path) -> Callable[[str], Path]:
+    """A user's cache, in which is kept what the two stacks take otherwise for a family: seconds each, asked once."""
+
+    def of(family: str) -> Path:
+        def ask(folder: Path) -> None:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("XDG_CACHE_HOME", str(folder))
+                encoders.choose(families[family])
+
+        return once(shared / f"cache-{family}", ask)
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def exact(families: dict[str, Path], cache: Callable[[str], Path]) -> Callable[[str], dict[str, Any] | None]:
+    """The other stack and the code points with which it is asked, for a family."""
 
     @functools.cache
-    def ask(family: str) -> set[int]:
-        command = [str(new), str(ENGINE / "differ.py"), str(families[family]), str(old)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-        found = json.loads(done.stdout)
-        return {code for first, last in found.get("codes", ()) for code in range(first, last + 1)}
+    def of(family: str) -> dict[str, Any] | None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_CACHE_HOME", str(cache(family)))
+            return encoders.choose(families[family]).exact
 
-    return ask
+    return of
+
+
+@pytest.fixture(scope="session")
+def differing(exact: Callable[[str], dict[str, Any] | None]) -> Callable[[str], set[int]]:
+    """The code points that the two stacks take otherwise, for a family; none where only one takes it."""
+
+    def codes(family: str) -> set[int]:
+        ranges = (exact(family) or {"codes": ()})["codes"]
+        return {code for first, last in ranges for code in range(first, last + 1)}
+
+    return codes
 
 
 Ask = Callable[..., dict[str, Any]]

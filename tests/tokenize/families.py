@@ -145,13 +145,14 @@ def bert(texts):
 
 
 def unigram(texts, normalizer, pre_tokenizer, special):
+    """Train Unigram, on the last of the texts only: all take 6 s, where other trainers take a quarter of one."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, pre_tokenizer
     tokenizer.decoder = decoders.Metaspace()
     trainer = trainers.UnigramTrainer(
         vocab_size=ENTRIES, special_tokens=special, unk_token="<unk>", show_progress=False
     )
-    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.train_from_iterator(texts[4:], trainer)
     return tokenizer
 
 

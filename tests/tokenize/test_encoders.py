@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from tests.conftest import ROOT
 
 
 @pytest.mark.slow
-def test_the_newest_that_takes_it(families: dict[str, Path]) -> None:
+def test_the_newest_that_takes_it(
+    families: dict[str, Path], cache: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache("gpt2")))
     first = encoders.choose(families["gpt2"])
     assert (first.stack, first.why) == ("encoder", "")
     assert first.version.startswith("1.") and first.cuts

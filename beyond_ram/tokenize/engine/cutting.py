@@ -14,7 +14,7 @@ LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u0400-\u0481\u048a-\u05
 LETTERS += "\u4e00-\u9fa5\u3041-\u3094\u30a1-\u30fa\uac00-\ud7a3"  # Han, Hiragana, Katakana, Hangul
 BLANKS = " \n\r\t"
 SPACE = "\u2581"
-PIECE = 1 << 16
+PIECE = 1 << 15
 """Characters of a piece: enough that a piece costs little, few enough that it takes little."""
 
 # Split patterns in which no match goes on from a letter to a blank, and none looks back. Written as tokenizer.json has

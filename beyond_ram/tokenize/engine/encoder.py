@@ -10,7 +10,6 @@ import os
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # workers are as many as cores; threads of its own would take theirs
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import itertools
 import json
 import textwrap
 
@@ -20,15 +19,20 @@ from trouble import Refused
 # Bytes of memory that encoding a document whole takes at most, per byte of its UTF-8: the most that was measured over
 # text, one repeated character and lines of one letter, and some more (docs/tokenize.md).
 NEED_ARRAYS, NEED_LISTS = 48, 360
-ALONE = 1 << 12  # characters from which on a text goes alone: a batch is handed to another thread, and back
+LIBC = ctypes.CDLL(None)
+SHORT = 200  # characters of the mean text up to which a batch is faster; another thread does it, with caches of its own
 
 
 def give_back():
     """Give memory that is no longer used back to the system: reading a tokenizer file leaves more than it takes."""
     gc.collect()
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "malloc_trim"):
-        libc.malloc_trim(0)
+    trim()
+
+
+def trim():
+    """Give back what lies free in the heap, where the C library can: new objects go into ever more of its gaps."""
+    if hasattr(LIBC, "malloc_trim"):
+        LIBC.malloc_trim(0)
 
 
 def gives_arrays():
@@ -107,15 +111,10 @@ class Encoder:
             encode = getattr(self.tokenizer, "encode_batch_fast", self.tokenizer.encode_batch)  # from 0.20 on
             batch = encode(texts, add_special_tokens=special)
             return [self.np.array(one.ids, self.np.uint32) for one in batch]
-        found, encode = [], self.tokenizer.encode
-        for alone, some in itertools.groupby(texts, lambda text: len(text) >= ALONE):
-            some = list(some)
-            if alone or len(some) == 1:
-                found += [encode(text, add_special_tokens=special).ids_array for text in some]
-            else:
-                batch = self.tokenizer.encode_batch(some, add_special_tokens=special)
-                found += [one.ids_array for one in batch]
-        return found
+        if len(texts) * SHORT > sum(map(len, texts)):
+            return [one.ids_array for one in self.tokenizer.encode_batch(texts, add_special_tokens=special)]
+        encode = self.tokenizer.encode
+        return [encode(text, add_special_tokens=special).ids_array for text in texts]
 
     def edges(self):
         """What stands before and behind the ids of every document. Raises Refused where that cannot be told."""

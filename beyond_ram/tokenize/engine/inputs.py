@@ -31,8 +31,8 @@ ENDS = {
     ".text": "text",
 }
 PACKED = {".gz": "gzip", ".zst": "zstd"}
-CHUNK = 1 << 18  # bytes that are read at once: each read hands Python to another worker
-PARQUET = 1 << 20  # bytes of rows that are decoded at once
+CHUNK = 1 << 18  # bytes that are read at once: more are no faster, and leave the core's own cache
+PARQUET = 1 << 18  # bytes of rows that are decoded at once
 BATCH_BYTES, BATCH_TEXTS = 1 << 16, 64  # of texts that are encoded at once: what stays in a core's own cache
 PAGES = 1 << 23  # of a mapped file that may stay with the process
 SPACES = b" \t\r\v\f"  # of which a line without a document may consist
@@ -224,39 +224,93 @@ def read(spans, column, huge=HUGE):
             yield from READERS[kind](file, packing, start, end, column, huge)
 
 
-def raw_chunks(file, packing, start=0):
-    """(bytes, bytes of the file read so far) of a file, unpacked."""
-    if not packing:
-        with open(file, "rb", buffering=0) as source:
-            source.seek(start)
-            while chunk := source.read(CHUNK):
-                yield chunk, len(chunk)
-        return
-    total, at = os.stat(file).st_size, 0
-    with open(file, "rb") as beneath:
+class Source:
+    """A file, unpacked, from a place on. `grown()`: bytes of the file as it lies there, since that was asked last."""
+
+    def __init__(self, file, packing, start=0, end=None):
+        self.file, self.packing, self.told, self.ended = file, packing, start, False
+        self.last = os.stat(file).st_size if end is None else end  # what is read ahead of it is another's
+        self.beneath = self.opened = open(file, "rb", buffering=0)
+        self.beneath.seek(start)
         if packing == "gzip":
-            opened = gzip.GzipFile(fileobj=beneath)
-        else:
+            self.opened = gzip.GzipFile(fileobj=self.beneath)
+        elif packing:
             pyarrow = arrow_library()
-            opened = pyarrow.CompressedInputStream(pyarrow.PythonFile(beneath, "r"), "zstd")
+            self.opened = pyarrow.CompressedInputStream(pyarrow.PythonFile(self.beneath, "r"), "zstd")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.beneath.close()
+
+    def into(self, view):
+        """Read into a view; how many bytes came, 0 at the end. Raises Refused."""
         try:
-            while chunk := opened.read(CHUNK):
-                now = min(beneath.tell(), total) if packing == "gzip" else at
-                yield chunk, now - at
-                at = now
-        except (EOFError, OSError, zlib.error, gzip.BadGzipFile) as error:
-            raise Refused(f"{file}: cut, or no {packing} file ({' '.join(str(error).split())})") from None
-    yield b"", total - at
+            count = self.opened.readinto(view)
+        except (EOFError, OSError, zlib.error) as error:
+            if not self.packing:
+                raise
+            said = " ".join(str(error).split())
+            raise Refused(f"{self.file}: cut, or no {self.packing} file ({said})") from None
+        self.ended = not count
+        return count
+
+    def chunks(self):
+        view = memoryview(bytearray(CHUNK))
+        while count := self.into(view):
+            yield bytes(view[:count])
+
+    def grown(self):
+        if self.packing == "zstd" and not self.ended:  # it reads ahead
+            return 0
+        now = self.last if self.ended else min(self.beneath.tell(), self.last)
+        found, self.told = now - self.told, now
+        return found
+
+
+class Buffer:
+    """The lines of a source, in memory that is used again.
+
+    `raw[begin:end]`: what is read and not taken yet; `base`: the place of `raw[0]` in the unpacked file.
+    """
+
+    def __init__(self, source, base):
+        self.source, self.base, self.begin, self.end = source, base, 0, 0
+        self.room(2 * CHUNK)
+
+    def room(self, size):
+        self.raw = bytearray(size)
+        self.view = memoryview(self.raw)
+
+    def more(self):
+        """Read behind what is there; whether anything came."""
+        there, left, size = self.view[self.begin : self.end], self.end - self.begin, 2 * CHUNK
+        while left > size // 2:
+            size *= 2
+        if size != len(self.raw):
+            self.room(size)
+        self.view[:left] = there
+        self.base, self.begin = self.base + self.begin, 0
+        self.end = left + self.source.into(self.view[left:])
+        return self.end > left
+
+    def line(self):
+        """The next line in chunks of bytes, without its break."""
+        while True:
+            stop = self.raw.find(b"\n", self.begin, self.end)
+            last = self.end if stop < 0 else stop
+            chunk = bytes(self.view[self.begin : last])
+            self.begin = last + (stop >= 0)
+            yield chunk
+            if stop >= 0 or not self.more():
+                return
 
 
 def jsonl(file, packing, start, end, column, huge):
     """Lines that begin in a span of bytes."""
-    lines, done, batch, numbers, held, number = json_text.Lines(column), 0, [], [], 0, 0
-    at, limit = start, end if end is not None else float("inf")
-    chunks = Chunks(raw_chunks(file, packing, max(start - 1, 0)))
-    tail = b""  # the beginning of a line of which the end is not read yet
-    waiting = start > 0  # a line that began before the span
-    first = start == 0
+    lines, batch, numbers, held, number = json_text.Lines(column), [], [], 0, 0
+    limit = end if end is not None else float("inf")
 
     def where(index):
         place = f"line {index + 1}" if start == 0 else f"line {index + 1} after byte {start}"
@@ -271,65 +325,53 @@ def jsonl(file, packing, start, end, column, huge):
                 raise Refused(f"{file}: one JSON array; it has to be JSON Lines, an object a line") from None
             raise Refused(f"{where(index)}: {error}") from None
 
-    if waiting:
-        at -= 1
-    for chunk, grown in chunks:
-        done += grown
-        if first and chunk:
-            first = False
-            if chunk.startswith(codecs.BOM_UTF8):
-                chunk = chunk[3:]
-                at += 3
-        if waiting:
-            cut = chunk.find(b"\n")
-            if cut < 0:
-                at += len(chunk)
-                if at >= limit:
+    def taken():
+        nonlocal batch, numbers, held
+        found = Batch(batch, source.grown(), lambda i, n=numbers: where(n[i]))
+        batch, numbers, held = [], [], 0
+        return found
+
+    with Source(file, packing, max(start - 1, 0), end) as source:
+        buffer = Buffer(source, max(start - 1, 0))
+        if start:  # a line that began before the span
+            for _ in buffer.line():
+                if buffer.base + buffer.begin >= limit:
                     return
-                continue
-            chunk, at, waiting = chunk[cut + 1 :], at + cut + 1, False
-        if at >= limit:
-            break
-        if tail and b"\n" not in chunk:
-            tail = tail if type(tail) is bytearray else bytearray(tail)  # grows in place
-            tail += chunk
-            if len(tail) >= huge:
-                rest = LineChunks(tail, chunks)
+        else:
+            while buffer.end < len(codecs.BOM_UTF8) and buffer.more():
+                pass
+            buffer.begin = len(codecs.BOM_UTF8) if buffer.raw.startswith(codecs.BOM_UTF8) else 0
+        while True:
+            raw, view, begin, last = buffer.raw, buffer.view, buffer.begin, buffer.end
+            edge = limit - buffer.base
+            while begin < edge and (stop := raw.find(b"\n", begin, last)) >= 0:
+                if stop > begin and not (raw[begin] in SPACES and raw[begin:stop].isspace()):
+                    batch.append(text(view[begin:stop], number))
+                    numbers.append(number)
+                    held += stop - begin
+                begin, number = stop + 1, number + 1
+                if held >= BATCH_BYTES or len(batch) >= BATCH_TEXTS:
+                    yield taken()
+            buffer.begin = begin
+            if begin >= edge:
+                break
+            if last - begin >= huge:
                 if batch:
-                    yield Batch(batch, done, lambda i, n=numbers: where(n[i]))
-                    batch, numbers, held, done = [], [], 0, 0
-                stream = json_text.Stream(iter(rest), column)
-                yield Stream(located(stream.pieces(), where(number)), where(number), rest.grown)
+                    yield taken()
+                rest = buffer.line()
+                yield Stream(
+                    located(json_text.Stream(rest, column).pieces(), where(number)), where(number), source.grown
+                )
                 number += 1
                 for _ in rest:
                     pass
-                at += rest.length + 1
-                chunks.back(rest.after)
-                tail, done = b"", done + rest.grown()
-            continue
-        chunk = tail + chunk if tail else chunk
-        view, begin = memoryview(chunk), 0
-        while (stop := chunk.find(b"\n", begin)) >= 0:
-            if at >= limit:
+            elif not buffer.more():
+                rest = buffer.view[buffer.begin : buffer.end]
+                if rest and not bytes(rest).isspace():
+                    batch.append(text(rest, number))
+                    numbers.append(number)
                 break
-            size = stop - begin
-            if not size or (chunk[begin] in SPACES and chunk[begin:stop].isspace()):
-                at, begin, number = at + size + 1, stop + 1, number + 1
-                continue
-            batch.append(text(view[begin:stop], number))
-            numbers.append(number)
-            at, begin, number, held = at + size + 1, stop + 1, number + 1, held + size
-            if held >= BATCH_BYTES or len(batch) >= BATCH_TEXTS:
-                yield Batch(batch, done, lambda i, n=numbers: where(n[i]))
-                batch, numbers, held, done = [], [], 0, 0
-        tail = chunk[begin:]
-        if at >= limit:
-            break
-    if tail and not tail.isspace() and at < limit:
-        batch.append(text(memoryview(tail), number))
-        numbers.append(number)
-    if batch or done:
-        yield Batch(batch, done, lambda i, n=numbers: where(n[i]))
+        yield taken()
 
 
 def located(pieces, where):
@@ -340,58 +382,9 @@ def located(pieces, where):
         raise Refused(f"{where}: {error}") from None
 
 
-class Chunks:
-    """Chunks of a file, of which a part can be given back."""
-
-    def __init__(self, source):
-        self.source, self.given = source, []
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        return (self.given.pop(), 0) if self.given else next(self.source)
-
-    def back(self, chunk):
-        if chunk:
-            self.given.append(chunk)
-
-
-class LineChunks:
-    """The bytes of one line, up to its line break; what follows that is in `after`."""
-
-    def __init__(self, first, chunks):
-        self.first, self.chunks, self.after, self.length, self._grown = first, chunks, b"", 0, 0
-        self.running = self._run()
-
-    def __iter__(self):
-        return self.running
-
-    def _run(self):
-        self.length += len(self.first)
-        yield self.first
-        for chunk, grown in self.chunks:
-            self._grown += grown
-            cut = chunk.find(b"\n")
-            if cut >= 0:
-                self.after = chunk[cut + 1 :]
-                self.length += cut
-                if cut:
-                    yield chunk[:cut]
-                return
-            self.length += len(chunk)
-            yield chunk
-
-    def grown(self):
-        """Bytes of the file read since this was asked last."""
-        found, self._grown = self._grown, 0
-        return found
-
-
 def plain_text(file, packing, start, end, column, huge):
     """A file of text: one document."""
-    decode = codecs.getincrementaldecoder("utf-8")()
-    source, held, size, done = raw_chunks(file, packing), [], 0, [0]
+    decode, held, size = codecs.getincrementaldecoder("utf-8")(), [], 0
 
     def decoded(raw, final=False):
         try:
@@ -401,36 +394,30 @@ def plain_text(file, packing, start, end, column, huge):
 
     def rest():
         yield "".join(held)
-        for chunk, grown in source:
-            done[0] += grown
+        for chunk in chunks:
             yield decoded(chunk)
         yield decoded(b"", True)
 
-    def grown():
-        found, done[0] = done[0], 0
-        return found
-
-    for chunk, more in source:
-        done[0] += more
-        size += len(chunk)
-        held.append(decoded(chunk))
-        if size >= huge:
-            yield Stream(rest(), file, grown)
-            return
-    held.append(decoded(b"", True))
-    yield Batch(["".join(held)], grown(), lambda index: file)
+    with Source(file, packing) as source:
+        chunks = source.chunks()
+        for chunk in chunks:
+            size += len(chunk)
+            held.append(decoded(chunk))
+            if size >= huge:
+                yield Stream(rest(), file, source.grown)
+                return
+        held.append(decoded(b"", True))
+        yield Batch(["".join(held)], source.grown(), lambda index: file)
 
 
 def csv_rows(file, packing, start, end, column, huge):
     """Rows of a CSV with a header; fields are text, as they stand there."""
-    done = [0]
 
     def lines():
         decode, kept = codecs.getincrementaldecoder("utf-8-sig")(), ""
-        for chunk, grown in prepend_end(raw_chunks(file, packing)):
-            done[0] += grown
+        for chunk in itertools.chain(source.chunks(), [b""]):
             try:
-                kept += decode.decode(chunk or b"", chunk is None)
+                kept += decode.decode(chunk, not chunk)
             except UnicodeDecodeError as error:
                 raise Refused(f"{file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
             found = kept.split("\n")
@@ -442,34 +429,29 @@ def csv_rows(file, packing, start, end, column, huge):
         if kept:
             yield kept
 
-    rows = csv.reader(lines(), delimiter="\t" if ".tsv" in Path(file).suffixes else ",", strict=True)
-    try:
-        header = next(rows, None)
-        if header is None:
-            return
-        if column not in header:
-            raise Refused(f"{file}: no column {column!r} (there are: {', '.join(map(repr, header[:8]))})")
-        place, batch, held, number = header.index(column), [], 0, 1
-        for row in rows:
-            if not row:
-                continue
-            if len(row) != len(header):
-                raise Refused(f"{file}, line {rows.line_num}: {len(row)} fields, and the header has {len(header)}")
-            batch.append(row[place])
-            held += len(row[place])
-            if held >= BATCH_BYTES or len(batch) >= BATCH_TEXTS:
-                yield Batch(batch, done[0], lambda i, n=number: f"{file}, row {n + i}")
-                number += len(batch)
-                batch, held, done[0] = [], 0, 0
-    except csv.Error as error:
-        raise Refused(f"{file}, line {rows.line_num}: not CSV ({error})") from None
-    if batch or done[0]:
-        yield Batch(batch, done[0], lambda i: f"{file}, row {number + i}")
-
-
-def prepend_end(chunks):
-    yield from chunks
-    yield None, 0
+    with Source(file, packing) as source:
+        rows = csv.reader(lines(), delimiter="\t" if ".tsv" in Path(file).suffixes else ",", strict=True)
+        try:
+            header = next(rows, None)
+            if header is None:
+                return
+            if column not in header:
+                raise Refused(f"{file}: no column {column!r} (there are: {', '.join(map(repr, header[:8]))})")
+            place, batch, held, number = header.index(column), [], 0, 1
+            for row in rows:
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    raise Refused(f"{file}, line {rows.line_num}: {len(row)} fields, and the header has {len(header)}")
+                batch.append(row[place])
+                held += len(row[place])
+                if held >= BATCH_BYTES or len(batch) >= BATCH_TEXTS:
+                    yield Batch(batch, source.grown(), lambda i, n=number: f"{file}, row {n + i}")
+                    number += len(batch)
+                    batch, held = [], 0
+        except csv.Error as error:
+            raise Refused(f"{file}, line {rows.line_num}: not CSV ({error})") from None
+        yield Batch(batch, source.grown(), lambda i: f"{file}, row {number + i}")
 
 
 def parquet(file, packing, start, end, column, huge):

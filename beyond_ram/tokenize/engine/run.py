@@ -17,8 +17,8 @@ import os
 import re
 import selectors
 import signal
-import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -34,7 +34,8 @@ WORK = ".beyond-ram-tokenize"
 FORMATS = {"bin": ".bin", "datasets": ".arrow", "parquet": ".parquet"}
 FORM = 3  # of the work folder and of what is written
 SAMPLES, SAMPLE = 16, 1 << 12  # places of an input, and bytes at each, that its digest is of
-THREADS = 2  # workers of one process: more wait for each other's Python, fewer have a tokenizer each
+LOOK_EVERY = 0.2  # seconds between looks at the memory of all
+ENDING = 2.0  # seconds for the workers of a run that was killed to end; until then they hold its lock
 LEAST = 16 << 20  # memory a worker has beside its tokenizer, at the least
 KERNEL = 10 << 20  # of a control group that is neither anonymous nor given back: page tables, pages being written
 SHARE = 0.8  # of the memory that is free, where no limit is given
@@ -144,9 +145,11 @@ def claim(args, files, tokenizer, count):
                 left.unlink()
         if changed is not None:
             write_json(target, manifest)
-        mine = open(work / f"shard-{shard_of(args.shard)[0]:05d}.lock", "w")
-        if not locked(mine):
-            raise Refused(f"--out {out}: another run is at work there")
+        mine, until = open(work / f"shard-{shard_of(args.shard)[0]:05d}.lock", "w"), time.monotonic() + ENDING
+        while not locked(mine):
+            if time.monotonic() > until:
+                raise Refused(f"--out {out}: another run is at work there")
+            time.sleep(0.02)
     return manifest, mine
 
 
@@ -239,13 +242,22 @@ def size(number):
     return f"{number / 1024:.0f} KiB"
 
 
-class Worker:
-    """A worker, seen from here: the process it is in, and the pipes to it and from it."""
+class Thread:
+    """The worker that is a thread of this process, and the pipes to it and from it."""
 
-    def __init__(self, process, orders, said, selector):
-        self.process, self.orders, self.said, self.selector = process, orders, said, selector
-        self.buffer, self.unit = b"", None
-        selector.register(said, selectors.EVENT_READ, self)
+    pid = "self"
+
+    def __init__(self, common, selector, others=()):
+        self.common, self.selector, self.others = common, selector, others
+        self.buffer, self.unit, self.older, self.anon, self.cpu = b"", None, None, 0, 0.0
+        (orders, to), (self.said, answers) = os.pipe(), os.pipe()
+        self.orders = open(to, "wb", buffering=0)
+        self.start(open(orders, "rb"), answers)
+        selector.register(self.said, selectors.EVENT_READ, self)
+
+    def start(self, orders, answers):
+        self.thread = threading.Thread(target=working.serve, args=(self.common, orders, answers), daemon=True)
+        self.thread.start()
 
     def send(self, message):
         # That it has ended is seen when its output is read.
@@ -260,81 +272,59 @@ class Worker:
         *lines, self.buffer = (self.buffer + chunk).split(b"\n")
         return [json.loads(line) for line in lines]
 
-    def close(self):
-        self.selector.unregister(self.said)
-        os.close(self.said)
-
-
-def pipe():
-    """(reading end, writing end, as a file without a buffer)."""
-    reading, writing = os.pipe()
-    return reading, open(writing, "wb", buffering=0)
-
-
-class Here:
-    """This process, as one that has workers."""
-
-    pid = "self"
-
-    def __init__(self, common, selector):
-        self.selector, self.older, self.anon, self.cpu, self.workers, self.threads = selector, None, 0, 0.0, [], []
-        self.common, self.base = common, working.anonymous("self")
-
-    def start(self, count):
-        for _ in range(count):
-            (orders, to), (said, answers) = pipe(), os.pipe()
-            self.threads.append(working.thread(self.common, open(orders, "rb"), answers))
-            self.workers.append(Worker(self, to, said, self.selector))
-
     def memory(self):
         """Anonymous memory now, in bytes, with the other release's process; the last where it has ended."""
         with contextlib.suppress(OSError, ValueError):
             self.anon = working.anonymous(self.pid) + (working.anonymous(self.older) if self.older else 0)
         return self.anon
 
+    def close(self):
+        self.selector.unregister(self.said)
+        os.close(self.said)
+
     def end(self):
-        """End the workers: what they are at is not done. One that encodes a large document ends with the process."""
+        """End it: what it is at is not done. Where it encodes a large document, it ends with the process."""
         self.common.stopped = True
-        for worker in self.workers:
-            worker.orders.close()
-        for thread in self.threads:
-            thread.join(5)
-        for worker, thread in zip(self.workers, self.threads, strict=True):
-            if not thread.is_alive():
-                worker.close()
-        self.workers, self.threads = [], []
+        self.orders.close()
+        self.thread.join(5)
+        if not self.thread.is_alive():
+            self.close()
 
 
-class Process(Here):
-    """Another process that has workers."""
+class Forked(Thread):
+    """A worker that is a process, forked from this one before its first worker begins."""
 
-    def __init__(self, config, count, selector):
-        self.selector, self.older, self.anon, self.cpu, self.base, self.workers = selector, None, 0, 0.0, None, []
-        pipes = [(pipe(), os.pipe()) for _ in range(count - 1)]
-        theirs = [(orders, answers) for (orders, _), (_, answers) in pipes]
-        command = [sys.executable, str(Path(working.__file__).resolve())]
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            pass_fds=[fd for two in theirs for fd in two],
-        )
-        self.pid = self.process.pid
-        for fd in (fd for two in theirs for fd in two):
-            os.close(fd)
-        self.workers = [Worker(self, self.process.stdin, os.dup(self.process.stdout.fileno()), selector)]
-        self.workers += [Worker(self, to, said, selector) for (_, to), (said, _) in pipes]
-        self.workers[0].send(config | {"threads": count, "pipes": theirs})
+    alive = True
+
+    def start(self, orders, answers):
+        try:
+            self.pid = os.fork()
+        except OSError as error:
+            raise RuntimeError(f"a worker could not be started ({error})") from None
+        if self.pid:
+            orders.close()
+            os.close(answers)
+            return
+        try:
+            working.end_with_parent()
+            for other in (*self.others, self):  # whose pipes end when this process's copies are closed, too
+                other.orders.close()
+                os.close(other.said)
+            working.serve(self.common, orders, answers)
+        finally:
+            os._exit(0)
+
+    def status(self):
+        """How it has ended, once its output has: below 0 the signal that killed it."""
+        status, self.alive = os.waitpid(self.pid, 0)[1], False
+        return os.waitstatus_to_exitcode(status)
 
     def end(self):
-        for worker in self.workers:
-            worker.close()
-            worker.orders.close()
-        self.workers = []
-        self.process.stdout.close()
-        self.process.kill()
-        self.process.wait()
+        self.orders.close()
+        self.close()
+        if self.alive:
+            os.kill(self.pid, signal.SIGKILL)
+            self.status()
 
 
 class Progress:
@@ -400,7 +390,6 @@ class Run:
             "column": self.args.text_column,
             "format": self.args.format,
             "exact": self.args.exact,
-            "threads": min(self.asked, THREADS),
         }
         self.common = working.Common(self.config)
         import numpy as np
@@ -451,7 +440,13 @@ class Run:
                 print("this was done before; nothing is left to do", file=sys.stderr)
             else:
                 self.do()
-            self.join()
+            if self.args.format == "bin":
+                for unit in self.mine:
+                    self.path(unit).unlink(missing_ok=True)
+                    Path(f"{self.path(unit)}.lengths").unlink(missing_ok=True)
+            with open(self.work / "lock", "w") as lock:  # two shards may end at once
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self.join()
         return 0
 
     def do(self):
@@ -460,74 +455,56 @@ class Run:
         weights = self.weights
         self.progress = Progress(sum(weights[unit] for unit in self.mine))
         self.progress.done = self.progress.at_start = sum(weights[unit] for unit in self.mine if self.records[unit])
-        self.cpu, self.peak = 0.0, 0
+        self.cpu, self.peak, self.looked = 0.0, 0, 0.0
         finished = len(self.mine) - len(self.todo)
         if finished:
             print(f"{finished} of {len(self.mine)} parts were done before", file=sys.stderr)
         self.open_joined()
-        self.processes, self.workers, self.selector = [], [], selectors.DefaultSelector()
+        self.workers, self.selector = [], selectors.DefaultSelector()
         try:
             if self.todo:
                 self.work_off()
         finally:
-            for process in self.processes:
-                process.end()
+            for worker in self.workers:
+                worker.end()
         self.finish()
 
     # Workers and their memory
     def work_off(self):
-        wanted, limit = min(self.asked, len(self.todo)), self.args.memory_limit
-        here = Here(self.common, self.selector)
-        self.processes.append(here)
-        left = available()
+        wanted, limit, left = min(self.asked, len(self.todo)), self.args.memory_limit, available()
+        self.base = base = working.anonymous("self")
         self.room = int(left * SHARE)
         if limit:  # it may be more than the control group has
-            self.room = min(limit - here.base, left - KERNEL)
-        counts = self.spread(wanted, here)
-        self.count = sum(counts)
-        if not self.count:
+            self.room = min(limit - base, left - KERNEL)
+        # One more has at most a copy of what this process has.
+        self.count = min(wanted, (self.room + base) // (base + LEAST))
+        if self.count < 1:
             raise Refused(
-                f"{size(max(self.room + here.base, 0))} of memory are too few: the tokenizer, one worker and its work "
-                f"need {size(here.base + LEAST)}"
+                f"{size(max(self.room + base, 0))} of memory are too few: the tokenizer, one worker and its work "
+                f"need {size(base + LEAST)}"
             )
         if self.count < wanted:
             print(f"{self.count} workers instead of {wanted}: there is no memory for more", file=sys.stderr)
-        here.start(counts[0])
-        self.processes += [Process(self.config, count, self.selector) for count in counts[1:]]
-        self.workers = [worker for process in self.processes for worker in process.workers]
-        while any(process.base is None for process in self.processes):
-            self.listen(None)
+        while len(self.workers) < self.count - 1:
+            self.workers.append(Forked(self.common, self.selector, self.workers))
+        self.workers.insert(0, Thread(self.common, self.selector))
         self.large = []  # units with a document that needs the memory of all
-        each = (self.room - here.base * (len(counts) - 1)) // self.count
         for worker in self.workers:
-            worker.send({"budget": each})
+            worker.send({"budget": (self.room - base * (self.count - 1)) // self.count})
             self.give(worker)
         self.loop()
         if self.large:
-            for process in self.processes[1:]:
-                self.cpu += process.cpu
-                process.end()
-            del self.processes[1:]
+            while len(self.workers) > 1:
+                worker = self.workers.pop()
+                self.cpu += worker.cpu
+                worker.end()
             self.todo, self.alone = [unit for unit, _ in self.large], True
-            self.workers = here.workers[:1]
             self.workers[0].send({"budget": self.room})
             self.give(self.workers[0])
             self.loop()
-        self.cpu += sum(process.cpu for process in self.processes)
+        self.cpu += sum(worker.cpu for worker in self.workers)
 
     alone = False
-
-    def spread(self, wanted, here):
-        """How many workers each process has, this one first: as many as wanted and memory allow."""
-        counts, left = [], self.room
-        while sum(counts) < wanted:
-            start = here.base if counts else 0
-            count = min(THREADS, wanted - sum(counts), (left - start) // LEAST)
-            if count < 1 or (counts and left < here.common.begun):
-                break
-            counts.append(count)
-            left -= start + count * LEAST
-        return counts
 
     def give(self, worker):
         if self.todo:
@@ -544,16 +521,17 @@ class Run:
     def loop(self):
         while any(worker.unit is not None for worker in self.workers):
             self.listen(0.5)
-            memory = sum(process.memory() for process in self.processes)
-            self.peak = max(self.peak, memory)
-            self.progress.show(memory, len(self.workers))
+            if (now := time.monotonic()) - self.looked > LOOK_EVERY:
+                self.looked, memory = now, sum(worker.memory() for worker in self.workers)
+                self.peak = max(self.peak, memory)
+                self.progress.show(memory, len(self.workers))
 
     def listen(self, timeout):
         for key, _ in self.selector.select(timeout):
             worker = key.data
             messages = worker.messages()
             if messages is None:
-                status = worker.process.process.wait()
+                status = worker.status()
                 how = f"killed by signal {-status}" if status < 0 else f"ended with {status}"
                 why = (
                     ", as the kernel does where memory is out; give --memory-limit" if status == -signal.SIGKILL else ""
@@ -567,17 +545,15 @@ class Run:
             raise Refused(message["refused"])
         if "failed" in message:
             raise RuntimeError(f"a worker failed ({message['failed']}); the same command goes on where it stopped")
-        if "ready" in message:
-            worker.process.base = message["ready"]
         if "older" in message:
-            worker.process.older = message["older"]
+            worker.older = message["older"]
         if "at" in message:
             self.progress.done += message["at"]
         if "needs" in message:
             if self.alone or self.count == 1:
                 raise Refused(
-                    f"{message['where']}: a document that needs {size(message['needs'] + worker.process.base)} of "
-                    f"memory, and {size(self.room + worker.process.base)} can be had: {message['reason']}"
+                    f"{message['where']}: a document that needs {size(message['needs'] + self.base)} of "
+                    f"memory, and {size(self.room + self.base)} can be had: {message['reason']}"
                 )
             self.large.append((message["unit"], message["needs"]))
             worker.unit = None
@@ -587,7 +563,7 @@ class Run:
             self.records[unit] = message["record"]
             self.progress.tokens += message["record"]["tokens"]
             # What this process takes is counted in the end.
-            worker.process.cpu = message["older_cpu"] + (0 if worker.process.pid == "self" else message["cpu"])
+            worker.cpu = message["older_cpu"] + (0 if worker.pid == "self" else message["cpu"])
             worker.unit = None
             self.give(worker)
             self.merge()
@@ -600,8 +576,12 @@ class Run:
         self.digest = outputs.Digest(self.dtype)
         if self.args.format == "bin":
             flat = self.work / f"{self.stem()}.bin"
-            self.flat = open(flat, "ab", buffering=0)
-            self.flat.truncate(self.merged()["bytes"])
+            if not flat.exists() and (done := self.args.out / flat.name).exists():
+                done.replace(flat)  # killed between the last steps
+            self.flat, size = open(flat, "ab"), self.merged()["bytes"]
+            if self.flat.tell() < size:
+                raise RuntimeError(f"{flat} is shorter than it was; remove {self.args.out} and begin anew")
+            self.flat.truncate(size)
             self.digest.file("bin", flat)
         else:
             self.merged()["units"] = self.mine.start
@@ -623,13 +603,17 @@ class Run:
             outputs.append(self.flat, self.path(unit), self.digest)
             state["bytes"] += self.records[unit]["bytes"]
             write_json(self.work / f"{self.stem()}.merged", state)
-            self.path(unit).unlink()
+            if self.todo:
+                self.path(unit).replace(self.work / outputs.SPARE)
+            else:
+                self.path(unit).unlink()
 
     def finish(self):
         import outputs
 
         records = [self.records[unit] for unit in self.mine]
         rows, tokens, apart = (sum(record[key] for record in records) for key in ("rows", "tokens", "by_older"))
+        (self.work / outputs.SPARE).unlink(missing_ok=True)
         self.merge()
         if self.args.format == "bin":
             self.flat.close()
@@ -641,9 +625,6 @@ class Run:
             self.work / f"shard-{self.shard:05d}.json",
             {"rows": rows, "tokens": tokens, "by_older": apart, "digest": self.digest.hexdigest()},
         )
-        if self.args.format == "bin":
-            for name in lengths:
-                Path(name).unlink(missing_ok=True)
         self.progress.show(0, 0, last=True) if self.progress.terminal else None
         spent = time.monotonic() - self.progress.start
         cpu = self.cpu + sum(os.times()[:2])

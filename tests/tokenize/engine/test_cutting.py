@@ -14,6 +14,10 @@ pytestmark = pytest.mark.slow
 
 # Families that may be cut today, and what the proof rests on.
 SHOWN = ("bert", "characters", "gpt2", "llama2", "llama3", "mistral", "qwen2", "roberta", "t5", "whisper", "xlnet")
+# Others have all of its steps that know Unicode, so they are asked for the code points that are taken otherwise: that
+# takes some 12 s for each. Those of the Llamas have none, and so no such code point.
+STEPS_OF = {"whisper": ("gpt2",), "llama3": ("qwen2",), "characters": ("t5",), "xlnet": ("bert", "t5")}
+STEPS_OF |= {"llama2": (), "mistral": ()}
 NOT_IN_NEWEST = ("roberta",)  # tokenizers 1.0.0rc3 refuses a space put in front by ByteLevel
 
 FRAGMENTS = (
@@ -40,14 +44,14 @@ NEWER = st.sampled_from([chr(code) for first in LATE_BLOCKS for code in range(fi
 PLAIN = st.sampled_from(("one two three ", "some words here and there ", "a b c ", "мир и труд ", "x"))
 CLEAN = st.lists(st.one_of(st.sampled_from(FRAGMENTS), PLAIN, st.text(ANY | NEWER, max_size=4)), max_size=40)
 CLEAN = CLEAN.map("".join)
-SETTINGS = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("family", SHOWN)
 def test_ids_in_pieces_are_those_of_the_whole(ask: Ask, differing: Callable[[str], set[int]], family: str) -> None:
     """Also: both releases give the same ids of every text without the code points that they take otherwise."""
     stacks = ("encoder-0.23",) if family in NOT_IN_NEWEST else ("encoder-0.23", "encoder")
-    apart = differing(family)
+    apart: set[int] = set().union(*map(differing, STEPS_OF.get(family, (family,))))
     cuts = 0
 
     @SETTINGS

@@ -21,7 +21,7 @@ import json_text
 
 sys.path.remove(str(ENGINE))
 
-SETTINGS = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck))
 ODD = st.sampled_from(("", "\\", '"', "\\\\n", "\n", "\r\n", "\u2028", "😀", "é", "中", "\\u00e9", "a" * 90))
 TEXT = (
     st.lists(st.one_of(ODD, st.text(max_size=8)), max_size=12)
