@@ -9,21 +9,18 @@ import math
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..run_files import RUN_FILES
-from . import descriptors, events, machine, pagecache, procfs, record
+from . import descriptors, events, instrument, machine, pagecache, procfs, record
 from .charges import Around
 from .delivery import Delivery
-from .instrument import Counting, Instrument
-from .live import Line
+from .instrument import Instrument
 from .missing import Missing, printable
-from .outfile import OutFile
 from .reader import HWM
-from .recorder import MAX_LINES
+from .sampler import Counting
 from .sharing import Sharing
 from .targets import Followed, Target
 
@@ -33,20 +30,12 @@ ENDED, DETACHED = "ended", "detached"
 _EMPTY_S, _STEPS_APART_S = 1.0, 30.0
 
 
-@dataclass(frozen=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class Options(instrument.Options):
     """How it is followed."""
 
-    interval_ms: int = 20
     reset_marks: bool = False
     """Set the high-water marks of its processes back, now and at each phase: then they are of this run alone."""
-    inputs: Sequence[Path] = ()
-    """Files whose page cache residency is recorded before and after."""
-    live: bool = False
-    """Show a line on the terminal meanwhile."""
-    max_lines: int = MAX_LINES
-    timeout_s: float | None = None
-    """Stop following after this time."""
     events: Path | None = None
     """Where its programs tell events to, where they were not started with that in their environment."""
     on_begin: Callable[[], object] = lambda: None
@@ -61,97 +50,68 @@ def attach(target: Target, out: Path | None, **options: Any) -> dict[str, Any]:
     process ended that is not ours nobody tells. Raises OSError where `out` or an input cannot be what is asked.
     """
     chosen = Options(**options)
-    if chosen.interval_ms < 1:
-        raise ValueError(f"the interval must be at least 1 ms, not {chosen.interval_ms}")
-    missing = Missing()
-    delivery = Delivery(out, missing)
+    delivery = Delivery(out, Missing())
     with contextlib.ExitStack() as stack:
-        with missing.step("descriptors"):
+        with delivery.missing.step("descriptors"):
             stack.enter_context(descriptors.standard_held())
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)
         stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, mask)
         resident = pagecache.residency(chosen.inputs) if chosen.inputs else None
         stack.callback(delivery.clean_up)
         delivery.make_scratch()
-        return _Following(target, chosen, missing, delivery, resident).run()
+        return _Following(target, chosen, delivery, resident).run()
 
 
 class _Following:
     def __init__(
-        self,
-        target: Target,
-        options: Options,
-        missing: Missing,
-        delivery: Delivery,
-        resident: pagecache.Residency | None,
+        self, target: Target, options: Options, delivery: Delivery, resident: pagecache.Residency | None
     ) -> None:
-        self.target, self.options, self.missing, self.delivery = target, options, missing, delivery
+        self.target, self.options, self.missing, self.delivery = target, options, delivery.missing, delivery
         self.resident = resident
         self.tree = Followed(target, reset=options.reset_marks)
         self.around: Around | None = None
-        with missing.step("the group around"):
+        with self.missing.step("the group around"):
             found = target.group or target.around
             self.around = Around(*found, whole=target.group is not None) if found else None
         self.peak_before = self.around.meter.peak_bytes() if self.around else None
         self.first = min(target.listed(target.pids), default=0)
 
     def run(self) -> dict[str, Any]:
-        options, missing = self.options, self.missing
-        weighing = Instrument(missing, line=Line() if options.live else None)
-        cpu_s, started_at, began_s = time.process_time(), time.time(), time.monotonic()
-        missing.began_s = began_s
+        missing, counting = self.missing, Counting(around=self.around)
+        weighing = Instrument(self.options, self.delivery, counting)
+        began_s = time.monotonic()
         command = _words(self.first)
-        environment: dict[str, str] = {}
-        with missing.step("the environment of what is followed"):
-            environment = _environment(self.first)
-        sharing: Sharing | None = None
-        with missing.step("shared pages"):
-            sharing = Sharing()
+        what = "the environment of what is followed"
+        environment: dict[str, str] = missing.attempt(what, lambda: _environment(self.first), {})
+        counting.sharing = missing.attempt("shared pages", Sharing, None)
         raw_events, at = self._events(environment)
         try:
-            files = [self.delivery.scratch / name for name in RUN_FILES[:2]]
-            start = {"pid": self.first, "attached": True}
-            counting = Counting(None, self.around, sharing)
-            weighing.begin(began_s, self.tree, files, raw_events, counting, options.max_lines, start)
+            weighing.begin(began_s, self.tree, raw_events, {"pid": self.first, "attached": True})
             if weighing.reader:
                 weighing.reader.at = at
             count, age_s = len(self.tree.living), self.tree.age_s()
             self._note_unreadable()
-            options.on_begin()
+            self.options.on_begin()
             outcome = self._follow(weighing, began_s)
             if outcome == DETACHED:
                 weighing.look(self.first)  # what it has told until now
             duration_s = time.monotonic() - began_s
             weighing.finish(duration_s, None)
-            delivered: list[OutFile] = []
-            with missing.step("files"):
-                delivered = weighing.files(self.delivery.scratch, RUN_FILES)
-            elsewhere = self.delivery.put(delivered)
-            now, killed = None, False
-            with missing.step("page cache"):
-                now = pagecache.residency(options.inputs) if options.inputs else None
-            with missing.step("the group around"):
-                killed = bool(self.around and self.around.kills())
-            found = record.make(
-                record.Outcome(
-                    command=command,
-                    environment=environment,
-                    pid=self.first,
-                    ended_by=outcome,
-                    killed_for_memory=killed,
-                    interval_ms=options.interval_ms,
-                    started_at=started_at,
-                    duration_s=duration_s,
-                    sampler_cpu_s=time.process_time() - cpu_s,
-                    around=self.around,
-                    no_group=None if self.target.group else "it is not alone in one",
-                    residency=(self.resident, now) if options.inputs else None,
-                    attached=True,
-                ),
-                weighing.sampler,
-                weighing.log,
-                missing,
+            elsewhere = weighing.deliver()
+            kills = missing.attempt("the group around", self.around.kills, None) if self.around else None
+            known = record.Outcome(
+                command=command,
+                environment=environment,
+                pid=self.first,
+                ended_by=outcome,
+                killed_for_memory=bool(kills),
+                duration_s=duration_s,
+                sampler_cpu_s=weighing.spent_s(),
+                no_group=None if self.target.group else "it is not alone in one",
+                resident=self.resident,
+                attached=True,
             )
+            found = record.make(known, weighing)
             found |= {"exit_status": None, "signal": None, "completed_work": False if outcome == DETACHED else None}
             with missing.step("run.json"):
                 found["attached"] = self._attached(found, count, age_s)
@@ -160,7 +120,7 @@ class _Following:
             if self.around:
                 with missing.step("tidying up"):
                     self.around.meter.close()
-        return found | ({"elsewhere": elsewhere} if elsewhere else {})
+        return found | elsewhere
 
     def _events(self, environment: Mapping[str, str]) -> tuple[Path | None, int]:
         """The file that its programs tell events to, and how much of it is from before."""
@@ -206,7 +166,7 @@ class _Following:
                 self.tree.doubt()
                 if self._is_over(now - empty_s):
                     return ENDED
-            due = now + min(weighing.interval_s(self.options.interval_ms / 1000), _EMPTY_S)
+            due = now + min(weighing.interval_s(), _EMPTY_S)
 
     def _is_over(self, empty_for_s: float) -> bool:
         if "pids" in self.target.asked:

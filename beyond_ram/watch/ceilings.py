@@ -81,9 +81,7 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
         verdict, why = ABOVE, None
     elif blind:
         verdict, why = UNKNOWN, f"{blind['what']}: {blind['why']}"
-    elif most is not None and most <= ceiling.max_bytes:
-        verdict, why = WITHIN, None
-    elif peak is None:
+    elif peak is None and (most is None or most > ceiling.max_bytes):
         verdict, why = UNKNOWN, why or "it was never read"
     else:
         verdict, why = WITHIN, None

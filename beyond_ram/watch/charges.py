@@ -79,7 +79,9 @@ class Meter:
         self.high_bytes: int | None = None
         """The kernel's peak at the last look, since the one before where it can be reset."""
         self.at: Charges | None = None
-        self._before = self._last = None if ours or whole else self.charges()
+        self.now = None if ours or whole else self.charges()
+        """The last reading."""
+        self._before = self.now
         self._usage, self._high = self._number("usage"), self._number("peak")
 
     def close(self) -> None:
@@ -88,11 +90,6 @@ class Meter:
                 with contextlib.suppress(OSError):
                     os.close(descriptor)
         self._open = {}
-
-    @property
-    def now(self) -> Charges | None:
-        """The last reading."""
-        return self._last
 
     def _number(self, name: str) -> int | None:
         descriptor = self._open.get(name)
@@ -126,20 +123,20 @@ class Meter:
     def look(self) -> bool:
         """Take a reading; whether anything is new since the last one."""
         usage, high = self._number("usage"), self._number("peak")
-        if self._last is not None and (usage, high) == (self._usage, self._high):
+        if self.now is not None and (usage, high) == (self._usage, self._high):
             return False
         now, fresh = self.charges(), self.can_reset or high != self._high
         self._note(now, high, fresh=fresh)
         # A peak that has not risen since is from before.
         self.high_bytes = now.usage_bytes if self._whole and not fresh else high
-        self._usage, self._high, self._last = usage, high, now
+        self._usage, self._high, self.now = usage, high, now
         if self.can_reset and high is not None:
             self._reset()
             self._high = self._number("peak")
         return True
 
     def _note(self, now: Charges, high: int | None, *, fresh: bool) -> None:
-        last = self._last or now
+        last = self.now or now
         before = self._before.kept_bytes if self._before else 0
         sampled = max(0, now.kept_bytes - before)
         if sampled >= self.sampled_bytes:
@@ -257,7 +254,7 @@ def _alone(path: Path) -> bool:
     while pid > 0 and pid not in ours:
         ours.add(pid)
         stat = procfs.read(pid, "stat")
-        pid = int(stat[stat.rindex(b")") + 2 :].split()[1]) if stat else 0
+        pid = int(procfs.stat_fields(stat)[1]) if stat else 0
     try:
         here = {int(word) for file in path.rglob("cgroup.procs") for word in file.read_text().split()}
     except OSError:

@@ -285,10 +285,8 @@ class Command:
 
     def kill_myself(self) -> None:
         """The same without the guard, which has not done it."""
-        below: list[int] = []
-        with self._missing.step("supervision"):
-            below = procfs.descendants(self.guard_pid or self.pid)
-        for pid in [self.pid, *below]:
+        found = self._missing.attempt("supervision", lambda: procfs.descendants(self.guard_pid or self.pid), [])
+        for pid in [self.pid, *found]:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -314,14 +312,12 @@ class Command:
 
     def end_guard(self) -> None:
         """Close the pipes; the guard kills what is left when it finds its end closed."""
-        for name in ("_requests", "replies"):
-            descriptor = getattr(self, name)
-            if descriptor >= 0:
-                setattr(self, name, -1)
-                with contextlib.suppress(Exception):
-                    os.close(descriptor)
-            if name == "_requests" and self._guard:
-                self._end(self._guard)
+        requests, replies = [self._requests], [self.replies]
+        self._requests = self.replies = -1
+        _close(requests)
+        if self._guard:
+            self._end(self._guard)
+        _close(replies)
 
     def _end(self, guard: "subprocess.Popen[bytes]") -> None:
         """Wait until the guard has ended. One that has lost its command and does not react is killed."""
@@ -368,9 +364,11 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _close(descriptors: list[int]) -> None:
+    """Close those that are open; they are no more in the list."""
     for descriptor in descriptors:
         with contextlib.suppress(Exception):
-            os.close(descriptor)
+            if descriptor >= 0:
+                os.close(descriptor)
     descriptors.clear()
 
 

@@ -1,11 +1,13 @@
 """How memory went over the time of a run: the highest of each tenth, and what was copied on write."""
 
+import csv
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..run_files import COLUMNS
 
 PARTS = 10
+COPYING = ("shared_anon_bytes", "copied_on_write_bytes")
 _KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
 _AT = [COLUMNS.index(kind) for kind in _KINDS]
 # What was shared is known from two sums, each with an error of some pages for each process and processor.
@@ -16,8 +18,7 @@ def of_lines(lines: Iterable[bytes], duration_s: float) -> list[dict[str, Any]]:
     """Of the lines of samples.csv without its head: for each tenth of the time that has one, when it began and the
     highest of each kind, in bytes; None where it is not known."""
     highest: dict[int, list[int | None]] = {}
-    for line in lines:
-        words = line.split(b",") if b'"' not in line else _quoted(line)
+    for words in csv.reader(map(bytes.decode, lines)):
         part = min(PARTS - 1, int(PARTS * float(words[0]) / max(duration_s, 1e-9)))
         # What is not known of one line is not known of any.
         sizes = [int(words[at]) if words[at] else None for at in _AT]
@@ -27,13 +28,6 @@ def of_lines(lines: Iterable[bytes], duration_s: float) -> list[dict[str, Any]]:
         {"t_s": round(part * duration_s / PARTS, 3), **dict(zip(_KINDS, sizes, strict=True))}
         for part, sizes in sorted(highest.items())
     ]
-
-
-def _quoted(line: bytes) -> list[bytes]:
-    """A line whose phase has a comma or a quotation mark in its name."""
-    import csv
-
-    return [word.encode() for word in next(csv.reader([line.decode()]))]
 
 
 class _Reading(NamedTuple):
@@ -72,4 +66,4 @@ class Copying:
             self._copied = max(self._copied, then.shared_bytes - now.shared_bytes)
 
     def record(self) -> dict[str, int]:
-        return {"shared_anon_bytes": self.shared_bytes, "copied_on_write_bytes": self.copied_bytes}
+        return dict(zip(COPYING, (self.shared_bytes, self.copied_bytes), strict=True))

@@ -31,10 +31,8 @@ class Delivery:
         Raises OSError where `out` cannot be a folder for it, or holds files of those names that were not made here.
         """
         if self.out is not None:
-            taken: Path | None = None
-            with self.missing.step("the folder's earlier files"):
-                taken = foreign(self.out)
-            if taken:
+            out = self.out
+            if taken := self.missing.attempt("the folder's earlier files", lambda: foreign(out), None):
                 why = "not made by beyond-ram, and not replaced: choose another --out"
                 raise FileExistsError(errno.EEXIST, why, str(taken))
             try:

@@ -83,12 +83,8 @@ class Reader:
             too_long = len(rest) > LINE_BYTES
         if too_long and not self._too_long:
             self._missing.note("events", f"a line longer than {LINE_BYTES} bytes was passed over")
-        self.at, self._rest, self._lines, self._too_long = (
-            self.at + len(data),
-            b"" if too_long else rest,
-            lines,
-            too_long,
-        )
+        self.at += len(data)
+        self._rest, self._lines, self._too_long = b"" if too_long else rest, lines, too_long
 
     def _event(self, line: bytes) -> dict[str, Any] | None:
         if not line.strip():

@@ -24,12 +24,10 @@ class Group:
     """A group of its own for one command. Use `processes_files` to join it, before exec."""
 
     def __init__(self, cgroup: Any) -> None:
-        self._cgroup = cgroup
         self.version: int = cgroup.version
-        self.path = Path(cgroup["memory"])
         self.folders = [str(path) for path in cgroup.paths]
-        self._parents = [Path(path).parent for path in cgroup.paths]
-        self.processes_files = [str(Path(path) / "cgroup.procs") for path in cgroup.paths]
+        self.processes_files = [f"{folder}/cgroup.procs" for folder in self.folders]
+        self.path = Path(cgroup["memory"])
         self.meter = Meter(self.path, self.version, ours=True)
 
     @classmethod
@@ -84,12 +82,12 @@ class Group:
     def remove(self) -> None:
         """Take the group away; processes that still run in it go to the group it was made in."""
         self.meter.close()
-        for path, parent in zip(self._cgroup.paths, self._parents, strict=True):
+        for path in map(Path, self.folders):
             with contextlib.suppress(OSError):
-                for pid in (Path(path) / "cgroup.procs").read_text().split():
+                for pid in (path / "cgroup.procs").read_text().split():
                     with contextlib.suppress(OSError):
-                        (parent / "cgroup.procs").write_text(pid)
-                Path(path).rmdir()
+                        (path.parent / "cgroup.procs").write_text(pid)
+                path.rmdir()
 
 
 def _take_away(cgroup: Any) -> None:

@@ -4,93 +4,98 @@ Each of its steps is on its own: one that fails is noted and tried again, and th
 """
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..run_files import RUN_FILES
 from . import events
-from .charges import Around
-from .groups import Group
+from .delivery import Delivery
 from .live import Line
-from .missing import Missing
 from .outfile import OutFile
-from .recorder import Recorder
-from .sampler import Sampler
-from .sharing import Sharing
+from .recorder import MAX_LINES, Recorder
+from .sampler import Counting, Sampler
 from .tree import Tree
 
 OnEvent = Callable[[dict[str, Any], int], None]
 
 
-@dataclass
-class Counting:
-    """Who counts each page of the tree once; None for who cannot be had."""
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How anything is watched."""
 
-    group: Group | None = None
-    around: Around | None = None
-    sharing: Sharing | None = None
+    interval_ms: int = 20
+    inputs: Sequence[Path] = ()
+    """Files whose page cache residency is recorded before and after."""
+    live: bool = False
+    """Show a line on the terminal meanwhile."""
+    max_lines: int = MAX_LINES
+    timeout_s: float | None = None
+    """After this time it ends: a command is killed with all below it, and has `timed_out`; what ran already goes on,
+    `detached`."""
+
+    def __post_init__(self) -> None:
+        if self.interval_ms < 1:
+            raise ValueError(f"the interval must be at least 1 ms, not {self.interval_ms}")
 
 
-@dataclass
 class Instrument:
     """The parts that could be had; None for one that could not."""
 
-    missing: Missing
-    sampler: Sampler | None = None
-    reader: events.Reader | None = None
-    log: events.Log | None = None
-    line: Line | None = None
-    on_event: OnEvent | None = None
-
-    def begin(
-        self,
-        began_s: float,
-        tree: Tree | None,
-        files: Sequence[Path],
-        raw_events: Path | None,
-        counting: "Counting",
-        max_lines: int,
-        start: dict[str, Any],
+    def __init__(
+        self, options: Options, delivery: Delivery, counting: Counting, on_event: OnEvent | None = None
     ) -> None:
+        self.options, self.delivery, self.missing = options, delivery, delivery.missing
+        self.counting, self.on_event = counting, on_event
+        self.sampler: Sampler | None = None
+        self.reader: events.Reader | None = None
+        self.log: events.Log | None = None
+        self.line = Line() if options.live else None
+        self._cpu_s = self.missing.attempt("duty cycle", time.process_time, None)
+        self.started_at: float | None = None
+        """Seconds of Unix time, so that runs can be put in order."""
+
+    def begin(self, began_s: float, tree: Tree | None, raw_events: Path | None, start: dict[str, Any]) -> None:
         """Open everything, and take the first sample; `start` is what the first event says.
 
         `tree` is what is weighed; None where nothing can be.
         """
+        self.missing.began_s = began_s
+        self.started_at = self.missing.attempt("start time", time.time, None)
         with self.missing.step("events"):
             if raw_events:
                 self.reader = events.Reader(raw_events, began_s, self.missing)
-        with self.missing.step("events.jsonl"):
-            self.log = events.Log(files[1], self.missing)
+        samples, told = (self.delivery.scratch / name for name in RUN_FILES[:2])
+        self.log = self.missing.attempt("events.jsonl", lambda: events.Log(told, self.missing), None)
         with self.missing.step("samples"):
             if tree and (reason := tree.reader.why_not()):
                 self.missing.note("samples", reason)
             elif tree:
+                lines = self.options.max_lines
                 self.sampler = Sampler(
-                    files[0],
-                    began_s,
-                    tree,
-                    group=counting.group,
-                    around=counting.around,
-                    sharing=counting.sharing,
-                    max_lines=max_lines,
-                    missing=self.missing,
+                    samples, began_s, tree, counting=self.counting, max_lines=lines, missing=self.missing
                 )
         self._write([{"t_s": 0.0, "event": "start", **start}])
-        self._sample(event=False)
+        if self.sampler:
+            self.sampler.sample()
 
-    def interval_s(self, requested_s: float) -> float:
+    def interval_s(self) -> float:
+        requested_s = self.options.interval_ms / 1000
         return self.sampler.interval_s(requested_s) if self.sampler else requested_s
+
+    def spent_s(self) -> float | None:
+        """CPU time of this process since the beginning."""
+        now_s = self.missing.attempt("duty cycle", time.process_time, None)
+        return None if now_s is None or self._cpu_s is None else now_s - self._cpu_s
 
     def ignore_events_until_s(self) -> float:
         return self.sampler.ignore_events_until_s() if self.sampler else -math.inf
 
     def look(self, pid: int) -> None:
         """Take the events that came, and a sample."""
-        new: list[dict[str, Any]] = []
-        with self.missing.step("events"):
-            if self.reader:
-                new = self.reader.new()
+        new = self.missing.attempt("events", self.reader.new, []) if self.reader else []
         row = self._take(new)
         for event in new if self.on_event else ():
             with self.missing.step("what was to be done at an event"):
@@ -120,14 +125,19 @@ class Instrument:
                 self.sampler.recorder.put()
             with self.missing.step("the course of memory"):
                 self.sampler.note_course(duration_s)
-            with self.missing.step("what still runs"):
-                return self.sampler.left_running()
+            return self.missing.attempt("what still runs", self.sampler.left_running, [])
         return []
 
-    def files(self, scratch: Path, names: tuple[str, ...]) -> list[OutFile]:
+    def deliver(self) -> dict[str, str]:
+        """Put the files where they were asked for; `elsewhere` for the record where they could not get there."""
+        elsewhere = self.delivery.put(self.missing.attempt("files", self._files, []))
+        return {"elsewhere": elsewhere} if elsewhere else {}
+
+    def _files(self) -> list[OutFile]:
         """samples.csv and events.jsonl; with nothing in it for what could not be begun."""
-        samples = self.sampler.recorder.file if self.sampler else Recorder(scratch / names[0]).file
-        return [samples, self.log.file if self.log else OutFile(scratch / names[1])]
+        samples, told = (self.delivery.scratch / name for name in RUN_FILES[:2])
+        rows = self.sampler.recorder if self.sampler else Recorder(samples)
+        return [rows.file, self.log.file if self.log else OutFile(told)]
 
     def close(self) -> None:
         for part in (self.sampler, self.reader, self.log):
@@ -137,9 +147,8 @@ class Instrument:
 
     def _last_events(self) -> None:
         while self.reader:
-            at, new = self.reader.at, None
-            with self.missing.step("events"):
-                new = self.reader.new()
+            at = self.reader.at
+            new = self.missing.attempt("events", self.reader.new, None)
             self._write(new or [])
             if new is None or self.reader.at == at:
                 break
@@ -158,14 +167,9 @@ class Instrument:
                 self._write([event], row)
         others = [event for event in new if event["event"] != "phase"]
         if others or row is None:
-            row = self._sample(event=bool(others))
+            row = self.sampler.sample(event=bool(others)) if self.sampler else None
             self._write(others, row)
         return row
-
-    def _sample(self, *, event: bool) -> dict[str, Any] | None:
-        with self.missing.step("samples"):
-            return self.sampler.sample(event=event) if self.sampler else None
-        return None
 
     def _write(self, new: list[dict[str, Any]], row: dict[str, Any] | None = None) -> None:
         with self.missing.step("events.jsonl"):

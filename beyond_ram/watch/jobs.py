@@ -23,17 +23,11 @@ def of_record(record: Mapping[str, Any]) -> str:
     kinds = (("anon_bytes", "anonymous"), ("file_bytes", "file"), ("shmem_bytes", "shared"))
     used = ", ".join(f"{megabytes(peak[key])} {word}" for key, word in kinds)
     found = advice.advise(record)
-    after = _after(record)
+    attached = record.get("attached") or {"running_s": 0.0}
+    after = f", seen from {attached['running_s']:.0f} s after its start" if attached["running_s"] > 1 else ""
     return (
         f"{_asked(asked_for)}; used {megabytes(peak['rss_bytes'])} of RSS at once, of each kind at its highest {used}; "
         f"kept {mebibytes(found.kept_bytes)}{_killed(found.killed)}{after}; {_next(found)}"
-    )
-
-
-def _after(record: Mapping[str, Any]) -> str:
-    attached = record.get("attached")
-    return (
-        f", seen from {attached['running_s']:.0f} s after its start" if attached and attached["running_s"] > 1 else ""
     )
 
 
@@ -63,9 +57,8 @@ def of_group(path: Path, version: int) -> str:
     # Where it came close to its limit, page cache may have been what filled it.
     filled = limit is not None and peak > limit * (1 - advice.ROOM_SHARE)
     kept = max(now.kept_bytes, peak - now.evictable_bytes) if filled and not killed else peak
-    found = advice.advise(_as_record(kept, killed, limit))
-    if filled and not killed:
-        found = advice.advise(_as_record(kept, killed, limit) | {"outcome": "detached"})
+    outcome = {"outcome": "detached"} if filled and not killed else {}
+    found = advice.advise(_as_record(kept, killed, limit) | outcome)
     held = f"{megabytes(peak)} at once with page cache, {megabytes(now.evictable_bytes)} of it page cache now"
     return f"{_asked(limit)}; used {held}{_killed(killed)}; {_next(found, at_most=True)}"
 

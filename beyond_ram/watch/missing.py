@@ -7,10 +7,13 @@ error into a note of the record; the command runs on.
 import contextlib
 import errno
 import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 _KEPT, _WIDTH = 32, 300
+_Found = TypeVar("_Found")
+_Else = TypeVar("_Else")
 
 
 class Missing:
@@ -45,6 +48,12 @@ class Missing:
     def step(self, what: str) -> "Step":
         """A `with` block that an error leaves early and with a note, and nothing else."""
         return Step(self, what)
+
+    def attempt(self, what: str, step: Callable[[], _Found], otherwise: _Else) -> _Found | _Else:
+        """What a step gives; `otherwise`, and a note, where an error ends it."""
+        with self.step(what):
+            return step()
+        return otherwise
 
     def record(self) -> list[dict[str, Any]]:
         """`what`, `why`, when first and last, in seconds since the command's start, and how many times."""

@@ -11,9 +11,9 @@ The kernel counts RSS per processor, so a reading may be wrong by up to 64 pages
 """
 
 import heapq
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from .exits import Exit
@@ -21,6 +21,9 @@ from .reader import HWM
 from .tree import Process
 
 KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes")
+# What a span has the highest of, beside the sums of its samples.
+_HIGHEST = ("high_water_bytes", "anon_bound_bytes", "together_bytes", "unseen_bytes", "processes_most", "pss_bytes",
+            "uss_bytes", "cgroup_bytes")  # fmt: skip
 _PROCESSES_KEPT, _PHASES_KEPT, _OVER_KEPT = 64, 1000, 4096
 # Who had most of a peak: so many processes, named again when the peak has risen by this share.
 _HOLDERS, _HELD_STEP = 3, 0.01
@@ -47,29 +50,20 @@ class Span:
     reset_lag_s: float | None = None
     end_s: float | None = None
 
-    def take(
-        self, totals: Sequence[int], high_water: int, together: int, anon: int, processes: int, unseen: int
-    ) -> None:
+    def take(self, totals: Sequence[int], **others: int | None) -> None:
+        """A sample of this span: its sums in the order of KINDS, and what else may be the highest so far."""
         self.sampled = [max(pair) for pair in zip(self.sampled, totals, strict=True)]
-        self.high_water_bytes = max(self.high_water_bytes, high_water)
-        self.together_bytes = max(self.together_bytes, together, totals[0])
-        self.anon_bound_bytes = max(self.anon_bound_bytes, anon, totals[1])
-        self.processes_most = max(self.processes_most, processes)
-        self.unseen_bytes = max(self.unseen_bytes, unseen)
+        self.rise(**others)
+
+    def rise(self, **sizes: int | None) -> None:
+        """Sizes that may be the highest so far, each by its name; None for one that is not known."""
+        for name, size in sizes.items():
+            if size is not None:
+                setattr(self, name, max(getattr(self, name) or 0, size))
 
     def include(self, other: "Span") -> None:
         """A part of this span: its peaks are this one's too."""
-        self.take(
-            other.sampled,
-            other.high_water_bytes,
-            other.together_bytes,
-            other.anon_bound_bytes,
-            other.processes_most,
-            other.unseen_bytes,
-        )
-        for name in ("pss_bytes", "uss_bytes", "cgroup_bytes"):
-            if (value := getattr(other, name)) is not None:
-                setattr(self, name, max(getattr(self, name) or 0, value))
+        self.take(other.sampled, **{name: getattr(other, name) for name in _HIGHEST})
 
     @property
     def by_kind(self) -> dict[str, int | None]:
@@ -124,18 +118,10 @@ class Peaks:
         self, totals: Sequence[int], living: Iterable[Process], gone: Iterable[Process], exits: Iterable[Exit]
     ) -> None:
         """One sample: sums in the order of KINDS, living processes, ended processes, the kernel's exit records."""
-        together = anon = processes = unseen = 0
         living = list(living)
         self._note_holders(totals, living)
-        highest, here = 0, set()
-        for process in living:
-            _note_reading(process)
-            here.add(process.pid)
-            together += process.hwm
-            anon += process.anon_high
-            unseen += max(0, process.hwm - process.rss_high)
-            highest = max(highest, process.hwm)
-            processes += 1
+        marks = [_marks_with_reading(process) for process in living]
+        here = {process.pid for process in living}
         new_exits = self._exits | {exit.pid: exit for exit in exits}
         # Of a thread, or of a process that ended after it was read: kept until the process is found to have ended.
         self._exits = {pid: new_exits.pop(pid) for pid in here & new_exits.keys()}
@@ -149,21 +135,24 @@ class Peaks:
                 if exit.hwm_bytes > max(process.hwm, process.floor):
                     # It rose after the last sample, by an unknown kind of memory.
                     process.anon_high = process.hwm = exit.hwm_bytes
-            together += process.hwm
-            anon += process.anon_high
-            unseen += max(0, process.hwm - process.rss_high)
-            highest = max(highest, process.hwm)
+            marks.append(_marks(process))
             self._end_process(process)
         for exit in new_exits.values():  # started and ended between two samples
             if self._late(exit):
                 continue
-            together += exit.hwm_bytes
-            anon += exit.hwm_bytes
-            unseen += exit.hwm_bytes
-            highest = max(highest, exit.hwm_bytes)
+            marks.append((exit.hwm_bytes,) * 3)
             self.short_lived += 1
             self._record_end(exit.pid, exit.name, exit.hwm_bytes, final=True)
-        self.phase.take(totals, highest, together, anon, processes, unseen)
+        highest = max((mark for mark, _, _ in marks), default=0)
+        together, anon, unseen = map(sum, zip((0, 0, 0), *marks, strict=True))
+        self.phase.take(
+            totals,
+            high_water_bytes=highest,
+            together_bytes=max(together, totals[0]),
+            anon_bound_bytes=max(anon, totals[1]),
+            unseen_bytes=unseen,
+            processes_most=len(living),
+        )
 
     def _late(self, exit: Exit) -> bool:
         """Whether it is the record of a thread that ended after its process, which is over and counted."""
@@ -188,16 +177,13 @@ class Peaks:
 
     def note_proportional(self, pss_bytes: int | str, uss_bytes: int | str) -> None:
         """The sums of a sample, "" for one that is not known."""
-        if isinstance(pss_bytes, int):
-            self.phase.pss_bytes = max(self.phase.pss_bytes or 0, pss_bytes)
-        if isinstance(uss_bytes, int):
-            self.phase.uss_bytes = max(self.phase.uss_bytes or 0, uss_bytes)
+        sizes = {"pss_bytes": pss_bytes, "uss_bytes": uss_bytes}
+        self.phase.rise(**{name: size for name, size in sizes.items() if isinstance(size, int)})
 
     def note_cgroup(self, peak_bytes: int | None, *, by_phase: bool) -> None:
         """The group's peak; `by_phase` where it could be reset at the start of the phase."""
-        if peak_bytes is not None:
-            for span in (self.run, self.phase) if by_phase else (self.run,):
-                span.cgroup_bytes = max(span.cgroup_bytes or 0, peak_bytes)
+        for span in (self.run, self.phase) if by_phase else (self.run,):
+            span.rise(cgroup_bytes=peak_bytes)
 
     def begin(self, name: str, at_s: float, now_s: float, living: Iterable[Process]) -> None:
         """Close the phase and open the next, with the mark of every process reset. Call right after a `note`.
@@ -273,8 +259,13 @@ class Peaks:
         return list(ours.values())
 
 
-def _note_reading(process: Process) -> None:
-    """Update a process's mark and its highest possible anonymous memory from its newest reading."""
+def _marks(process: Process) -> tuple[int, int, int]:
+    """The mark of a process, how much of it may be anonymous, and how much of it no sample has seen, in bytes."""
+    return process.hwm, process.anon_high, max(0, process.hwm - process.rss_high)
+
+
+def _marks_with_reading(process: Process) -> tuple[int, int, int]:
+    """The same, from its newest reading too."""
     now, before = process.last, process.before
     assert now is not None
     mark = now.hwm_bytes if now.hwm_bytes > process.floor else now.rss_bytes
@@ -286,22 +277,15 @@ def _note_reading(process: Process) -> None:
             other = min(now.file_bytes + now.shmem_bytes, before.file_bytes + before.shmem_bytes) if before else 0
             process.anon_high = max(process.anon_high, mark - other)
     process.anon_high = max(process.anon_high, now.anon_bytes)
+    return _marks(process)
 
 
 def reset_high_water(pid: int) -> bool:
     """Set VmHWM back to the present RSS; whether that worked. A process that has ended needs no reset."""
     try:
-        descriptor = os.open(f"/proc/{pid}/clear_refs", os.O_WRONLY)
-    except FileNotFoundError:
+        Path(f"/proc/{pid}/clear_refs").write_bytes(b"5")
+    except (FileNotFoundError, ProcessLookupError):
         return True
     except OSError:
         return False
-    try:
-        os.write(descriptor, b"5")
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
     return True

@@ -111,23 +111,20 @@ class Psutil:
     def used(self, process: Process) -> tuple[Usage, int] | None:
         try:
             with process.handle.oneshot():
-                times = process.handle.cpu_times()
-                return _usage(times, own=True), process.handle.ppid()
+                return self._usage(process.handle, own=True), process.handle.ppid()
         except (*_GONE, AttributeError):
             return None
 
-    def stored(self, process: Process) -> tuple[int, int] | None:
-        if "read_bytes" in self.unknown or process.handle is None:
-            return None
-        return _storage(process.handle)
-
     def reaped(self, pid: int) -> Usage | None:
-        times = _quietly(lambda: psutil.Process(pid).cpu_times())
-        return _usage(times, own=False) if times else None
+        found: Usage | None = _quietly(lambda: self._usage(psutil.Process(pid), own=False))
+        return found
 
-    def stored_below(self, pid: int) -> tuple[int, int] | None:
-        process = None if "read_bytes" in self.unknown else _quietly(lambda: psutil.Process(pid))
-        return _storage(process) if process else None
+    def _usage(self, process: Any, *, own: bool) -> Usage:
+        times = process.cpu_times()
+        cpu_s = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
+        cpu_s += times.user + times.system if own else 0.0
+        stored = None if "read_bytes" in self.unknown else _quietly(process.io_counters)
+        return Usage(cpu_s, 0, 0, stored.read_bytes, stored.write_bytes) if stored else Usage(cpu_s)
 
     def origin(self, process: Process) -> procfs.Origin | None:
         return None
@@ -144,16 +141,6 @@ def _below(pid: int) -> list[int]:
     for process in psutil.process_iter(["ppid"]):
         children.setdefault(process.info["ppid"], []).append(process.pid)
     return procfs.below(pid, lambda parent: children.get(parent, []))
-
-
-def _usage(times: Any, *, own: bool) -> Usage:
-    children = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
-    return Usage((times.user + times.system if own else 0.0) + children, 0, 0)
-
-
-def _storage(process: Any) -> tuple[int, int] | None:
-    found = _quietly(process.io_counters)
-    return (found.read_bytes, found.write_bytes) if found else None
 
 
 def _quietly(read: Any) -> Any:

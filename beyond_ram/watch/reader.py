@@ -57,14 +57,8 @@ class Reader(Protocol):
     def used(self, process: Process) -> tuple[procfs.Usage, int] | None:
         """What it has used, with its children that were waited for; and its parent."""
 
-    def stored(self, process: Process) -> tuple[int, int] | None:
-        """Bytes that came from and went to storage, of it and its children that were waited for."""
-
     def reaped(self, pid: int) -> procfs.Usage | None:
-        """What the children of a process that were waited for have used."""
-
-    def stored_below(self, pid: int) -> tuple[int, int] | None:
-        """As `stored`, of a process that is not followed."""
+        """What the children of a process that were waited for have used; of storage, what it has used itself too."""
 
     def origin(self, process: Process) -> procfs.Origin | None: ...
 
@@ -102,8 +96,7 @@ class Procfs:
 
     def started(self, pid: int) -> float | None:
         stat = procfs.read(pid, "stat")
-        ticks = int(stat[stat.rindex(b")") + 2 :].split(maxsplit=20)[19]) if stat else None
-        return None if ticks is None else ticks / procfs.TICKS_PER_S
+        return int(procfs.stat_fields(stat)[19]) / procfs.TICKS_PER_S if stat else None
 
     def now(self) -> float:
         return int(time.clock_gettime(time.CLOCK_BOOTTIME) * procfs.TICKS_PER_S) / procfs.TICKS_PER_S
@@ -119,20 +112,12 @@ class Procfs:
         return lines
 
     def used(self, process: Process) -> tuple[procfs.Usage, int] | None:
-        text = self._read(process, "stat")
-        return (procfs.parse_usage(text), procfs.parse_origin(text).parent) if text else None
-
-    def stored(self, process: Process) -> tuple[int, int] | None:
-        text = self._read(process, "io")
-        return procfs.parse_storage(text) if text else None
+        text, io = self._read(process, "stat"), self._read(process, "io")
+        return (procfs.parse_usage(text, io), procfs.parse_origin(text).parent) if text else None
 
     def reaped(self, pid: int) -> procfs.Usage | None:
-        stat = procfs.read(pid, "stat")
-        return procfs.parse_usage(stat, own=False) if stat else None
-
-    def stored_below(self, pid: int) -> tuple[int, int] | None:
-        io = procfs.read(pid, "io")
-        return procfs.parse_storage(io) if io else None
+        stat, io = procfs.read(pid, "stat"), procfs.read(pid, "io")
+        return procfs.parse_usage(stat, io, own=False) if stat else None
 
     def origin(self, process: Process) -> procfs.Origin | None:
         text = self._read(process, "stat")
@@ -200,11 +185,11 @@ def choose(asked: str | None = None) -> Reader:
 
 def lacking() -> str | None:
     """What /proc does not say here, and is needed to tell kinds of memory apart; None where it does."""
-    if not sys.platform.startswith("linux"):
-        return f"{sys.platform} has no /proc"
     try:
+        if not sys.platform.startswith("linux"):
+            return f"{sys.platform} has no /proc"
         poor = procfs.why_not() is None and procfs.memory(os.getpid()) is None
-    except OSError:  # as too many open files: told where samples are lost for it
+    except Exception:  # as too many open files: told where samples are lost for it
         return None
     return "/proc tells no kinds of memory here" if poor else None
 

@@ -1,19 +1,17 @@
 """The record of a run: what goes into run.json."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import advice
 from . import events, machine, pagecache, procfs
-from .charges import Around
+from .course import COPYING
 from .exit_status import signal_name
-from .groups import Group
-from .missing import Missing
+from .instrument import Instrument
 from .peaks import Peaks
-from .reader import FAULTS, HWM
-from .sampler import CPU_BUDGET, Sampler
+from .reader import HWM
+from .sampler import CPU_BUDGET, Counting, Sampler
 
 # Witnesses that differ by more than this, and by more than this share, disagree: then both are printed.
 _NOTEWORTHY_BYTES, _NOTEWORTHY_SHARE = 1_000_000, 0.005
@@ -37,30 +35,22 @@ class Outcome:
     ended_by: str | None
     killed_for_memory: bool
     memory_limit_bytes: int | None = None
-    interval_ms: int
-    started_at: float | None
-    """Seconds of Unix time, so that runs can be put in order."""
     duration_s: float
     sampler_cpu_s: float | None
     left_running: list[dict[str, Any]] = field(default_factory=list)
-    group: Group | None = None
-    around: Around | None
     no_group: str | None
-    residency: tuple[pagecache.Residency | None, pagecache.Residency | None] | None
+    resident: pagecache.Residency | None
+    """What the page cache held of the inputs before."""
     tells_work: bool = False
     """A program with phases says itself that its work is done."""
     attached: bool = False
     """It ran already, and is none of ours: what it has used is known from the tree alone."""
 
 
-def text(content: dict[str, Any]) -> bytes:
-    """As run.json holds it. In ASCII: an argument need not be UTF-8."""
-    return (json.dumps(content, indent=2) + "\n").encode()
-
-
-def make(outcome: Outcome, sampler: Sampler | None, log: events.Log | None, missing: Missing) -> dict[str, Any]:
+def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
     """The record of a run. What fails to be made of it stands empty, and in `missing`."""
-    status = outcome.returncode
+    status, sampler, log, missing = outcome.returncode, weighing.sampler, weighing.log, weighing.missing
+    interval_ms, inputs, counting = weighing.options.interval_ms, weighing.options.inputs, weighing.counting
     found: dict[str, Any] = {
         "outcome": outcome.ended_by or ("completed" if status == 0 else "failed"),
         "completed_work": status == 0,
@@ -79,18 +69,18 @@ def make(outcome: Outcome, sampler: Sampler | None, log: events.Log | None, miss
         "faults": {"minor": None, "major": None},
         "storage": {"read_bytes": None, "written_bytes": None},
         "left_running": outcome.left_running,
-        "sampler": {"interval_ms": outcome.interval_ms, "samples": 0},
-        "started_at": None if outcome.started_at is None else round(outcome.started_at, 3),
+        "sampler": {"interval_ms": interval_ms, "samples": 0},
+        "started_at": None if weighing.started_at is None else round(weighing.started_at, 3),
         "duration_s": outcome.duration_s,
         "cpu_s": None,
     }
     parts: list[Callable[[], dict[str, Any]]] = [
         lambda: _end(outcome, log),
         lambda: {"provenance": _provenance(outcome, log)},
-        lambda: {"peak": _peak(sampler, log, outcome)},
-        lambda: {"peak": found["peak"] | _kept(sampler, outcome)},
+        lambda: {"peak": _peak(sampler, log, _group(counting, outcome.no_group))},
+        lambda: {"peak": found["peak"] | _kept(sampler, counting)},
         lambda: {"phases": [span.record() for span in sampler.peaks.phases] if sampler else []},
-        lambda: {"sampler": _sampling(outcome, sampler)},
+        lambda: {"sampler": _sampling(outcome, sampler, interval_ms)},
         lambda: _used(outcome, sampler),
     ]
     for part in parts:
@@ -98,15 +88,14 @@ def make(outcome: Outcome, sampler: Sampler | None, log: events.Log | None, miss
             found |= part()
     if found["cpu_s"] is None:
         missing.note("CPU time and storage", "neither the guard nor the tree could say")
-    if outcome.residency:
+    if inputs:
+        now = missing.attempt("page cache", lambda: pagecache.residency(inputs), None)
         with missing.step("page cache"):
-            found["page_cache"] = pagecache.record(*outcome.residency, found["storage"]["read_bytes"] or 0)
+            found["page_cache"] = pagecache.record(outcome.resident, now, found["storage"]["read_bytes"] or 0)
     if sampler is not None and not sampler.recorder.samples:
         with missing.step("samples"):
             missing.note("samples", "no process could be read before the command ended")
-    found["missing"] = []
-    with missing.step("run.json"):
-        found["missing"] = missing.record()
+    found["missing"] = missing.attempt("run.json", missing.record, [])
     return found
 
 
@@ -126,7 +115,7 @@ def _provenance(outcome: Outcome, log: events.Log | None) -> dict[str, Any]:
     return {"versions": reported.get("versions", {}), **machine.provenance(outcome.environment)}
 
 
-def _sampling(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
+def _sampling(outcome: Outcome, sampler: Sampler | None, interval_ms: int) -> dict[str, Any]:
     recorder = sampler.recorder if sampler else None
     samples, duration_s = recorder.samples if recorder else 0, outcome.duration_s
     spent_s = outcome.sampler_cpu_s
@@ -134,7 +123,7 @@ def _sampling(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
     return {
         "reader": reader.name if reader else None,
         "unknown": sorted(reader.unknown) if reader else [],
-        "interval_ms": outcome.interval_ms,
+        "interval_ms": interval_ms,
         "interval_used_ms": round(1000 * duration_s / max(samples, 1), 1),
         "samples": samples,
         "lines": recorder.lines if recorder else 0,
@@ -147,18 +136,18 @@ def _sampling(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
 def _used(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
     """CPU time, faults and storage: the sum over all that was reaped, or the last sample's where that is higher."""
     reaped = outcome.used
-    used, storage = sampler.tree.usage() if sampler else (procfs.Usage(0.0, 0, 0), None)
-    read, written = storage or (0, 0)
+    used = sampler.tree.usage() if sampler else procfs.Usage()
     if not reaped and not used.cpu_s and not outcome.attached:
         return {}
     unknown = sampler.reader.unknown if sampler else frozenset()
 
-    def most(name: str, seen: int) -> int | None:
+    def most(name: str) -> int | None:
+        seen = getattr(used, name) or 0
         return None if name in unknown and name not in reaped else max(int(reaped.get(name, 0)), seen)
 
     return {
-        "faults": {"minor": most(FAULTS[0], used.minor_faults), "major": most(FAULTS[1], used.major_faults)},
-        "storage": {"read_bytes": most("read_bytes", read), "written_bytes": most("written_bytes", written)},
+        "faults": {"minor": most("minor_faults"), "major": most("major_faults")},
+        "storage": {name: most(name) for name in ("read_bytes", "written_bytes")},
         "cpu_s": round(max(float(reaped.get("cpu_s", 0.0)), used.cpu_s), 3),
     }
 
@@ -181,22 +170,25 @@ def _marks(peaks: Peaks, log: events.Log | None) -> list[dict[str, Any]]:
     return sorted(processes.values(), key=lambda entry: -entry["hwm_bytes"])
 
 
-def _peak(sampler: Sampler | None, log: events.Log | None, outcome: Outcome) -> dict[str, Any]:
+def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]) -> dict[str, Any]:
     peaks = sampler.peaks if sampler else Peaks()
     run = peaks.run
     ranked = _marks(peaks, log)
     exits = sampler.exits if sampler else None
     seen = sampler is not None and sampler.recorder.samples > 0
     high_water, together = run.marked(run.high_water_bytes), run.marked(run.together_bytes)
-    witnesses = [
-        _witness("sampled", run.sampled[0], "lower bound", "highest sample of RSS summed over the tree"),
-        _witness("high water, one process", high_water, "exact", "kernel's mark of the largest process"),
-        _witness("high water, summed", together, "upper bound", "marks of all that lived at the same time"),
-        _witness("pss", run.pss_bytes, "lower bound", "highest reading of PSS: shared pages once, read seldom"),
-        _witness(
-            "cgroup", run.cgroup_bytes, "exact", "kernel's total, with page cache and kernel memory, each page once"
-        ),
-    ]
+    witnesses = (
+        ("sampled", run.sampled[0], "lower bound", "highest sample of RSS summed over the tree"),
+        ("high water, one process", high_water, "exact", "kernel's mark of the largest process"),
+        ("high water, summed", together, "upper bound", "marks of all that lived at the same time"),
+        ("pss", run.pss_bytes, "lower bound", "highest reading of PSS: shared pages once, read seldom"),
+        ("cgroup", run.cgroup_bytes, "exact", "kernel's total, with page cache and kernel memory, each page once"),
+    )
+    # Of anonymous memory that several processes share; None where nothing counts each page once.
+    copied = sampler.copying.record() if sampler and sampler.copying else dict.fromkeys(COPYING)
+    others = (run.cgroup_bytes, run.processes_most, run.pss_bytes)
+    highest = run.sampled[0] if together is None else together
+    marks_bytes = max(peaks.ended_sum_bytes, sum(entry["hwm_bytes"] for entry in ranked))
     return {
         **(run.by_kind if seen else dict.fromkeys(run.by_kind)),
         "pss_bytes": run.pss_bytes,
@@ -206,9 +198,7 @@ def _peak(sampler: Sampler | None, log: events.Log | None, outcome: Outcome) -> 
         "unseen_bytes": run.marked(run.unseen_bytes),
         "hwm_bytes": {
             "processes": ranked[:_PROCESSES_IN_RECORD],
-            "sum_upper_bound_bytes": run.marked(
-                max(peaks.ended_sum_bytes, sum(entry["hwm_bytes"] for entry in ranked))
-            ),
+            "sum_upper_bound_bytes": run.marked(marks_bytes),
             "concurrent_upper_bound_bytes": together,
             "exits_by_kernel": exits is not None,
             "exits_lost": bool(exits and exits.lost),
@@ -217,50 +207,33 @@ def _peak(sampler: Sampler | None, log: events.Log | None, outcome: Outcome) -> 
             "lower_bounds": peaks.lower_bounds,
         },
         "processes": run.processes_most,
-        # Of anonymous memory that several processes share; None where nothing counts each page once.
-        **(
-            sampler.copying.record()
-            if sampler and sampler.copying
-            else {"shared_anon_bytes": None, "copied_on_write_bytes": None}
-        ),
+        **copied,
         "course": sampler.course if sampler else [],
         "held_by": peaks.held_by,
         "cgroup_bytes": run.cgroup_bytes,
-        "cgroup": _group(outcome),
-        "witnesses": witnesses,
-        "disagreements": _disagreements(
-            run.sampled[0],
-            run.sampled[0] if together is None else together,
-            run.cgroup_bytes,
-            run.processes_most,
-            run.pss_bytes,
-        )
-        if seen
-        else [],
+        "cgroup": group,
+        "witnesses": [dict(zip(("witness", "bytes", "bound", "means"), said, strict=True)) for said in witnesses],
+        "disagreements": _disagreements(run.sampled[0], highest, *others) if seen else [],
     }
 
 
-def _group(outcome: Outcome) -> dict[str, Any]:
-    if outcome.group:
-        return {"version": outcome.group.version, "resets": outcome.group.meter.can_reset}
-    if outcome.around and outcome.around.whole:
-        return {"version": outcome.around.meter.version, "resets": False}
-    return {"reason": outcome.no_group}
+def _group(counting: Counting, no_group: str | None) -> dict[str, Any]:
+    if counting.group:
+        return {"version": counting.group.version, "resets": counting.group.meter.can_reset}
+    if counting.around and counting.around.whole:
+        return {"version": counting.around.meter.version, "resets": False}
+    return {"reason": no_group}
 
 
-def _kept(sampler: Sampler | None, outcome: Outcome) -> dict[str, Any]:
+def _kept(sampler: Sampler | None, counting: Counting) -> dict[str, Any]:
     """What could not be reclaimed, and who says so; and the group around ours."""
-    around = {"around": outcome.around.record() if outcome.around else None}
+    kept = None
     if sampler and sampler.meter:
-        basis = advice.GROUP if outcome.group and sampler.meter is outcome.group.meter else advice.AROUND
-        return {"kept": {"basis": basis, **sampler.meter.record()}, **around}
-    if sampler and sampler.sharing and sampler.recorder.samples:
-        return {"kept": {"basis": advice.TREE, **sampler.sharing.record()}, **around}
-    return {"kept": None, **around}
-
-
-def _witness(name: str, value: int | None, bound: str, means: str) -> dict[str, Any]:
-    return {"witness": name, "bytes": value, "bound": bound, "means": means}
+        basis = advice.GROUP if counting.group and sampler.meter is counting.group.meter else advice.AROUND
+        kept = {"basis": basis, **sampler.meter.record()}
+    elif sampler and sampler.sharing and sampler.recorder.samples:
+        kept = {"basis": advice.TREE, **sampler.sharing.record()}
+    return {"kept": kept, "around": counting.around.record() if counting.around else None}
 
 
 def _disagreements(

@@ -70,20 +70,11 @@ class Recorder:
         self.per_line *= 2
 
 
-class _Echo:
-    """What the csv module writes to: it hands back the line."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
-_rows = csv.writer(_Echo(), lineterminator="\n")
-
-
 def _text(row: Row) -> str:
     """A row as a line, quoted where need be."""
-    line: str = _rows.writerow(row)
-    return line
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(row)
+    return line.getvalue()
 
 
 def _better(one: Row, other: Row) -> Row:

@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from .exits import Exit, Exits
 from .groups import Group
 from .missing import Missing, printable
 from .peaks import KINDS, Peaks
-from .reader import FAULTS
 from .recorder import MAX_LINES, Recorder
 from .sharing import Sample, Sharing, Twice, read_now
 from .tree import Process, Tree
@@ -45,6 +45,15 @@ _USAGE_EVERY_S = 0.5
 _EMPTY = ("",) * 9  # PSS, USS, CPU, storage, faults, and PSS by kind, of a row that has none
 
 
+@dataclass
+class Counting:
+    """Who counts each page of the tree once; None for who cannot be had."""
+
+    group: Group | None = None
+    around: Around | None = None
+    sharing: Sharing | None = None
+
+
 class Sampler:
     """Reads all processes of a tree, and keeps lines and peaks."""
 
@@ -54,9 +63,7 @@ class Sampler:
         start_s: float,
         tree: Tree,
         *,
-        group: Group | None = None,
-        around: Around | None = None,
-        sharing: Sharing | None = None,
+        counting: Counting | None = None,
         max_lines: int = MAX_LINES,
         missing: Missing | None = None,
     ) -> None:
@@ -69,10 +76,10 @@ class Sampler:
         if self._unknown:
             why = f"read through psutil, which does not know them: {self.reader.why}"
             self._missing.note(f"{', '.join(self._unknown)}, and the kernel's marks", why)
-        self.exits = None
-        with self._missing.step("exit records"):
-            self.exits = Exits.open()
+        self.exits = self._missing.attempt("exit records", Exits.open, None)
         self.cost_s = 0.0
+        counting = counting or Counting()
+        group, around = counting.group, counting.around
         self.meter: Meter | None = None
         """Of the group that holds the tree and nothing else."""
         if group:
@@ -84,8 +91,7 @@ class Sampler:
         self._last_pids: set[int] = set()
         self.sharing: Sharing | None = None
         if self.meter is None and not self._unknown:
-            with self._missing.step("shared pages"):
-                self.sharing = sharing or Sharing()
+            self.sharing = counting.sharing or self._missing.attempt("shared pages", Sharing, None)
         self.copying: Copying | None = None
         """Where something counts each page once."""
         self.course: list[dict[str, Any]] = []
@@ -241,13 +247,9 @@ class Sampler:
         return self._events_at + max(_EVENTS_APART_S, beyond_s / CPU_BUDGET)
 
     def _read_usage(self, row: dict[str, Any]) -> None:
-        usage, storage = self.tree.usage()
-        row["cpu_s"] = round(usage.cpu_s, 3)
-        for name in FAULTS:
-            if name not in self.reader.unknown:
-                row[name] = getattr(usage, name)
-        if storage:
-            row["read_bytes"], row["written_bytes"] = storage
+        used = self.tree.usage()._asdict()
+        row["cpu_s"] = round(used.pop("cpu_s"), 3)
+        row |= {name: size for name, size in used.items() if size is not None and name not in self.reader.unknown}
 
     def _proportional_is_due(self, now: float, rss_bytes: int, *, event: bool) -> bool:
         expected_s = (self._proportional_rate or _PROPORTIONAL_S_PER_BYTE) * rss_bytes

@@ -103,10 +103,7 @@ class Sample:
         """How much of what its processes shared before may have been unmapped or copied until now."""
         anon = shmem = 0
         for pid, then in before.processes.items():
-            now = self.processes.get(pid)
-            if now is None:
-                anon, shmem = anon + then.anon_bytes, shmem + then.shmem_bytes
-                continue
+            now = self.processes.get(pid, Held(0, 0, then.minor_faults))
             faulted = PAGE * max(0, now.minor_faults - then.minor_faults)
             anon += _lost(now.anon_bytes - then.anon_bytes, faulted)
             shmem += _lost(now.shmem_bytes - then.shmem_bytes, faulted)
@@ -116,10 +113,7 @@ class Sample:
         """How much of what its processes share now may have been mapped since."""
         anon = shmem = 0
         for pid, now in self.processes.items():
-            then = before.processes.get(pid)
-            if then is None:
-                anon, shmem = anon + now.anon_bytes, shmem + now.shmem_bytes
-                continue
+            then = before.processes.get(pid, Held(0, 0, now.minor_faults))
             anon += max(0, now.anon_bytes - then.anon_bytes)
             faulted = PAGE * max(0, now.minor_faults - then.minor_faults)
             shmem += max(0, now.shmem_bytes - then.shmem_bytes, faulted)

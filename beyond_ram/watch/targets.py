@@ -205,15 +205,12 @@ class Followed(Tree):
         self._now: dict[int, float] = {}
         """The same, of the last listing and of whoever has such an id now."""
         self._seen: dict[int, procfs.Usage] = {}
-        self._stored_by: dict[int, tuple[int, int]] = {}
         self._parents: dict[int, int] = {}
-        self._gone = procfs.Usage(0.0, 0, 0)
-        self._gone_stored = (0, 0)
+        self._gone = procfs.Usage()
         self.before: dict[int, int] = {}
         """The mark of each process that was there before it was followed, in bytes."""
         self._asked = {pid: at for pid in target.pids if (at := self.reader.started(pid)) is not None}
         self._first: procfs.Usage | None = None
-        self._first_stored = (0, 0)
 
     @property
     def adopters(self) -> set[int]:
@@ -270,37 +267,24 @@ class Followed(Tree):
     def _let_go(self, pid: int) -> None:
         """What one has used that nobody of the target has waited for counts on."""
         self._started.pop(pid, None)
-        used, stored = self._seen.pop(pid, None), self._stored_by.pop(pid, (0, 0))
+        used = self._seen.pop(pid, None)
         if used is not None and self._parents.pop(pid, 0) not in self._started:
-            self._gone = _summed([self._gone, used])
-            self._gone_stored = (self._gone_stored[0] + stored[0], self._gone_stored[1] + stored[1])
+            self._gone = procfs.combined(sum, [self._gone, used])
 
-    def usage(self) -> tuple[procfs.Usage, tuple[int, int] | None]:
+    def usage(self) -> procfs.Usage:
         """What the target has used since it is followed."""
         for process in [*self.processes.values(), *self._zombies.values()]:
-            if used := self.reader.used(process):
-                self._seen[process.pid], self._parents[process.pid] = used
-            if stored := self.reader.stored(process):
-                self._stored_by[process.pid] = stored
-        total = _summed([self._gone, *self._seen.values()])
-        read, written = (sum(each) for each in zip(self._gone_stored, *self._stored_by.values(), strict=True))
-        if self._first is None:
-            self._first, self._first_stored = total, (read, written)
-        before, first = self._first, self._first_stored
-        self._used = procfs.Usage(
-            max(self._used.cpu_s, total.cpu_s - before.cpu_s),
-            max(self._used.minor_faults, total.minor_faults - before.minor_faults),
-            max(self._used.major_faults, total.major_faults - before.major_faults),
-        )
-        self._stored = (max(self._stored[0], read - first[0]), max(self._stored[1], written - first[1]))
-        return self._used, self._stored if self._stored_by else None
+            if found := self.reader.used(process):
+                used, self._parents[process.pid] = found
+                # Its storage stays known where it may not be read any more.
+                self._seen[process.pid] = procfs.combined(max, [used, self._seen.get(process.pid, used)])
+        total = procfs.combined(sum, [self._gone, *self._seen.values()])
+        self._first = self._first or total
+        pairs = zip(total, self._first, strict=True)
+        since = procfs.Usage._make(None if now is None else now - (then or 0) for now, then in pairs)
+        return self._at_least(since)
 
     @property
     def used_before_s(self) -> float | None:
         """CPU time of those that were there, and of their children that had ended, before they were followed."""
         return self._first.cpu_s if self._first else None
-
-
-def _summed(used: Sequence[procfs.Usage]) -> procfs.Usage:
-    minor, major = sum(one.minor_faults for one in used), sum(one.major_faults for one in used)
-    return procfs.Usage(sum(one.cpu_s for one in used), minor, major)

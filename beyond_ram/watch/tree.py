@@ -50,8 +50,7 @@ class Tree:
         self.processes: dict[int, Process] = {}
         self.living: list[Process] = []
         self._zombies: dict[int, Process] = {}
-        self._used = procfs.Usage(0.0, 0, 0)
-        self._stored = (0, 0)
+        self._used = procfs.Usage()
         self._last_pid = b""
         try:
             self._loadavg = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
@@ -110,27 +109,18 @@ class Tree:
             self._forget(process)
         return changed, ended
 
-    def usage(self) -> tuple[procfs.Usage, tuple[int, int] | None]:
+    def usage(self) -> procfs.Usage:
         """CPU, faults and storage of the whole tree since its root began to reap; never less than at the last call."""
         here = [*self.processes.values(), *self._zombies.values()]
         usages = [used[0] for process in here if (used := self.reader.used(process))]
-        pairs = [stored for process in here if (stored := self.reader.stored(process))]
         if reaped := self.reader.reaped(self.root):
             usages.append(reaped)
-        if root_stored := self.reader.stored_below(self.root):
-            pairs.append(root_stored)
+        return self._at_least(procfs.combined(sum, usages))
+
+    def _at_least(self, now: procfs.Usage) -> procfs.Usage:
         # A child that is reaped between two of these readings would be missing from both it and its parent.
-        self._used = procfs.Usage(
-            max(self._used.cpu_s, sum(usage.cpu_s for usage in usages)),
-            max(self._used.minor_faults, sum(usage.minor_faults for usage in usages)),
-            max(self._used.major_faults, sum(usage.major_faults for usage in usages)),
-        )
-        if pairs:
-            self._stored = (
-                max(self._stored[0], sum(r for r, _ in pairs)),
-                max(self._stored[1], sum(w for _, w in pairs)),
-            )
-        return self._used, self._stored if pairs else None
+        self._used = procfs.combined(max, [self._used, now])
+        return self._used if now.read_bytes is not None else self._used._replace(read_bytes=None, written_bytes=None)
 
     def _list_if_needed(self) -> bool:
         """Whether the tree was listed, so that somebody may have come and gone."""

@@ -9,6 +9,7 @@ Only a memory limit, a time limit, its caller or a user ends a command.
 
 import contextlib
 import errno
+import json
 import math
 import os
 import signal
@@ -21,17 +22,16 @@ from typing import Any
 
 from .. import masked
 from ..run_files import RUN_FILES
-from . import descriptors, events, machine, pagecache, record
+from . import descriptors, events, instrument, machine, pagecache, record
 from .charges import Around
 from .command import Command, Order
 from .delivery import Delivery
 from .groups import Group, GroupError, LimitError
-from .instrument import Counting, Instrument, OnEvent
-from .live import Line
+from .instrument import Instrument, OnEvent
 from .missing import Missing, one_line
-from .outfile import OutFile, copy
+from .outfile import copy
 from .reader import choose
-from .recorder import MAX_LINES
+from .sampler import Counting
 from .sharing import Sharing
 from .tree import Tree
 from .waiting import PlainWaiting, Waiting
@@ -41,11 +41,10 @@ _FAILURES = 20
 _KILLED_WITHIN_S = 0.5
 
 
-@dataclass(frozen=True)
-class Options:
+@dataclass(frozen=True, kw_only=True)
+class Options(instrument.Options):
     """How a command is watched."""
 
-    interval_ms: int = 20
     new_session: bool = False
     """Give the command a session and process group of its own."""
     stdout: int | None = None
@@ -56,19 +55,12 @@ class Options:
     """What the command and all below it may need before they are killed; evicting its input first is for the caller."""
     follow: bool = False
     """Go on until all that the command has started has ended; else what outlives it is left running and named."""
-    inputs: Sequence[Path] = ()
-    """Files whose page cache residency is recorded before and after."""
-    live: bool = False
-    """Show a line on the terminal while it runs."""
-    max_lines: int = MAX_LINES
     environment: Mapping[str, str] = field(default_factory=dict)
     """What is added to the command's environment."""
     tells_work: bool = False
     """A command that has told phases has done its work where it has told that too, whatever its exit status."""
     reader: str | None = None
     """How processes are read: `procfs` or `psutil`; None for what suffices here."""
-    timeout_s: float | None = None
-    """After this time all of it is killed, and the outcome is `timed_out`."""
     needed: Callable[[], bool] | None = None
     """Asked with every sample; where it says no, all of it is killed, and the outcome is `failed`."""
 
@@ -82,10 +74,8 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
     set, GuardError where the guard was killed.
     """
     chosen = Options(**options)
-    if chosen.interval_ms < 1:
-        raise ValueError(f"the interval must be at least 1 ms, not {chosen.interval_ms}")
-    run = _Run(command, out, chosen)
     with contextlib.ExitStack() as stack:
+        run = _Run(command, out, chosen, stack)
         with run.missing.step("descriptors"):
             stack.enter_context(descriptors.standard_held())
         # Blocked signals wait until the loop looks at them between two samples: none is lost, none interrupts.
@@ -94,9 +84,9 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
             mask = frozenset(int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON))
             stack.callback(run.quietly, signal.pthread_sigmask, signal.SIG_SETMASK, mask)
         if step.failed:
-            run.handle_signals(stack)
+            run.handle_signals()
         run.look_at_inputs()
-        stack.callback(run.clean_up)
+        stack.callback(run.delivery.clean_up)
         run.delivery.make_scratch()
         run.look_around()
         run.make_group()
@@ -111,21 +101,20 @@ def write_record(content: dict[str, Any], out: Path, *, whole_command: bool = Fa
     """
     if not whole_command and "command" in content:
         content = content | {"command": masked.command(content["command"])}
-    copy([record.text(content)], out / RUN_FILES[2])
+    # In ASCII: an argument need not be UTF-8.
+    copy([(json.dumps(content, indent=2) + "\n").encode()], out / RUN_FILES[2])
 
 
 class _Run:
-    """One command that is watched: what is made for it, and removed after it."""
+    """One command that is watched: what is made for it, and removed by `stack` after it."""
 
-    def __init__(self, command: Sequence[str], out: Path | None, options: Options) -> None:
-        self.command, self.out, self.options = command, out, options
+    def __init__(self, command: Sequence[str], out: Path | None, options: Options, stack: contextlib.ExitStack) -> None:
+        self.command, self.options, self.stack = command, options, stack
         self.reader = choose(options.reader)
         self.missing = Missing()
-        self.group: Group | None = None
-        self.around: Around | None = None
-        self.sharing: Sharing | None = None
-        self.no_group: str | None = None
         self.delivery = Delivery(out, self.missing)
+        self.counting = Counting()
+        self.no_group: str | None = None
         self.ended_by: str | None = None
         self.noted: list[int] = []
         self.killed_s = 0.0
@@ -135,13 +124,13 @@ class _Run:
         with self.missing.step("tidying up"):
             step(*arguments)
 
-    def handle_signals(self, stack: contextlib.ExitStack) -> None:
+    def handle_signals(self) -> None:
         """Where signals cannot be blocked: have Python take note of them."""
         for number in _PASSED_ON:
             with self.missing.step("signals"):
                 if signal.getsignal(number) != signal.SIG_IGN:
                     before = signal.signal(number, lambda number, _: self.noted.append(number))
-                    stack.callback(self.quietly, signal.signal, number, before)
+                    self.stack.callback(self.quietly, signal.signal, number, before)
 
     def look_at_inputs(self) -> None:
         """What the page cache holds of the inputs. Raises OSError for one that is not there or no regular file."""
@@ -155,92 +144,66 @@ class _Run:
                     wrong = error
             if wrong:
                 raise wrong
-        with self.missing.step("page cache"):
-            self.resident = pagecache.residency(self.options.inputs)
+        self.resident = self.missing.attempt("page cache", lambda: pagecache.residency(self.options.inputs), None)
 
     def look_around(self) -> None:
         """The group that we are in, and the machine's shared memory, before the command begins."""
-        with self.missing.step("the group around"):
-            self.around = Around.find()
-        with self.missing.step("shared pages"):
-            self.sharing = Sharing()
+        self.counting.around = around = self.missing.attempt("the group around", Around.find, None)
+        if around:
+            self.stack.callback(self.quietly, around.meter.close)
+        self.counting.sharing = sharing = self.missing.attempt("shared pages", Sharing, None)
+        if sharing:
+            self.stack.callback(self.quietly, sharing.close)
 
     def make_group(self) -> None:
         """A memory group for the command, where one can be made. Raises LimitError where a limit needs one."""
         try:
-            self.group = Group.make(self.options.memory_limit_bytes)
+            self.counting.group = group = Group.make(self.options.memory_limit_bytes)
+            self.stack.callback(self.quietly, group.remove)
         except Exception as error:
             self.no_group = str(error) if isinstance(error, GroupError) else one_line(error)
             if self.options.memory_limit_bytes is not None:
                 raise LimitError(f"no memory limit can be set here: {self.no_group}") from None
 
-    def clean_up(self) -> None:
-        if self.group:
-            self.quietly(self.group.remove)
-        if self.around:
-            self.quietly(self.around.meter.close)
-        if self.sharing:
-            self.quietly(self.sharing.close)
-        self.delivery.clean_up()
-
     def weigh(self, mask: frozenset[int]) -> dict[str, Any]:
         """Run the command, weigh it, deliver the files, and return the record."""
-        options, missing = self.options, self.missing
-        raw_events = self._events_file()
+        options, missing, group = self.options, self.missing, self.counting.group
+        raw_events = missing.attempt("events", self._events_file, None)
         environment = self._environment(raw_events)
-        cpu_s = left = started_at = None
-        with missing.step("duty cycle"):
-            cpu_s = time.process_time()
+        weighing = Instrument(options, self.delivery, self.counting, options.on_event)
+        left: list[dict[str, Any]] = []
         order = Order(
             words=self.command,
             environment=environment,
             mask=mask,
             new_session=options.new_session,
             stdout=options.stdout,
-            groups=self.group.processes_files if self.group else (),
+            groups=group.processes_files if group else (),
             limited=options.memory_limit_bytes is not None,
             folders=self.delivery.folders,
-            group_folders=self.group.folders if self.group else (),
+            group_folders=group.folders if group else (),
         )
         running = Command(order, missing)
-        weighing = Instrument(missing, line=Line() if options.live else None, on_event=options.on_event)
         try:
             running.start()
-            with missing.step("start time"):
-                started_at = time.time()
-            missing.began_s = running.began_s
             if running.no_group:
-                self.no_group, group = f"the command could not join it: {running.no_group}", None
-            else:
-                group = self.group
-            files = [self.delivery.scratch / name for name in RUN_FILES[:2]]
+                self.no_group, self.counting.group = f"the command could not join it: {running.no_group}", None
             with missing.step("samples and events"):
-                counting = Counting(group, self.around, self.sharing)
-                start = {"pid": running.pid}
                 tree = None if running.guard_pid is None else Tree(running.guard_pid, self.reader)
-                weighing.begin(running.began_s, tree, files, raw_events, counting, options.max_lines, start)
+                weighing.begin(running.began_s, tree, raw_events, {"pid": running.pid})
             self._follow(running, weighing, raw_events)
-            duration_s = self._since(running.began_s)
+            duration_s = missing.attempt("duration", lambda: time.monotonic() - running.began_s, 0.0)
             with missing.step("samples and events"):
                 left = weighing.finish(duration_s, running.returncode)
-            limited = self._killed_for_memory(group)
-            killed = limited or (group is None and self._killed_around(running.returncode))
+            limited = self._killed_for_memory()
+            killed = limited or (self.counting.group is None and self._killed_around(running.returncode))
             if limited and self.ended_by is None and options.memory_limit_bytes is not None:
                 self.ended_by = "killed_at_limit"
             running.leave()
-            delivered: list[OutFile] = []
-            with missing.step("files"):
-                delivered = weighing.files(self.delivery.scratch, RUN_FILES)
-            elsewhere = self.delivery.put(delivered)
+            elsewhere = weighing.deliver()
         finally:
             running.close()
             weighing.close()
-        with missing.step("duty cycle"):
-            cpu_s = time.process_time() - cpu_s if cpu_s is not None else None
-        residency = None
-        if options.inputs:
-            with missing.step("page cache"):
-                residency = self.resident, pagecache.residency(options.inputs)
         outcome = record.Outcome(
             command=self.command,
             environment=environment,
@@ -250,32 +213,23 @@ class _Run:
             ended_by=self.ended_by,
             killed_for_memory=killed,
             memory_limit_bytes=options.memory_limit_bytes,
-            interval_ms=options.interval_ms,
-            started_at=started_at,
             duration_s=duration_s,
-            sampler_cpu_s=cpu_s,
-            left_running=left or [],
-            group=group,
-            around=self.around,
+            sampler_cpu_s=weighing.spent_s(),
+            left_running=left,
             no_group=self.no_group,
-            residency=residency,
+            resident=self.resident,
             tells_work=options.tells_work,
         )
-        found = record.make(outcome, weighing.sampler, weighing.log, missing)
-        return found | ({"elsewhere": elsewhere} if elsewhere else {})
+        return record.make(outcome, weighing) | elsewhere
 
-    def _events_file(self) -> Path | None:
-        """The file that programs append to; None where there can be none."""
-        with self.missing.step("events"):
-            path = self.delivery.scratch / "events.raw"
-            path.touch()
-            return path
-        return None
+    def _events_file(self) -> Path:
+        """The file that programs append to."""
+        path = self.delivery.scratch / "events.raw"
+        path.touch()
+        return path
 
     def _environment(self, raw_events: Path | None) -> dict[str, str]:
-        found: dict[str, str] = dict(os.environ)
-        with self.missing.step("LC_CTYPE"):
-            found = machine.environment()
+        found: dict[str, str] = self.missing.attempt("LC_CTYPE", machine.environment, dict(os.environ))
         found.pop(events.VARIABLE, None)
         found |= self.options.environment
         with self.missing.step("events"):
@@ -283,21 +237,15 @@ class _Run:
                 found[events.VARIABLE] = str(raw_events)
         return found
 
-    def _since(self, began_s: float) -> float:
-        with self.missing.step("duration"):
-            return time.monotonic() - began_s
-        return 0.0
-
-    def _killed_for_memory(self, group: Group | None) -> bool:
-        with self.missing.step("memory limit"):
-            return bool(group and group.killed())
-        return False
+    def _killed_for_memory(self) -> bool:
+        group = self.counting.group
+        return bool(group and self.missing.attempt("memory limit", group.killed, False))
 
     def _killed_around(self, status: int | None) -> bool:
         """Whether the kernel has killed some of it in the group around us; others there may be killed beside it."""
-        with self.missing.step("the group around"):
-            return bool(self.around and self.around.kills() and (self.around.alone or status))
-        return False
+        around = self.counting.around
+        kills = around and self.missing.attempt("the group around", around.kills, None)
+        return bool(around and kills and (around.alone or status))
 
     def _follow(self, running: Command, weighing: Instrument, raw_events: Path | None) -> None:
         """Sample until the command ends, taking events, passing signals on, keeping the limits."""
@@ -344,7 +292,7 @@ class _Run:
         with self.missing.step("samples and events"):
             weighing.look(running.pid)
         self._keep_limits(running, now)
-        return now + weighing.interval_s(self.options.interval_ms / 1000)
+        return now + weighing.interval_s()
 
     def _keep_limits(self, running: Command, now: float) -> None:
         if self.ended_by is not None:
@@ -353,7 +301,7 @@ class _Run:
             return
         self.killed_s = now
         limit_s = self.options.timeout_s
-        if self.options.memory_limit_bytes is not None and self._killed_for_memory(self.group):
+        if self.options.memory_limit_bytes is not None and self._killed_for_memory():
             self.ended_by = "killed_at_limit"
             running.kill()  # the kernel kills one process; the rest might wait for it for ever
         elif limit_s is not None and now - running.began_s > limit_s:

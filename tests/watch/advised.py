@@ -29,7 +29,7 @@ from beyond_ram import experiment
 from beyond_ram.advice import Advice, advise
 from beyond_ram.watch import calibration
 from beyond_ram.watch.calibration import cases
-from beyond_ram.weighing import Setting
+from beyond_ram.weighing.cell import Setting
 
 PROGRAMS = Path(__file__).with_name("programs")
 ROOT = Path(__file__).parents[2]

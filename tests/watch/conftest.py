@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from beyond_ram.cli import main
 from beyond_ram.watch import groups, watch
 
 PYTHON = [sys.executable, "-I", "-S", "-B", "-c"]
@@ -35,6 +36,22 @@ def watched(tmp_path: Path) -> Watch:
         return watch([*PYTHON, program, *arguments], tmp_path / "out", **how)
 
     return run
+
+
+@pytest.fixture
+def refused(capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Call `beyond-ram` with words that it refuses: status 2 and nothing else; what it says."""
+
+    def call(*words: str) -> str:
+        try:
+            status = main(list(words))
+        except SystemExit as ended:  # of the parser
+            status = int(str(ended.code))
+        captured = capfd.readouterr()
+        assert (status, captured.out) == (2, "")
+        return captured.err
+
+    return call
 
 
 @pytest.fixture

@@ -128,17 +128,25 @@ def no_situations() -> str | None:
     return None if os.access(advised.MEMORY / "cgroup.procs", os.W_OK) else "needs a v1 memory controller"
 
 
+@pytest.fixture(scope="module")
+def smallest() -> dict[str, int]:
+    """The smallest limits of programs, which are the same in every situation: what is known from one before."""
+    return {}
+
+
 @pytest.mark.slow
 @pytest.mark.cgroup
 @pytest.mark.skipif(no_situations() is not None, reason=str(no_situations()))
 @pytest.mark.parametrize("situation", advised.SITUATIONS)
-def test_what_was_asked_is_enough_and_not_much_more(situation: str) -> None:
+def test_what_was_asked_is_enough_and_not_much_more(situation: str, smallest: dict[str, int]) -> None:
     names = [] if "ADVICE" in os.environ else advised.SUBSET[situation]
     environment = os.environ | ({"TOLERANCE": "1.25"} if names else {})  # right below what was kept it is killed
+    environment |= {"SMALLEST": json.dumps(smallest)}
     folder = Path("/var/tmp")  # for files on disk, that any user may enter
     command = [sys.executable, str(Path(advised.__file__)), situation, str(folder), *names]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=advised.ROOT, env=environment)
     found = [json.loads(line) for line in done.stdout.splitlines()]
+    smallest.update({one["name"]: one["smallest_bytes"] for one in found})
     for one in found:
         sizes = f"asked {one['ask_bytes'] / 1e6:,.0f} MB, smallest {one['smallest_bytes'] / 1e6:,.0f}"
         print(f"{situation}: {one['name']}: {sizes}, {one['ratio']:.2f}", file=sys.stderr)

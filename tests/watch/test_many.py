@@ -96,7 +96,7 @@ def test_all_are_seen_and_the_command_ends_as_it_does_unwatched(watched: Watch, 
 
 @pytest.mark.slow
 def test_all_are_ended_when_their_time_is_over(watched: Watch, pause: Path) -> None:
-    record = watched(START, str(pause), str(PROCESSES), "600", timeout_s=6)
+    record = watched(START, str(pause), str(PROCESSES), "600", timeout_s=4)
     assert record["outcome"] == "timed_out"
     assert record["left_running"] == []
     assert not of(pause)

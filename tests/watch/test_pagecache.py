@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.watch.pagecache import Residency, drift, evict, residency
+from beyond_ram.watch.pagecache import Residency, drift, evict, record, residency
 
 from .conftest import PYTHON, Watch
 
@@ -58,3 +58,9 @@ def test_what_another_process_reads_is_drift(watched: Watch, file: Path) -> None
 def test_what_is_dropped_is_drift() -> None:
     assert "dropped" in str(drift(Residency(20 * MB, 20 * MB), Residency(0, 20 * MB), 0))
     assert drift(Residency(0, 20 * MB), Residency(1 * MB, 20 * MB), 0) is None
+
+
+def test_what_was_resident_before_is_kept_where_the_input_has_gone() -> None:
+    before = Residency(total_bytes=100, resident_bytes=50)
+    found = record(before, None, 0)
+    assert found == {"input_bytes": 100, "input_resident_before": 0.5, "input_resident_after": None, "warning": None}

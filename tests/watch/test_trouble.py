@@ -400,7 +400,7 @@ def test_a_disk_that_is_full_for_a_while(small: Path, tmp_path: Path) -> None:
     while not (tmp_path / "go.ready").exists() and watcher.poll() is None:
         time.sleep(0.01)
     filler = fill(small)
-    time.sleep(0.8)
+    time.sleep(2)  # until the page that it writes into is full
     filler.unlink()
     time.sleep(0.6)
     (tmp_path / "go").touch()

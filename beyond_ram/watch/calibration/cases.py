@@ -53,10 +53,8 @@ class Run:
 
     def start(self, phase: str) -> dict[str, Any]:
         """The tree as it was when a phase began."""
-        for event in self.events:
-            if event["event"] == "phase" and event.get("phase") == phase:
-                return dict(event.get("tree", {}))
-        return {}
+        begun = (event for event in self.events if event["event"] == "phase" and event.get("phase") == phase)
+        return dict(next(begun, {}).get("tree", {}))
 
     def peak(self, phase: str) -> dict[str, Any]:
         return next((found for found in self.record["phases"] if found["phase"] == phase), {})
@@ -237,14 +235,13 @@ def _reserved(run: Run) -> list[Check]:
 def _spikes(run: Run) -> list[Check]:
     size = _size(20)
     found = [run.grown("hwm_bytes", f"spike {n}") for n in range(25)]
+    sizes = [size for size in found if size is not None]
     anon = [run.grown("anon_upper_bound_bytes", f"spike {n}") for n in range(25)]
     return [
         Check("spikes in the high water of their phase", 25, _count(found, size), 0, "none may be missed"),
         Check("spikes in the bound of anonymous", 25, _count(anon, size), 0, "none may be missed"),
-        Check(
-            "the smallest spike", size, min((v for v in found if v is not None), default=None), _near(size), _READING
-        ),
-        Check("the largest spike", size, max((v for v in found if v is not None), default=None), _near(size), _READING),
+        Check("the smallest spike", size, min(sizes, default=None), _near(size), _READING),
+        Check("the largest spike", size, max(sizes, default=None), _near(size), _READING),
     ]
 
 
@@ -264,9 +261,8 @@ def _outlives(run: Run) -> list[Check]:
 def _short(run: Run) -> list[Check]:
     truth = next((event for event in run.events if event["event"] == "truth"), {})
     marks = run.record["peak"]["hwm_bytes"]
-    checks = [
-        Check("CPU seconds", truth["cpu_s"], run.record["cpu_s"], 0.15, "start and end of the interpreter; clock ticks")
-    ]
+    why = "start and end of the interpreter; clock ticks"
+    checks = [Check("CPU seconds", truth["cpu_s"], run.record["cpu_s"], 0.15, why)]
     size = truth["one_process_bytes"]
     if marks["exits_by_kernel"]:
         high = max(run.peak("filling").get("hwm_bytes", 0), 0)
@@ -306,10 +302,8 @@ def _swapped(run: Run) -> list[Check]:
 
 
 def _meminfo(name: str) -> int:
-    for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith(name + ":"):
-            return int(line.split()[1])
-    return 0
+    said = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines())
+    return int(said.get(name, "0").split()[0])
 
 
 def _no_swap() -> str | None:
