@@ -1,7 +1,5 @@
 """`python -m beyond_ram.hub (--root DIR | --upstream URL) [--port N] [--log FILE] …`: serves until interrupted."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

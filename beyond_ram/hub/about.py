@@ -1,7 +1,5 @@
 """What a request is about: the repositories of the application, the one in the request's path, the body."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The endpoints for reading, as HTTP, and what all requests pass through: the log, latency, errors."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno
@@ -213,7 +211,7 @@ async def info(request: web.Request) -> web.StreamResponse:
 
     def answer() -> dict[str, object]:
         commit = repository.check_revision(request.match_info.get("revision", "main"))
-        modified = _time(repository.modified())
+        modified = _time(repository.listing().modified_s)
         return {
             "_id": commit[:24],
             "id": repository.id,
@@ -227,7 +225,7 @@ async def info(request: web.Request) -> web.StreamResponse:
             "downloads": 0,
             "likes": 0,
             "tags": [],
-            "siblings": [{"rfilename": file.path} for file in repository.files()],
+            "siblings": [{"rfilename": file.path} for file in repository.listing().files],
         }
 
     return web.json_response(await asyncio.to_thread(answer))
@@ -245,7 +243,7 @@ async def tree(request: web.Request) -> web.StreamResponse:
     commit, entries = await asyncio.to_thread(answer)
     more: dict[str, object] = {}
     if request.query.get("expand", "false").lower() in ("true", "1"):
-        date = _time(await asyncio.to_thread(repository.modified))
+        date = _time((await asyncio.to_thread(repository.listing)).modified_s)
         more = {"lastCommit": {"id": commit, "title": TITLE, "date": date}}
     try:
         size = min(int(request.query.get("limit", request.app[PAGE_SIZE])), request.app[PAGE_SIZE])
@@ -284,7 +282,7 @@ async def commits(request: web.Request) -> web.StreamResponse:
 
     def answer() -> dict[str, object]:
         commit = repository.check_revision(request.match_info["revision"])
-        date = _time(repository.modified())
+        date = _time(repository.listing().modified_s)
         return {"id": commit, "title": TITLE, "message": "", "authors": [], "date": date}
 
     return web.json_response([await asyncio.to_thread(answer)], headers={"X-Total-Count": "1"})

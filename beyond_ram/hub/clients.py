@@ -1,7 +1,5 @@
 """Which process is at the other end of a connection on this machine, as /proc says it."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re
@@ -16,8 +14,7 @@ PROC = Path("/proc")
 class Clients:
     """Finds the process behind a client's port. Processes that asked before are looked at first."""
 
-    def __init__(self, proc: Path = PROC) -> None:
-        self._proc = proc
+    def __init__(self) -> None:
         self._clients: dict[int, None] = {}
 
     def pid(self, client_port: int, server_port: int) -> int | None:
@@ -32,7 +29,7 @@ class Clients:
             if self._holds(pid, f"socket:[{inode}]"):
                 self._clients[pid] = None
                 return pid
-            self._clients.pop(pid, None) if not (self._proc / str(pid)).exists() else None
+            self._clients.pop(pid, None) if not (PROC / str(pid)).exists() else None
         return None
 
     def _inode(self, client_port: int, server_port: int) -> int | None:
@@ -46,17 +43,17 @@ class Clients:
         """The same from the list of all sockets, which takes the kernel milliseconds to write."""
         wanted = re.compile(rf"^ *\d+: [0-9A-F]+:{client_port:04X} [0-9A-F]+:{server_port:04X} .*$", re.MULTILINE)
         try:
-            found = wanted.search((self._proc / "net" / "tcp").read_text(encoding="ascii"))
+            found = wanted.search((PROC / "net" / "tcp").read_text(encoding="ascii"))
         except OSError:
             return None
         return int(found[0].split()[9]) or None if found else None
 
     def _others(self) -> Iterable[int]:
-        found = (int(entry.name) for entry in os.scandir(self._proc) if entry.name.isdecimal())
+        found = (int(entry.name) for entry in os.scandir(PROC) if entry.name.isdecimal())
         return sorted((pid for pid in found if pid not in self._clients), reverse=True)
 
     def _holds(self, pid: int, target: str) -> bool:
-        folder = f"{self._proc}/{pid}/fd"
+        folder = f"{PROC}/{pid}/fd"
         try:
             for descriptor in os.scandir(folder):
                 try:

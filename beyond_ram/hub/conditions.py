@@ -1,7 +1,5 @@
 """What lies between a client and the endpoint: latency, bandwidth, redirects and faults. Knows no HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time
@@ -32,7 +30,7 @@ class Fault:
             raise ValueError(f"fault {self.kind} hits every {self.every_nth}th read; 1 is the least")
 
     @classmethod
-    def parse(cls, text: str) -> Fault:
+    def parse(cls, text: str) -> "Fault":
         """A fault as it is written on a command line: KIND:EVERY_NTH."""
         kind, _, number = text.partition(":")
         if not number.isdecimal():

@@ -1,7 +1,5 @@
 """What was asked of the endpoint."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the endpoint itself takes: sums since its start that only grow, so that any two readings have a difference."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The endpoints for pushing, as HTTP. What is pushed goes into the folder; no client has to log in."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time
@@ -80,8 +78,8 @@ async def validate_yaml(request: web.Request) -> web.StreamResponse:
 
 async def refs(request: web.Request) -> web.StreamResponse:
     """`/refs`: the one branch there is."""
-    commit = await asyncio.to_thread(repository_of(request).commit)
-    main = {"name": "main", "ref": "refs/heads/main", "targetCommit": commit}
+    now = await asyncio.to_thread(repository_of(request).listing)
+    main = {"name": "main", "ref": "refs/heads/main", "targetCommit": now.commit}
     return web.json_response({"branches": [main], "converts": [], "tags": [], "pullRequests": []})
 
 

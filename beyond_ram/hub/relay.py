@@ -5,8 +5,6 @@ through here as well. Clients send a secret as their token. It is replaced by th
 Hub and nowhere else.
 """
 
-from __future__ import annotations
-
 import hmac
 import os
 import re

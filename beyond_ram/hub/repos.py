@@ -5,8 +5,6 @@
 A repository has one revision, `main`; its commit is made of its files' names and contents, so it changes with them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
@@ -118,7 +116,7 @@ class Listings:
             yield
             self._last.pop(root, None)
 
-    def now(self, repository: Repository) -> Listing:
+    def now(self, repository: "Repository") -> Listing:
         """A listing that is not older than `KEPT_S`; of many who ask at once, one reads."""
         with self._lock:
             last = self._last.get(repository.root)
@@ -135,7 +133,7 @@ class Listings:
         lfs = status.st_size >= LFS_FROM_BYTES or local.suffix in LFS_SUFFIXES
         return File(path, local, status.st_size, oid, sha256 if lfs else None)
 
-    def _read(self, repository: Repository) -> Listing:
+    def _read(self, repository: "Repository") -> Listing:
         read_s = time.monotonic()
         found = []
         for folder, folders, names in os.walk(repository.root):
@@ -157,7 +155,7 @@ class Listings:
         modified_s = max((file.local.stat().st_mtime for file in found), default=0.0)
         return Listing(found, digest.hexdigest(), modified_s, read_s)
 
-    def _servable(self, repository: Repository, path: str) -> bool:
+    def _servable(self, repository: "Repository", path: str) -> bool:
         """Whether clients can ask for it; what they cannot is named once, so that nobody looks for it."""
         if is_path(path):
             return True
@@ -177,9 +175,9 @@ class Repository:
         self.root = root
         self._listings = listings
 
-    def files(self) -> list[File]:
-        """Every file, in the order of the paths. What begins with `.git/` or leads out of the folder is not there."""
-        return self._listings.now(self).files
+    def listing(self) -> Listing:
+        """What stands in it. What begins with `.git/` or leads out of the folder does not."""
+        return self._listings.now(self)
 
     def file(self, path: str) -> File:
         """One file, by its path."""
@@ -191,7 +189,7 @@ class Repository:
     def entries(self, under: str = "", recursive: bool = False) -> list[File | Folder]:
         """What is in a folder, or below it, in the order of the paths."""
         prefix = f"{under.strip('/')}/" if under.strip("/") else ""
-        below = [file for file in self.files() if file.path.startswith(prefix)]
+        below = [file for file in self.listing().files if file.path.startswith(prefix)]
         if not below and prefix:
             raise NotFoundError("EntryNotFound", f"no folder {under} in {self.id}")
         found: dict[str, File | Folder] = {}
@@ -204,14 +202,6 @@ class Repository:
             if recursive or len(parts) == 1:
                 found[file.path] = file
         return [found[path] for path in sorted(found)]
-
-    def commit(self) -> str:
-        """40 hexadecimal digits that change with any name or content."""
-        return self._listings.now(self).commit
-
-    def modified(self) -> float:
-        """Seconds since the epoch at which the newest file was written."""
-        return self._listings.now(self).modified_s
 
     def changing(self) -> AbstractContextManager[None]:
         """In this a push changes the folder, so that the next who asks sees all of it, and nobody a part."""
@@ -226,7 +216,7 @@ class Repository:
         last = self._listings.last(self.root)
         if last is not None and revision == last.commit:
             return revision
-        commit = self.commit()
+        commit = self.listing().commit
         if revision not in MAIN and not (len(revision) >= 7 and commit.startswith(revision)):
             raise NotFoundError("RevisionNotFound", f"no revision {revision} in {self.id}")
         return commit
@@ -256,7 +246,7 @@ class Repos:
         for kind in KINDS:
             for folder in sorted((self.root / kind).glob("*/")):
                 with contextlib.suppress(NotFoundError):  # a folder whose name no repository has
-                    self.get(kind, folder.name).files()
+                    self.get(kind, folder.name).listing()
 
 
 def _resolved(path: Path) -> Path | None:

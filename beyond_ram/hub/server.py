@@ -1,7 +1,5 @@
 """Starting and stopping the endpoint."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import threading
@@ -62,7 +60,7 @@ class Hub:
         """Other conditions from now on."""
         self._loop.call_soon_threadsafe(self._traffic.change, conditions)
 
-    def __enter__(self) -> Hub:
+    def __enter__(self) -> "Hub":
         self._thread.start()
         try:
             self._ready.result()

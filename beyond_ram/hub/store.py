@@ -1,7 +1,5 @@
 """What is pushed, on its way into the folder: objects by their SHA-256, then a commit that is whole or not at all."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import contextlib
@@ -83,7 +81,7 @@ class Store:
         """An object that was uploaded, or that stands in the repository already."""
         if (kept := self.object(oid)).is_file():
             return kept
-        return next((file.local for file in repository.files() if file.lfs_oid == oid), None)
+        return next((file.local for file in repository.listing().files if file.lfs_oid == oid), None)
 
     async def put(self, oid: str, body: AsyncIterator[bytes]) -> int:
         """Keep an object; its size. Raises RefusedError where the content is not what its name says."""
@@ -129,7 +127,7 @@ class Store:
                 _exchange(tree, repository.root)
         for kept in taken:
             kept.unlink(missing_ok=True)
-        return repository.commit()
+        return repository.listing().commit
 
     def _put(self, repository: Repository, key: str, value: Mapping[str, Any], goal: Path) -> set[Path]:
         """Write one file of a commit; the objects that were used. Raises RefusedError, NotFoundError, OSError."""

@@ -1,7 +1,5 @@
 """Xet storage behind the endpoint: a folder that clients write themselves (`local://`), and files out of it again."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from pathlib import Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -46,6 +47,7 @@ class Spoken:
     requests: dict[str, list[Request]] = field(default_factory=dict)
 
 
+@functools.cache
 def texts() -> list[str]:
     """Hard to compress, so that files have some size."""
     return [hashlib.sha512(str(number).encode()).hexdigest() * 4 for number in range(ROWS_IN_A_FILE * FILES)]
