@@ -2,7 +2,7 @@
 
 import statistics
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -33,24 +33,12 @@ _DENSE = 13
 
 def theme() -> None:
     """Set the look of every figure."""
-    sns.set_theme(context="notebook", style="whitegrid", palette="colorblind")
+    sizes = ["font.size", "axes.titlesize", "axes.labelsize", "figure.titlesize", "figure.labelsize"]
+    sizes += ["xtick.labelsize", "ytick.labelsize", "legend.fontsize", "legend.title_fontsize"]
     # No text is a formula: what comes with data may hold dollar signs.
-    plt.rcParams.update(
-        {
-            "text.parse_math": False,
-            "svg.fonttype": "none",
-            "svg.hashsalt": "beyond-ram",
-            **dict.fromkeys(
-                (
-                    *("font.size", "axes.titlesize", "axes.labelsize", "figure.titlesize", "figure.labelsize"),
-                    *("xtick.labelsize", "ytick.labelsize", "legend.fontsize", "legend.title_fontsize"),
-                ),
-                _POINTS,
-            ),
-            "figure.dpi": 120,
-            "savefig.dpi": 120,
-        }
-    )
+    look: dict[str, Any] = {"text.parse_math": False, "figure.dpi": 120, "savefig.dpi": 120}
+    look |= {"svg.fonttype": "none", "svg.hashsalt": "beyond-ram", **dict.fromkeys(sizes, _POINTS)}
+    sns.set_theme(context="notebook", style="whitegrid", palette="colorblind", rc=look)
 
 
 class _Numbers(LogFormatterSciNotation):
@@ -91,11 +79,6 @@ Drawn = tuple[Figure, str] | str
 NOT_DRAWN = "Not drawn: "
 
 
-def drawn(table: Any, draw: Callable[[Any], tuple[Figure, str]], reason: str) -> Drawn:
-    """Draw a table, or runs; where there are none, the reason instead."""
-    return draw(table) if len(table) else reason
-
-
 def not_drawn(reason: str) -> tuple[Figure, str]:
     """What stands for a figure that has nothing to show: no page holds it, but the rule that makes it has its files."""
     figure, axes = plt.subplots(figsize=(8, 2))
@@ -121,10 +104,8 @@ def panels(
 ) -> tuple[Figure, list[Axes]]:
     """A figure of so many panels, row by row, each of a `height` in inches, with so much `more` for what all share."""
     columns = min(most_columns, count)
-    rows = -(-count // columns)
-    figure, grid = plt.subplots(
-        rows, columns, figsize=(WIDE, height * rows + more), squeeze=False, layout="constrained", **options
-    )
+    lines = -(-count // columns)
+    figure, grid = rows(lines, height * lines + more, columns, **options)
     for axes in grid.flat[count:]:
         axes.axis("off")
     return figure, list(grid.flat[:count])
@@ -145,6 +126,13 @@ def beside(axes: Axes, text: str, place: tuple[float, float], points: float, **s
     axes.annotate(text, place, xytext=(points, 0), textcoords="offset points", va="center", **style)
 
 
+def ranged(axes: Axes, place: float, low: float, middle: float, high: float, colour: Any, n: float) -> None:
+    """The median of repeats, on a line from the lowest to the highest; hollow for one run."""
+    axes.plot([low, high], [place, place], "|-", color=colour, linewidth=2, markersize=9)
+    filled = colour if n > 1 else "white"
+    axes.plot(middle, place, "o", color=colour, markersize=8, markerfacecolor=filled, markeredgewidth=1.8)
+
+
 def dots(axes: Axes, place: float, values: Sequence[float], colour: Any, form: str, width: float = 0.3) -> None:
     """Runs of one cell, side by side so that none hides another, and their median as a line with its number."""
     middle = statistics.median(values)
@@ -152,10 +140,6 @@ def dots(axes: Axes, place: float, values: Sequence[float], colour: Any, form: s
     beside = [place + width * (i - (len(values) - 1) / 2) / max(len(values), 3) for i in range(len(values))]
     axes.plot(beside, list(values), "o", color=colour, markerfacecolor="none", markersize=6)
     axes.annotate(form.format(middle), (place, max(values)), xytext=(0, 7), textcoords="offset points", ha="center")
-
-
-SUBJECT = ("stack", "corpus")
-"""The axes that a subject is named by."""
 
 
 def subjects(table: pd.DataFrame) -> "pd.Series[str]":

@@ -1,17 +1,19 @@
 """Makes a table or a figure from what its rule declares."""
 
 import importlib
-import importlib.util
+import runpy
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from . import figures, tables
+from . import tables
 from .analysis.outcomes import counted
 from .collected import Runs, Samples
+
+if TYPE_CHECKING:
+    from .figures import Drawn
 
 
 def table(name: str, arguments: Mapping[str, Any], runs: Runs) -> pd.DataFrame:
@@ -23,21 +25,13 @@ def table(name: str, arguments: Mapping[str, Any], runs: Runs) -> pd.DataFrame:
     return counted(made, runs.outcomes())
 
 
-def figure(script: Path | str, arguments: Mapping[str, Any]) -> figures.Drawn:
-    """The function `plot` of a figure's script."""
+def figure(script: Path | str, arguments: Mapping[str, Any]) -> "Drawn":
+    """The function `plot` of a figure's script. Raises FileNotFoundError where there is no such script."""
+    from . import figures  # which brings matplotlib and seaborn: two seconds that no table needs
+
     figures.theme()
-    drawn: figures.Drawn = module(script).plot(**arguments)
+    drawn: Drawn = runpy.run_path(str(script))["plot"](**arguments)
     return drawn
-
-
-def module(script: Path | str) -> ModuleType:
-    """A script as a module. Raises FileNotFoundError where there is none."""
-    spec = importlib.util.spec_from_file_location(Path(script).stem, script)
-    assert spec
-    assert spec.loader
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
 
 
 def arguments(

@@ -7,9 +7,8 @@ import pandas as pd
 
 from ..metrics import Records
 from .decide import Question, decide, side
-from .frame import Cell, axes, cells, same_but_for
+from .frame import Cell, axes, cells, key, same_but_for
 from .loaders import AS_MANY, EVERY_ROW_ONCE, OF_A_LOADER, by_way
-from .looks import key
 from .runs import runs
 
 FIRST, WARM = "first epoch", "warm epochs"

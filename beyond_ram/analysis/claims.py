@@ -121,7 +121,8 @@ def _by_release(runs: pd.DataFrame, pairs: Pairs, known: Mapping[Hashable, Decis
     # A client that reads other rows (2.13 knows no configurations, and reads those of all) does other work.
     for _, same_work in plain.groupby("rows", sort=False, dropna=False):
         for cell, (before, after), sides in compared(same_work, pairs):
-            for metric, claim, claimed, higher in _RELEASES:
+            own = cell | {"stack": after}
+            for metric, claim, _, higher in _RELEASES:
                 first, second = (side(lines, metric) for lines in sides)
                 if first.values and second.values:
                     # The way round in which larger is better.
@@ -129,9 +130,9 @@ def _by_release(runs: pd.DataFrame, pairs: Pairs, known: Mapping[Hashable, Decis
                     of_endpoint, without = _of_endpoint(metric, *sides)
                     conditions = f"{after} against {before}; {_conditions(cell)}{of_endpoint}"
                     yield _Asked(
-                        _known(cell["experiment"], after, claim, conditions, claimed),
+                        _known(own, claim, conditions),
                         Question(from_, to, metric, bound=RATIO),
-                        known.get(_key("stack", before, after, metric, cell | {"stack": after})),
+                        known.get(_key("stack", before, after, metric, own)),
                         inverse=not higher,
                         without_endpoint=without,
                     )
@@ -166,8 +167,8 @@ def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[_Asked]:
         asked = group["requests_listing_of_workers"].dropna()
         if len(asked):
             conditions = f"{cell['stack']}; {_conditions(cell)}"
-            known = _known(cell["experiment"], cell["stack"], _SHARED, conditions, CLAIMS[_SHARED])
-            yield _Asked(known, values=tuple((asked / group["workers"].iloc[0]).astype(float)))
+            values = tuple((asked / group["workers"].iloc[0]).astype(float))
+            yield _Asked(_known(cell, _SHARED, conditions), values=values)
 
 
 def _buffering(runs: pd.DataFrame, known: Mapping[Hashable, Decision]) -> Iterator[_Asked]:
@@ -184,7 +185,7 @@ def _buffering(runs: pd.DataFrame, known: Mapping[Hashable, Decision]) -> Iterat
             conditions = f"{f'default against {name}' if off else f'{name} against default'}; {_conditions(cell)}"
             decided = known.get(_key("buffering", "default", str(name), "rows_per_s", cell | {"buffering": name}))
             yield _Asked(
-                _known(cell["experiment"], cell["stack"], _BUFFERED, conditions, CLAIMS[_BUFFERED]),
+                _known(cell, _BUFFERED, conditions),
                 Question(one, other, "rows_per_s", bound=RATIO),
                 decided,
                 inverse=off,
@@ -194,12 +195,13 @@ def _buffering(runs: pd.DataFrame, known: Mapping[Hashable, Decision]) -> Iterat
 def _spark_source(spark: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """What a data source of Spark does: the share of steps that work, and why the others do not."""
     tried = spark[spark["step"].notna() | spark["outcome"].ne("not_applicable")]
-    for key, group in tried.groupby(["experiment", "stack"], sort=False):
+    for (experiment, stack), group in tried.groupby(["experiment", "stack"], sort=False):
         steps = group[group["step"].notna()]
         works = group["works"].fillna(False).astype(bool)
         reasons = [_why(line) for line in group[~works].to_dict("records")]
-        conditions = "; ".join([f"{key[1]}; {', '.join(dict.fromkeys(steps['step']))}", *dict.fromkeys(reasons)])
-        yield _share(key[0], key[1], _SPARK, conditions, works.groupby(group["rep"]).mean().tolist())
+        conditions = "; ".join([f"{stack}; {', '.join(dict.fromkeys(steps['step']))}", *dict.fromkeys(reasons)])
+        cell = {"experiment": experiment, "stack": stack}
+        yield _share(cell, _SPARK, conditions, works.groupby(group["rep"]).mean().tolist())
 
 
 def _why(line: Mapping[Hashable, Any]) -> str:
@@ -212,7 +214,7 @@ def _deduplicated(dedup: pd.DataFrame) -> Iterator[_Asked]:
         for edit in map(str, shares.index):
             same = where(dedup, edit=edit, **setting)
             sides = [side(where(same, cdc=cdc), "new_bytes") for cdc in ("on", "off")]
-            known = _known(setting["experiment"], setting["stack"], CHUNKED, described(setting, edit), CLAIMS[CHUNKED])
+            known = _known(setting, CHUNKED, described(setting, edit))
             yield _Asked(known, Question(sides[0], sides[1], "new_bytes", bound=RATIO, counted=True))
 
 
@@ -223,21 +225,19 @@ def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
         wrong = group["samples_wrong"].fillna(group["samples"]) + group["samples_twice"].fillna(0)
         shares = (1 - wrong / group["samples"]).tolist()
         read = ", ".join([f"repository {cell['repository']}", *describe(cell, ["block_kb"])])
-        said = f"{cell['stack']}; {read}"
-        said += _way(cell)
-        yield _share(cell["experiment"], cell["stack"], _PIPELINES, said, shares)
+        yield _share(cell, _PIPELINES, f"{cell['stack']}; {read}{_way(cell)}", shares)
 
 
 def _not_run(seen: set[str]) -> Iterator[dict[str, Any]]:
     """A line for each claim that no run of this config says anything about."""
     for claim, claimed in CLAIMS.items():
         if claim not in seen:
-            known = dict.fromkeys(COLUMNS) | {"source": SOURCE, "claim": claim, "claimed": claimed}
             reason = "no experiment of this config runs it; config/streaming.yaml does"
-            yield known | {"conditions": reason, "n": 0, "holds": "not run"}
+            known = {"source": SOURCE, "claim": claim, "claimed": claimed, "conditions": reason}
+            yield dict.fromkeys(COLUMNS) | known | {"n": 0, "holds": "not run"}
 
 
-def _share(experiment: Any, stack: Any, claim: str, conditions: str, shares: Sequence[float]) -> dict[str, Any]:
+def _share(cell: Cell, claim: str, conditions: str, shares: Sequence[float]) -> dict[str, Any]:
     """A line of a claim that something works: the share in which it does, of each repeat; what failed did not.
 
     One failure is enough to say that it does not always, one success is not enough to say that it does.
@@ -248,7 +248,7 @@ def _share(experiment: Any, stack: Any, claim: str, conditions: str, shares: Seq
     same = {"low": found.low, "high": found.high} if found.low == found.high else {}
     ends = same | {f"{end}_corrected": value for end, value in same.items()}
     line = {"measured": found.mean, **ends, "n": found.n, "holds": decided}
-    return _known(experiment, stack, claim, conditions, CLAIMS[claim]) | line
+    return _known(cell, claim, conditions) | line
 
 
 def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:
@@ -258,15 +258,9 @@ def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:
     return found
 
 
-def _known(experiment: Any, stack: Any, claim: str, conditions: str, claimed: float) -> dict[str, Any]:
-    return {
-        "experiment": experiment,
-        "stack": stack,
-        "source": SOURCE,
-        "claim": claim,
-        "conditions": conditions,
-        "claimed": claimed,
-    }
+def _known(cell: Cell, claim: str, conditions: str) -> dict[str, Any]:
+    own = {name: cell[name] for name in ("experiment", "stack")}
+    return own | {"source": SOURCE, "claim": claim, "conditions": conditions, "claimed": CLAIMS[claim]}
 
 
 def _decided(asked: Iterable[_Asked]) -> Iterator[dict[str, Any]]:

@@ -3,16 +3,17 @@
 Method, limits and what was found by simulation: docs/method.md.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from scipy import stats
-from scipy.special import betaln
+from scipy.special import betaln, gammaln, stdtr, stdtrit
 
 from ..metrics import METRICS
 from ..metrics.base import EXACT
@@ -39,6 +40,8 @@ _AROUND, _STEPS = 3.0, 49
 _RESOLUTION = 0.001
 # Differences that are the same but for rounding.
 _SAME = 1e-12
+# Intervals are known to this share of their width.
+_STEP = 1e-12
 # Weights of the prior that are less than this change no p-value that is decided on.
 _NEGLIGIBLE = 1e-6
 
@@ -57,17 +60,20 @@ class Side:
 
 def side(runs: pd.DataFrame, metric: str) -> Side:
     """The runs of a cell that have the metric, as lines of table `runs`; of metrics but FAILED those that finished."""
-    found = runs[runs[metric].notna()]
-    if "completed_work" in found and metric != FAILED:
-        found = found[found["completed_work"].astype(bool)]
-    if "rep" not in found:
-        return Side(tuple(found[metric].astype(float)))
-    found = found.sort_values("rep")
-    values, repeats = tuple(found[metric].astype(float)), tuple(found["rep"].astype(int))
-    if not {"started_at", "duration_s"} <= set(found):
-        return Side(values, repeats)
-    starts = pd.to_numeric(found["started_at"])
-    return Side(values, repeats, tuple(starts), tuple(starts + pd.to_numeric(found["duration_s"])))
+    values = runs[metric].to_numpy(float, na_value=math.nan)
+    kept = ~np.isnan(values)
+    if "completed_work" in runs and metric != FAILED:
+        kept &= runs["completed_work"].to_numpy(bool)
+    places = np.flatnonzero(kept)
+    if "rep" not in runs:
+        return Side(tuple(values[places].tolist()))
+    order = runs["rep"].to_numpy()[places].astype(int)
+    places = places[np.argsort(order, kind="stable")]
+    found, repeats = tuple(values[places].tolist()), tuple(sorted(order.tolist()))
+    if not {"started_at", "duration_s"} <= {*runs}:
+        return Side(found, repeats)
+    starts, took = (pd.to_numeric(runs[name]).to_numpy(float)[places] for name in ("started_at", "duration_s"))
+    return Side(found, repeats, tuple(starts.tolist()), tuple((starts + took).tolist()))
 
 
 def interleaved(first: Side, second: Side) -> list[int]:
@@ -122,7 +128,7 @@ class Question:
         """What is too little to matter."""
         return self.bound or bound_of(self.metric)
 
-    @property
+    @functools.cached_property
     def as_ratio(self) -> bool:
         """Whether it is a ratio that is compared: every value is large enough that one means something.
 
@@ -131,14 +137,19 @@ class Question:
         values = (*self.baseline.values, *self.candidate.values)
         return bool(values) and min(values) > 0 and min(values) >= self.trivial.floor
 
+    @functools.cached_property
+    def blocks(self) -> list[int]:
+        """The repeats that are blocks."""
+        return interleaved(self.baseline, self.candidate)
+
     @property
     def paired(self) -> bool:
         """Whether repeats are blocks."""
-        return bool(interleaved(self.baseline, self.candidate))
+        return bool(self.blocks)
 
     def scaled(self) -> tuple[Array, Array]:
         """The values that are compared, as logarithms or as they are; of paired ones the common repeats."""
-        blocks = interleaved(self.baseline, self.candidate)
+        blocks = self.blocks
         found = []
         for one in (self.baseline, self.candidate):
             kept = [v for v, r in zip(one.values, one.repeats, strict=True) if r in blocks] if blocks else one.values
@@ -239,25 +250,48 @@ class Noise:
 
     def p(self, effect: Array, variance: Array, degrees: Array, n: Array) -> Array:
         """Two-sided p of means of n with these variances; of one without any variance NaN."""
-        own, count = degrees[:, None], n[:, None]
-        together = own + self.degrees
-        moderated = (self.degrees * self.prior + own * variance[:, None]) / together
+        moderated, together = self._moderated(variance, degrees)
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.abs(effect)[:, None] / np.sqrt(moderated / count)
-        found: Array = (self.weight * 2 * stats.t.sf(t, together)).sum(1)
+            t = np.abs(effect)[:, None] / np.sqrt(moderated / n[:, None])
+        found: Array = (self.weight * 2 * stdtr(together, -t)).sum(1)
         known: Array = np.where((moderated > 0).all(1), found, math.nan)
         return known
 
+    def _moderated(self, variance: Array, degrees: Array) -> tuple[Array, Array]:
+        """The variance of each for each weight of the prior, and the degrees of freedom of both together."""
+        own = degrees[:, None]
+        together = own + self.degrees
+        return (self.degrees * self.prior + own * variance[:, None]) / together, together
+
     def half(self, level: Array, variance: Array, degrees: Array, n: Array) -> Array:
-        """Half the width of the interval outside which p is below `level`, by bisection."""
-        largest = np.maximum(variance, self.prior.max() if self.pooled else 0.0)
-        low = np.full(len(variance), -40.0)
-        high = np.log(np.sqrt(np.maximum(largest, 1e-300))) + 2 - 2 * np.log(np.maximum(level, 1e-12))
-        for _ in range(50):
-            middle = (low + high) / 2
-            inside = self.p(np.exp(middle), variance, degrees, n) > level
-            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        found: Array = np.exp((low + high) / 2)
+        """Half the width of the interval outside which p is below `level`.
+
+        It lies between the narrowest and the widest that Student's t gives with a single weight. From there Newton's
+        steps on logarithms lead to it, and bisection where a step leaves what is left.
+        """
+        moderated, together = self._moderated(variance, degrees)
+        scale = np.sqrt(np.maximum(moderated, 1e-300) / n[:, None])
+        kinds, place = np.unique(self.degrees, return_inverse=True)
+        quantiles = -stdtrit(degrees[:, None] + kinds, level[:, None] / 2)[:, place]
+        with np.errstate(divide="ignore"):
+            ends = np.log(np.maximum(quantiles * scale, 1e-300))
+        low, high = ends.min(1), ends.max(1)
+        height = 2 * self.weight * np.exp(gammaln((together + 1) / 2) - gammaln(together / 2))
+        height /= np.sqrt(together * math.pi)
+        middle = (low + high) / 2
+        for _ in range(60):
+            t = np.exp(middle)[:, None] / scale
+            p = (self.weight * 2 * stdtr(together, -t)).sum(1)
+            low, high = np.where(p > level, middle, low), np.where(p > level, high, middle)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                slope = (height * t * np.exp(-(together + 1) / 2 * np.log1p(t**2 / together))).sum(1)
+                step = middle + np.log(p / level) * p / slope
+            new = np.where((step >= low) & (step <= high), step, (low + high) / 2)
+            done = np.abs(new - middle).max(initial=0.0) < _STEP
+            middle = new
+            if done:
+                break
+        found: Array = np.exp(middle)
         return found
 
 
@@ -286,8 +320,8 @@ def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = L
     """
     prepared, pools = _with_p(questions)
     _levels(prepared, alpha)
-    for members in pools:
-        _widths(members, 1 - level)
+    for members, noise in pools:
+        _widths(members, noise, 1 - level)
     return [one.decision(alpha) for one in prepared]
 
 
@@ -300,10 +334,10 @@ def corrected(questions: Sequence[Question]) -> list[float]:
 class Middle:
     """The mean of repeats with its 95 % interval; the ends are NaN where one repeat has none."""
 
-    mean: float
-    low: float
-    high: float
-    n: int
+    mean: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
 
 
 def middle(values: Sequence[float], *, counted: bool = False, level: float = LEVEL) -> Middle:
@@ -314,10 +348,21 @@ def middle(values: Sequence[float], *, counted: bool = False, level: float = LEV
     sample = np.asarray(values, float)
     mean = float(sample.mean()) if len(sample) else math.nan
     if len(sample) < AT_LEAST:
-        return Middle(mean, math.nan, math.nan, len(sample))
+        return Middle(mean, n=len(sample))
     least = 0.0 if counted else _RESOLUTION * abs(mean) / math.sqrt(len(sample))
     half = float(stats.t.ppf((1 + level) / 2, len(sample) - 1) * max(float(stats.sem(sample)), least))
     return Middle(mean, mean - half, mean + half, len(sample))
+
+
+def geometric(values: Sequence[float]) -> Middle:
+    """The geometric mean of rates, and Student's interval on the logarithms: rates scatter in ratios.
+
+    Raises ValueError where a value is not above 0.
+    """
+    if not len(values) or min(values) <= 0:
+        raise ValueError(f"a geometric mean needs values above 0; given: {list(values)}")
+    found = middle(np.log(values).tolist(), counted=True)
+    return Middle(math.exp(found.mean), math.exp(found.low), math.exp(found.high), found.n)
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -335,7 +380,6 @@ class _Prepared:
     """A question while it is decided."""
 
     question: Question
-    enough: bool
     paired: bool
     as_ratio: bool
     means: tuple[float, float]
@@ -353,16 +397,21 @@ class _Prepared:
     half: float = math.nan
     half_corrected: float = math.nan
     exact: bool = False
-    noise: Noise | None = field(default=None, repr=False)
 
     @property
-    def pool(self) -> Hashable:
-        return self.question.metric, self.as_ratio
+    def drawn(self) -> bool:
+        """Whether it has a p-value, and is no exact count."""
+        return not math.isnan(self.p) and not self.exact
 
     def decision(self, alpha: float) -> Decision:
         low, high = self.effect - self.half, self.effect + self.half
-        verdict = self._verdict(low, high, alpha)
-        trivial = self._trivial
+        # Of what is known exactly a share is not too little to matter: one request more is one more.
+        asked = self.question
+        trivial = replace(asked.trivial, share=0.0) if self.exact and asked.bound is None else asked.trivial
+        said = verdict(
+            self.effect, low, high, self.p_corrected, trivial, asked.better,
+            baseline=self.means[0], as_ratio=self.as_ratio, alpha=alpha,
+        )  # fmt: skip
         effect = _back(self.effect, self.as_ratio)
         return Decision(
             baseline=_back(self.means[0], self.as_ratio),
@@ -376,27 +425,12 @@ class _Prepared:
             n=self.n,
             paired=self.paired,
             exact=self.exact,
-            verdict=verdict,
-            matters=verdict in ("better", "worse", "differs")
+            verdict=said,
+            matters=said in ("better", "worse", "differs")
             and not trivial.holds(self.effect, self.means[0], self.as_ratio),
             could_see=_back(self.half_corrected, self.as_ratio),
             strength=strength(low, high, self.means[0], trivial.floor, as_ratio=self.as_ratio),
         )
-
-    @property
-    def _trivial(self) -> Bound:
-        """What is too little to matter. Of what is known exactly a share is not: one request more is one more."""
-        known = self.question.trivial
-        return replace(known, share=0.0) if self.exact and self.question.bound is None else known
-
-    def _verdict(self, low: float, high: float, alpha: float) -> Verdict:
-        if not self.enough or math.isnan(self.p):
-            return "not enough data"
-        asked = self.question
-        return verdict(
-            self.effect, low, high, self.p_corrected, self._trivial, asked.better,
-            baseline=self.means[0], as_ratio=self.as_ratio, alpha=alpha,
-        )  # fmt: skip
 
 
 def verdict(
@@ -419,21 +453,20 @@ def _back(value: float, as_ratio: bool) -> float:
     return value if not as_ratio or math.isnan(value) else math.exp(value) if value < 700 else math.inf
 
 
-def _with_p(questions: Sequence[Question]) -> "tuple[list[_Prepared], list[list[_Prepared]]]":
-    """Questions with their p-values, and those that share their noise."""
+def _with_p(questions: Sequence[Question]) -> "tuple[list[_Prepared], list[tuple[list[_Prepared], Noise]]]":
+    """Questions with their p-values, and those that share their noise, with it."""
     prepared = [_prepared(question) for question in questions]
     pools: dict[Hashable, list[_Prepared]] = {}
     for one in prepared:
-        if one.enough:
-            pools.setdefault(one.pool, []).append(one)
-    for members in pools.values():
-        _judge(members)
-    decided = [one for one in prepared if not math.isnan(one.p) and not one.exact]
+        if one.n >= AT_LEAST:
+            pools.setdefault((one.question.metric, one.as_ratio), []).append(one)
+    judged = [(members, _judge(members)) for members in pools.values()]
+    decided = [one for one in prepared if one.drawn]
     for one in prepared:
         one.p_corrected = one.p
     for one, p in zip(decided, holm([one.p for one in decided]), strict=True):
         one.p_corrected = p
-    return prepared, list(pools.values())
+    return prepared, judged
 
 
 def _prepared(question: Question) -> _Prepared:
@@ -441,11 +474,9 @@ def _prepared(question: Question) -> _Prepared:
     n = min(len(first), len(second))
     means = tuple(float(one.mean()) if len(one) else math.nan for one in (first, second))
     identical = question.counts and n >= AT_LEAST and bool(np.ptp(first) == 0 and np.ptp(second) == 0)
-    one = _Prepared(
-        question, n >= AT_LEAST, question.paired, question.as_ratio, (means[0], means[1]), identical, n,
-        means[1] - means[0],
-    )  # fmt: skip
-    if one.enough:
+    effect = means[1] - means[0]
+    one = _Prepared(question, question.paired, question.as_ratio, (means[0], means[1]), identical, n, effect)
+    if n >= AT_LEAST:
         one.scatter = float(max(np.ptp(first), np.ptp(second)))
         one.variance = _variance(first, second)
         if not question.counts:
@@ -462,8 +493,8 @@ def _variance(first: Array, second: Array) -> float:
     return float(apart.var(ddof=1) if np.ptp(apart) > _SAME else first.var(ddof=1) + second.var(ddof=1))
 
 
-def _judge(members: Sequence[_Prepared]) -> None:
-    """The p-values of one metric's questions. What is exact is no draw, and tells nothing of the others' noise."""
+def _judge(members: Sequence[_Prepared]) -> Noise:
+    """Give one metric's questions their p-values. What is exact is no draw, and tells nothing of the others' noise."""
     scatter = max((one.scatter for one in members if not one.identical), default=0.0)
     for one in members:
         # Two repeats of a count may agree by chance: one that differs by less than others scatter is not exact.
@@ -471,18 +502,17 @@ def _judge(members: Sequence[_Prepared]) -> None:
         if one.exact:
             one.p = float(one.effect == 0)
     members = [one for one in members if not one.exact]
-    if not members:
-        return
     n = np.array([one.n for one in members], float)
     variance = np.array([one.variance for one in members])
     noise = Noise(variance, n - 1)
-    if not noise.pooled:
+    if members and not noise.pooled:
         # Nothing says how noisy one is whose repeats happen to agree: as noisy as the noisiest.
         variance = np.where(variance > 0, variance, variance.max())
         for one, known in zip(members, variance, strict=True):
             one.variance = float(known)
     for one, p in zip(members, noise.p(np.array([o.effect for o in members]), variance, n - 1, n), strict=True):
-        one.noise, one.p = noise, float(p)
+        one.p = float(p)
+    return noise
 
 
 def _levels(prepared: Sequence[_Prepared], alpha: float) -> None:
@@ -490,22 +520,20 @@ def _levels(prepared: Sequence[_Prepared], alpha: float) -> None:
 
     So an interval at this level holds no difference just where the corrected p is `alpha` or more.
     """
-    decided = sorted((one for one in prepared if not math.isnan(one.p) and not one.exact), key=lambda one: one.p)
+    decided = sorted((one for one in prepared if one.drawn), key=lambda one: one.p)
     shown = sum(one.p_corrected < alpha for one in decided)
     for place, one in enumerate(decided):
         one.level = alpha / (len(decided) - min(place, shown))
 
 
-def _widths(members: Sequence[_Prepared], outside: float) -> None:
+def _widths(members: Sequence[_Prepared], noise: Noise, outside: float) -> None:
     """The intervals of one metric's questions, which leave `outside` out, and their width at the corrected level."""
     for one in members:
         if one.exact:
             one.half = one.half_corrected = 0.0
-    known = [one for one in members if not one.exact and not math.isnan(one.p)]
+    known = [one for one in members if one.drawn]
     if not known:
         return
-    noise = known[0].noise
-    assert noise is not None
     n, variance = np.array([one.n for one in known], float), np.array([one.variance for one in known])
     level = np.full(len(known), outside)
     plain = noise.half(level, variance, n - 1, n)

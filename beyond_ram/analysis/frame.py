@@ -3,7 +3,7 @@
 What an axis is, its workload says (beyond_ram/experiment/workloads). No table, figure or finding has a list of its own.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,8 +11,14 @@ import pandas as pd
 from ..experiment import AXES, WORKLOADS
 
 Cell = dict[str, Any]
+Key = frozenset[tuple[str, Hashable]]
 Pairs = Sequence[tuple[str, str]]
 """Stacks that are compared, each a baseline and its candidate, from the roles in the config."""
+
+
+def key(cell: Mapping[Any, Any]) -> Key:
+    """A cell, whatever else stands in the mapping; its repeat is left out."""
+    return frozenset((axis, cell[axis]) for axis in ("experiment", *AXES) if axis in cell and pd.notna(cell[axis]))
 
 
 def axes(table: pd.DataFrame) -> list[str]:

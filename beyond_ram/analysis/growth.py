@@ -60,17 +60,13 @@ class Trace:
     """Memory of a cell against input done, in bytes, means of its repeats; the first point is past one-time costs."""
 
     bytes_in: Array
-    anon: Array
-    file: Array
+    memory: Mapping[str, Array]
+    """By kind."""
     of: Literal["documents", "sizes"]
     """Points within the runs of most input, or the ends of runs of several sizes."""
     runs: int
     largest: float
     """The largest input."""
-
-    def of_kind(self, kind: str) -> Array:
-        """The memory of a kind."""
-        return self.anon if kind == "anon" else self.file
 
 
 def growth(records: Sequence[Run], pairs: Pairs) -> pd.DataFrame:
@@ -114,15 +110,13 @@ def trace(records: Sequence[Run]) -> Trace | None:
     within = [_progress(events) for _, events in largest]
     most = float(ends["bytes_in"].max())
     common = sorted(set.intersection(*(set(one.index) for one in within)))[1:]
-    if len(common) > _ENOUGH:
+    of: Literal["documents", "sizes"] = "documents" if len(common) > _ENOUGH else "sizes"
+    if of == "documents":
         mean = pd.concat([one.loc[common] for one in within]).groupby(level=0).mean()
-        return Trace(
-            np.array(common, float), mean["anon"].to_numpy(), mean["file"].to_numpy(), "documents", len(within), most
-        )
-    mean = ends.groupby("bytes_in").mean()
-    return Trace(
-        mean.index.to_numpy(float), mean["anon"].to_numpy(), mean["file"].to_numpy(), "sizes", len(records), most
-    )  # fmt: skip
+    else:
+        mean = ends.groupby("bytes_in").mean()
+    memory = {kind: mean[kind].to_numpy() for kind in KINDS}
+    return Trace(mean.index.to_numpy(float), memory, of, len(within if of == "documents" else records), most)
 
 
 def _end(record: Record, events: Events) -> dict[str, float]:
@@ -144,7 +138,7 @@ def _progress(events: Events) -> pd.DataFrame:
 def _line(found: Trace) -> dict[str, Any]:
     line: dict[str, Any] = {}
     for kind in KINDS:
-        at, values = found.bytes_in / GB, found.of_kind(kind) / MB
+        at, values = found.bytes_in / GB, found.memory[kind] / MB
         shape = judged(at, values)
         ends, name = shape.slope, f"{kind}_slope_mb_per_gb"
         line |= {f"{kind}_shape": shape.shape, name: ends.mean, f"{name}_low": ends.low, f"{name}_high": ends.high}
@@ -323,7 +317,7 @@ def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.
 def difference(baseline: Trace, candidate: Trace, kind: str = "anon") -> Slope:
     """How much more a candidate's memory grows: the slope of what is between the two after the same documents."""
     _, first, second = np.intersect1d(baseline.bytes_in, candidate.bytes_in, return_indices=True)
-    apart = (candidate.of_kind(kind)[second] - baseline.of_kind(kind)[first]) / MB
+    apart = (candidate.memory[kind][second] - baseline.memory[kind][first]) / MB
     if len(first) < _ENOUGH or np.ptp(apart) == 0:
         return Slope(math.nan, math.nan, math.nan, math.nan, len(first))
     scatter = Scatter(candidate.bytes_in[second] / GB, apart)
@@ -350,7 +344,7 @@ def fitted(records: Sequence[Run], line: "pd.Series[Any]", kind: str) -> Fit | N
     if found is None:
         return None
     grid = np.linspace(found.bytes_in[0], found.bytes_in[-1], 50) / GB
-    start, away = found.of_kind(kind)[0] / MB, grid - grid[0]
+    start, away = found.memory[kind][0] / MB, grid - grid[0]
     if line[f"{kind}_shape"] == "levels off":
         rise = line[f"{kind}_level_mb"] - start
         return Fit(found, grid, start + rise * (1 - np.exp(-away / line[f"{kind}_scale_gb"])))

@@ -11,8 +11,7 @@ from ..metrics.base import EXACT
 from ..stacks.differences import base_of, said
 from .changes import in_unit, verdict
 from .decide import middle, side
-from .frame import Pairs, axes, describe, same_but_for, varied
-from .looks import key
+from .frame import Pairs, axes, describe, key, same_but_for, varied
 from .stack_differences import between
 
 VALUES = ["series", "place", "measured_at", "metric", "value", "low", "high", "n"]
@@ -58,7 +57,8 @@ def history(
                         | (_step(line, stack_differences) if line else {})
                     )
                     before = lock
-    table = pd.DataFrame(lines).reindex(columns=[*_cell(lines), *COLUMNS[2:]])
+    table = pd.DataFrame(lines)
+    table = table.reindex(columns=[*COLUMNS[:2], *(name for name in table if name not in COLUMNS), *COLUMNS[2:]])
     return table.fillna(dict.fromkeys(("verdict", "packages", "machines"), ""))
 
 
@@ -69,12 +69,6 @@ def locks_of(pairs: Pairs) -> dict[str, list[str]]:
         if "@" in before:
             found.setdefault(base_of(before), []).append(before)
     return {series: [*dict.fromkeys(locks), series] for series, locks in found.items()}
-
-
-def _cell(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The columns of the cells of some lines, the experiment and the stack first."""
-    names = dict.fromkeys(name for line in lines for name in line if name not in COLUMNS[2:])
-    return list(dict.fromkeys(["experiment", "stack", *names]))
 
 
 def _began(runs: pd.DataFrame) -> float | None:

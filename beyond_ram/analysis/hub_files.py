@@ -4,6 +4,7 @@ import pandas as pd
 
 from ..metrics import Records, derive
 from .frame import axes_of
+from .outcomes import of_run
 
 CHECKED = ["samples_twice", "samples_wrong"]
 COUNTED = ["requests", "requests_data", "bytes_received", "data_bytes_received", "in_flight_max"]
@@ -15,13 +16,5 @@ COLUMNS += ["payload_bytes", "read_s", "read_s_without_endpoint", "median_sample
 
 def hub_files(records: Records) -> pd.DataFrame:
     """A line a run. What was asked is of all the run, listing the repository included; None where nobody counted."""
-    lines = [
-        {
-            **record["cell"],
-            "outcome": record["outcome"],
-            "reason": record.get("reason", ""),
-            **derive(record, events, "hub_files"),
-        }
-        for record, events in records
-    ]
+    lines = [of_run(record) | derive(record, events, "hub_files") for record, events in records]
     return pd.DataFrame(lines, columns=COLUMNS)

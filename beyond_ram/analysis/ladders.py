@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..metrics import METRICS, Records
-from ..stacks import parts_of
+from ..stacks.variants import parts_of
 from .comparisons import ratio_of
 from .decide import AT_LEAST, Decision, Question, decide, side
 from .frame import axes

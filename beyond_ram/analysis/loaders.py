@@ -1,6 +1,5 @@
 """Table `loaders`: what each loader delivers, and what it costs."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,10 +9,9 @@ from ..metrics import Events, Record, Records, derive
 from ..metrics.base import last
 from ..metrics.loading import ACCOUNT, RATE_CPU_S, ceiling
 from ..units import MB
-from .compare import Mean, mean
-from .decide import Decision, Question, Side, decide
+from .decide import Decision, Middle, Question, Side, decide, geometric
 from .frame import describe
-from .outcomes import of_how_many, outcome
+from .outcomes import by_cell, of_how_many, outcome
 
 AVERAGED = ["rows_per_cpu_s", "rows_per_cpu_s_warm", "share_of_limit", "ceiling_rows_per_cpu_s"]
 AVERAGED += ["rows_per_s_first_epoch", "rows_per_s_warm"]
@@ -40,13 +38,9 @@ def loaders(records: Records) -> pd.DataFrame:
     are the worst of the repeats, summed up in `account`. `lends` is `yes` where a batch that was kept had changed in
     the end.
     """
-    cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for record, events in records:
-        if record.get("workload") == "load":
-            cell = {key: value for key, value in record["cell"].items() if key != "rep"}
-            cells.setdefault(tuple(cell.items()), []).append(_run(record, events))
-    lines = [dict(cell) | _merged(repeats) for cell, repeats in cells.items()]
-    for line, decided in zip(lines, _beside_the_ceiling(cells.values()), strict=True):
+    cells = by_cell((record, _run(record, events)) for record, events in records if record.get("workload") == "load")
+    lines = [cell | _merged(repeats) for cell, repeats in cells]
+    for line, decided in zip(lines, _beside_the_ceiling([repeats for _, repeats in cells]), strict=True):
         line["against_ceiling"] = _BESIDE.get(decided.verdict, decided.verdict) if decided else None
         if decided and pd.notna(line.get("share_of_limit")):
             line |= {"share_of_limit_low": decided.low, "share_of_limit_high": decided.high}
@@ -137,7 +131,7 @@ def _merged(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if column in AVERAGED:
             # A rate that one run is too short to have would be of fewer runs than n.
             whole = len(values) == len(table) and len(values)
-            found = mean(values.astype(float).tolist()) if whole else Mean(math.nan, math.nan, math.nan)
+            found = geometric(values.astype(float).tolist()) if whole else Middle()
             line |= {column: found.mean, f"{column}_low": found.low, f"{column}_high": found.high}
         elif column in ACCOUNT[2:]:
             line[column] = values.max() if len(values) else None

@@ -4,31 +4,24 @@ Each look takes its share of the level (Bonferroni), so that all together are wr
 What it is worth: docs/method.md.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from ..experiment import AXES
 from ..metrics import METRICS
 from ..metrics.base import CLOCK
 from ..metrics.runs import FAILED
 from .changes import verdict
 from .comparisons import comparisons
 from .decide import ALPHA
-from .frame import Pairs
+from .frame import Key, Pairs, key
 
 AT = (2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
 """Repeats after which one looks."""
 SHARE = ALPHA / len(AT)
 """Of the level, for each look."""
 UNDECIDED = "not enough data"
-Key = frozenset[tuple[str, Hashable]]
-
-
-def key(cell: Mapping[Any, Any]) -> Key:
-    """A cell, whatever else stands in the mapping."""
-    return frozenset((axis, cell[axis]) for axis in ("experiment", *AXES) if axis in cell and pd.notna(cell[axis]))
 
 
 def look(known: pd.DataFrame | None, runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:

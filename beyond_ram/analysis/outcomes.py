@@ -2,18 +2,34 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from ..experiment import AXES
+from ..metrics import Record
 
+Found = TypeVar("Found")
 COUNTS = ("asked", "finished", "failed", "why")
 OUTCOME = ("outcome", "completed_work", "reason")
 """What became of a run, in table `runs`."""
 _NONE = {"asked": 0, "finished": 0, "failed": 0, "why": ""}
 # What a run came to that neither finished nor failed.
-_AS_ASKED = ("not_applicable", "interrupted_on_purpose")
+AS_ASKED = ("not_applicable", "interrupted_on_purpose")
+
+
+def of_run(record: Record) -> dict[str, Any]:
+    """The cell of a run, and what became of it."""
+    return {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason", "")}
+
+
+def by_cell(found: Iterable[tuple[Record, Found]]) -> list[tuple[dict[str, Any], list[Found]]]:
+    """What was found of runs, the repeats of a cell together."""
+    cells: dict[Hashable, tuple[dict[str, Any], list[Found]]] = {}
+    for record, one in found:
+        cell = {name: value for name, value in record["cell"].items() if name != "rep"}
+        cells.setdefault(tuple(cell.items()), (cell, []))[1].append(one)
+    return list(cells.values())
 
 
 def tally(*sides: pd.DataFrame) -> dict[str, Any]:
@@ -26,7 +42,8 @@ def tally(*sides: pd.DataFrame) -> dict[str, Any]:
 
 
 def _known(runs: pd.DataFrame) -> list[dict[Hashable, Any]]:
-    return runs[[name for name in OUTCOME if name in runs]].to_dict("records")
+    names = [name for name in OUTCOME if name in runs]
+    return [dict(zip(names, line, strict=True)) for line in zip(*(runs[name].tolist() for name in names), strict=True)]
 
 
 def _tally(runs: Sequence[Mapping[Hashable, Any]]) -> dict[str, Any]:
@@ -36,7 +53,7 @@ def _tally(runs: Sequence[Mapping[Hashable, Any]]) -> dict[str, Any]:
     return {
         "asked": len(runs),
         "finished": len(runs) - len(others),
-        "failed": sum(run["outcome"] not in _AS_ASKED for run in others),
+        "failed": sum(run["outcome"] not in AS_ASKED for run in others),
         "why": "; ".join(why),
     }
 
@@ -86,7 +103,10 @@ def _lines(table: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[int, dict[
     """The place of each line that is about runs, and what became of them."""
     named = [axis for axis in ("experiment", *AXES) if axis in table and axis in runs]
     lines, known = table[named].reset_index(drop=True), _known(runs)
-    for has, group in lines.groupby([lines[axis].notna() for axis in named], sort=False) if len(lines) else ():
+    places_of: dict[tuple[bool, ...], list[int]] = {}
+    for place, has in enumerate(lines.notna().itertuples(index=False, name=None)):
+        places_of.setdefault(has, []).append(place)
+    for has, places in places_of.items():
         held = [axis for axis, there in zip(named, has, strict=True) if there]
         if "experiment" not in held:
             continue
@@ -97,6 +117,6 @@ def _lines(table: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[int, dict[
             cell: _tally(found) | {"outcome": outcome(run["outcome"] for run in found)}
             for cell, found in of_cells.items()
         }
-        for place, cell in zip(group.index, group[held].itertuples(index=False, name=None), strict=True):
+        for place, cell in zip(places, lines.loc[places, held].itertuples(index=False, name=None), strict=True):
             if cell in counts:
                 yield place, counts[cell]

@@ -32,26 +32,15 @@ def steps(record: Record, events: Events) -> list[dict[str, Any]]:
         return []
     before = imported[0]["tree"]
     growth = released_at[0]["tree"]["anon_bytes"] - before["anon_bytes"]
+    # What remains is as if it came free in one more step, down to what was there after the imports.
+    residue = {"rung": released_at[-1]["rung"] + 1, "owner": RESIDUE, "tree": before}
     found = []
-    for before_step, step in itertools.pairwise(released_at):
-        released = {
-            kind: before_step["tree"][f"{kind}_bytes"] - step["tree"][f"{kind}_bytes"] for kind in ("anon", "file")
-        }
-        found.append((step["rung"], step["owner"], released))
-    remains = {kind: released_at[-1]["tree"][f"{kind}_bytes"] - before[f"{kind}_bytes"] for kind in ("anon", "file")}
-    found.append((released_at[-1]["rung"] + 1, RESIDUE, remains))
-    return [
-        {
-            **record["cell"],
-            "rung": rung,
-            "owner": owner,
-            "anon_released_bytes": released["anon"],
-            "file_released_bytes": released["file"],
-            "share": released["anon"] / growth if growth >= GROWN_BYTES else None,
-            "anon_grown_bytes": growth,
-        }
-        for rung, owner, released in found
-    ]
+    for held, step in itertools.pairwise([*released_at, residue]):
+        anon, file = (held["tree"][kind] - step["tree"][kind] for kind in ("anon_bytes", "file_bytes"))
+        line = {"rung": step["rung"], "owner": step["owner"], "anon_released_bytes": anon, "file_released_bytes": file}
+        line |= {"share": anon / growth if growth >= GROWN_BYTES else None, "anon_grown_bytes": growth}
+        found.append(record["cell"] | line)
+    return found
 
 
 def readings(events: Events, name: str) -> list[Event]:

@@ -12,16 +12,15 @@ from scipy import stats
 
 from ..metrics import Events, Record, Records, derive
 from ..units import GB, MB
-from .compare import Mean, mean
-from .decide import LEVEL, Question, Side, decide
+from .decide import LEVEL, Middle, Question, Side, decide, geometric
 from .frame import Cell, same_but_for
 from .growth import SIZE
-from .outcomes import outcome
+from .outcomes import of_run, outcome
 
 ENGINE = "engine"
 RATES = ("tokens_per_cpu_s", "tokens_per_s")
-SIZES = ("peak_anon_bytes", "peak_pss_bytes", "cache_written_bytes", "token_count", "bytes_in")
-HELD = {"tokens_per_cpu_s": "rate_beside_engine", "peak_anon_bytes": "memory_beside_engine"}
+SIZES = ("peak_anon_bytes", "peak_anon_once_bytes", "peak_pss_bytes", "cache_written_bytes", "token_count", "bytes_in")
+HELD = {"tokens_per_cpu_s": "rate_beside_engine", "peak_anon_once_bytes": "memory_beside_engine"}
 _FITTED = ("tokens_per_cpu_s_beyond_start", "peak_slope_mb_per_gb")
 COLUMNS = [
     "experiment", "stack", "corpus", "mode", "batch_size", "num_proc", SIZE, "outcome", "reason", "n", "sizes",
@@ -55,7 +54,7 @@ def _run(record: Record, events: Events) -> dict[str, Any] | None:
     cell = record["cell"]
     if record.get("workload", "tokenize") != "tokenize" or cell.get("cache", "cold") != "cold" or "limit" in record:
         return None
-    line = {**cell, "outcome": record["outcome"], "reason": record.get("reason", "")}
+    line = of_run(record)
     if not record["completed_work"]:
         return line
     measured = derive(record, events, "peers")
@@ -81,28 +80,28 @@ def _line(runs: pd.DataFrame) -> dict[str, Any]:
         _FITTED[0]: _inverse(_slope(done["token_count"], done["token_count"] / done["tokens_per_cpu_s"])),
         _FITTED[1]: _slope(done["bytes_in"] / GB, done["peak_anon_bytes"] / MB),
     }
-    rates = {name: mean(largest[name].tolist()) for name in RATES}
+    rates = {name: geometric(largest[name].tolist()) for name in RATES}
     for name, found in (rates | fitted).items():
         line |= {name: found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
     return line
 
 
-def _slope(x: "pd.Series[float]", y: "pd.Series[float]") -> Mean:
+def _slope(x: "pd.Series[float]", y: "pd.Series[float]") -> Middle:
     """The slope of a straight line with its 95 % interval; runs are independent of each other."""
     if x.nunique() < 2:
-        return Mean(math.nan, math.nan, math.nan)
+        return Middle()
     found = stats.linregress(x.to_numpy(float), y.to_numpy(float))
     if len(x) < _ENOUGH:
-        return Mean(float(found.slope), math.nan, math.nan)
+        return Middle(float(found.slope))
     half = float(stats.t.ppf((1 + LEVEL) / 2, len(x) - 2) * found.stderr)
-    return Mean(float(found.slope), float(found.slope) - half, float(found.slope) + half)
+    return Middle(float(found.slope), float(found.slope) - half, float(found.slope) + half)
 
 
-def _inverse(slope: Mean) -> Mean:
+def _inverse(slope: Middle) -> Middle:
     """A rate from seconds a token; unbounded above where the seconds may be none."""
     if not slope.mean > 0:
-        return Mean(math.nan, math.nan, math.nan)
-    return Mean(1 / slope.mean, 1 / slope.high, 1 / slope.low if slope.low > 0 else math.inf)
+        return Middle()
+    return Middle(1 / slope.mean, 1 / slope.high, 1 / slope.low if slope.low > 0 else math.inf)
 
 
 def _beside(cells: Sequence[tuple[Cell, pd.DataFrame]]) -> Iterator[Mapping[str, Any]]:

@@ -6,6 +6,7 @@ from ..metrics import Records, derive
 from ..metrics.base import last
 from ..metrics.loading import ACCOUNT
 from .loaders import account
+from .outcomes import of_run
 
 
 def ranks(records: Records) -> pd.DataFrame:
@@ -15,7 +16,7 @@ def ranks(records: Records) -> pd.DataFrame:
         if record.get("workload") != "ranks":
             continue
         work = last(events, "work")
-        line = {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason", "")}
+        line = of_run(record)
         measured = derive(record, events, "ranks")
         line |= {key: measured[key] for key in ACCOUNT}
         line |= {key: str(work[key]) if key in work else None for key in ("rows_per_rank", "rows_per_worker_of_rank")}

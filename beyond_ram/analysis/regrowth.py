@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from scipy import stats
 from ..metrics import Events, Record, Records
 from .decide import AT_LEAST, LEVEL
 from .matters import EPOCH_BYTES, EPOCH_SHARE
+from .outcomes import by_cell
 from .owners import readings
 
 # Fewer later epochs than this cannot tell a slope from noise.
@@ -32,12 +33,12 @@ class Slope:
 
 @dataclass(frozen=True)
 class Regrowth:
-    """Of a cell: the mean of its runs' slopes, in bytes an epoch, with its 95 % interval; none of one run."""
+    """Of a cell: the mean of its runs' slopes, in bytes an epoch, with its 95 % interval, NaN of one run."""
 
     verdict: Literal["levels off", "grows", "too few epochs", "one run", "unclear"]
-    slope_bytes: float | None = None
-    low_bytes: float | None = None
-    high_bytes: float | None = None
+    slope_bytes: float = math.nan
+    low_bytes: float = math.nan
+    high_bytes: float = math.nan
     n: int = 0
 
 
@@ -76,35 +77,30 @@ def over(runs: Sequence[Slope], epoch_input_bytes: float) -> Regrowth:
 
 def regrowth(records: Records) -> pd.DataFrame:
     """A line a cell that has epochs, over its `n` runs that finished their work. Slopes in bytes an epoch."""
-    cells: dict[tuple[Any, ...], list[tuple[float, Slope]]] = {}
-    for record, events in records:
-        found = fit(events)
-        if found.epochs and record["completed_work"]:
-            key = tuple((name, value) for name, value in record["cell"].items() if name != "rep")
-            cells.setdefault(key, []).append((epoch_input_bytes(record, events), found))
+    finished = (
+        (record, (epoch_input_bytes(record, events), found))
+        for record, events in records
+        if (found := fit(events)).epochs and record["completed_work"]
+    )
     lines = []
-    for key, runs in cells.items():
+    for cell, runs in by_cell(finished):
         size = runs[0][0]
         decided = over([found for _, found in runs], size)
         firsts = [found.first_bytes for _, found in runs if found.first_bytes is not None]
         lines.append(
             {
-                **dict(key),
+                **cell,
                 "epochs_read": min(found.epochs for _, found in runs),
                 "epoch_input_bytes": size,
                 "first_epoch_bytes": float(np.mean(firsts)) if firsts else math.nan,
-                "slope_bytes": _or_nan(decided.slope_bytes),
-                "slope_bytes_low": _or_nan(decided.low_bytes),
-                "slope_bytes_high": _or_nan(decided.high_bytes),
+                "slope_bytes": decided.slope_bytes,
+                "slope_bytes_low": decided.low_bytes,
+                "slope_bytes_high": decided.high_bytes,
                 "n": len(runs),
                 "regrowth": decided.verdict,
             }
         )
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
-
-
-def _or_nan(value: float | None) -> float:
-    return math.nan if value is None else value
 
 
 def epoch_input_bytes(record: Record, events: Events) -> float:

@@ -8,24 +8,18 @@ from typing import Any
 import pandas as pd
 
 from ..metrics import Events, Record, Records, derive
+from ..metrics.base import last
 from ..metrics.loading import ACCOUNT
 from ..metrics.streaming import KINDS, ROLES, requests_column
 from .frame import axes_of, cells, same_but_for
-from .outcomes import outcome
+from .outcomes import of_run, outcome
 
 # Of these a line has the median, the lowest and the highest over the repeats.
+_TIMED = ("resolution_s", "time_to_first_batch_s", "rows_per_s")
 SPREAD = (
-    "resolution_s",
-    "resolution_s_without_endpoint",
-    "time_to_first_batch_s",
-    "time_to_first_batch_s_without_endpoint",
-    "rows_per_s",
-    "rows_per_s_without_endpoint",
+    *(f"{name}{less}" for name in _TIMED for less in ("", "_without_endpoint")),
     "payload_bytes_per_s",
-    "peak_rss_bytes",
-    "peak_anon_bytes",
-    "peak_anon_once_bytes",
-    "peak_pss_bytes",
+    *(f"peak_{kind}_bytes" for kind in ("rss", "anon", "anon_once", "pss")),
     "worker_anon_bytes",
     "worker_grown_anon_bytes",
 )
@@ -72,16 +66,14 @@ def streaming(records: Records) -> pd.DataFrame:
 def _run(record: Record, events: Events) -> dict[str, Any]:
     requests = record["work"].get("requests")
     # Of a client that gave up there are no sums, but what it had until then.
-    until = next((e for e in reversed(events) if e["event"] == "epoch"), {})
+    until = last(events, "epoch")
     epochs = [event["duration_s"] for event in events if event["event"] == "epoch" and event.get("finished")]
     measured = derive(record, events, "streaming")
     return {
-        **record["cell"],
+        **of_run(record),
         **{key: measured[key] for key in (*SPREAD, *COUNTS, *ENDPOINT, *ACCOUNT)},
         "rows_per_worker": record["work"].get("rows_per_worker", until.get("rows_per_worker")),
-        "outcome": record["outcome"],
         "completed_work": record["completed_work"],
-        "reason": record.get("reason", ""),
         "requests_json": json.dumps(requests, sort_keys=True),
         "epoch_s": epochs,
         **_by_kind_and_role(requests),

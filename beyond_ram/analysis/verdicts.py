@@ -7,7 +7,7 @@ The rules are tested on programs with a planted owner (tests/analysis). Where th
 import itertools
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..metrics import Events, Record
 from ..units import MB
 from .decide import middle
 from .matters import GROWN_BYTES, GROWN_SHARE
+from .outcomes import by_cell
 from .owners import RESIDUE, readings, steps
 from .regrowth import Regrowth, Slope, epoch_input_bytes, fit, over
 
@@ -94,9 +95,9 @@ class Finding:
     """The verdict of one run."""
 
     verdict: Verdict
-    owners: tuple[str, ...]
     words: Words
-    evidence: str
+    owners: tuple[str, ...] = ()
+    evidence: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,20 +110,20 @@ class Judged:
     evidence: str
 
 
-def undecided(words: Words, evidence: str) -> Finding:
+def undecided(*words: str | Number) -> Finding:
     """What the evidence does not carry, with what would decide it."""
-    return Finding("undecided", (), words, evidence)
+    return Finding("undecided", words)
 
 
 def verdicts(records: Sequence[Run]) -> pd.DataFrame:
     """A line a cell, over its `n` repeats that finished their work: repeats that disagree leave it undecided."""
-    cells: dict[tuple[Any, ...], list[int]] = {}
-    for place, (record, events) in enumerate(records):
-        if record["completed_work"] and len(readings(events, "released")) > 1 and readings(events, "imported"):
-            key = tuple((name, value) for name, value in record["cell"].items() if name != "rep")
-            cells.setdefault(key, []).append(place)
+    torn_down = (
+        (record, place)
+        for place, (record, events) in enumerate(records)
+        if record["completed_work"] and len(readings(events, "released")) > 1 and readings(events, "imported")
+    )
     # The runs of one cell at a time: those of ten thousand are a gigabyte.
-    lines = [dict(key) | _line([records[place] for place in places]) for key, places in cells.items()]
+    lines = [cell | _line([records[place] for place in places]) for cell, places in by_cell(torn_down)]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
 
 
@@ -182,59 +183,64 @@ def _judge(record: Record, events: Events, own: Slope, again: Regrowth, named: t
     small = max(GROWN_BYTES, GROWN_SHARE * bytes_in)
     given = f"over {bytes_in / MB:,.0f} MB of input" if bytes_in else "over the work"
     evidence = f"at the teardown anonymous {anon / MB:+,.0f} MB, file {file / MB:+,.0f} MB {given}"
-    if again.slope_bytes is not None:
+    if not math.isnan(again.slope_bytes):
         slope = own.slope_bytes
         evidence += "" if slope is None else f"; {slope / MB:+,.1f} MB an epoch in the later ones"
         evidence += f" (over {again.n} runs: {again.verdict})" if again.n > 1 else " (one run: not decided)"
-    gone = _gone(events)
-    if anon < small and gone is not None:
-        before, ended = gone
-        if before["anon_bytes"] - imported["tree"]["anon_bytes"] >= small:
-            more = mb(before["anon_bytes"] - imported["tree"]["anon_bytes"])
-            said = " more anonymous memory at the end of the work than after the imports, and "
-            why = (
-                " processes ended before anything was released, and with them what each imported for itself: the same "
-                "work in one process would decide who holds it."
-            )
-            return undecided((more, said, Number(ended, "{:,.0f}"), why), evidence)
     if anon < small:
-        if again.verdict == "grows":
-            return undecided(
-                ("Little has grown so far (", mb(anon), "), but in every epoch: more epochs would decide."), evidence
-            )
-        if file < small:
-            return Finding(
-                "flat",
-                (),
-                (f"Anonymous memory and mapped files grew by less than {small / MB:,.0f} MB each {given}.",),
-                evidence,
-            )
-        return Finding(
-            "page-cache",
-            ("mapped files",),
-            (mb(file), " of mapped files are resident; the kernel takes them back when it needs to."),
-            evidence,
+        found = _of_little(anon, file, given, small, events, again)
+    else:
+        found = _of_growth(record, events, anon, given, small, again, named)
+    return replace(found, evidence=evidence + found.evidence)
+
+
+def _of_little(anon: float, file: float, given: str, small: float, events: Events, again: Regrowth) -> Finding:
+    """Where anonymous memory has not grown by so much that somebody must hold it."""
+    at_end, ended = _gone(events)
+    more = at_end - readings(events, "imported")[-1]["tree"]["anon_bytes"]
+    if ended > 0 and more >= small:
+        said = " more anonymous memory at the end of the work than after the imports, and "
+        why = (
+            " processes ended before anything was released, and with them what each imported for itself: the same "
+            "work in one process would decide who holds it."
         )
-    if full["tree"].get("processes", 1) > imported["tree"].get("processes", 1):
+        return undecided(mb(more), said, Number(ended, "{:,.0f}"), why)
+    if again.verdict == "grows":
+        return undecided("Little has grown so far (", mb(anon), "), but in every epoch: more epochs would decide.")
+    if file < small:
+        less = f"Anonymous memory and mapped files grew by less than {small / MB:,.0f} MB each {given}."
+        return Finding("flat", (less,))
+    resident = " of mapped files are resident; the kernel takes them back when it needs to."
+    return Finding("page-cache", (mb(file), resident), ("mapped files",))
+
+
+def _of_growth(
+    record: Record, events: Events, anon: float, given: str, small: float, again: Regrowth, named: tuple[str, ...]
+) -> Finding:
+    """Who holds it, by the teardown; `evidence` is what that adds to what is known before."""
+    evidence = ""
+    first, full = readings(events, "imported")[-1]["tree"], readings(events, "released")[0]["tree"]
+    if full.get("processes", 1) > first.get("processes", 1):
         once = _once(events)
         known = "not known" if once is None else f"{once / MB:+,.0f} MB"
-        evidence += f"; anonymous PSS {known}"
+        evidence = f"; anonymous PSS {known}"
         # Where both are the same nothing is shared, and no page counts twice in any step.
         if once is None or abs(anon - once) >= small:
-            return _of_several(anon, once, given, evidence, small)
+            return replace(_of_several(anon, once, given, small), evidence=evidence)
     by_owner: dict[str, list[float]] = {}
     for step in steps(record, events):
         by_owner.setdefault(step["owner"], []).append(step["share"] or 0.0)
     shares = {owner: math.fsum(parts) for owner, parts in by_owner.items()}
     evidence += "; " + ", ".join(f"{owner} {share:.0%}" for owner, share in shares.items() if abs(share) >= 0.005)
-    return _of_growth(shares, anon, given, evidence, events, again, named)
+    found = _by_owner(shares, anon, given, events, again, named)
+    return replace(found, evidence=evidence + found.evidence)
 
 
-def _gone(events: Events) -> tuple[Mapping[str, Any], int] | None:
-    """The tree at the end of the work and how many of its processes ended before the teardown; None where none did."""
-    at_end, full = readings(events, "work"), readings(events, "released")[0]["tree"]
-    ended = at_end[-1]["tree"].get("processes", 1) - full.get("processes", 1) if at_end else 0
-    return (at_end[-1]["tree"], ended) if ended > 0 else None
+def _gone(events: Events) -> tuple[float, int]:
+    """Anonymous memory at the end of the work, and how many of its processes ended before the teardown."""
+    at_end = [event["tree"] for event in readings(events, "work")[-1:]]
+    now = readings(events, "released")[0]["tree"].get("processes", 1)
+    return (at_end[0]["anon_bytes"], at_end[0].get("processes", 1) - now) if at_end else (0.0, 0)
 
 
 def _once(events: Events) -> float | None:
@@ -245,30 +251,21 @@ def _once(events: Events) -> float | None:
     return None if shared is None else float(shared - imported.get("pss_anon_bytes", imported["anon_bytes"]))
 
 
-def _of_several(anon: float, grown: float | None, given: str, evidence: str, small: float) -> Finding:
+def _of_several(anon: float, grown: float | None, given: str, small: float) -> Finding:
     """More processes than after the imports: summed anonymous memory counts what they share once for each."""
     if grown is not None and grown < small:
         less = f"Anonymous memory, with what is shared divided, grew by less than {small / MB:,.0f} MB {given}: "
         less += "the processes share what they hold."
-        return Finding("flat", (), (less,), evidence)
-    return undecided(
-        (
-            *(
-                "Summed over processes that share pages anonymous memory grew by ",
-                mb(anon),
-                f" {given}; with each page ",
-            ),
-            *("counted once: ", "not known" if grown is None else mb(grown, "+")),
-            ". The same work in one process would decide who holds it.",
-        ),
-        evidence,
-    )
+        return Finding("flat", (less,))
+    summed = "Summed over processes that share pages anonymous memory grew by "
+    once = "not known" if grown is None else mb(grown, "+")
+    decides = ". The same work in one process would decide who holds it."
+    return undecided(summed, mb(anon), f" {given}; with each page ", "counted once: ", once, decides)
 
 
-def _of_growth(
-    shares: Mapping[str, float], anon: float, given: str, evidence: str, events: Events, again: Regrowth,
-    named: tuple[str, ...],
-) -> Finding:  # fmt: skip
+def _by_owner(
+    shares: Mapping[str, float], anon: float, given: str, events: Events, again: Regrowth, named: tuple[str, ...]
+) -> Finding:
     grew: Words = ("Anonymous memory grew by ", mb(anon), f" {given}")
     unused = {owner: share for owner, share in shares.items() if owner in UNUSED}
     held = {owner: max(share, 0.0) for owner, share in shares.items() if owner not in (*UNUSED, RESIDUE)}
@@ -284,7 +281,7 @@ def _of_growth(
         kept = (
             f" is in use by nobody: {' and '.join(keepers)} keep{s} {most}it for reuse, and give{s} it back when asked."
         )
-        return Finding("retained", keepers, (*grew, "; ", percent(math.fsum(unused.values())), kept), evidence)
+        return Finding("retained", (*grew, "; ", percent(math.fsum(unused.values())), kept), keepers)
     order = sorted(held, key=lambda owner: -held[owner])
     names = named or tuple(owner for owner in order if held[owner] >= NAMED)
     carried = math.fsum(held[name] for name in names)
@@ -296,13 +293,11 @@ def _of_growth(
             imported = readings(events, "imported")[-1]["tree"]["anon_bytes"]
             ends: Words = (" and the ", Number(ended, "{:,.0f}"), " processes that ended with it. What each of them ")
             ends += ("imports for itself is in this; here the imports took ", mb(imported), ".")
-            return Finding("held", owners, (*grew, "; ", percent(carried), came, *ends), evidence)
-        return Finding("held", names, (*grew, "; ", percent(carried), came, "."), evidence)
+            return Finding("held", (*grew, "; ", percent(carried), came, *ends), owners)
+        return Finding("held", (*grew, "; ", percent(carried), came, "."), names)
     if residue >= CARRIES:
-        return _of_residue(residue, anon, grew, evidence, events, again)
-    return undecided(
-        (*grew, "; no one cause carries two thirds of it. A larger input may tell which one grows."), evidence
-    )
+        return _of_residue(residue, anon, grew, events, again)
+    return undecided(*grew, "; no one cause carries two thirds of it. A larger input may tell which one grows.")
 
 
 def _ended(events: Events, names: Sequence[str]) -> int:
@@ -312,7 +307,7 @@ def _ended(events: Events, names: Sequence[str]) -> int:
     return sum(before.get("processes", 1) - after.get("processes", 1) for before, after in known)
 
 
-def _of_residue(residue: float, anon: float, grew: Words, evidence: str, events: Events, again: Regrowth) -> Finding:
+def _of_residue(residue: float, anon: float, grew: Words, events: Events, again: Regrowth) -> Finding:
     """What came free with nobody: fragments, a leak, or objects that no declared owner holds."""
     before, last = readings(events, "imported")[-1], readings(events, "released")[-1]
     blocks = (last.get("python_blocks") or 0) - (before.get("python_blocks") or 0)
@@ -321,39 +316,34 @@ def _of_residue(residue: float, anon: float, grew: Words, evidence: str, events:
     if blocks * _BLOCK_BYTES > 0.05 * remains:
         more = Number(blocks, "{:,.0f}")
         who = " more Python objects live than after the imports: naming who holds them as an owner would decide."
-        return undecided((*grew, ", and ", more, who), evidence)
+        return undecided(*grew, ", and ", more, who)
     if not (last.get("heap") and before.get("heap")):
         # Fragments and a leak look alike from outside.
         what = ". What malloc has in use is not known; glibc's own allocator, which says so, would decide."
-        return undecided((*grew, what), evidence)
+        return undecided(*grew, what)
     in_use = last["heap"]["in_use_bytes"] - before["heap"]["in_use_bytes"]
-    evidence += f"; malloc has {in_use / MB:+,.0f} MB more in use than after the imports"
     free = last["heap"].get("unused_bytes", 0) - before["heap"].get("unused_bytes", 0)
+    found = _of_malloc(in_use, free, remains, grew, again)
+    return replace(found, evidence=f"; malloc has {in_use / MB:+,.0f} MB more in use than after the imports")
+
+
+def _of_malloc(in_use: float, free: float, remains: float, grew: Words, again: Regrowth) -> Finding:
+    """What of what remains malloc has in use, and whether repeated work adds to it."""
     if in_use < (1 - CARRIES) * remains:
         known = (*grew, "; malloc has only ", mb(in_use), " of it in use, and ", mb(free), " free")
         if free < CARRIES * remains:
-            return undecided((*known, ": the rest was not taken through malloc."), evidence)
+            return undecided(*known, ": the rest was not taken through malloc.")
         fragments = ": fragments of pages that it cannot give back."
-        return Finding("retained", ("allocator (fragments)",), (*known, fragments), evidence)
+        return Finding("retained", (*known, fragments), ("allocator (fragments)",))
     if in_use < CARRIES * remains:
-        return undecided((*grew, "; fragments and memory in use are mixed. More epochs would tell."), evidence)
+        return undecided(*grew, "; fragments and memory in use are mixed. More epochs would tell.")
     if again.verdict == "grows":
-        added = Number((again.slope_bytes or 0) / MB, "{:,.1f} MB")
-        return Finding(
-            "leak",
-            ("memory outside Python's objects",),
-            (*grew, ", malloc has it in use, and every epoch of the same work adds ", added, "."),
-            evidence,
-        )
+        added = Number(again.slope_bytes / MB, "{:,.1f} MB")
+        adds = (*grew, ", malloc has it in use, and every epoch of the same work adds ", added, ".")
+        return Finding("leak", adds, ("memory outside Python's objects",))
     if again.verdict == "levels off":
-        return Finding(
-            "held",
-            ("native code, taken once",),
-            (*grew, ", but repeating the same work adds nothing: it was taken once."),
-            evidence,
-        )
+        once = ", but repeating the same work adds nothing: it was taken once."
+        return Finding("held", (*grew, once), ("native code, taken once",))
     if again.verdict == "one run":
-        return undecided(
-            (*grew, ". One run does not tell whether repeated work adds more: repeats would decide."), evidence
-        )
-    return undecided((*grew, ". Repeating the same work in one process (workload `soak`) would decide."), evidence)
+        return undecided(*grew, ". One run does not tell whether repeated work adds more: repeats would decide.")
+    return undecided(*grew, ". Repeating the same work in one process (workload `soak`) would decide.")

@@ -4,6 +4,7 @@ import pandas as pd
 
 from ..metrics import Records, derive
 from ..metrics.base import last
+from .outcomes import of_run
 
 COLUMNS = ["rows", "bytes_in", "stored_bytes", "disk_ratio", "write_s", "write_cpu_s", "peak_grown_anon_bytes"]
 
@@ -14,7 +15,7 @@ def writers(records: Records) -> pd.DataFrame:
     for record, events in records:
         if record.get("workload") != "write":
             continue
-        line = {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason", "")}
+        line = of_run(record)
         if last(events, "work"):
             measured = derive(record, events, "writers")
             line |= {key: measured[key] for key in COLUMNS}

@@ -13,8 +13,10 @@ from .base import (
     Metric,
     Record,
     at,
+    difference,
     last,
     peak,
+    share,
     work,
 )
 
@@ -34,9 +36,8 @@ def _difference(kind: str) -> Derive:
     end, starts = at("work", kind), (at("imported", kind), at("baseline", kind))
 
     def grown(record: Record, events: Events) -> float | None:
-        last = end(record, events)
         first = next((size for start in starts if (size := start(record, events)) is not None), None)
-        return None if last is None or first is None else last - first
+        return difference(end(record, events), first)
 
     return grown
 
@@ -58,8 +59,7 @@ def _or_none(size_bytes: float | None) -> float | None:
 
 
 def _hwm(record: Record, _: Events) -> float | None:
-    found = (record["peak"].get("hwm_bytes") or {}).get("sum_upper_bound_bytes")
-    return None if found is None else float(found)
+    return _or_none((record["peak"].get("hwm_bytes") or {}).get("sum_upper_bound_bytes"))
 
 
 def _hwm_gap(record: Record, _: Events) -> float | None:
@@ -72,19 +72,16 @@ def _hwm_gap(record: Record, _: Events) -> float | None:
 
 
 def _per_cpu_s(record: Record, events: Events) -> float | None:
-    tokens, cpu_s = record["work"].get("tokens"), at("work", "cpu_s")(record, events)
-    return tokens / cpu_s if tokens and cpu_s else None
+    return share(record["work"].get("tokens") or None, at("work", "cpu_s")(record, events))
 
 
 def _per_s(record: Record, events: Events) -> float | None:
-    tokens, took = record["work"].get("tokens"), last(events, "work").get("t_s")
-    return tokens / took if tokens and took else None
+    return share(record["work"].get("tokens") or None, last(events, "work").get("t_s"))
 
 
 def _peak_growth(record: Record, events: Events) -> float | None:
     """Above the memory after the imports, which differs between libraries."""
-    peak, before = record["peak"].get("anon_upper_bound_bytes"), at("imported", "anon_bytes")(record, events)
-    return None if peak is None or before is None else peak - before
+    return difference(record["peak"].get("anon_upper_bound_bytes"), at("imported", "anon_bytes")(record, events))
 
 
 def _cache_written(_: Record, events: Events) -> float | None:
@@ -139,7 +136,7 @@ COLUMNS: list[Column] = [
         peak("processes")),
     Metric("peak_rss_bytes", "Peak RSS, summed over processes", "bytes", ("runs", "streaming", "limits"), _LARGEST,
         _IN_EACH, peak("rss_bytes"), direction="lower"),
-    Metric("peak_anon_once_bytes", "Peak anonymous memory, each page once", "bytes", ("runs", "streaming"),
+    Metric("peak_anon_once_bytes", "Peak anonymous memory, each page once", "bytes", ("runs", "streaming", "peers"),
         "one process: its largest sample; several: what their group held, or "
         "PSS and page faults told, where what cannot be reclaimed was highest", SAMPLED,
         lambda record, _: anon_once(record), direction="lower"),

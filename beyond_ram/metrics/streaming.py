@@ -106,8 +106,7 @@ def _rate_without_endpoint(record: Record, events: Events) -> float | None:
 
 
 def _over_fetched(record: Record, _: Events) -> float | None:
-    received, needed = record["work"].get("data_bytes_received"), record["work"].get("bytes_in")
-    return received / needed if received and needed else None
+    return share(record["work"].get("data_bytes_received") or None, record["work"].get("bytes_in"))
 
 
 def _worker_anon(_: Record, events: Events) -> float | None:

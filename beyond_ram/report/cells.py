@@ -10,9 +10,9 @@ from typing import Any
 import markupsafe
 import pandas as pd
 
-from ..analysis.frame import describe
+from ..analysis.frame import Key, describe, key
 from ..collected import Runs, Samples
-from ..experiment import AXES, parse
+from ..experiment import parse
 from ..metrics.runs import anon_once
 from ..units import MB
 from .packed import packed_json
@@ -20,20 +20,11 @@ from .page import render
 from .run import Line, Run, told
 from .sections import DATA, tags
 
-Key = tuple[tuple[str, str], ...]
 TOGETHER = 25
 """Cells that are packed together: of alike pages only the first takes room."""
 _DRAWN, _LEAST, _MOST = 150_000, 40, 200
 # Tables with lines that a cell's page shows beside its runs.
 TEARDOWN, REQUESTS, VERDICTS, LIMITS = "owners", "streaming", "verdicts", "limits"
-
-
-def key(line: Mapping[Any, Any]) -> Key:
-    """What a line of any table is of: its experiment and axes, the repeat left out."""
-    known = [(axis, line.get(axis)) for axis in AXES]
-    given = [(axis, value) for axis, value in known if value is not None and value == value]
-    named = [(axis, str(int(value)) if AXES[axis].number else str(value)) for axis, value in given]
-    return (("experiment", str(line.get("experiment"))), *sorted(named))
 
 
 def points(runs: int) -> int:

@@ -10,7 +10,7 @@ from ..analysis import changes as changes_of
 from ..analysis import choices as choices_of
 from ..analysis import stack_differences
 from ..analysis.findings import Finding
-from ..analysis.frame import cells, describe, same_but_for, varied
+from ..analysis.frame import Cell, cells, describe, same_but_for, varied
 from ..analysis.loaders import OF_A_LOADER, by_way
 from ..analysis.outcomes import tally
 from ..figures import MB, loader_kind
@@ -187,21 +187,21 @@ def choices(table: pd.DataFrame) -> Iterator[tuple[str, list[Line]]]:
     if table.empty:
         return
     table = by_way(table)
-    said = [axis for axis in varied(table) if axis not in ("experiment", *OF_A_LOADER)]
     for found, group in same_but_for(table, *OF_A_LOADER):
-        title = ", ".join([found["tokens"], *describe(found, (axis for axis in said if axis != "tokens"))])
-        yield title, [_choice(line) for line in group.to_dict("records")]
+        yield _loaded(found, table), [_choice(line) for line in group.to_dict("records")]
 
 
 def unranked(loaders: pd.DataFrame | None, table: pd.DataFrame) -> list[str]:
     """Where loaders ran and none could be chosen, in words."""
     if loaders is None:
         return []
-    said = [axis for axis in varied(loaders) if axis not in ("experiment", *OF_A_LOADER)]
-    return [
-        f"{', '.join([str(cell['tokens']), *describe(cell, (axis for axis in said if axis != 'tokens'))])}: {why}"
-        for cell, why in choices_of.unranked(loaders, table)
-    ]
+    return [f"{_loaded(cell, loaders)}: {why}" for cell, why in choices_of.unranked(loaders, table)]
+
+
+def _loaded(cell: Cell, table: pd.DataFrame) -> str:
+    """What was loaded and how, by whatever loader, in words."""
+    said = (axis for axis in varied(table) if axis not in ("experiment", "tokens", *OF_A_LOADER))
+    return ", ".join([str(cell["tokens"]), *describe(cell, said)])
 
 
 def _elsewhere(line: Mapping[Any, Any]) -> float:

@@ -12,6 +12,7 @@ import beyond_ram
 
 from ..analysis import changes
 from ..analysis.findings import Finding, findings, undecided
+from ..analysis.frame import key
 from ..analysis.matters import SHARE
 from ..collected import Runs, Samples
 from ..figures import NOT_DRAWN
@@ -19,7 +20,7 @@ from ..pages import caption
 from ..text import plain
 from . import page as pages_of
 from . import sections
-from .cells import Cells, key
+from .cells import Cells
 from .cells import named as named_once
 from .drawing import inline
 from .packed import packed_json

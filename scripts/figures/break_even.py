@@ -13,21 +13,8 @@ LEAST_EPOCHS, MOST_EPOCHS = 4, 30
 
 def plot(streaming):
     found = break_even(streaming)
-    return figures.drawn(found, draw, "no experiment of this config both streams and downloads")
-
-
-def conditions(row):
-    width = f"{row['bandwidth_mb_per_s']:.0f} MB/s" if row["bandwidth_mb_per_s"] else "no bound"
-    who = f"{row['workers']} workers" if row["workers"] else "no workers"
-    return f"{width}, {row['latency_ms']:.0f} ms, {who}"
-
-
-def total(row, mode, epochs, end=""):
-    """Seconds in all after so many epochs."""
-    return row[f"{mode}_first_s{end}"] + (epochs - 1) * row[f"{mode}_later_s{end}"]
-
-
-def draw(found):
+    if found.empty:
+        return "no experiment of this config both streams and downloads"
     figure, panels = figures.panels(len(found), 3.2)
     colours = figures.colours(WAYS)
     for axes, row in zip(panels, found.to_dict("records"), strict=True):
@@ -41,9 +28,8 @@ def draw(found):
         axes.set_title(figures.fill(f"{row['stack']}, {row['repository']}, {numbers}\n{conditions(row)}", 3))
         axes.set(xlabel="epochs", ylabel="time in all (s)", ylim=(0, None))
         axes.xaxis.get_major_locator().set_params(integer=True)
-    handles, labels = panels[0].get_legend_handles_labels()
-    handles.append(panels[0].plot([], [], "--", color="#666666")[0])
-    figure.legend(handles, [*labels, "extrapolated"], loc="outside lower center", ncols=3)
+    panels[0].plot([], [], "--", color="#666666", label="extrapolated")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     said = "; ".join(f"{row['stack']}, {conditions(row)}: {verdict(row)}" for row in found.to_dict("records"))
     caption = f"""
 Time in all over the number of epochs, with what comes before the first one. Dots are epochs that were measured,
@@ -54,6 +40,17 @@ The copy is read right after the download that wrote it: how much of it came fro
 one larger than memory may take longer. A later epoch that takes another time than those measured would move it.
 """
     return figure, caption
+
+
+def conditions(row):
+    width = f"{row['bandwidth_mb_per_s']:.0f} MB/s" if row["bandwidth_mb_per_s"] else "no bound"
+    who = f"{row['workers']} workers" if row["workers"] else "no workers"
+    return f"{width}, {row['latency_ms']:.0f} ms, {who}"
+
+
+def total(row, mode, epochs, end=""):
+    """Seconds in all after so many epochs."""
+    return row[f"{mode}_first_s{end}"] + (epochs - 1) * row[f"{mode}_later_s{end}"]
 
 
 def way(axes, row, mode, last, colour, label):

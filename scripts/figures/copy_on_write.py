@@ -11,11 +11,9 @@ tensor that climbs with theirs."""
 
 
 def plot(copy_on_write):
-    known = copy_on_write[copy_on_write["end_pss_anon_bytes"].notna()]
-    return figures.drawn(known, draw, "no experiment of this config holds records in memory")
-
-
-def draw(table):
+    table = copy_on_write[copy_on_write["end_pss_anon_bytes"].notna()]
+    if table.empty:
+        return "no experiment of this config holds records in memory"
     settings = list(same_but_for(table, "holding"))
     names = list(dict.fromkeys(table["holding"]))
     colours = figures.colours(names)

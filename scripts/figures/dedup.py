@@ -10,7 +10,10 @@ CELL = ["compression", "cdc", "edit"]
 COMPRESSIONS = ("none", "snappy", "zstd")
 
 
-def draw(dedup):
+def plot(dedup):
+    dedup = dedup[dedup["completed_work"].astype(bool)]
+    if dedup.empty:
+        return "no experiment of this config pushes edited tables"
     edited = dedup[dedup["edit"] != FIRST]
     panels = list(edited.groupby(["stack", "row_group_rows"], sort=False))
     panels.sort(key=lambda panel: (panel[0][0], -panel[0][1]))
@@ -63,9 +66,3 @@ def writer(compression, lines):
     # Writes of one run are no repeats of each other.
     off, on = (lines[lines["cdc"] == cdc].groupby("rep")["file_write_cpu_s"].sum() for cdc in ("off", "on"))
     return f"{compression} {on.mean() / off.mean():.2f} times (n = {min(len(off), len(on))}, not decided)"
-
-
-def plot(dedup):
-    return figures.drawn(
-        dedup[dedup["completed_work"].astype(bool)], draw, "no experiment of this config pushes edited tables"
-    )

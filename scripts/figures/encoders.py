@@ -11,12 +11,9 @@ def plot(runs):
     runs = runs.query("workload == 'soak' and completed_work == True")
     if not runs.empty:
         runs = runs[runs["between"] == "nothing"]
-        several = runs.groupby("experiment")["subject"].nunique()
-        runs = runs[runs["experiment"].isin(several[several > 1].index)]
-    return figures.drawn(runs, draw, "no experiment of this config varies the subject")
-
-
-def draw(runs):
+        runs = runs[runs.groupby("experiment")["subject"].transform("nunique") > 1]
+    if runs.empty:
+        return "no experiment of this config varies the subject"
     runs = runs[["stack", "corpus", "num_files", "subject", "rows", "bytes_in", "token_count", *SHOWN]]
     runs = runs.assign(
         call=runs["subject"].map(lambda subject: "\n".join([subject, *filter(None, [CALLS.get(subject)])])),

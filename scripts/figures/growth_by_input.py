@@ -14,24 +14,8 @@ MOST_LINES = 12
 
 
 def plot(records, growth):
-    reason = "no cell of this config has more than one input size"
-    return figures.drawn(growth, lambda growth: draw(records, growth), reason)
-
-
-def named(growth):
-    """The subject of each line, and those settings that differ between lines of one mode."""
-    differ = {a for _, group in same_but_for(growth, *figures.SUBJECT, *settings(growth)) for a in varied(group)}
-    shown = [axis for axis in settings(growth) if axis in differ]
-    said = ["".join(f"; {word}" for word in describe(line, shown)) for line in growth.to_dict("records")]
-    return figures.subjects(growth) + said
-
-
-def settings(growth):
-    """The axes beside what a subject is called by, and what the panels are."""
-    return [axis for axis in axes_of(growth) if axis not in (*figures.SUBJECT, "mode")]
-
-
-def draw(records, growth):
+    if growth.empty:
+        return "no cell of this config has more than one input size"
     growth = growth[growth["cache"] == "cold"]
     hidden = ""
     if len(growth) > MOST_LINES:
@@ -72,6 +56,16 @@ here{far_away(growth)}.{hidden}
     return figure, caption
 
 
+def named(growth):
+    """The subject of each line, and those settings that differ between lines of one mode."""
+    # The axes beside what a subject is called by, and what the panels are.
+    settings = [axis for axis in axes_of(growth) if axis not in ("stack", "corpus", "mode")]
+    differ = {axis for _, group in same_but_for(growth, "stack", "corpus", *settings) for axis in varied(group)}
+    shown = [axis for axis in settings if axis in differ]
+    said = ["".join(f"; {word}" for word in describe(line, shown)) for line in growth.to_dict("records")]
+    return figures.subjects(growth) + said
+
+
 def places(cells, line):
     """Where the runs of a line of table `growth` are."""
     held = {axis: line[axis] for axis in axes_of(pd.DataFrame([line]))}
@@ -91,7 +85,7 @@ def one(axes, records, line, kind, colours, number, name):
     if fit is None:
         axes.plot([], [], color=colour, label=said)
         return
-    x, y = fit.trace.bytes_in / figures.MB, fit.trace.of_kind(kind) / figures.MB
+    x, y = fit.trace.bytes_in / figures.MB, fit.trace.memory[kind] / figures.MB
     axes.plot(x, y, MARKERS[number % 6], color=colour, markerfacecolor="none", markersize=6, label=said)
     if fit.fitted_mb is not None:
         axes.plot(fit.input_gb * 1000, fit.fitted_mb, color=colour, linewidth=1.5)

@@ -11,7 +11,35 @@ PANELS = {
 
 def plot(hub_files):
     read = hub_files[(hub_files["outcome"] == "completed") & hub_files["requests"].notna()]
-    return figures.drawn(read, draw, "no experiment of this config reads files of a Hub")
+    if read.empty:
+        return "no experiment of this config reads files of a Hub"
+    read = read.sort_values(["repository", "opener", "block_kb"], kind="stable")
+    read = read.assign(setting=[setting(row, read["stack"].nunique()) for row in read.to_dict("records")])
+    read["latency"] = read["latency_ms"].map("{:g} ms".format)
+    order = list(dict.fromkeys(read["setting"]))
+    latencies = [f"{value:g} ms" for value in sorted(read["latency_ms"].unique())]
+    colours = figures.colours(latencies)
+    height = 1.2 + 3 * (0.6 + (0.2 + 0.2 * len(latencies)) * len(order))
+    figure, grid = figures.rows(3, height, sharey=True)
+    for axes, (column, (label, scale, form)) in zip(grid[:, 0], PANELS.items(), strict=True):
+        for (setting_, latency), runs in read.groupby(["setting", "latency"]):
+            place = order.index(setting_) + 0.8 * ((latencies.index(latency) + 0.5) / len(latencies) - 0.5)
+            values = runs[column] * scale
+            low, middle, high = values.min(), values.median(), values.max()
+            figures.ranged(axes, place, low, middle, high, colours[latency], len(values))
+            said, box = f"{form.format(middle)}  (n = {len(values)})", {"facecolor": "white", "edgecolor": "none"}
+            figures.beside(axes, said, (high, place), 9, bbox=box | {"pad": 1})
+        axes.set_xscale("log")
+        low, high = (read[column] * scale).agg(["min", "max"])
+        axes.set_xlim(low / 3, high * 6)  # with room for the numbers
+        axes.set_xlabel(label)
+        axes.grid(visible=True, axis="y")
+    grid[0][0].set_yticks(range(len(order)), order)
+    grid[0][0].set_ylim(len(order) - 0.5, -0.5)
+    if len(latencies) > 1:
+        handles = [figures.handle(name, linestyle="", marker="o", color=colours[name]) for name in latencies]
+        figure.legend(handles=handles, title="latency", loc="outside lower center", ncols=len(latencies))
+    return figure, caption_of(read)
 
 
 def setting(row, stacks):
@@ -26,46 +54,10 @@ def setting(row, stacks):
     return f"{row['repository']}: " + ", ".join([how, *more])
 
 
-def draw(read):
-    read = read.sort_values(["repository", "opener", "block_kb"], kind="stable")
-    read = read.assign(setting=[setting(row, read["stack"].nunique()) for row in read.to_dict("records")])
-    read["latency"] = read["latency_ms"].map("{:g} ms".format)
-    order = list(dict.fromkeys(read["setting"]))
-    latencies = [f"{value:g} ms" for value in sorted(read["latency_ms"].unique())]
-    colours = figures.colours(latencies)
-    height = 1.2 + 3 * (0.6 + (0.2 + 0.2 * len(latencies)) * len(order))
-    figure, grid = figures.rows(3, height, sharey=True)
-    for axes, (column, (label, scale, form)) in zip(grid[:, 0], PANELS.items(), strict=True):
-        for (setting_, latency), runs in read.groupby(["setting", "latency"]):
-            place = order.index(setting_) + 0.8 * ((latencies.index(latency) + 0.5) / len(latencies) - 0.5)
-            point(axes, place, runs[column] * scale, form, colours[latency])
-        axes.set_xscale("log")
-        low, high = (read[column] * scale).agg(["min", "max"])
-        axes.set_xlim(low / 3, high * 6)  # with room for the numbers
-        axes.set_xlabel(label)
-        axes.grid(visible=True, axis="y")
-    grid[0][0].set_yticks(range(len(order)), order)
-    grid[0][0].set_ylim(len(order) - 0.5, -0.5)
-    if len(latencies) > 1:
-        handles = [figures.handle(name, linestyle="", marker="o", color=colours[name]) for name in latencies]
-        figure.legend(handles=handles, title="latency", loc="outside lower center", ncols=len(latencies))
-    return figure, caption_of(read)
-
-
-def point(axes, place, values, form, colour):
-    """The median of repeats with their range and number; hollow for one run."""
-    axes.plot([values.min(), values.max()], [place, place], "|-", color=colour, linewidth=2, markersize=9)
-    filled = colour if len(values) > 1 else "white"
-    axes.plot(values.median(), place, "o", color=colour, markersize=8, markerfacecolor=filled, markeredgewidth=1.8)
-    said, white = f"{form.format(values.median())}  (n = {len(values)})", {"facecolor": "white", "edgecolor": "none"}
-    figures.beside(axes, said, (values.max(), place), 9, bbox=white | {"pad": 1})
-
-
 def caption_of(read):
     counts = read.groupby(["setting", "latency"]).size()
-    repeated = read.groupby(["setting", "latency", "samples"])["requests"].nunique()[
-        read.groupby(["setting", "latency", "samples"]).size() > 1
-    ]
+    requests = read.groupby(["setting", "latency", "samples"])["requests"]
+    repeated = requests.nunique()[requests.size() > 1]
     same = f" Requests are the same in all repeats of {(repeated == 1).sum()} of {len(repeated)} repeated settings."
     latencies = [f"{value:g} ms" for value in sorted(read["latency_ms"].unique())]
     spread = "Medians, with lines from the lowest to the highest repeat" if counts.max() > 1 else "One run each"

@@ -2,61 +2,53 @@
 
 import matplotlib.pyplot as plt
 
-from beyond_ram import figures
 from beyond_ram.analysis.loaders import by_way
 
-COLOURS = {
-    "once": "#009E73",
-    "unnumbered": "#56B4E9",
-    "wrong": "#D55E00",
-    "failed": "#B22222",
-    "not applicable": "#dddddd",
-    "limit": "#7A5195",
+# In the order of the legend.
+STATES = {
+    "once": ("every row once", "#009E73"),
+    "unnumbered": ("rows carry no numbers", "#56B4E9"),
+    "wrong": ("rows missing, twice or wrong", "#D55E00"),
+    "failed": ("gave up, or not done in time", "#B22222"),
+    "not applicable": ("not applicable", "#dddddd"),
+    "limit": ("killed at its memory limit", "#7A5195"),
 }
-LABELS = {
-    "once": "every row once",
-    "unnumbered": "rows carry no numbers",
-    "wrong": "rows missing, twice or wrong",
-    "failed": "gave up, or not done in time",
-    "limit": "killed at its memory limit",
-    "not applicable": "not applicable",
+WORST_LAST = ["not applicable", "once", "unnumbered", "limit", "wrong", "failed"]
+OUTCOMES = {"not_applicable": "not applicable", "killed_at_limit": "limit"}
+ACCOUNTS = {
+    "every row once": "once",
+    "as many rows as expected": "unnumbered",
+    "rows not numbered": "unnumbered",
 }
 
 
 def state(line):
-    if line["outcome"] == "not_applicable":
-        return "not applicable"
-    if line["outcome"] == "killed_at_limit":
-        return "limit"
     if line["outcome"] != "completed":
-        return "failed"
-    if line["account"] == "every row once":
-        return "once"
-    counted_only = line["account"] in ("as many rows as expected", "rows not numbered")
-    return "unnumbered" if counted_only else "wrong"
+        return OUTCOMES.get(line["outcome"], "failed")
+    return ACCOUNTS.get(line["account"], "wrong")
 
 
-def draw(loaders):
+def plot(loaders):
+    loaders = by_way(loaders[loaders["account"].notna()]) if "account" in loaders else loaders.head(0)
+    if loaders.empty:
+        return "no experiment of this config loads token datasets"
     loaders = loaders.assign(state=loaders.apply(state, axis=1), column=loaders.apply(column, axis=1))
     columns, names = list(dict.fromkeys(loaders["column"])), list(dict.fromkeys(loaders["loader"]))
     size = (max(0.55 * len(columns), 3) + 2.7, 0.34 * len(names) + 3.2)
     figure, axes = plt.subplots(figsize=size, layout="constrained")
     # Of several cells that share a place the worst is shown.
-    order = list(COLOURS)
-    worst = loaders.assign(
-        rank=loaders["state"].map(["not applicable", "once", "unnumbered", "limit", "wrong", "failed"].index)
-    )
+    worst = loaders.assign(rank=loaders["state"].map(WORST_LAST.index))
     worst = worst.sort_values("rank").drop_duplicates(["loader", "column"], keep="last")
     for line in worst.to_dict("records"):
         x, y = columns.index(line["column"]), names.index(line["loader"])
-        axes.add_patch(plt.Rectangle((x - 0.46, y - 0.42), 0.92, 0.84, color=COLOURS[line["state"]]))
+        axes.add_patch(plt.Rectangle((x - 0.46, y - 0.42), 0.92, 0.84, color=STATES[line["state"]][1]))
         axes.annotate(f"{line['n']:.0f}", (x, y), ha="center", va="center", color="black")
     axes.set(xlim=(-0.6, len(columns) - 0.4), ylim=(len(names) - 0.4, -0.6))
     axes.set_xticks(range(len(columns)), columns, rotation=90)
     axes.set_yticks(range(len(names)), names)
     axes.grid(False)
-    shown = [name for name in order if (worst["state"] == name).any()]
-    handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[name], label=LABELS[name]) for name in shown]
+    shown = [STATES[name] for name in STATES if (worst["state"] == name).any()]
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colour, label=label) for label, colour in shown]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
     faults = worst[worst["state"].isin(["wrong", "failed"])]
     said = "; ".join(
@@ -75,11 +67,3 @@ def column(line):
     words += [line["start"]] if line["workers"] else []
     words += [f"memory limit {line['limit_percent']:.0f} %"] if line["limit_percent"] else []
     return ", ".join(words)
-
-
-def accounted(loaders):
-    return by_way(loaders[loaders["account"].notna()]) if "account" in loaders else loaders.head(0)
-
-
-def plot(loaders):
-    return figures.drawn(accounted(loaders), draw, "no experiment of this config loads token datasets")

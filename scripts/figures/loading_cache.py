@@ -3,16 +3,16 @@
 from beyond_ram import figures
 from beyond_ram.analysis.loaders import whole
 
-STATES = (("cold", "#0072B2", "o", -0.15), ("warm", "#D55E00", "s", 0.15))
+STATES = {"cold": ("#0072B2", "o", -0.15), "warm": ("#D55E00", "s", 0.15)}
 
 
-def both(loaders):
+def plot(loaders):
+    loaders = whole(loaders)
     loaders = loaders[loaders["rows_per_s_first_epoch"].notna()] if len(loaders) else loaders
     states = loaders.groupby(["tokens", "loader", "order", "workers"])["page_cache"].transform("nunique")
-    return loaders[states > 1]
-
-
-def draw(loaders):
+    loaders = loaders[states > 1]
+    if loaders.empty:
+        return "no experiment of this config loads from a cold and from a warm page cache"
     orders = list(dict.fromkeys(loaders["order"]))
     ways = loaders["loader"] + ", " + loaders["workers"].map("{:.0f} workers".format)
     loaders = loaders.assign(way=ways).drop_duplicates(["way", "order", "page_cache"])
@@ -22,20 +22,18 @@ def draw(loaders):
     for axes, order in zip(grid[:, 0], orders, strict=True):
         group = loaders[loaders["order"] == order]
         for line in group.to_dict("records"):
-            for state, colour, marker, up in STATES:
-                if line["page_cache"] != state:
-                    continue
-                y, style = names.index(line["way"]) + up, {"color": colour, "alpha": figures.opacity(line["n"])}
-                low, high = (line[f"rows_per_s_first_epoch_{end}"] for end in ("low", "high"))
-                if low == low:
-                    axes.plot([low, high], [y, y], linewidth=1.5, **style)
-                axes.plot(line["rows_per_s_first_epoch"], y, marker, **style)
+            colour, marker, up = STATES[line["page_cache"]]
+            y, style = names.index(line["way"]) + up, {"color": colour, "alpha": figures.opacity(line["n"])}
+            low, high = (line[f"rows_per_s_first_epoch_{end}"] for end in ("low", "high"))
+            if low == low:
+                axes.plot([low, high], [y, y], linewidth=1.5, **style)
+            axes.plot(line["rows_per_s_first_epoch"], y, marker, **style)
         axes.set(xscale="log", title=f"{order}, {figures.counts(group['n'])}", xlabel="rows per second, first epoch")
     grid[0][0].set_yticks(range(len(names)), names)
     grid[0][0].set_ylim(len(names) - 0.5, -0.5)
     handles = [
         figures.handle(f"{state} page cache", linestyle="", marker=marker, color=colour)
-        for state, colour, marker, _ in STATES
+        for state, (colour, marker, _) in STATES.items()
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
     cold = loaders[loaders["page_cache"] == "cold"]
@@ -46,8 +44,3 @@ runs {cold["input_resident_before"].median():.1%} of the data were resident, aft
 {figures.counts(loaders["n"])}. The clock depends on the disk and on what else the machine does.
 """
     return figure, caption
-
-
-def plot(loaders):
-    reason = "no experiment of this config loads from a cold and from a warm page cache"
-    return figures.drawn(both(whole(loaders)), draw, reason)

@@ -7,7 +7,10 @@ MARKERS = "osD^vP"
 LINE_INCHES, LEAST_INCHES = 0.2, 1.6
 
 
-def draw(loaders):
+def plot(loaders):
+    loaders = whole(loaders)
+    if loaders.empty:
+        return "no experiment of this config loads token datasets"
     # One line a point: a cold page cache before a warm one, and of ways to start workers the first of the config.
     loaders = loaders.sort_values("page_cache", kind="stable").drop_duplicates(["tokens", "loader", "order", "workers"])
     counts = sorted(loaders["workers"].unique())
@@ -102,7 +105,3 @@ cell's own repeats; {figures.counts(loaders["n"])}. {
         "Not every row came once: " + faults + "." if faults else "Every row was delivered once by all."
     }
 """
-
-
-def plot(loaders):
-    return figures.drawn(whole(loaders), draw, "no experiment of this config loads token datasets")

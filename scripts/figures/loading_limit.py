@@ -6,13 +6,11 @@ from beyond_ram.analysis.loaders import by_way
 CROWDED = 90
 
 
-def limited(loaders):
-    if "limit_percent" not in loaders:
-        return loaders.head(0)
-    return by_way(loaders[(loaders["limit_percent"] > 0) & (loaders["outcome"] != "not_applicable")])
-
-
-def draw(loaders):
+def plot(loaders):
+    if "limit_percent" in loaders:
+        loaders = by_way(loaders[(loaders["limit_percent"] > 0) & (loaders["outcome"] != "not_applicable")])
+    if "limit_percent" not in loaders or loaders.empty:
+        return "no experiment of this config loads under a memory limit"
     name = loaders["loader"] + ", " + loaders["order"] + ", " + loaders["workers"].map("{:.0f} workers".format)
     if loaders["limit_percent"].nunique() > 1:
         name += ", " + loaders["limit_percent"].map("{:.0f} %".format)
@@ -40,7 +38,6 @@ def draw(loaders):
     axes.grid(axis="y", visible=False)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.locator_params(axis="x", nbins=4)
-    axes.tick_params(axis="x")
     caches = " or ".join(loaders["page_cache"].unique())
     axes.set_xlabel(f"rows per second, first epoch, {caches} page cache")
     percent = sorted(loaders["limit_percent"].unique())
@@ -58,7 +55,3 @@ and the interpreter with its imports included, but for files that other groups h
 complete says why. Means, lines are 95 % intervals; {figures.counts(loaders["n"])}. The clock depends on the disk.
 """
     return figure, caption
-
-
-def plot(loaders):
-    return figures.drawn(limited(loaders), draw, "no experiment of this config loads under a memory limit")

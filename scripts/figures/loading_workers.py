@@ -8,19 +8,16 @@ KINDS = (
     ("end_pss_bytes", "PSS, summed", "#0072B2", "s"),
     ("held_bytes", "cannot be taken back", "#D55E00", "D"),
 )
-
-
 ONE = ["tokens", "loader", "order", "page_cache"]
 
 
-def several_counts(loaders):
-    """Loaders that ran with several numbers of workers, all else the same; of several states of the cache the warm."""
-    loaders = loaders.drop_duplicates([*ONE, "workers"])
+def plot(loaders):
+    # Loaders that ran with several numbers of workers, all else the same; of several states of the cache the warm.
+    loaders = whole(loaders).drop_duplicates([*ONE, "workers"])
     loaders = loaders[loaders.groupby(ONE)["workers"].transform("nunique") > 1]
-    return loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders
-
-
-def draw(loaders):
+    loaders = loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders
+    if loaders.empty:
+        return "no experiment of this config loads with several numbers of workers"
     # A panel a loader: of several datasets and orders the last.
     last = loaders.groupby("loader")[["tokens", "order"]].transform("last")
     loaders = loaders[(loaders[["tokens", "order"]] == last).all(axis=1)]
@@ -51,8 +48,3 @@ is anonymous and shared memory; the rest of PSS is files in the page cache. {
     }; {figures.counts(loaders["n"])}.
 """
     return figure, caption
-
-
-def plot(loaders):
-    reason = "no experiment of this config loads with several numbers of workers"
-    return figures.drawn(several_counts(whole(loaders)), draw, reason)

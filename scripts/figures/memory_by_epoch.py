@@ -19,8 +19,9 @@ def plot(records, regrowth):
     runs = [(record, *points_of(record, events)) for record, events in records]
     points = [point for _, points, _ in runs for point in points]
     hidden = len({tuple((record["cell"] | {"rep": 0}).values()) for record, _, summed in runs if summed})
-    reason = "no cell of this config repeats its work in one process"
-    return figures.drawn(points, lambda points: draw(points, regrowth, hidden), reason)
+    if not points:
+        return "no cell of this config repeats its work in one process"
+    return draw(pd.DataFrame(points), regrowth, hidden)
 
 
 def points_of(record, events):
@@ -57,7 +58,6 @@ def fewer(points, regrowth):
 
 
 def draw(points, regrowth, summed):
-    points = pd.DataFrame(points)
     cell = [axis for axis in axes_of(points) if axis in regrowth]
     regrowth = regrowth[regrowth.set_index(cell).index.isin(points.set_index(cell).index)]
     points, regrowth, hidden = fewer(points, regrowth)

@@ -19,7 +19,7 @@ def chosen(records):
     cells = pd.DataFrame(
         [
             {**record["cell"], "place": place, "bytes_in": record["work"].get("bytes_in"), PEAK: record["peak"][PEAK]}
-            for place, record in records
+            for place, record in enumerate(records)
         ]
     )
     sizes = cells.groupby("experiment")["num_files"].nunique()
@@ -49,59 +49,47 @@ def draw(axes, samples, kinds, top_mb, longest_s):
     axes.set_xlim(0, longest_s)
 
 
-def of(cells, mode, subject):
-    """The cell of a mode and a subject, if there is one."""
-    return cells[(cells["mode"] == mode) & (cells["subject"] == subject)]
-
-
-def _same(cell, other):
-    """Whether a run is a repeat of a cell."""
-    return all(cell[axis] == value for axis, value in other.items() if axis != "rep")
-
-
 def peaks_of(records, place):
-    """The peak of a run, and of its repeats from the smallest to the largest, in MB."""
-    peaks = [r["peak"][PEAK] / figures.MB for r in records.values() if _same(r["cell"], records[place]["cell"])]
+    """The peaks of a run and its repeats, in MB."""
+    held = {axis: value for axis, value in records[place]["cell"].items() if axis != "rep"}
+    return [r["peak"][PEAK] / figures.MB for r in records if all(r["cell"][axis] == held[axis] for axis in held)]
+
+
+def peak_in_words(record, peaks):
+    """The peak of a run, and of its repeats from the smallest to the largest."""
     ends = f"{min(peaks):,.0f} to {max(peaks):,.0f}, " if len(peaks) > 1 else ""
-    return f"{records[place]['peak'][PEAK] / figures.MB:,.0f} MB ({ends}n = {len(peaks)})"
+    return f"{record['peak'][PEAK] / figures.MB:,.0f} MB ({ends}n = {len(peaks)})"
 
 
 def plot(records, samples):
-    runs = [(place, {key: record[key] for key in READ}) for place, (record, _) in enumerate(records)]
-    reason = "no experiment of this config tokenises"
-    return figures.drawn(runs, lambda runs: draw_all(runs, samples.of), reason)
-
-
-def draw_all(runs, samples_of):
-    records = dict(runs)
-    cells = chosen(runs)
-    subjects = figures.subject_order(pd.DataFrame([record["cell"] for record in records.values()]))
-    modes = sorted(cells["mode"].unique())
+    records = [{key: record[key] for key in READ} for record, _ in records]
+    if not records:
+        return "no experiment of this config tokenises"
+    subjects = figures.subject_order(pd.DataFrame([record["cell"] for record in records]))
     # The subjects of a mode side by side, two in a row.
-    shown = [(mode, subject) for mode in modes for subject in subjects if not of(cells, mode, subject).empty]
-    figure, panels = figures.panels(len(shown), 2.6, 0.8, sharey=True)
-    top_mb = max(records[place]["peak"]["rss_bytes"] for place in cells["place"]) / figures.MB * 1.25
-    several = any((records[place]["peak"].get("processes") or 0) > 1 for place in cells["place"])
-    samples = {place: samples_of(place) for place in cells["place"]}
+    cells = chosen(records).sort_values(
+        ["mode", "subject"], key=lambda names: names.map(subjects.index) if names.name == "subject" else names
+    )
+    drawn = [records[place] for place in cells["place"]]
+    peaks = [peaks_of(records, place) for place in cells["place"]]
+    figure, panels = figures.panels(len(cells), 2.6, 0.8, sharey=True)
+    top_mb = max(record["peak"]["rss_bytes"] for record in drawn) / figures.MB * 1.25
+    several = any((record["peak"].get("processes") or 0) > 1 for record in drawn)
+    samples = {place: samples.of(place) for place in cells["place"]}
     kinds = [kind for kind in figures.KINDS if any(one[kind].max() > figures.MB for one in samples.values())]
-    repeats = cells.apply(lambda cell: sum(_same(cell, record["cell"]) for record in records.values()), axis=1)
-    repeats.index = cells["place"]
-    for axes, (mode, subject) in zip(panels, shown, strict=True):
-        longest_s = max(samples[place]["t_s"].max() for place in cells.loc[cells["mode"] == mode, "place"])
-        cell = of(cells, mode, subject).iloc[0]
+    for axes, cell, repeats in zip(panels, cells.to_dict("records"), peaks, strict=True):
+        longest_s = max(samples[place]["t_s"].max() for place in cells.loc[cells["mode"] == cell["mode"], "place"])
         draw(axes, samples[cell["place"]], kinds, top_mb, longest_s)
-        text = f"{figures.input_size(cell)} of text (1 of {repeats[cell['place']]} runs)"
-        axes.set_title(f"{subject}, {mode}\n{text}")
+        text = f"{figures.input_size(cell)} of text (1 of {len(repeats)} runs)"
+        axes.set_title(f"{cell['subject']}, {cell['mode']}\n{text}")
         axes.set_xlabel("time (s)")
     figure.supylabel(f"resident memory{SUMMED if several else ''} (MB)")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, title="kind of memory")
-    order = {subject: place for place, subject in enumerate(subjects)}
-    peaks = "; ".join(
-        f"{cell.subject} {cell.mode}: {peaks_of(records, cell.place)}"
-        for cell in sorted(cells.itertuples(), key=lambda cell: (cell.mode, order[cell.subject]))
+    said = "; ".join(
+        f"{cell.subject} {cell.mode}: {peak_in_words(records[cell.place], repeats)}"
+        for cell, repeats in zip(cells.itertuples(), peaks, strict=True)
     )
-    drawn = [records[place] for place in cells["place"]]
     apart = [1000 * record["duration_s"] / record["sampler"]["samples"] for record in drawn]
     interval = " to ".join(dict.fromkeys([f"{min(apart):.0f}", f"{max(apart):.0f}"]))
     said_kinds = ", ".join(figures.KINDS[kind][0] for kind in kinds)
@@ -110,7 +98,7 @@ Resident memory of the whole process tree over time{SUMMED if several else ""}, 
 {said_kinds} memory. One run
 each (the largest input of its stack and mode; of its repeats the middle one by peak, of two the lower), sampled from
 outside every {interval} ms in the mean; dotted lines mark phases, the longer ones named.
-Peak of anonymous memory of the run that is drawn, with the smallest and largest of all repeats: {peaks}. What the
+Peak of anonymous memory of the run that is drawn, with the smallest and largest of all repeats: {said}. What the
 figure says would be wrong if repeats of the same cell differed more than the stacks do.
 """
     return figure, caption

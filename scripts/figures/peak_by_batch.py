@@ -8,10 +8,8 @@ def plot(runs):
     runs = runs[(runs["cache"] == "cold") & runs["completed_work"] & runs["peak_anon_once_bytes"].notna()]
     varied = runs.groupby("experiment")[["batch_size", "writer_batch_size"]].nunique().max(axis=1)
     runs = runs[runs["experiment"].isin(varied[varied > 1].index)]
-    return figures.drawn(runs, draw, "no experiment of this config varies the batch sizes")
-
-
-def draw(runs):
+    if runs.empty:
+        return "no experiment of this config varies the batch sizes"
     columns = ["stack", "corpus", "batch_size", "writer_batch_size", "bytes_in"]
     runs = (
         runs[columns]

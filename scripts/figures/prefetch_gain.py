@@ -16,10 +16,8 @@ REACH = 1.0
 def plot(comparisons):
     compared = of(comparisons, "buffering", "rows_per_s")
     compared = compared[compared["mode"].eq("stream")] if len(compared) else compared
-    return figures.drawn(compared, draw, "no experiment of this config varies Parquet's reading ahead")
-
-
-def draw(compared):
+    if compared.empty:
+        return "no experiment of this config varies Parquet's reading ahead"
     cells = list(same_but_for(compared, "experiment", "latency_ms", "bandwidth_mb_per_s", "epochs"))
     figure, panels = figures.panels(len(cells), 3.2)
     norm = TwoSlopeNorm(0, -REACH, REACH)

@@ -12,36 +12,17 @@ FREE = ("stack", "workers", "start", "prefetch_factor")
 
 
 def plot(streaming):
-    table = streaming
-    usual = (table["mode"] == "stream") & (table["fault"] == "none") & (table["buffering"] == "default")
-    known = table[usual & table["requests_metadata"].notna()]
+    usual = streaming.query("mode == 'stream' and fault == 'none' and buffering == 'default'")
+    known = usual[usual["requests_metadata"].notna()]
     # Only where stacks or numbers of workers can be compared.
     compared = [
         group
         for _, group in same_but_for(known, *FREE)
         if group["workers"].nunique() > 1 or group["stack"].nunique() > 1
     ]
-    known = pd.concat(compared) if compared else known.head(0)
-    return figures.drawn(known, draw, "no experiment of this config varies stacks or workers")
-
-
-def drawn_line(axes, lines, marker, colour, label):
-    """A stack's counts over workers, each with its smallest and largest repeat; hollow where there was one run."""
-    lines = lines.sort_values("workers")
-    shown = lines["requests_metadata"]
-    spread = [
-        shown - lines["requests_metadata_min"].fillna(shown),
-        lines["requests_metadata_max"].fillna(shown) - shown,
-    ]
-    axes.errorbar(lines["workers"], shown, yerr=spread, color=colour, capsize=4, linewidth=1.6)
-    axes.plot([], [], f"{marker}-", color=colour, label=label, markersize=7)
-    for count, workers, n in zip(shown, lines["workers"], lines["n"], strict=True):
-        filled = colour if n > 1 else "white"
-        axes.plot(workers, count, marker, color=colour, markersize=7, markerfacecolor=filled, markeredgewidth=1.6)
-
-
-def draw(table):
-    lines = []
+    if not compared:
+        return "no experiment of this config varies stacks or workers"
+    table, lines = pd.concat(compared), []
     for cell, group in same_but_for(table, "experiment", *FREE):
         # Without workers nothing is started: that point belongs to both ways of starting them.
         starts = [start for start in ("fork", "spawn") if start in set(group["start"])] or ["none"]
@@ -79,3 +60,18 @@ logarithmic, and whiskers reach from the smallest to the largest repeat ({figure
 {"A larger count on another machine, with the same lock, would prove those wrong." if identical.any() else ""}
 """
     return figure, caption
+
+
+def drawn_line(axes, lines, marker, colour, label):
+    """A stack's counts over workers, each with its smallest and largest repeat; hollow where there was one run."""
+    lines = lines.sort_values("workers")
+    shown = lines["requests_metadata"]
+    spread = [
+        shown - lines["requests_metadata_min"].fillna(shown),
+        lines["requests_metadata_max"].fillna(shown) - shown,
+    ]
+    axes.errorbar(lines["workers"], shown, yerr=spread, color=colour, capsize=4, linewidth=1.6)
+    axes.plot([], [], f"{marker}-", color=colour, label=label, markersize=7)
+    for count, workers, n in zip(shown, lines["workers"], lines["n"], strict=True):
+        filled = colour if n > 1 else "white"
+        axes.plot(workers, count, marker, color=colour, markersize=7, markerfacecolor=filled, markeredgewidth=1.6)

@@ -9,16 +9,12 @@ MARKERS = "oD^v"
 
 
 def plot(limits):
-    known = limits.dropna(subset=["completed_at_bytes", "killed_at_bytes"])
-    reason = "no experiment of this config looks for limits" if limits.empty else limits["not_run"].iloc[0]
-    return figures.drawn(known, draw, reason)
-
-
-def signed(share):
-    return f"{share:+.0%}" if abs(share) >= 0.005 else "less than 1% off"
-
-
-def draw(limits):
+    if limits.empty:
+        return "no experiment of this config looks for limits"
+    not_run = limits["not_run"].iloc[0]
+    limits = limits.dropna(subset=["completed_at_bytes", "killed_at_bytes"])
+    if limits.empty:
+        return not_run
     limits = limits.assign(cell=figures.cell_labels(limits)).sort_values("completed_at_bytes")
     names = list(dict.fromkeys(limits["cell"]))
     colours = sns.color_palette("colorblind", len(PREDICTORS))
@@ -59,3 +55,7 @@ the same cell without a limit. What they say above (+) or below (-) the smallest
 the work took {ratios.min():.2f} to {ratios.max():.2f} times as long as without one, one run each.
 """
     return figure, caption
+
+
+def signed(share):
+    return f"{share:+.0%}" if abs(share) >= 0.005 else "less than 1% off"

@@ -10,11 +10,9 @@ COLOURS = {True: "#56B4E9", False: "#E69F00"}
 
 
 def plot(spark):
-    reason = "no experiment of this config runs Spark" if spark.empty else spark["reason"].iloc[0]
-    return figures.drawn(tried(spark), draw, reason)
-
-
-def draw(lines):
+    lines = tried(spark)
+    if lines.empty:
+        return "no experiment of this config runs Spark" if spark.empty else spark["reason"].iloc[0]
     steps, versions = (list(dict.fromkeys(lines[column])) for column in ("step", "pyspark_huggingface"))
     figure, axes = plt.subplots(figsize=(figures.WIDE, 1.9 * len(versions) + 1), layout="constrained")
     for (version, step), runs in lines.groupby(["pyspark_huggingface", "step"]):

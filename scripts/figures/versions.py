@@ -8,13 +8,10 @@ from beyond_ram.metrics import METRICS
 
 
 def plot(ladders):
-    reason = "this config has no version sweep"
-    if len(ladders) and ladders["to_version"].isna().all():
-        ladders, reason = ladders.head(0), f"no two versions have a value; {ladders['infeasible'].iloc[0][:90]} …"
-    return figures.drawn(ladders, draw, reason)
-
-
-def draw(ladders):
+    if ladders.empty:
+        return "this config has no version sweep"
+    if ladders["to_version"].isna().all():
+        return f"no two versions have a value; {ladders['infeasible'].iloc[0][:90]} …"
     installed = ladders[ladders["to_version"].notna()].assign(
         moved=lambda steps: steps["moved"].astype("object").fillna("")
     )

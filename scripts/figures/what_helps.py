@@ -12,10 +12,8 @@ WIDEST = (0.04, 25)
 
 
 def plot(remedies):
-    return figures.drawn(remedies, draw, "no experiment of this config varies the remedy")
-
-
-def draw(remedies):
+    if remedies.empty:
+        return "no experiment of this config varies the remedy"
     first = remedies[remedies["metric"] == SHOWN[0]]
     order = first.groupby("remedy")["ratio"].min().sort_values(na_position="last").index.tolist()
     subjects = figures.subject_order(remedies)

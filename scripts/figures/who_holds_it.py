@@ -11,19 +11,8 @@ MOST_BARS = 14
 def plot(owners, verdicts):
     if "workers" in owners:  # several processes: what they share would count once for each
         owners = owners[~(owners["workers"] > 0)]
-    return figures.drawn(owners, lambda owners: draw(owners, verdicts), "no run of this config let its owners go")
-
-
-def largest(owners):
-    """The lines of the largest input of each setting."""
-    held = [axis for axis in axes_of(owners) if axis != SIZE]
-    if SIZE in owners:
-        most = owners.groupby(held, dropna=False)[SIZE].transform("max")
-        owners = owners[(owners[SIZE] == most) | most.isna()]
-    return owners
-
-
-def draw(owners, verdicts):
+    if owners.empty:
+        return "no run of this config let its owners go"
     smaller = len(owners) > len(owners := largest(owners))
     owners = owners.assign(cell=figures.cell_labels(owners))
     # A step may be there several times a run: what came free with an owner is their sum.
@@ -74,3 +63,12 @@ verdict. {top} grew by {middle[top]:,.0f} MB, of which {shares.max():.0%} came f
 worker processes are left out, since pages that processes share would count once for each.
 """
     return figure, caption
+
+
+def largest(owners):
+    """The lines of the largest input of each setting."""
+    held = [axis for axis in axes_of(owners) if axis != SIZE]
+    if SIZE in owners:
+        most = owners.groupby(held, dropna=False)[SIZE].transform("max")
+        owners = owners[(owners[SIZE] == most) | most.isna()]
+    return owners

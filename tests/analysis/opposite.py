@@ -28,7 +28,7 @@ from beyond_ram.analysis.frame import axes, describe
 from beyond_ram.analysis.outcomes import COUNTS, counted
 from beyond_ram.experiment import AXES, WORKLOADS, records
 from beyond_ram.metrics import derive
-from beyond_ram.stacks import is_variant, parts_of
+from beyond_ram.stacks.variants import is_variant, parts_of
 
 from .by_hand import Run, sparked
 
@@ -98,6 +98,7 @@ def _once() -> list[Run]:
     return runs
 
 
+@functools.cache
 def study(repeats: int = 3, noise: float = NOISE) -> Study:
     """Every cell in so many repeats, with noise of its own in all that is no count."""
     return Study(
@@ -270,7 +271,7 @@ def figures() -> list[Path]:
 @functools.cache
 def sources() -> list[str]:
     """The names of all sources of sentences."""
-    made = tables_of(study())
+    made = report("original")
     words = [f"table {name}.{column}" for name, table in made.items() if name != "runs" for column in _columns(table)]
     captions = [f"figure {script.stem}" for script in figures()]
     return [*(f"finding {name}" for name in finding_sources()), *words, *captions]
@@ -346,17 +347,19 @@ def heard(source: str, transform: str) -> tuple[str, ...]:
     return tuple(said(source, report(transform)))
 
 
-def names_two(sentence: str, made: Mapping[str, pd.DataFrame]) -> bool:
+def names_two(sentence: str, transform: str) -> bool:
     """Whether a sentence names two values of one axis: two stacks, two loaders, two sizes of a block."""
-    for axis, values in _values(made).items():
-        named = {v for v in values if re.search(rf"(?<![\w.,+-]){re.escape(v)}(?![\w+-]|[.,]\d)", sentence)}
-        if len(named) > 1 and axis:
+    for values in _values(transform).values():
+        named = [v for v, alone in values.items() if v in sentence and alone.search(sentence)]
+        if len(named) > 1:
             return True
     return False
 
 
-def _values(made: Mapping[str, pd.DataFrame]) -> dict[str, set[str]]:
-    found = made["runs"]
+@functools.cache
+def _values(transform: str) -> dict[str, dict[str, re.Pattern[str]]]:
+    """Of each axis its values, each with what finds it in a sentence."""
+    found = report(transform)["runs"]
     words = {
         axis: {*map(str, found[axis].dropna())}
         for axis in axes(found)
@@ -365,7 +368,10 @@ def _values(made: Mapping[str, pd.DataFrame]) -> dict[str, set[str]]:
     long = {axis: {v for v in values if len(v) > 4} for axis, values in words.items() if axis != "experiment"}
     blocks = {f"{int(v):,} KiB" for v in found["block_kb"].dropna()} if "block_kb" in found else set()
     versions = {parts_of(s)[2] for s in found["stack"] if is_variant(s)}
-    return long | {"block_kb": blocks, "version": versions}
+    return {
+        axis: {v: re.compile(rf"(?<![\w.,+-]){re.escape(v)}(?![\w+-]|[.,]\d)") for v in values}
+        for axis, values in (long | {"block_kb": blocks, "version": versions}).items()
+    }
 
 
 def numbers(sentence: str) -> Iterator[str]:
@@ -379,27 +385,37 @@ def reads(source: str) -> tuple[str, ...]:
     return tuple(inspect.getclosurevars(finding_sources()[source.partition(" ")[2]]).nonlocals["names"])
 
 
-def carried(number: str, made: Mapping[str, pd.DataFrame], tables: Iterable[str]) -> bool:
+def carried(number: str, transform: str, tables: Iterable[str]) -> bool:
     """Whether a number of a sentence stands in tables: as it is, in another unit, or as a ratio within a column."""
     digits = len(number.partition(".")[2])
     # Of large numbers four digits are written.
     digits = digits or min(0, 4 - len(number)) * number.endswith("0")
+    off = 0.50001 * 10.0**-digits
     for name in tables:
-        for column, cells in made[name].items():
-            if not pd.api.types.is_numeric_dtype(cells):
-                if cells.dropna().map(str).str.replace(",", "").str.contains(re.escape(number)).any():
-                    return True
-                continue
-            values = cells.dropna().astype(float).unique()
-            if column in (*COUNTS, "rep"):
-                continue
-            known = [
-                values,
-                *(values * scale for scale in (1e-9, 1e-6, 1e-3, 1 / 2**20) if len(values) and values.max() > 1e3),
-            ]
-            known += [values * scale for scale in (100, 1000) if len(values) and values.max() <= 100]
-            if len(values) < 20 and digits > 0:
-                known.append(np.divide.outer(values, values[values != 0]).ravel())
-            if any((np.abs(np.abs(some) - float(number)) <= 0.50001 * 10.0**-digits).any() for some in known):
+        words, values, ratios = _carries(transform, name)
+        for known in (values, ratios) if digits > 0 else (values,):
+            first, last = np.searchsorted(known, (float(number) - off, float(number) + off))
+            if first < last:
                 return True
+        if number in words:
+            return True
     return False
+
+
+@functools.cache
+def _carries(transform: str, table: str) -> tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """What stands in a table: its words, its numbers in all units, and their ratios within a column, both in order."""
+    words, numbers, ratios = list[str](), [np.empty(0)], [np.empty(0)]
+    for column, cells in report(transform)[table].items():
+        if not pd.api.types.is_numeric_dtype(cells):
+            words += [str(cell).replace(",", "") for cell in cells.dropna()]
+            continue
+        values = cells.dropna().astype(float).unique()
+        if column in (*COUNTS, "rep") or not len(values):
+            continue
+        scales = (1e-9, 1e-6, 1e-3, 1 / 2**20) if values.max() > 1e3 else ()
+        scales += (100, 1000) if values.max() <= 100 else ()
+        numbers += [values, *(values * scale for scale in scales)]
+        if len(values) < 20:
+            ratios.append(np.divide.outer(values, values[values != 0]).ravel())
+    return "\n".join(words), *(np.sort(np.abs(np.concatenate(known))) for known in (numbers, ratios))

@@ -16,6 +16,7 @@ from beyond_ram.analysis.decide import (
     corrected,
     decide,
     differences,
+    geometric,
     held,
     holm,
     interleaved,
@@ -332,3 +333,12 @@ def test_without_scatter_anywhere_noise_knows_nothing() -> None:
 def test_corrected_is_what_decide_says() -> None:
     asked = [Question(plain(i, i + 1, i + 2), plain(3 * i, 3 * i + 2, 3 * i + 1)) for i in range(2, 9)]
     assert corrected(asked) == [one.p_corrected for one in decide(asked)]
+
+
+def test_the_interval_of_a_geometric_mean_is_students_on_logarithms() -> None:
+    found = geometric([1.0, 2.0, 4.0])
+    assert found.mean == pytest.approx(2)
+    assert found.low * found.high == pytest.approx(4)
+    assert found.low == pytest.approx(0.357, abs=0.001)  # exp(ln 2 - 4.3027 * ln 2 / sqrt 3)
+    with pytest.raises(ValueError, match="above 0"):
+        geometric([1.0, 0.0])

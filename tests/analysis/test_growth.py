@@ -110,7 +110,7 @@ def test_two_stacks_are_compared_by_document() -> None:
 def test_two_stacks_that_are_alike_are_not_told_apart() -> None:
     table = growth([*cell(readings(16, seed=1), "old"), *cell(readings(16, seed=2))], PAIRS).set_index("stack")
     assert table.loc["new", "difference_verdict"] in ("not shown", "same")
-    assert difference(*(Trace(SIZES[:2], SIZES[:2], SIZES[:2], "sizes", 2, 4e6),) * 2).n == 2
+    assert difference(*(Trace(SIZES[:2], {"anon": SIZES[:2]}, "sizes", 2, 4e6),) * 2).n == 2
 
 
 def test_a_fit_is_drawn_only_where_growth_was_shown() -> None:
@@ -120,7 +120,8 @@ def test_a_fit_is_drawn_only_where_growth_was_shown() -> None:
         assert fit is not None
         assert (fit.fitted_mb is not None, fit.low_mb is not None) == (has_line, has_wedge)
         if fit.fitted_mb is not None:
-            assert np.abs(np.interp(SIZES / 1e9, fit.input_gb, fit.fitted_mb) - fit.trace.anon / MB).max() < 12
+            read_mb = fit.trace.memory["anon"] / MB
+            assert np.abs(np.interp(SIZES / 1e9, fit.input_gb, fit.fitted_mb) - read_mb).max() < 12
 
 
 def test_words_say_how_surely_and_over_what() -> None:

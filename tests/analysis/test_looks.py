@@ -1,5 +1,6 @@
 """Repeated looks at runs that still come in: what is decided stays, and no difference is seldom called worse."""
 
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 
 from beyond_ram.analysis.changes import changes
 from beyond_ram.analysis.comparisons import comparisons
-from beyond_ram.analysis.looks import AT, SHARE, key, look, undecided, without_work
+from beyond_ram.analysis.frame import key
+from beyond_ram.analysis.looks import AT, SHARE, look, undecided, without_work
 
 from .simulated import NOISE
 from .test_comparisons import runs
@@ -60,12 +62,18 @@ def test_a_cell_that_fails_on_both_sides_has_no_work_that_could_be_compared() ->
     assert without_work(table[table["metric"] == "run_failed"]) == set()
 
 
+@functools.cache
+def measured() -> pd.DataFrame:
+    """Runs that were really made: a line a run, a column a metric."""
+    return pd.read_csv(NOISE).pivot_table(index=["cell", "workload", "rep"], columns="metric", values="value")
+
+
 def gates(rng: np.random.Generator, factor: float = 1.0) -> Iterator[pd.DataFrame]:
     """The runs of gates up to each look: really made runs of many cells, the labels of neighbours in time permuted.
 
     `factor` is put on every metric of the candidate.
     """
-    noise = pd.read_csv(NOISE).pivot_table(index=["cell", "workload", "rep"], columns="metric", values="value")
+    noise = measured()
     order = rng.permutation(8)
     flips = rng.integers(2, size=8)
     lines = []

@@ -7,7 +7,7 @@ import pytest
 
 from beyond_ram import tables
 from beyond_ram.analysis.stack_differences import COLUMNS, between, stack_differences
-from beyond_ram.stacks import said
+from beyond_ram.stacks.differences import said
 
 LOCKS = {
     "old": "aa==1\ndatasets==3.6.0\nzz==1\n",

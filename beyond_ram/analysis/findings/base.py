@@ -90,11 +90,6 @@ def reads(*names: str) -> Callable[[Source], Source]:
     return only_where_run
 
 
-def as_factor(ratio: float) -> float:
-    """A ratio as a factor: 2 and one half are both 2."""
-    return max(ratio, 1 / ratio) if ratio > 0 else 1.0
-
-
 def lines_of(table: pd.DataFrame) -> list[Line]:
     """The lines of a table, by column."""
     return [{str(key): value for key, value in line.items()} for line in table.to_dict("records")]

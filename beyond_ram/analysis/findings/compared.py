@@ -157,8 +157,8 @@ def _advice(before: str, after: str, shown: pd.DataFrame, group: pd.DataFrame, *
     if "differs" in by_verdict:  # has no better side: they did not do the same work
         return ""
     verdict = str(next(iter(by_verdict))) if len(by_verdict) == 1 else ""
-    if verdict and against["worse" if verdict == "better" else "better"]:
-        other_side = "worse" if verdict == "better" else "better"
+    other_side = "worse" if verdict == "better" else "better"
+    if verdict and against[other_side]:
         return (
             f"Weigh it up: {after} against {before} is {verdict} in {_labels(shown)}. Of what is not shown some point "
             f"to a side by their own interval, as one in twenty does by chance: {other_side} in "

@@ -16,7 +16,7 @@ from ..frame import cells, describe, varied
 from ..growth import in_words
 from ..ladders import effect_in_words
 from ..matters import EPOCH_BYTES, GROWN_BYTES, LEAST, SHARE
-from .base import Bar, Finding, Line, Source, Tables, as_factor, failures, lines_of, reads
+from .base import Bar, Finding, Line, Source, Tables, failures, lines_of, reads
 
 # What a cell of table `growth` is, beside its stack.
 _CELL = ("experiment", *(axis for axis in AXES if axis != "stack"))
@@ -177,14 +177,9 @@ def _bar(label: str, size_bytes: float) -> Bar:
     return Bar(label, max(0.0, float(size_bytes)), f"{size_bytes / MB:,.0f} MB")
 
 
-def _missing(value: object) -> bool:
-    """Whether a table has no such value."""
-    return value is None or value != value
-
-
 def _ratio(line: Line) -> str:
     """A ratio, its interval and n; where what grows is too small for one, how much that is."""
-    if _missing(line["low"]):
+    if math.isnan(line["low"]):
         return f"on {line['without'] / MB:,.1f} MB (n = {line['n']:.0f})"
     return f"{line['ratio']:.2f} ({line['low']:.2f} to {line['high']:.2f}, n = {line['n']:.0f})"
 
@@ -269,8 +264,8 @@ def _version(line: Line, steps: pd.DataFrame) -> str:
 
 def _sure_factor(low: float, high: float) -> float:
     """The end of a ratio's interval that is nearest to 1, as a factor; 1 where it is not known."""
-    if _missing(low) or low <= 0:
-        return as_factor(high) if high < 1 else 1.0
+    if pd.isna(low) or low <= 0:
+        return 1 / high if 0 < high < 1 else 1.0
     return math.exp(strength(math.log(low), math.log(high), 0.0))
 
 
@@ -288,7 +283,7 @@ def _limits(tables: Tables) -> Iterator[Finding]:
         cell = ", ".join([str(line["stack"]), *describe(line, ("mode", "size_mb"))])
         counted = "one bisection" if n == 1 else f"{n} bisections"
         probes = group["probes"].sum() if "probes" in group else math.nan
-        tried = "" if _missing(probes) else f" of {probes:.0f} runs under limits"
+        tried = "" if pd.isna(probes) else f" of {probes:.0f} runs under limits"
         nearest = ", ".join(dict.fromkeys(str(one["nearest_predictor"]) for one in lines))
         yield Finding(
             f"{line['experiment']}, {cell}: needs {low:,.0f} to {high:,.0f} MB, and shows {_range(rss)} MB of RSS",

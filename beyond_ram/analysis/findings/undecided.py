@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from ..outcomes import AS_ASKED
 from .base import Tables
 from .compared import detectable
 
@@ -12,13 +13,12 @@ _FEW, _OPEN = "not enough data", "not shown"
 
 def undecided(tables: Tables) -> list[str]:
     """Sentences on what was asked and has no answer; none where everything has."""
-    return [*_comparisons(tables.get("comparisons")), *_verdicts(tables.get("verdicts")), *_runs(tables.get("runs"))]
+    sources = {"comparisons": _comparisons, "verdicts": _verdicts, "runs": _runs}
+    return [said for name, source in sources.items() if len(tables.get(name, ())) for said in source(tables[name])]
 
 
-def _comparisons(table: pd.DataFrame | None) -> Iterator[str]:
+def _comparisons(table: pd.DataFrame) -> Iterator[str]:
     """Comparisons that show neither a difference nor that there is none."""
-    if table is None or table.empty:
-        return
     asked = len(table)
     few, open_ = (table[table["verdict"] == verdict] for verdict in (_FEW, _OPEN))
     if len(few):
@@ -29,21 +29,17 @@ def _comparisons(table: pd.DataFrame | None) -> Iterator[str]:
         yield f"{len(open_)} of {asked} comparisons show neither a difference nor that there is none.{reach}"
 
 
-def _verdicts(table: pd.DataFrame | None) -> Iterator[str]:
+def _verdicts(table: pd.DataFrame) -> Iterator[str]:
     """Cells of which no cause carries enough."""
-    if table is None or table.empty:
-        return
     lacking = table[table["verdict"] == "undecided"]
     if len(lacking):
         yield f"Why memory grew is undecided in {len(lacking)} of {len(table)} cells."
 
 
-def _runs(table: pd.DataFrame | None) -> Iterator[str]:
+def _runs(table: pd.DataFrame) -> Iterator[str]:
     """Runs that gave no result."""
-    if table is None or table.empty:
-        return
     absent = int(table["outcome"].eq("not_applicable").sum())
-    failed = int((~table["completed_work"].astype(bool) & ~table["outcome"].isin(_AS_ASKED)).sum())
+    failed = int((~table["completed_work"].astype(bool) & ~table["outcome"].isin(AS_ASKED)).sum())
     if failed:
         yield f"{failed} of {len(table)} runs did not finish their work, and no average has them in it."
     if absent:
@@ -57,6 +53,3 @@ def _not_applicable(table: pd.DataFrame) -> Iterator[str]:
     for experiment, group in absent.groupby("experiment", sort=False):
         reasons = [str(reason) for reason in group["reason"].dropna().unique() if reason] if "reason" in group else []
         yield f"{experiment} ({' and '.join(reasons) or 'it does not say why'})"
-
-
-_AS_ASKED = ("not_applicable", "interrupted_on_purpose")
