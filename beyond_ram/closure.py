@@ -1,6 +1,7 @@
 """The import closure of a Python file: every file of ours that makes an output is an input of it."""
 
 import ast
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -37,30 +38,39 @@ def _files(path: Path, places: tuple[Path, ...]) -> Iterator[Path]:
 
 
 @cache
-def _names(path: Path) -> list[tuple[int, list[str]]]:
+def _names(path: Path) -> list[tuple[int, tuple[str, ...]]]:
     """What a file imports: how many dots stand before each name, and its parts."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    found: list[tuple[int, tuple[str, ...]]] = []
+    for node in _statements(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
-            found += [(0, alias.name.split(".")) for alias in node.names]
+            found += [(0, tuple(alias.name.split("."))) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            parts = node.module.split(".") if node.module else []
-            found += [(node.level, parts), *((node.level, [*parts, alias.name]) for alias in node.names)]
-    return found
+            parts = tuple(node.module.split(".")) if node.module else ()
+            found += [(node.level, parts), *((node.level, (*parts, alias.name)) for alias in node.names)]
+    return list(dict.fromkeys(found))
 
 
-def _modules(parts: list[str], places: tuple[Path, ...]) -> Iterator[Path]:
-    """The files of a dotted name, in the first place that has its beginning."""
-    for place in places:
-        found = [package for depth in range(1, len(parts) + 1) if (package := _module(place.joinpath(*parts[:depth])))]
-        if found:
-            yield from found
-            return
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Every statement, however deep; their expressions, which are most of a tree, hold no import."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, block, ())
 
 
 @cache
-def _module(path: Path) -> Path | None:
-    for file in (path.with_suffix(".py"), path / "__init__.py"):
-        if file.is_file():
-            return file
-    return None
+def _modules(parts: tuple[str, ...], places: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The files of a dotted name, in the first place that has its beginning."""
+    for place in places:
+        found = [file for depth in range(1, len(parts) + 1) if (file := _module(place, parts[:depth]))]
+        if found:
+            return tuple(found)
+    return ()
+
+
+@cache
+def _module(place: Path, parts: tuple[str, ...]) -> Path | None:
+    name = os.path.join(place, *parts)  # noqa: PTH118 - a plan asks for thousands
+    return next((Path(file) for file in (f"{name}.py", f"{name}/__init__.py") if os.path.isfile(file)), None)  # noqa: PTH113

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from .project import project
@@ -23,15 +22,15 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
     upgrading = actions.add_parser("upgrade", help="renew a lock, keeping the results of the old one beside the new")
     upgrading.add_argument("name")
-    upgrading.add_argument("packages", nargs="*", metavar="PACKAGE", help="only these (default: all)")
+    upgrading.add_argument("what", nargs="*", metavar="PACKAGE", help="only these (default: all)")
     _of_results(upgrading)
-    upgrading.set_defaults(run=_upgrade)
+    upgrading.set_defaults(run=_renew, by="upgrade")
 
     pinning = actions.add_parser("pin", help="ask for one version of a package; what can stay, stays")
     pinning.add_argument("name")
-    pinning.add_argument("requirement", metavar="PACKAGE==VERSION")
+    pinning.add_argument("what", metavar="PACKAGE==VERSION")
     _of_results(pinning)
-    pinning.set_defaults(run=_pin)
+    pinning.set_defaults(run=_renew, by="pin")
 
     comparing = actions.add_parser("diff", help="list what differs between two stacks")
     comparing.add_argument("before", metavar="A", help="NAME, a kept NAME@LOCK, or BASE+PACKAGE-VERSION")
@@ -82,7 +81,7 @@ def _count(text: str) -> int:
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    from ..stacks import add
+    from ..stacks.locks import add
 
     with contextlib.chdir(project()):
         add(arguments.name, arguments.requirements, prereleases=arguments.pre)
@@ -90,22 +89,11 @@ def _add(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _upgrade(arguments: argparse.Namespace) -> int:
-    from ..stacks import upgrade
-
-    return _renew(arguments, lambda: upgrade(arguments.name, arguments.packages))
-
-
-def _pin(arguments: argparse.Namespace) -> int:
-    from ..stacks import pin
-
-    return _renew(arguments, lambda: pin(arguments.name, arguments.requirement))
-
-
-def _renew(arguments: argparse.Namespace, change: Callable[[], bool]) -> int:
+def _renew(arguments: argparse.Namespace) -> int:
     """Change a lock, say what moved, and keep the runs of the old one. A bad results folder is refused before that."""
     from ..experiment import kept
-    from ..stacks import differences, lock_of, requested, text_of
+    from ..stacks.differences import differences, requested
+    from ..stacks.locks import lock_of, pin, text_of, upgrade
 
     name = arguments.name
     with contextlib.chdir(project()):
@@ -118,7 +106,8 @@ def _renew(arguments: argparse.Namespace, change: Callable[[], bool]) -> int:
     for folder in folders:
         kept.check(folder, name, old)
     with contextlib.chdir(project()):
-        changed, new = change(), lock.read_bytes()
+        changed = pin(name, arguments.what) if arguments.by == "pin" else upgrade(name, arguments.what)
+        new = lock.read_bytes()
     if not changed:
         print(f"{lock} is as new as it can be; nothing changed", file=sys.stderr)
         return 0
@@ -133,7 +122,8 @@ def _renew(arguments: argparse.Namespace, change: Callable[[], bool]) -> int:
 
 def _diff(arguments: argparse.Namespace) -> int:
     from ..experiment.kept import LOCKS
-    from ..stacks import between, is_variant, reason
+    from ..stacks.locks import between
+    from ..stacks.variants import is_variant, reason
 
     found = between(arguments.before, arguments.after, project(), arguments.results / LOCKS)
     for name in filter(is_variant, (arguments.before, arguments.after)):
@@ -160,7 +150,7 @@ def _prune(arguments: argparse.Namespace) -> int:
 
 
 def _vary(arguments: argparse.Namespace) -> int:
-    from ..stacks import moved, reason, vary
+    from ..stacks.variants import moved, reason, vary
 
     vary(arguments.name, Path("envs"), arguments.lock)
     if said := reason(arguments.lock):
@@ -173,14 +163,14 @@ def _vary(arguments: argparse.Namespace) -> int:
 def _releases(arguments: argparse.Namespace) -> int:
     import json
 
-    from ..stacks import releases
+    from ..stacks.variants import releases
 
     print(json.dumps(releases(arguments.package, arguments.prereleases)))
     return 0
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    from ..stacks import build
+    from ..stacks.venv import build
 
     build(arguments.lock, arguments.folder)
     return 0

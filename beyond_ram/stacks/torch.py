@@ -23,7 +23,7 @@ def left_bare(lock: str) -> str:
     if not any(_TORCH.match(block) for block in blocks):
         return lock
     kept = [block for block in blocks if not _CUDA.match(block)]
-    return "".join(_TORCH.match(block).expand(r"torch==\1\n") if _TORCH.match(block) else block for block in kept)  # type: ignore[union-attr]
+    return "".join(f"torch=={found[1]}\n" if (found := _TORCH.match(block)) else block for block in kept)
 
 
 def split(lock: str) -> tuple[str, str | None]:

@@ -20,11 +20,6 @@ _PACKAGE = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _RELEASE = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
 
 
-def name_of(base: str, package: str, version: str) -> str:
-    """The name of a variant: what stands in paths and tables."""
-    return f"{base}+{package}-{version}"
-
-
 def is_variant(stack: str) -> bool:
     return "+" in stack
 

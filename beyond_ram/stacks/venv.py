@@ -13,17 +13,11 @@ from pathlib import Path
 from .. import masked
 from ..files import whole
 from ..folders import check, fresh, mark, remove
-from . import torch
+from . import bytecode, torch
 from .locks import PYTHON, StackError, text_of
 from .variants import reason
 
 MARKER = "beyond-ram.lock"
-# Else a first run compiles all that it imports, and each does where PYTHONDONTWRITEBYTECODE is set.
-_COMPILED = "--compile-bytecode"
-
-
-# A file that takes longer than uv's 60 s to compile, as on a machine at work, is no reason to have no environment.
-_NO_TIMEOUT = {"UV_COMPILE_BYTECODE_TIMEOUT": "0"}
 _NO_LOCKS = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 
 
@@ -93,7 +87,7 @@ def _install(lock: Path, folder: Path, turn: int) -> None:
     hashed, bare = torch.split(text_of(lock))
     requirements = folder / "requirements.txt"
     requirements.write_text(hashed, encoding="utf-8")
-    sync = ("pip", "sync", "--quiet", "--require-hashes", _COMPILED, f"--python={python}", str(requirements))
+    sync = ("pip", "sync", "--quiet", "--require-hashes", f"--python={python}", str(requirements))
     try:
         # The hashes say what it is, so what is cached will do, and an index that is out of reach is not asked.
         _uv(*sync, "--offline", lock=lock, turn=turn)
@@ -101,11 +95,13 @@ def _install(lock: Path, folder: Path, turn: int) -> None:
         _uv(*sync, lock=lock, turn=turn)
     if bare:
         _install_torch(bare, python, lock, turn)
+    # Else a first run compiles all that it imports, and each does where PYTHONDONTWRITEBYTECODE is set.
+    bytecode.compile_all(folder, turn)
 
 
 def _install_torch(requirement: str, python: Path, lock: Path, turn: int) -> None:
     """From the first place that has it; where none answers, the build that is cached."""
-    installing = ("pip", "install", "--quiet", _COMPILED, f"--python={python}", requirement)
+    installing = ("pip", "install", "--quiet", f"--python={python}", requirement)
     reasons = []
     for options in [*torch.sources(), ["--offline"]]:
         try:
@@ -116,9 +112,6 @@ def _install_torch(requirement: str, python: Path, lock: Path, turn: int) -> Non
 
 
 def _uv(*arguments: str, lock: Path, turn: int) -> None:
-    # Bytecode belongs into the environment, which others use too.
-    environment = _NO_TIMEOUT | {name: value for name, value in os.environ.items() if name != "PYTHONPYCACHEPREFIX"}
-    words = ["uv", *arguments]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, pass_fds=(turn,))
+    done = subprocess.run(["uv", *arguments], capture_output=True, text=True, check=False, pass_fds=(turn,))
     if done.returncode:
         raise StackError(f"{lock}: its environment cannot be built\n{masked.text(done.stderr.strip())}")

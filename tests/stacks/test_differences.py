@@ -1,6 +1,6 @@
 """What two locks pin otherwise, and how it is said in a line."""
 
-from beyond_ram.stacks import Difference, differences, pins, requested, said
+from beyond_ram.stacks.differences import Difference, differences, pins, requested, said
 
 HASH = " \\\n    --hash=sha256:aa"
 OLD = f"# a comment\nattrs==1.0{HASH}\nMy_Lib==2.0{HASH}\nold==1{HASH}\ntorch==2.13.0\n"

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram import stacks
-from beyond_ram.stacks import torch
+from beyond_ram.stacks import locks, torch
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = sorted((ROOT / "envs").glob("*.txt"))
@@ -107,8 +106,8 @@ def listing(folder: Path) -> dict[str, bytes]:
 )
 def test_a_taken_name_is_refused_and_nothing_is_written(envs: Path, name: str, told: str) -> None:
     before = listing(envs)
-    with pytest.raises(stacks.StackError, match=told):
-        stacks.add(name, ["packaging==24.0"], envs)
+    with pytest.raises(locks.StackError, match=told):
+        locks.add(name, ["packaging==24.0"], envs)
     assert listing(envs) == before
 
 
@@ -122,21 +121,21 @@ def locked(envs: Path, name: str) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_prereleases_are_taken_where_they_are_asked_for_and_in_every_upgrade(envs: Path) -> None:
-    stacks.add("final", [BOUND], envs)
-    stacks.add("next", [BOUND], envs, prereleases=True)
+    locks.add("final", [BOUND], envs)
+    locks.add("next", [BOUND], envs, prereleases=True)
     assert locked(envs, "final") == {"click": "7.1.2"}
     assert locked(envs, "next") == {"click": "8.0.0rc1"}
     assert (envs / "next.in").read_text() == f"--pre\n{BOUND}\n"
     assert "--pre" not in (envs / "next.txt").read_text()
-    assert not stacks.upgrade("next", [], envs)
+    assert not locks.upgrade("next", [], envs)
     assert locked(envs, "next") == {"click": "8.0.0rc1"}
 
 
 @pytest.mark.slow
 def test_a_pin_is_asked_for_and_moves_nothing_else(envs: Path) -> None:
-    stacks.add("some", ["# what it is for", "click==7.1.2", "Jinja2[i18n] ~=3.0  # templates", "packaging==24.0"], envs)
+    locks.add("some", ["# what it is for", "click==7.1.2", "Jinja2[i18n] ~=3.0  # templates", "packaging==24.0"], envs)
     before = locked(envs, "some")
-    assert stacks.pin("some", "jinja2==3.0.3", envs)
+    assert locks.pin("some", "jinja2==3.0.3", envs)
     after = locked(envs, "some")
     assert before["jinja2"] != after["jinja2"] == "3.0.3"
     assert {name: version for name, version in after.items() if name != "jinja2"} == {
@@ -144,10 +143,10 @@ def test_a_pin_is_asked_for_and_moves_nothing_else(envs: Path) -> None:
     }
     asked = "# what it is for\nclick==7.1.2\nJinja2[i18n]==3.0.3  # templates\npackaging==24.0\n"
     assert (envs / "some.in").read_text() == asked
-    assert not stacks.pin("some", "Jinja2==3.0.3", envs)
-    assert stacks.pin("some", "markupsafe==2.1.5", envs), "what was not asked for by itself can be pinned too"
+    assert not locks.pin("some", "Jinja2==3.0.3", envs)
+    assert locks.pin("some", "markupsafe==2.1.5", envs), "what was not asked for by itself can be pinned too"
     assert (envs / "some.in").read_text() == f"{asked}markupsafe==2.1.5\n"
-    stacks.upgrade("some", [], envs)
+    locks.upgrade("some", [], envs)
     assert locked(envs, "some")["jinja2"] == "3.0.3"
 
 
@@ -163,22 +162,20 @@ def test_a_pin_is_asked_for_and_moves_nothing_else(envs: Path) -> None:
     ],
 )
 def test_a_pin_that_cannot_be_leaves_all_as_it_was(envs: Path, requirement: str, told: str) -> None:
-    stacks.add("some", ["click==7.1.2"], envs)
+    locks.add("some", ["click==7.1.2"], envs)
     before = listing(envs)
-    with pytest.raises(stacks.StackError, match=told):
-        stacks.pin("some", requirement, envs)
+    with pytest.raises(locks.StackError, match=told):
+        locks.pin("some", requirement, envs)
     assert listing(envs) == before
 
 
 def test_a_package_that_the_stack_does_not_have_is_not_upgraded(envs: Path) -> None:
     (envs / "mine.txt").write_text("huggingface-hub==1.0.0 \\\n    --hash=sha256:aa\n")
     before = listing(envs)
-    with pytest.raises(
-        stacks.StackError, match=r"mine\.txt has no package 'hugingface_hub'; did you mean 'hugg.*-hub'"
-    ):
-        stacks.upgrade("mine", ["hugingface_hub"], envs)
+    with pytest.raises(locks.StackError, match=r"mine\.txt has no package 'hugingface_hub'; did you mean 'hugg.*-hub'"):
+        locks.upgrade("mine", ["hugingface_hub"], envs)
     assert listing(envs) == before
-    assert stacks.has_package(envs / "mine.txt", "HuggingFace_Hub")
+    assert locks.has_package(envs / "mine.txt", "HuggingFace_Hub")
 
 
 def test_a_lock_is_found_by_the_name_of_its_stack(envs: Path, tmp_path: Path) -> None:
@@ -186,9 +183,7 @@ def test_a_lock_is_found_by_the_name_of_its_stack(envs: Path, tmp_path: Path) ->
     for lock in (kept / "mine@01234567.txt", varied / "mine+click-8.0.0.txt"):
         lock.parent.mkdir()
         lock.touch()
-    found = [stacks.lock_of(name, envs, kept, varied) for name in ("mine", "mine@01234567", "mine+click-8.0.0")]
+    found = [locks.lock_of(name, envs, kept, varied) for name in ("mine", "mine@01234567", "mine+click-8.0.0")]
     assert found == [envs / "mine.txt", kept / "mine@01234567.txt", varied / "mine+click-8.0.0.txt"]
-    with pytest.raises(
-        stacks.StackError, match=r"mine@9: no such stack|mine@9\.txt: no such stack \(there are: mine@0"
-    ):
-        stacks.lock_of("mine@9", envs, kept, varied)
+    with pytest.raises(locks.StackError, match=r"mine@9: no such stack|mine@9\.txt: no such stack \(there are: mine@0"):
+        locks.lock_of("mine@9", envs, kept, varied)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram.stacks import moved, parts_of, reason, releases, vary
+from beyond_ram.stacks.variants import moved, parts_of, reason, releases, vary
 
 
 def test_a_variant_is_named_and_read_back() -> None:
@@ -50,8 +50,8 @@ def test_releases_are_those_of_the_index_oldest_first() -> None:
     found = releases("tokenizers")
     assert found.index("0.13.3") < found.index("0.20.3") < found.index("0.21.0")
     assert not any("rc" in version for version in found)
-    assert releases("transformers", ["5.0.0rc1"]).count("5.0.0rc1") == 1
     found = releases("tokenizers", ["1.0.0rc3", "0.20.4rc0"])
+    assert found.count("1.0.0rc3") == 1
     assert found.index("0.20.3") < found.index("0.20.4rc0") < found.index("0.21.0") < found.index("1.0.0rc3")
 
 

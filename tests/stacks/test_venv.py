@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from beyond_ram import stacks
+from beyond_ram.cli import main
 from beyond_ram.folders import MARK, ForeignFolderError
 from beyond_ram.stacks import venv
+from beyond_ram.stacks.locks import StackError
 from beyond_ram.stacks.variants import INFEASIBLE
 from beyond_ram.stacks.venv import MARKER
 
@@ -51,7 +52,7 @@ def test_a_foreign_folder_is_not_removed_for_an_environment(envs: Path) -> None:
     locks.mkdir(parents=True)
     (locks / "mine+a-1.txt").write_text("a==1\n")
     with pytest.raises(ForeignFolderError, match="is not empty and was not made by beyond-ram"):
-        stacks.build(envs / "mine.txt", locks)
+        venv.build(envs / "mine.txt", locks)
     assert (locks / "mine+a-1.txt").read_text() == "a==1\n"
 
 
@@ -64,18 +65,18 @@ def test_an_environment_of_ours_is_made_anew(envs: Path, sign: str) -> None:
         (folder / name).touch()
     lock = envs / "mine.txt"
     lock.write_text(f"{INFEASIBLE}it cannot be\n")
-    stacks.build(lock, folder)
+    venv.build(lock, folder)
     assert sorted(path.name for path in folder.iterdir()) == sorted([MARK, MARKER])
 
 
 def test_an_environment_is_marked_from_the_start_and_gone_when_it_cannot_be_built(tmp_path: Path) -> None:
     lock = tmp_path / "none.txt"
     lock.write_text("no-such-package-at-all==1 \\\n    --hash=sha256:" + "0" * 64 + "\n")
-    with pytest.raises(stacks.StackError, match="cannot be built"):
-        stacks.build(lock, tmp_path / "none")
+    with pytest.raises(StackError, match="cannot be built"):
+        venv.build(lock, tmp_path / "none")
     assert not (tmp_path / "none").exists()
     lock.write_text("")
-    stacks.build(lock, tmp_path / "none")
+    venv.build(lock, tmp_path / "none")
     assert {MARK, MARKER, "bin"} <= {path.name for path in (tmp_path / "none").iterdir()}
 
 
@@ -83,10 +84,11 @@ def test_an_environment_is_compiled_whatever_the_image_says(tmp_path: Path, monk
     """Else the first run compiles what it imports, and where nothing may be written every run does."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "elsewhere"))
-    stacks.build(one(tmp_path), tmp_path / "one")
+    venv.build(one(tmp_path), tmp_path / "one")
     assert {"__init__.cpython-311.pyc"} <= {path.name for path in (tmp_path / "one").rglob("packaging/__pycache__/*")}
 
 
+@pytest.mark.slow
 def test_of_several_builders_one_builds_and_the_others_find_it_done(tmp_path: Path) -> None:
     lock, folder, ran = one(tmp_path), tmp_path / "one", tmp_path / "ran"
     path = planted_uv(tmp_path / "bin", f'[ "$1" != venv ] || echo . >> {ran}; sleep 0.1')
@@ -95,9 +97,10 @@ def test_of_several_builders_one_builds_and_the_others_find_it_done(tmp_path: Pa
     assert [process.returncode for process in builders] == [0] * 5, said
     assert ran.read_text() == ".\n"
     assert is_whole(folder)
-    assert stacks.is_built(lock, folder)
+    assert venv.is_built(lock, folder)
 
 
+@pytest.mark.slow
 def test_what_a_killed_builder_has_started_is_waited_for(tmp_path: Path) -> None:
     """Its uv writes on into the folder, which would be half an environment with a marker."""
     lock, folder, began, ended = one(tmp_path), tmp_path / "one", tmp_path / "began", tmp_path / "ended"
@@ -127,7 +130,7 @@ def test_the_marker_goes_before_anything_else(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(venv, "fresh", killed)
     with pytest.raises(KeyboardInterrupt):
-        stacks.build(lock, folder)
+        venv.build(lock, folder)
     assert [path.name for path in folder.iterdir()] == [MARK]
 
 
@@ -135,35 +138,23 @@ def test_an_index_out_of_reach_is_not_needed_for_what_is_cached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = one(tmp_path)
-    stacks.build(lock, tmp_path / "cached")
+    venv.build(lock, tmp_path / "cached")
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
         monkeypatch.setenv(name.lower(), "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "")
     monkeypatch.setenv("no_proxy", "")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
-    stacks.build(lock, tmp_path / "one")
+    venv.build(lock, tmp_path / "one")
     assert is_whole(tmp_path / "one")
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "empty"))
-    with pytest.raises(stacks.StackError, match=r"one\.txt: its environment cannot be built\n.*[Ff]ailed"):
-        stacks.build(lock, tmp_path / "none")
+    with pytest.raises(StackError, match=r"one\.txt: its environment cannot be built\n.*[Ff]ailed"):
+        venv.build(lock, tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
-def test_compiling_has_no_time_limit_but_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """uv's own is 60 s a file, which a machine at work can take."""
-    seen = tmp_path / "seen"
-    monkeypatch.setenv("PATH", planted_uv(tmp_path / "bin", f'echo "$UV_COMPILE_BYTECODE_TIMEOUT" > {seen}'))
-    monkeypatch.delenv("UV_COMPILE_BYTECODE_TIMEOUT", raising=False)
-    stacks.build(one(tmp_path), tmp_path / "one")
-    assert seen.read_text() == "0\n"
-    monkeypatch.setenv("UV_COMPILE_BYTECODE_TIMEOUT", "90")
-    stacks.build(one(tmp_path), tmp_path / "two")
-    assert seen.read_text() == "90\n"
-
-
 @pytest.mark.parametrize("damage", ["cut", "no text", "another hash", "empty file of a package"])
-def test_a_damaged_lock_makes_no_environment(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_lock_makes_no_environment(tmp_path: Path, damage: str, capfd: pytest.CaptureFixture[str]) -> None:
     lock = one(tmp_path)
     text = lock.read_text()
     damaged = {
@@ -173,9 +164,8 @@ def test_a_damaged_lock_makes_no_environment(tmp_path: Path, damage: str) -> Non
         "empty file of a package": b"packaging==\n",
     }
     lock.write_bytes(damaged[damage])
-    refused = builder(lock, tmp_path / "one")
-    _, said = refused.communicate(timeout=120)
-    assert refused.returncode == 2
+    assert main(["stack", "build", str(lock), str(tmp_path / "one")]) == 2
+    said = capfd.readouterr().err
     assert str(lock) in said.splitlines()[0]
     assert "Traceback" not in said
     assert not (tmp_path / "one").exists()
