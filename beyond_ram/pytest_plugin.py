@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 MARKER = "beyond_ram"
-_KINDS = ("anon", "rss", "pss")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -29,7 +28,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     from .seen import watching
     from .watch import ceilings
 
-    wanted = {f"max_{kind}": kind for kind in _KINDS}
+    wanted = {f"max_{kind}": kind for kind in ceilings.KINDS}
     if marker.args or not marker.kwargs or not marker.kwargs.keys() <= wanted.keys():
         raise pytest.UsageError(f"{item.nodeid}: beyond_ram takes {', '.join(wanted)}, each as max_anon='2G'")
     try:

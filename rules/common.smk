@@ -17,11 +17,12 @@ from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, lost, outputs, progress, stacks, stale
+from beyond_ram import experiment, lost, outputs, progress, stale
 from beyond_ram.closure import closure
 from beyond_ram.outputs import Figure, Page, has, varies
 from beyond_ram.report.page import sources as page_sources
 from beyond_ram.run_files import RUN_FILES
+from beyond_ram.stacks import variants
 
 # Snakemake lists the files of its command line first, and they are the strongest but for --config.
 GIVEN_FILES = workflow.overwrite_configfiles
@@ -106,23 +107,23 @@ def lost_runs(name):
 
 def lock_of(stack):
     """A stack's lock; that of a varied one is made, not shipped."""
-    return f".stacks/locks/{stack}.txt" if stacks.is_variant(stack) else f"envs/{stack}.txt"
+    return f".stacks/locks/{stack}.txt" if variants.is_variant(stack) else f"envs/{stack}.txt"
 
 
 def conda_of(stack):
     """The conda face of a stack; a varied one has none, and brings its own environment."""
-    return f"../envs/{'driver' if stacks.is_variant(stack) else stack}.yaml"
+    return f"../envs/{'driver' if variants.is_variant(stack) else stack}.yaml"
 
 
 def environment_of(stack):
     """What must be built before a stack can run: its environment, unless conda makes one."""
-    by_conda = CONDA and not stacks.is_variant(stack)
+    by_conda = CONDA and not variants.is_variant(stack)
     return [] if by_conda else f".stacks/{stack}/beyond-ram.lock"
 
 
 def python_of(stack):
     """The interpreter of a stack: its own environment's, or the one of the conda environment that the job runs in."""
-    by_conda = CONDA and not stacks.is_variant(stack)
+    by_conda = CONDA and not variants.is_variant(stack)
     return "python" if by_conda else f".stacks/{stack}/bin/python"
 
 
@@ -147,7 +148,7 @@ def code_beside(program, *modules):
     return list(dict.fromkeys(file for files in code for file in files))
 
 
-PEERS = experiment.tokens.peers(workflow.basedir)
+PEERS = experiment.tokens.names_in(experiment.tokens.PEERS, workflow.basedir)
 
 
 def code_of_cell(cell):
@@ -161,16 +162,16 @@ def code_in(name, of):
     """The program of an experiment, the module that its loader, format or mode is, and all of ours that they import."""
     found = CONFIG.experiments[name]
     modules = [f"scripts/workloads/{found.PROGRAM}"]
-    if of == "engine" and "loader" not in found.axes():
-        return [*code_beside(*modules), *code_beside(*found.ENGINE)]
-    if of in PEERS and "loader" not in found.axes():
-        modules.append(f"{experiment.tokens.PEERS}/{of}.py")
-    elif of == "custom" and "loader" not in found.axes():
+    if "loader" in found.axes():
+        modules.append(CONFIG.loader_module(of))
+    elif "format" in found.axes():
+        modules.append(f"{experiment.tokens.FORMATS}/{of}.py")
+    elif of == "custom":
         modules.append(found.module)
-    elif of in CONFIG.loaders:
-        modules.append(CONFIG.loaders[of].module)
-    elif folder := next((f"{axis}s" for axis in ("loader", "format") if axis in found.axes()), None):
-        modules.append(f"scripts/workloads/{folder}/{of}.py")
+    elif of in PEERS:
+        modules.append(f"{experiment.tokens.PEERS}/{of}.py")
+    elif of == "engine":
+        return [*code_beside(*modules), *code_beside(*found.ENGINE)]
     return code_beside(*modules)
 
 

@@ -15,8 +15,8 @@ wildcard_constraints:
 
 rule variant:
     input:
-        lock=lambda w: f"envs/{stacks.parts_of(w.variant)[0]}.txt",
-        requirements=lambda w: f"envs/{stacks.parts_of(w.variant)[0]}.in",
+        lock=lambda w: f"envs/{variants.parts_of(w.variant)[0]}.txt",
+        requirements=lambda w: f"envs/{variants.parts_of(w.variant)[0]}.in",
     output:
         ".stacks/locks/{variant}.txt",
     log:

@@ -8,7 +8,7 @@ accounted for.
 
 wildcard_constraints:
     tokens=experiment.NAME,
-    format="|".join(experiment.tokens.formats()),
+    format="|".join(experiment.tokens.names_in(experiment.tokens.FORMATS)),
 
 
 rule tokens:

@@ -9,7 +9,7 @@ from .project import project
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..stacks import Difference
+    from ..stacks.differences import Difference
 
 _LINES = 10
 
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..analysis.changes import changes, counts, in_words
     from ..analysis.comparisons import comparisons
     from ..analysis.stack_differences import of_pair
-    from ..stacks import said
+    from ..stacks.differences import said
 
     folders = [Path(side) for side in (arguments.baseline, arguments.candidate)]
     if all(_is_results(folder) for folder in folders):
@@ -90,7 +90,7 @@ def _tell(made: "pd.DataFrame", lines: list[dict[str, str]]) -> None:
 def _differences(results: Path, baseline: str, candidate: str) -> "list[Difference]":
     """What two stacks lock otherwise; nothing where a lock is not known, as of two folders."""
     from ..experiment.kept import LOCKS
-    from ..stacks import StackError, between
+    from ..stacks.locks import StackError, between
 
     try:
         return between(baseline, candidate, project(), results / LOCKS)
@@ -100,7 +100,7 @@ def _differences(results: Path, baseline: str, candidate: str) -> "list[Differen
 
 def _of_versions(runs: "pd.DataFrame", baseline: str, candidate: str) -> "list[Difference]":
     """What differs between the versions that the runs of two stacks read in their interpreters."""
-    from ..stacks import Difference
+    from ..stacks.differences import Difference
 
     found = []
     for name in sorted(column for column in map(str, runs) if column.startswith("version_")):

@@ -171,7 +171,7 @@ def _write(gate: "Gate", out: Path) -> None:
 def _differences(changes: "pd.DataFrame", out: Path) -> list[dict[str, str]]:
     """What differs between the locks of both sides of each base stack, in words."""
     from ..analysis.stack_differences import of_pair
-    from ..stacks import differences
+    from ..stacks.differences import differences
 
     found = []
     for pair in dict.fromkeys(changes[["before", "after"]].itertuples(index=False, name=None)):

@@ -9,9 +9,12 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .project import PROJECT
+
+if TYPE_CHECKING:
+    from ..watch.targets import Target
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -141,20 +144,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.html:
         _can_make_a_page()
         arguments.out = arguments.out or Path(tempfile.mkdtemp(prefix="beyond-ram-"))  # the page is made of its files
+    how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": _on_terminal()}
     if attached:
-        record, status = _attach(arguments), 0
+        from ..watch import attach
+
+        how |= {"reset_marks": arguments.reset_marks, "events": arguments.events}
+        record, status = attach.attach(_target(arguments), arguments.out, **how), 0
     else:
         _give_back_the_path()
-        record = watch(
-            arguments.command,
-            arguments.out,
-            interval_ms=arguments.interval_ms,
-            memory_limit_bytes=arguments.memory_limit,
-            follow=arguments.follow,
-            inputs=arguments.input,
-            live=_is_terminal(2),
-            reader=arguments.reader,
-        )
+        how |= {"memory_limit_bytes": arguments.memory_limit, "follow": arguments.follow, "reader": arguments.reader}
+        record = watch(arguments.command, arguments.out, **how)
         # From here on the command has ended, and its status is what this one ends with.
         status = as_a_shell(record)
     if allowed:
@@ -194,29 +193,19 @@ def _refuse_for_what_runs(arguments: argparse.Namespace) -> None:
             raise ValueError(f"--{option.replace('_', '-')} is for a command: what runs already is only looked at")
 
 
-def _attach(arguments: argparse.Namespace) -> dict[str, Any]:
-    from ..watch import attach, targets
+def _target(arguments: argparse.Namespace) -> "Target":
+    from ..watch import targets
 
     if arguments.pid:
-        target = targets.processes(list(dict.fromkeys(arguments.pid)), arguments.reader)
-    elif arguments.cgroup:
-        target = targets.group(arguments.cgroup, arguments.reader)
-    else:
-        target = targets.slurm_job(arguments.slurm, arguments.wait, arguments.reader)
-    return attach.attach(
-        target,
-        arguments.out,
-        interval_ms=arguments.interval_ms,
-        reset_marks=arguments.reset_marks,
-        events=arguments.events,
-        inputs=arguments.input,
-        live=_is_terminal(2),
-    )
+        return targets.processes(list(dict.fromkeys(arguments.pid)), arguments.reader)
+    if arguments.cgroup:
+        return targets.group(arguments.cgroup, arguments.reader)
+    return targets.slurm_job(arguments.slurm, arguments.wait, arguments.reader)
 
 
-def _is_terminal(descriptor: int) -> bool:
+def _on_terminal() -> bool:
     with contextlib.suppress(Exception):
-        return os.isatty(descriptor)
+        return os.isatty(2)
     return False
 
 

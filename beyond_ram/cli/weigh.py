@@ -22,7 +22,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     from ..callers import end_with_snakemake
-    from ..weighing import Setting, weigh, weigh_interrupted, weigh_limit
+    from ..weighing.cell import Setting, weigh
+    from ..weighing.interruption import weigh_interrupted
+    from ..weighing.limit import weigh_limit
 
     # An end that is asked for takes the private folder along.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))

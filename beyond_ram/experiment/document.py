@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..metrics import registry
+from .. import metrics
 from . import events
 from .model import Config
 
@@ -141,7 +141,7 @@ def _kind(field: dict[str, Any]) -> str:
 PAGES: Mapping[Path, Callable[[], str]] = {
     Path("docs/configuration.md"): keys,
     Path("docs/events.md"): events.table,
-    Path("docs/columns.md"): registry.table,
+    Path("docs/columns.md"): metrics.table,
 }
 """Pages with a generated part, and what generates it."""
 

@@ -39,12 +39,13 @@ def run_pattern(experiments: Mapping[str, Experiment]) -> str:
 
 def interrupted_pattern(experiments: Mapping[str, Experiment]) -> dict[str, str]:
     """Wildcard constraints of an interrupted run and its rerun, before and after the level of the cache state."""
-    named = {name: e for name, e in experiments.items() if "cache" in e.axes()}
-    whole = "|".join(_pattern(name, experiment, {"cache": "CACHE"}) for name, experiment in named.items())
-    heads, tails = zip(*(one.split("cache~(?:CACHE)") for one in whole.split("|")), strict=True) if whole else ((), ())
+    whole = [
+        _pattern(name, found, {"cache": "CACHE"}) for name, found in experiments.items() if "cache" in found.axes()
+    ]
+    parts = [one.split("/cache~(?:CACHE)/") for one in whole]
     return {
-        "head": f"(?:{'|'.join(dict.fromkeys(head.rstrip('/') for head in heads)) or '-'})",
-        "tail": f"(?:{'|'.join(dict.fromkeys(tail.lstrip('/') for tail in tails)) or '-'})",
+        side: f"(?:{'|'.join(dict.fromkeys(part[number] for part in parts)) or '-'})"
+        for number, side in enumerate(("head", "tail"))
     }
 
 

@@ -6,6 +6,7 @@ import glob
 import gzip
 import os
 import re
+import symtable
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -34,12 +35,15 @@ def module(path: str, names: Iterable[str]) -> str | None:
     if fault := unreadable(path):
         return fault
     try:
-        body = ast.parse(Path(path).read_bytes()).body
+        source = Path(path).read_bytes()
+        body = ast.parse(source).body
+        known = symtable.symtable(source, path, "exec").get_symbols()  # type: ignore[arg-type]  # it takes bytes too
     except (SyntaxError, ValueError) as error:
         return f"{path} is not Python: {error}"
     if any(isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names) for node in body):
         return None  # its names are not in this source
-    missing = [name for name in names if name not in set(_bound(body))]
+    bound = {symbol.get_name() for symbol in known if symbol.is_assigned() or symbol.is_imported()}
+    missing = [name for name in names if name not in bound]
     return f"{path} has no {' and no '.join(missing)}" if missing else None
 
 
@@ -215,18 +219,3 @@ def _filled_lines(file: IO[bytes] | gzip.GzipFile) -> Iterator[None]:
             filled = False
     if filled:
         yield
-
-
-def _bound(body: Iterable[ast.stmt]) -> Iterator[str]:
-    """The names that a module's own statements bind."""
-    for node in body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-            yield node.name
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            yield from (alias.asname or alias.name for alias in node.names)
-        else:
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                    yield inner.id
-                elif isinstance(inner, ast.FunctionDef | ast.ClassDef):
-                    yield inner.name

@@ -19,7 +19,6 @@ from .model import Config
 from .places import NOT_ECHOED, results_fault
 from .workloads.tokenize import MODES
 
-NOUNS = {"tokens": "token dataset", "format": "format", "loader": "loader", "mode": "mode"}
 # What an error echoes at most of what was given; and the values that a config may stand for, aliases written out.
 _ECHO = reprlib.Repr()
 _ECHO.maxlevel, _ECHO.maxstring, _ECHO.maxother, _ECHO.maxlong = 3, 200, 100, 40
@@ -78,9 +77,7 @@ def load(
             + f"{planned[most]:,} runs are planned here and {sum(planned.values()):,} in all; the most are "
             f"{checked.max_runs:,}, which the key 'max_runs' changes"
         )
-    faults = list(_faults(checked, Path(root), where))
-    faults += _sweep_faults(checked, where)
-    if faults:
+    if faults := list(_faults(checked, Path(root), where)):
         raise ConfigError(*faults)
     return checked
 
@@ -146,12 +143,9 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             if corpus not in config.corpora:
                 yield where(*key, "corpus") + _none("corpus", corpus, config.corpora)
                 continue
-            count = config.corpora[corpus].file_count()
             needed = max(getattr(matrix, "num_files", (0,)))
-            if count and needed > count:
-                yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {count}"
-            if (fault := _too_few_files(config.corpora[corpus], needed)) is not None:
-                yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {fault}"
+            if has := _too_few_files(config.corpora[corpus], needed):
+                yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {has}"
         yield from _reading_faults(config, name, root, where)
         for repository in getattr(matrix, "repository", ()):
             found, at = config.repositories.get(repository), where(*key, "repository")
@@ -165,23 +159,28 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
                 yield source + f"workload {experiment.workload} reads " + " or ".join(experiment.SOURCES)
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
+    for name, sweep in config.sweeps().items():
+        if sweep.experiment not in config.run():
+            yield where("ladders", name, "experiment") + _none("experiment", sweep.experiment, config.run())
+        if sweep.metric not in METRICS:
+            yield where("ladders", name, "metric") + _none("metric", sweep.metric, METRICS)
 
 
 def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:
     """What an experiment names of token datasets, formats and loaders."""
     key, matrix = ("experiments", name, "matrix"), config.run()[name].matrix
     own = config.loaders if config.run()[name].workload == "load" else {}
-    for axis, names in (
-        ("tokens", config.tokens),
-        ("format", dict.fromkeys(tokens.formats(root))),
-        ("loader", dict.fromkeys([*tokens.loaders(root), *own])),
-        ("mode", dict.fromkeys([*MODES, *tokens.peers(root)])),
+    for axis, noun, names in (
+        ("tokens", "token dataset", [*config.tokens]),
+        ("format", "format", tokens.names_in(tokens.FORMATS, root)),
+        ("loader", "loader", [*tokens.names_in(tokens.LOADERS, root), *own]),
+        ("mode", "mode", [*MODES, *tokens.names_in(tokens.PEERS, root)]),
     ):
         if axis == "mode" and config.run()[name].workload != "tokenize":
             continue
         for value in getattr(matrix, axis, ()):
             if value not in names and (axis, value) != ("tokens", "none"):
-                yield where(*key, axis) + _none(NOUNS[axis], value, names)
+                yield where(*key, axis) + _none(noun, value, names)
     for loader in getattr(matrix, "loader", ()):
         if not (loader in own and own[loader].data) and "none" in getattr(matrix, "tokens", ()):
             hint = "; name one here, or its own `data` there" if loader in own else ""
@@ -239,28 +238,22 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             yield where("loaders", name, "module") + fault
         if own.data and (fault := inputs.loader_data(own)):
             yield where("loaders", name, "data") + fault
-        known = tokens.formats(root)
+        known = tokens.names_in(tokens.FORMATS, root)
         if not own.data and own.format not in known:
             yield where("loaders", name, "format") + _none("format", own.format, known)
 
 
 def _too_few_files(corpus: AnyCorpus, needed: int) -> str | None:
-    """How many files a corpus of the user's own files has, where that is fewer than are asked for."""
-    if not isinstance(corpus, FilesCorpus) or inputs.corpus(corpus):
+    """How many files a corpus has, where that is known and fewer than are asked for."""
+    if not isinstance(corpus, FilesCorpus):
+        count = corpus.file_count()
+        return str(count) if count and count < needed else None
+    if inputs.corpus(corpus):
         return None
     count = inputs.files_at_most(corpus, needed)
     if count is None or count >= needed:
         return None
     return f"{count}, of {corpus.documents_per_file:,} document{'s' * (corpus.documents_per_file > 1)} each"
-
-
-def _sweep_faults(config: Config, where: "_Origin") -> Iterable[str]:
-    running = config.run()
-    for name, sweep in config.sweeps().items():
-        if sweep.experiment not in running:
-            yield where("ladders", name, "experiment") + _none("experiment", sweep.experiment, running)
-        if sweep.metric not in METRICS:
-            yield where("ladders", name, "metric") + _none("metric", sweep.metric, METRICS)
 
 
 def _none(noun: str, wrong: str, allowed: Iterable[str], place: str = "") -> str:

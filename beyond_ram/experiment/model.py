@@ -9,11 +9,12 @@ from pydantic import Field, PositiveInt, StringConstraints
 from . import tokens
 from .corpora import AnyCorpus, Strict
 from .job import Job
-from .paths import Cell, Value
+from .paths import Cell
 from .places import FolderPath, ResultsPath
 from .repositories import AnyRepository
 from .tokens import OwnLoader, TokenDataset
 from .workloads import AnyExperiment, Name, Names
+from .workloads.base import Places
 
 
 class VersionSweep(Strict):
@@ -139,41 +140,6 @@ class Config(Strict):
         wanted = self.experiments if self.only is None else self.only
         return {name: experiment for name, experiment in self.experiments.items() if experiment and name in wanted}
 
-    def named(self, *workloads: str) -> list[str]:
-        """The experiments of some workloads."""
-        return [name for name, experiment in self.run().items() if experiment.workload in workloads]
-
     def job(self, cell: Cell) -> Job:
         """The job of a cell of an experiment that is run, or of one that a sweep varies."""
-        return self.experiments_named(cell.experiment).job(cell, _Places(self))
-
-    def experiments_named(self, name: str) -> AnyExperiment:
-        """An experiment. Raises KeyError where there is none."""
-        experiment = self.experiments[name]
-        if experiment is None:
-            raise KeyError(name)
-        return experiment
-
-
-class _Places:
-    """Where what a job reads lies, below the results folder."""
-
-    def __init__(self, config: Config) -> None:
-        self._config = config
-
-    def corpus(self, name: Value) -> str:
-        return f"{self._config.results}/corpora/{name}"
-
-    def tokens(self, name: Value) -> str:
-        return f"{self._config.results}/tokens/{name}"
-
-    def repository(self, name: Value) -> str:
-        return f"{self._config.results}/repositories/{name}"
-
-    def loader(self, cell: Cell) -> tuple[str, list[str]]:
-        own = self._config.loaders.get(str(cell["loader"]))
-        if not own:
-            return f"{self.tokens(cell['tokens'])}/{tokens.format_of(str(cell['loader']))}", []
-        data = own.data or f"{self.tokens(cell['tokens'])}/{own.format}"
-        rows = ["--rows", str(own.rows)] if own.rows else []
-        return data, ["--module", own.module, "--data", data, *rows]
+        return self.run()[cell.experiment].job(cell, Places(self.results, self.loaders))

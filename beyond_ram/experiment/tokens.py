@@ -92,19 +92,9 @@ class OwnLoader(Strict):
         return self
 
 
-def formats(root: Path | str = ".") -> list[str]:
-    """The names of all formats."""
-    return _modules(Path(root, FORMATS))
-
-
-def loaders(root: Path | str = ".") -> list[str]:
-    """The names of all loaders."""
-    return _modules(Path(root, LOADERS))
-
-
-def peers(root: Path | str = ".") -> list[str]:
-    """The names of all peers."""
-    return _modules(Path(root, PEERS))
+def names_in(folder: Path, root: Path | str = ".") -> list[str]:
+    """The names of all formats, loaders or peers, which are the modules of their folder."""
+    return sorted(path.stem for path in Path(root, folder).glob("*.py") if path.stem not in _HELPERS)
 
 
 def format_of(loader: str, root: Path | str = ".") -> str:
@@ -139,30 +129,21 @@ def writer_stack(name: str, root: Path | str = ".") -> str:
     return str(_constant(Path(root, FORMATS, f"{name}.py"), "STACK", "loaders"))
 
 
-def _modules(folder: Path) -> list[str]:
-    return sorted(path.stem for path in folder.glob("*.py") if path.stem not in _HELPERS)
-
-
-def _literal(value: ast.expr, module: Path, name: str) -> Any:
-    try:
-        return ast.literal_eval(value)
-    except ValueError:
-        raise ValueError(f"{module}: the constant {name} has to be written out") from None
-
-
 def _constant(module: Path, name: str, default: Any = None) -> Any:
     """The value of a module's constant, given alone or in a tuple, as its source states it."""
     for node in ast.parse(module.read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.Assign):
             continue
         for target in node.targets:
-            names = target.elts if isinstance(target, ast.Tuple) else [target]
-            values = (
-                node.value.elts if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple) else [node.value]
-            )
-            for one, value in zip(names, values, strict=True):
+            pairs = [(target, node.value)]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = list(zip(target.elts, node.value.elts, strict=True))
+            for one, value in pairs:
                 if isinstance(one, ast.Name) and one.id == name:
-                    return _literal(value, module, name)
+                    try:
+                        return ast.literal_eval(value)
+                    except ValueError:
+                        raise ValueError(f"{module}: the constant {name} has to be written out") from None
     if default is None:
         raise ValueError(f"{module}: has no constant {name}")
     return default

@@ -8,7 +8,7 @@ import yaml
 
 from ..experiment import Cell, Config, ConfigError, content_of, load, merge
 from ..files import whole
-from ..stacks import has_package
+from ..stacks.locks import has_package
 
 SETS = Path("config", "gate")
 NOT_WEIGHED = "a gate weighs whole runs only, and no search for a limit"

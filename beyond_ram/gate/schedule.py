@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from ..analysis.frame import key as key_of
 from ..analysis.looks import AT, look, undecided
-from ..analysis.looks import key as key_of
 from ..analysis.runs import runs as table_of
 from ..experiment import Cell, Config
 from ..metrics.runs import FAILED
@@ -30,8 +30,6 @@ class Weighing:
     comparisons: pd.DataFrame
     used_s: float
     """Spent on weighing."""
-    out_of_budget: bool
-    """Whether cells were left that more runs might have decided."""
 
 
 class Runs:
@@ -101,7 +99,7 @@ def decide(
     pairs = [(name_of(base, BASELINE), name_of(base, CANDIDATE)) for base in bases]
     keys = {cell: key_of(cell.replace(stack=name_of(str(cell["stack"]), CANDIDATE)).parameters()) for cell in cells}
     left, known, looked, repeat, took = list(cells), None, 0, 0, dict.fromkeys(cells, 0.0)
-    used, short = 0.0, False
+    used = 0.0
     for cell, side in order(cells, 0):
         tell(f"first run, not weighed: {cell.experiment}, {side}")
         began = clock()
@@ -109,7 +107,6 @@ def decide(
         used += clock() - began  # longer than a weighed one, so no estimate of it
     while left and repeat < AT[-1]:
         if repeat and used + sum(took[cell] for cell in left) > budget_s:
-            short = True
             break
         repeat += 1
         for number, (cell, side) in enumerate(order(left, repeat), 1):
@@ -129,4 +126,4 @@ def decide(
     table = runs.table()
     if known is None or looked != repeat:
         known = look(known, table, pairs)
-    return Weighing(table, known, used, short or bool(left))
+    return Weighing(table, known, used)

@@ -5,7 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..stacks import StackError, build, exchange, moved, pins, reason, text_of
+from ..stacks.differences import pins
+from ..stacks.locks import StackError, text_of
+from ..stacks.variants import exchange, moved, reason
+from ..stacks.venv import build
 from .wheels import Requirement
 
 BASELINE, CANDIDATE = "baseline", "candidate"
@@ -45,19 +48,16 @@ def locked(base: str, side: str, asked: Mapping[str, Sequence[Requirement]], out
     return Side(stack, lock, str(out / "stacks" / stack / "bin" / "python"), moved(lock))
 
 
-def built(side: Side, out: Path) -> Side:
-    """Build the environment of a side, where it is not there yet. Raises StackError with uv's reason."""
-    build(side.lock, out / "stacks" / side.stack)
-    return side
-
-
 def both(
     bases: Sequence[str], asked: Mapping[str, Sequence[Requirement]], out: Path, envs: Path
 ) -> dict[tuple[str, str], Side]:
-    """Both sides of every base stack, by the two names. Raises StackError for the first that cannot be."""
+    """Both sides of every base stack, built, by the two names. Raises StackError for the first that cannot be."""
 
     def made(base: str) -> list[Side]:
-        return [built(locked(base, side, asked, out, envs), out) for side in SIDES]
+        sides = [locked(base, side, asked, out, envs) for side in SIDES]
+        for one in sides:
+            build(one.lock, out / "stacks" / one.stack)
+        return sides
 
     with ThreadPoolExecutor(2) as pool:
         found = zip(bases, pool.map(made, bases), strict=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import masked
-from ..stacks import StackError
 from ..stacks.differences import canonical
+from ..stacks.locks import StackError
 
 _RELEASE = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^]]*\])?\s*([<>=!~].*)?")
 _NAMED = re.compile(r"\s*[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?\s*@")

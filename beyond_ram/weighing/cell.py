@@ -11,8 +11,9 @@ from typing import Any
 from ..experiment import Job, Served, parse, records
 from ..files import DamagedError, read_json
 from ..run_files import COLUMNS, RUN_FILES
-from ..stacks import has_package, lock_sha256, moved
-from ..stacks import reason as cannot_be
+from ..stacks.locks import has_package, lock_sha256
+from ..stacks.variants import moved
+from ..stacks.variants import reason as cannot_be
 from ..watch import LimitError, machine, pagecache, watch, write_record
 from ..watch.summary import lacking
 from . import processes, remedies, served, sound
@@ -202,8 +203,6 @@ def finish(
         if status:
             raise WeighingError(f"{job.path}: its ids could not be read back: {processes.ending(status)}")
         record["work"] |= json.loads(output)
-    elif reason := _event_reason(out, "gave_up"):
-        record["reason"] = reason
     elif record["outcome"] == "failed" and not record["completed_work"]:
         how = f"status {record['exit_status']}, signal {record['signal']}"
         if record.get("killed_for_memory"):

@@ -94,12 +94,8 @@ def layout(material_bytes: int, seed: int) -> list[tuple[int, int]]:
         used += size
     # Neighbours on the strip must not be neighbours in the corpus: a prefix would be a single library.
     order = sorted(range(len(lengths)), key=[random.random() for _ in lengths].__getitem__)
-    starts = [0] * len(lengths)
-    position = 0
-    for document in order:
-        starts[document] = position
-        position += lengths[document]
-    return list(zip(starts, lengths, strict=True))
+    ends = dict(zip(order, accumulate(lengths[document] for document in order), strict=True))
+    return [(ends[document] - size, size) for document, size in enumerate(lengths)]
 
 
 class Strip:

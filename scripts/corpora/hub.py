@@ -57,16 +57,12 @@ def resolved_commit(identifier: str, revision: str | None, kind: str = "dataset"
     return str(info.sha)
 
 
-def label_names(features: Any, column: str | None) -> list[str] | None:
-    """Names behind a column of class numbers."""
-    return getattr((features or {}).get(column), "names", None)
-
-
 def documents(
     dataset: Any, columns: Columns, wanted: int | None, where: str, label: str, notes: dict[str, Any]
 ) -> Iterator[Document]:
     """The first `wanted` rows with text; `label` stands in where there is no label column."""
-    names = label_names(dataset.features, columns.label)
+    # Names behind a column of class numbers.
+    names = getattr((dataset.features or {}).get(columns.label), "names", None)
     taken = 0
     rows = iter(dataset)
     while wanted is None or taken < wanted:

@@ -16,9 +16,11 @@ import json
 import platform
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import metadata
+from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
@@ -108,7 +110,7 @@ class _Shard:
         self.path = f"files/{index:06d}.jsonl"
         self._handle: BinaryIO = (folder / self.path).open("wb", buffering=1 << 20)
         self._digest = hashlib.sha256()
-        self.documents = self.file_bytes = self.text_bytes = self.characters = 0
+        self._counts: Counter[str] = Counter()
 
     def add(self, document: Document) -> None:
         line = json.dumps({"text": document.text, "label": document.label}, ensure_ascii=False, separators=(",", ":"))
@@ -120,41 +122,27 @@ class _Shard:
             ) from None
         self._handle.write(encoded)
         self._digest.update(encoded)
-        self.documents += 1
-        self.file_bytes += len(encoded)
-        self.characters += len(document.text)
-        self.text_bytes += len(document.text) if document.text.isascii() else len(document.text.encode())
+        text_bytes = len(document.text) if document.text.isascii() else len(document.text.encode())
+        self._counts.update(documents=1, file_bytes=len(encoded), text_bytes=text_bytes, characters=len(document.text))
 
     def close(self) -> dict[str, Any]:
         self._handle.close()
-        return {
-            "path": self.path,
-            "documents": self.documents,
-            "file_bytes": self.file_bytes,
-            "text_bytes": self.text_bytes,
-            "characters": self.characters,
-            "sha256": self._digest.hexdigest(),
-        }
+        return {"path": self.path, **self._counts, "sha256": self._digest.hexdigest()}
 
 
 def write_corpus(name: str, spec: dict[str, Any], plan: Plan, folder: Path) -> None:
     """Writes the documents of `plan` and then the manifest. Holds one document at a time."""
     (folder / "files").mkdir()
     files: list[dict[str, Any]] = []
-    shard: _Shard | None = None
     last_report = time.monotonic()
-    for number, document in enumerate(plan.documents, 1):
-        if shard is None:
-            shard = _Shard(folder, len(files))
-        shard.add(document)
-        if shard.documents == plan.documents_per_file:
-            files.append(shard.close())
-            shard = None
-        if time.monotonic() - last_report > PROGRESS_EVERY_S:
-            last_report = time.monotonic()
-            of = f" of {plan.expected}" if plan.expected else ""
-            print(f"corpus {name}: {number}{of} documents", file=sys.stderr, flush=True)
-    if shard is not None:
+    for index, numbered in groupby(enumerate(plan.documents), lambda one: one[0] // plan.documents_per_file):
+        shard = _Shard(folder, index)
+        for number, document in numbered:
+            shard.add(document)
+            if time.monotonic() - last_report > PROGRESS_EVERY_S:
+                last_report = time.monotonic()
+                of = f" of {plan.expected}" if plan.expected else ""
+                print(f"corpus {name}: {number + 1}{of} documents", file=sys.stderr, flush=True)
         files.append(shard.close())
     if not files:
         raise RefusedError("the source holds no document")

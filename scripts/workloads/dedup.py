@@ -122,12 +122,9 @@ def imports(args):
     events.emit("provenance", versions=events.versions(PACKAGES))
     if not hasattr(hf_xet, "XetSession"):
         events.not_applicable("this release of hf_xet says nothing about deduplication")
-    if (
-        args.cdc == "on"
-        and "use_content_defined_chunking"
-        not in inspect.signature(pyarrow.parquet.ParquetWriter.__init__).parameters
-        | inspect.signature(pyarrow.parquet.write_table).parameters
-    ):
+    ways = (pyarrow.parquet.ParquetWriter.__init__, pyarrow.parquet.write_table)
+    known = [name for way in ways for name in inspect.signature(way).parameters]
+    if args.cdc == "on" and "use_content_defined_chunking" not in known:
         events.not_applicable("this release of pyarrow has no content-defined chunking")
     events.mark("imported", **events.own_memory(), **release.allocated())
 

@@ -54,11 +54,25 @@ def ids_of_batch(tokenizer, texts):
     return [encoding.ids for encoding in encode(texts)]
 
 
+def backend(tokenizer):
+    """The tokenizer of tokenizers that one of transformers has inside."""
+    return getattr(tokenizer, "backend_tokenizer", tokenizer)
+
+
 def model(tokenizer):
-    """The model of a tokenizer, whose cache of words it is."""
+    """The model of a tokenizer of either library, whose cache of words it is."""
+    tokenizer = backend(tokenizer)
     if not hasattr(tokenizer, "model"):
         events.not_applicable("this release of tokenizers gives no access to its model, nor to a cache of words")
     return tokenizer.model
+
+
+def clear_cache(tokenizer):
+    """Empty the model's cache of words."""
+    known = model(tokenizer)
+    if not hasattr(known, "_clear_cache"):
+        events.not_applicable("this release of tokenizers has no way to empty the cache")
+    known._clear_cache()
 
 
 def entries(folder):

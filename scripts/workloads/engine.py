@@ -16,24 +16,13 @@ import progress
 import release
 
 ENGINE = Path(__file__).resolve().parents[2] / "beyond_ram" / "tokenize" / "engine"
-KINDS = {"RssAnon": "anon_bytes", "RssFile": "file_bytes", "RssShmem": "shmem_bytes"}
+KINDS = ("anon_bytes", "file_bytes", "shmem_bytes", "rss_bytes")
 
 
 def memory_of(processes):
     """Resident memory by kind, in bytes, of all these processes; of those that have ended nothing."""
-    found = dict.fromkeys((*KINDS.values(), "rss_bytes"), 0)
-    for process in processes:
-        try:
-            with open(f"/proc/{process}/status", encoding="ascii", errors="replace") as status:
-                for line in status:
-                    name, _, value = line.partition(":")
-                    if name in KINDS:
-                        size = int(value.split()[0]) * 1024
-                        found[KINDS[name]] += size
-                        found["rss_bytes"] += size
-        except OSError:
-            continue
-    return found
+    read = [events.memory_of(process) for process in processes]
+    return {kind: sum(one.get(kind, 0) for one in read) for kind in KINDS}
 
 
 def tokenize(args, chosen, result, packages):
@@ -72,8 +61,8 @@ def tokenize(args, chosen, result, packages):
                 events.emit("progress", bytes_in=share * bytes_in // progress.MOST, **self.memory())
 
         def memory(self):
-            helpers = [process.older for process in self.processes if process.older]
-            return memory_of([*(process.pid for process in self.processes), *helpers])
+            helpers = [worker.older for worker in self.workers if worker.older]
+            return memory_of([*(worker.pid for worker in self.workers), *helpers])
 
     out = args.work_dir / "cache" / "engine"
     flags = [f"--tokenizer={(args.tokenizer or args.corpus / 'tokenizer')}", f"--out={out}", "--format=bin"]

@@ -104,15 +104,22 @@ def arguments(described, **kinds):
 
 def own_memory():
     """This process's resident memory by kind, in bytes, as the kernel splits it; empty where there is no /proc."""
+    return memory_of("self")
+
+
+def memory_of(process):
+    """The same of some process; empty of one that has ended too."""
     names = {"RssAnon": "anon_bytes", "RssFile": "file_bytes", "RssShmem": "shmem_bytes", "VmHWM": "hwm_bytes"}
     reading = {}
     try:
-        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+        with open(f"/proc/{process}/status", encoding="ascii", errors="replace") as status:
             for line in status:
                 name, _, value = line.partition(":")
                 if name in names:
                     reading[names[name]] = int(value.split()[0]) * 1024
     except OSError:
+        return {}
+    if not reading:
         return {}
     reading["rss_bytes"] = reading["anon_bytes"] + reading["file_bytes"] + reading["shmem_bytes"]
     return reading

@@ -282,6 +282,9 @@ def read_ceilings(rows, args, account, kinds):
     def batches():
         return ((start, min(start + size, rows.count)) for start in range(0, rows.count, size))
 
+    def shuffled():
+        return (numbers[start : start + size] for start in range(0, rows.count, size))
+
     def sequential():
         for start, stop in batches():
             os.preadv(descriptor, [buffer[: stop - start]], mapped.offset + start * row_bytes)
@@ -292,21 +295,18 @@ def read_ceilings(rows, args, account, kinds):
             yield mapped[start:stop], labels[start:stop]
 
     def random():
-        for start, stop in batches():
-            wanted = numbers[start:stop]
+        for wanted in shuffled():
             for place, offset in zip(buffer, (mapped.offset + wanted * row_bytes).tolist(), strict=False):
                 os.preadv(descriptor, [place], offset)
-            yield buffer[: stop - start], labels[wanted]
+            yield buffer[: len(wanted)], labels[wanted]
 
     def memmap_random():
-        for start, stop in batches():
-            wanted = numbers[start:stop]
+        for wanted in shuffled():
             yield mapped[wanted], labels[wanted]
 
     def memmap_take():
-        for start, stop in batches():
-            wanted = numbers[start:stop]
-            into = buffer[: stop - start]
+        for wanted in shuffled():
+            into = buffer[: len(wanted)]
             numpy.take(mapped, wanted, axis=0, out=into, mode="clip")
             yield into, labels[wanted]
 

@@ -117,12 +117,10 @@ def write(chunks, out, width, numbered=number, link_to=None):
             ids = numpy.ascontiguousarray(ids)
             labels.append(numbered(ids, rows))
             sums.append(sums_of(ids))
-            if not link_to:
-                file.write(ids.data)
+            file.write(ids.data)
             rows += len(ids)
-        if not link_to:
-            file.seek(0)
-            header(file, rows, width)
+        file.seek(0)
+        header(file, rows, width)
     if link_to:
         ids_path.symlink_to(link_to.resolve())
     numpy.save(out / "npy" / "labels.npy", numpy.concatenate(labels))

@@ -57,9 +57,7 @@ class Planted:
             block.append(block)
 
     def c_leak(self, epoch):
-        library = ctypes.CDLL(None)
-        library.malloc.restype = ctypes.c_void_p
-        library.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+        library = libc()
         for _ in range(self.size // BLOCK):
             library.memset(library.malloc(BLOCK), 1, BLOCK)
 
@@ -68,10 +66,7 @@ class Planted:
             self.c_leak(epoch)
 
     def fragmentation(self, epoch):
-        library = ctypes.CDLL(None)
-        library.malloc.restype = ctypes.c_void_p
-        library.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
-        library.free.argtypes = [ctypes.c_void_p]
+        library = libc()
         blocks = [library.malloc(BLOCK // 2) for _ in range(2 * self.size // BLOCK)]
         for block in blocks:
             library.memset(block, 1, BLOCK // 2)
@@ -94,6 +89,14 @@ class Planted:
         for at in range(0, self.size, mmap.PAGESIZE):
             mapped[at]
         self.held["mapped file"].append(mapped)
+
+
+def libc():
+    library = ctypes.CDLL(None)
+    library.malloc.restype = ctypes.c_void_p
+    library.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+    library.free.argtypes = [ctypes.c_void_p]
+    return library
 
 
 @functools.cache

@@ -25,6 +25,14 @@ class Rows:
         for start in range(0, self.count, size):
             yield numpy.array(ids[start : start + size]), labels[start : start + size]
 
+    def fill(self, ids, labels):
+        """Copy all rows into what takes slices of rows, a chunk at a time."""
+        start = 0
+        for some, their_labels in self.chunks(4096):
+            ids[start : start + len(some)] = some
+            labels[start : start + len(some)] = their_labels
+            start += len(some)
+
     def sums(self):
         return numpy.load(self.folder / "sums.npy")
 

@@ -12,14 +12,6 @@ MB = 1_000_000
 ROWS = 8192
 
 
-def arguments(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work-dir", type=Path, required=True)
-    parser.add_argument("--size-mb", type=int, required=True)
-    parser.add_argument("--prepare", action="store_true", help="only write the file")
-    return parser.parse_args(argv)
-
-
 def prepare(path, size):
     """Write a stream of record batches of 64-bit integers, a batch at a time."""
     import numpy
@@ -53,7 +45,11 @@ def scan(path):
 
 
 def main():
-    args = arguments()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work-dir", type=Path, required=True)
+    parser.add_argument("--size-mb", type=int, required=True)
+    parser.add_argument("--prepare", action="store_true", help="only write the file")
+    args = parser.parse_args()
     path = args.work_dir / "values.arrow"
     if args.prepare:
         prepare(path, args.size_mb * MB)

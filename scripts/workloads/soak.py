@@ -24,7 +24,6 @@ import events
 import release
 
 PACKAGES = ("datasets", "transformers", "tokenizers", "pyarrow", "numpy", "pandas", "fsspec", "huggingface-hub")
-FOR_DATASETS = ("nothing", "reopen")
 
 
 def texts(files):
@@ -46,12 +45,11 @@ class Tokenizing:
         self.encoded = {"tokenizers-fast": encoded_fast, "transformers": encoded_as_usual}.get(args.subject, encoded)
         self.tokenizer = self.load()
         if args.between == "no-cache":
-            model = encoders.model(self.backend)
-            if hasattr(model, "_resize_cache"):
-                model._resize_cache(0)
-                model._clear_cache()
-            else:
+            model = encoders.model(self.tokenizer)
+            if not hasattr(model, "_resize_cache"):
                 events.not_applicable("this release of tokenizers has no way to resize the cache")
+            model._resize_cache(0)
+            model._clear_cache()
 
     def load(self):
         if self.args.subject != "transformers":
@@ -64,10 +62,6 @@ class Tokenizing:
         import transformers
 
         return transformers.AutoTokenizer.from_pretrained(str(self.folder))
-
-    @property
-    def backend(self):
-        return getattr(self.tokenizer, "backend_tokenizer", self.tokenizer)
 
     def epoch(self):
         if self.args.between != "workers":
@@ -83,10 +77,7 @@ class Tokenizing:
             self.tokenizer = None
             self.tokenizer = self.load()
         elif what == "clear-cache":
-            model = encoders.model(self.backend)
-            if not hasattr(model, "_clear_cache"):
-                events.not_applicable("this release of tokenizers has no way to empty the cache")
-            model._clear_cache()
+            encoders.clear_cache(self.tokenizer)
         elif what == "deepcopy":
             self.tokenizer = copy.deepcopy(self.tokenizer)
         elif what == "pickle":
@@ -150,7 +141,7 @@ def work(args):
     else:
         import tokenizers  # noqa: F401
     events.emit("provenance", versions=events.versions(PACKAGES))
-    if (args.between in FOR_DATASETS[1:]) != (args.subject == "dataset") and args.between != "nothing":
+    if (args.between == "reopen") != (args.subject == "dataset") and args.between != "nothing":
         events.not_applicable(f"{args.between} means nothing to {args.subject}")
     events.mark("imported", **events.own_memory(), **release.allocated())
     events.phase("open")

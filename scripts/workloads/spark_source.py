@@ -24,7 +24,6 @@ def session(args):
     import pyspark.sql
     import pyspark_huggingface  # noqa: F401  # registers the data source
 
-    made = pyspark.sql.SparkSession.builder.master("local[2]").appName("beyond-ram")
     settings = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -34,9 +33,7 @@ def session(args):
         "spark.sql.warehouse.dir": str(args.work_dir / "warehouse"),
         "spark.log.level": "ERROR",
     }
-    for key, value in settings.items():
-        made = made.config(key, value)
-    return made.getOrCreate()
+    return pyspark.sql.SparkSession.builder.master("local[2]").appName("beyond-ram").config(map=settings).getOrCreate()
 
 
 def counted(frame):

@@ -95,11 +95,6 @@ def ids_as_usual(tokenizer, texts):
     return tokenizer(texts, truncation=False, verbose=False)["input_ids"]
 
 
-def backend(tokenizer):
-    """The tokenizer of tokenizers that one of transformers has inside."""
-    return getattr(tokenizer, "backend_tokenizer", tokenizer)
-
-
 def bytes_under(folder):
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
@@ -142,9 +137,9 @@ def tokenize(args):
     folder = args.tokenizer or args.corpus / "tokenizer"
     tokenizer, ids_of = loaded(folder)
     if args.remedy == "no-tokenizer-cache":
-        encoders.model(backend(tokenizer))
+        encoders.model(tokenizer)
         try:
-            pieces.without_cache(backend(tokenizer))
+            pieces.without_cache(encoders.backend(tokenizer))
         except pieces.UnsupportedTokenizerError as reason:
             events.not_applicable(str(reason))
     after_batch = AFTER_BATCH.get(args.remedy, lambda tokenizer: None)
@@ -231,18 +226,11 @@ def tokenize(args):
     return {"results": [results, result], "tokenizer": [tokenizer, encode, mapped], "dataset": [data, parts]}
 
 
-def clear_cache(tokenizer):
-    model = encoders.model(backend(tokenizer))
-    if not hasattr(model, "_clear_cache"):
-        events.not_applicable("this release of tokenizers has no way to empty the cache")
-    model._clear_cache()
-
-
 AFTER_BATCH = {
     "gc-each-batch": lambda tokenizer: gc.collect(),
     "trim-each-batch": lambda tokenizer: release.trim(),
     "arrow-release": lambda tokenizer: release.unused_arrow(),
-    "clear-tokenizer-cache": clear_cache,
+    "clear-tokenizer-cache": encoders.clear_cache,
 }
 
 

@@ -10,15 +10,6 @@ import release
 from load import LIBRARIES, stored_bytes
 
 
-def arguments(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work-dir", type=Path, help="empty folder, in which one named after the format is made")
-    parser.add_argument("--out", type=Path, help="empty folder to write into instead")
-    parser.add_argument("--tokens-dir", type=Path, required=True)
-    parser.add_argument("--format", required=True, help="module beside this file, in formats/")
-    return parser.parse_args(argv)
-
-
 def write(args):
     """Write it; what is held at the end, by owner."""
     events.phase("import")
@@ -38,7 +29,12 @@ def write(args):
 
 
 def main():
-    release.teardown(write(arguments()))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work-dir", type=Path, help="empty folder, in which one named after the format is made")
+    parser.add_argument("--out", type=Path, help="empty folder to write into instead")
+    parser.add_argument("--tokens-dir", type=Path, required=True)
+    parser.add_argument("--format", required=True, help="module beside this file, in formats/")
+    release.teardown(write(parser.parse_args()))
 
 
 if __name__ == "__main__":

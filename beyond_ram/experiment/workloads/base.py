@@ -8,13 +8,14 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar, cast, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
 
 from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
 
 from ..corpora import Strict
 from ..job import Job, Served
 from ..paths import NAME, Cell, Point, Value
+from ..tokens import OwnLoader, format_of
 
 Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
 Role = Literal["input", "program", "cache", "endpoint"]
@@ -28,20 +29,27 @@ Counts = Values[NonNegativeInt]
 PROGRAMS = "scripts/workloads"
 
 
-class Places(Protocol):
-    """Where what a job reads lies, by name."""
+@dataclass(frozen=True)
+class Places:
+    """Where what a job reads lies, below the results folder."""
 
-    def corpus(self, name: Value) -> str:
-        """The folder of a corpus."""
+    results: str
+    loaders: Mapping[str, OwnLoader]
+    """The user's own, by name."""
 
-    def tokens(self, name: Value) -> str:
-        """The folder of a token dataset."""
-
-    def repository(self, name: Value) -> str:
-        """The folder of a repository."""
+    def of(self, kind: str, name: Value) -> str:
+        """The folder of a corpus, token dataset or repository."""
+        return f"{self.results}/{kind}/{name}"
 
     def loader(self, cell: Cell) -> tuple[str, list[str]]:
         """What the loader of a cell reads, and further words of its program where it is the user's own."""
+        name, folder = str(cell["loader"]), self.of("tokens", cell["tokens"])
+        own = self.loaders.get(name)
+        if not own:
+            return f"{folder}/{format_of(name)}", []
+        data = own.data or f"{folder}/{own.format}"
+        rows = ["--rows", str(own.rows)] if own.rows else []
+        return data, ["--module", own.module, "--data", data, *rows]
 
 
 # A unit of so few letters is a symbol, and has no plural: ms.
@@ -122,6 +130,8 @@ class Matrix(Strict):
 
     def normalise(self, point: dict[str, Any]) -> Point:
         """One combination as axes and values; empty where the combination means nothing."""
+        if "start" in point and not point["workers"]:
+            point["start"] = "none"
         return tuple(point.items())
 
     @classmethod
@@ -130,15 +140,12 @@ class Matrix(Strict):
 
         That is their default, or what a combination means with it. What an axis without a default was, nobody knows.
         """
-        known = dict(cell)
-        for name, field in cls.model_fields.items():
-            if name not in known and not field.is_required():
-                known[name] = field.get_default(call_default_factory=True)[0]
-        means = dict(known)
-        if all(name in known for name in cls.model_fields):
-            means |= dict(cls.model_construct().normalise({name: known[name] for name in cls.model_fields}))
-        named = [name for name in cls.model_fields if name in known]
-        return {name: cell.get(name, means[name]) for name in dict.fromkeys([*named, *cell])}
+        fields = cls.model_fields
+        then = {name: field.get_default()[0] for name, field in fields.items() if not field.is_required()} | dict(cell)
+        if then.keys() >= fields.keys():
+            then |= dict(cls.model_construct().normalise({name: then[name] for name in fields}))
+        named = [name for name in fields if name in then]
+        return {name: cell.get(name, then[name]) for name in dict.fromkeys([*named, *cell])}
 
     @classmethod
     @functools.cache
@@ -198,9 +205,9 @@ class Experiment(Strict):
             workload=self.workload,
             program=f"{PROGRAMS}/{self.PROGRAM}",
             arguments=tuple(word for axis, value in flags.items() for word in (f"--{axis.replace('_', '-')}", value)),
-            corpus=places.corpus(cell["corpus"]) if "corpus" in self.axes() else None,
+            corpus=places.of("corpora", cell["corpus"]) if "corpus" in axes else None,
             num_files=cell.get("num_files"),
-            tokens=places.tokens(cell["tokens"]) if cell.get("tokens", "none") != "none" else None,
+            tokens=places.of("tokens", cell["tokens"]) if cell.get("tokens", "none") != "none" else None,
             prepared=self.PREPARED,
             checked=self.CHECKED,
             timeout_s=self.timeout_s,
@@ -234,7 +241,7 @@ class ServedExperiment(Experiment):
 
     def job(self, cell: Cell, places: Places) -> Job:
         conditions = {axis: value for axis, value in cell.axes if self.axes()[axis].role == "endpoint"}
-        repository = places.repository(cell["repository"])
+        repository = places.of("repositories", cell["repository"])
         served = Served(repository=repository, conditions=conditions, pushes=self.PUSHES)
         return super().job(cell, places).but(served=served)
 

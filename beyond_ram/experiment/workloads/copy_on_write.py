@@ -1,10 +1,9 @@
 """Records held in memory by a dataset, read by the workers of a DataLoader."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ..paths import Point
 from .base import Axis, Counts, Experiment, Matrix, Order, Sizes, Start, Values
 
 
@@ -25,11 +24,6 @@ class CopyOnWriteMatrix(Matrix):
     )
     start: Start = Field(["fork"])
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([2], description="Epochs, by the same workers.")
-
-    def normalise(self, point: dict[str, Any]) -> Point:
-        if not point["workers"]:
-            point["start"] = "none"
-        return super().normalise(point)
 
 
 class CopyOnWriteExperiment(Experiment):

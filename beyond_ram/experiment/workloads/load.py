@@ -1,11 +1,11 @@
 """A token dataset delivered by a loader."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
 from ..job import Job
-from ..paths import Cell, Point
+from ..paths import Cell
 from .base import Axis, Counts, Experiment, Matrix, Names, Order, Places, Sizes, Start, TokenDatasets, Values
 
 # What only some loaders have: names that stand in their modules, each with a number.
@@ -44,11 +44,6 @@ class LoadMatrix(Matrix):
     limit_percent: Annotated[Counts, Axis(label="memory limit", unit="%", nothing="no memory limit")] = Field(
         [0], description="Hard memory limit, in percent of the rows' bytes; 0: none."
     )
-
-    def normalise(self, point: dict[str, Any]) -> Point:
-        if not point["workers"]:
-            point["start"] = "none"
-        return super().normalise(point)
 
 
 class LoadExperiment(Experiment):

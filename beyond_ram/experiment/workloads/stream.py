@@ -25,7 +25,6 @@ from .base import (
 Fault = Annotated[str, StringConstraints(pattern=r"^(none|(error-500|too-many-429|drop|slow)-every-[1-9][0-9]*)$")]
 # What Parquet reads ahead: Arrow's own default, one of its switches, or so many ranges of so many megabytes.
 Buffering = Annotated[str, StringConstraints(pattern=r"^(default|pre-buffer|no-pre-buffer|prefetch-\d+-range-\d+)$")]
-Counts = Counts
 
 
 class StreamMatrix(Matrix):
@@ -74,7 +73,7 @@ class StreamMatrix(Matrix):
 
     def normalise(self, point: dict[str, Any]) -> Point:
         if not point["workers"]:
-            point |= {"start": "none", "prefetch_factor": 0}
+            point["prefetch_factor"] = 0
         if not point["shuffle_buffer"] or point["mode"] in ("download", "custom"):
             point["input_shards"] = 0
         if point["mode"] == "resume" and (point["workers"] or point["epochs"] > 1):
@@ -114,7 +113,7 @@ class StreamExperiment(ServedExperiment):
         return job.but(arguments=[*job.arguments, *module], served=served)
 
     @model_validator(mode="after")
-    def _another_hub_has_its_own_conditions(self) -> "StreamExperiment":
+    def _keys_and_axes_go_together(self) -> "StreamExperiment":
         for axis in ("page_size", "redirect", "fault") if self.endpoint else ():
             if getattr(self.matrix, axis) != StreamMatrix.model_fields[axis].default:
                 raise ValueError(
@@ -122,10 +121,6 @@ class StreamExperiment(ServedExperiment):
                 )
         if self.endpoint and "s3" in self.matrix.mode:
             raise ValueError("matrix.mode: s3 has a storage of its own, and `endpoint` is a Hub")
-        return self
-
-    @model_validator(mode="after")
-    def _custom_needs_a_module(self) -> "StreamExperiment":
         if ("custom" in self.matrix.mode) != (self.module is not None):
             raise ValueError("mode `custom` and the key `module` go together")
         return self

@@ -64,19 +64,19 @@ class TokenizeMatrix(Matrix):
         return self
 
     def normalise(self, point: dict[str, Any]) -> Point:
-        stopped = point["cache"] in self.STOPPED
-        if point["mode"] != "shard":
+        stopped, mode = point["cache"] in self.STOPPED, point["mode"]
+        if mode != "shard":
             if stopped:
                 return ()
             point["shards"] = 1
-        if point["mode"] == "flat":  # it takes a document at a time, whatever the batch sizes
+        if mode not in ("basic", "shard"):  # what they read and write at once is their own
             if point["cache"] == "warm" or point["remedy"] != "none" or point["reader"] != "from_generator":
                 return ()
-            point |= {"batch_size": 1, "writer_batch_size": 1, "num_proc": 0}
-        if point["mode"] not in ("basic", "shard", "flat"):  # what they read and write at once is their own
-            if point["cache"] == "warm" or point["remedy"] != "none" or point["reader"] != "from_generator":
-                return ()
-            point |= {"writer_batch_size": 1} | ({"batch_size": 1} if point["mode"] == "engine" else {})
+            point["writer_batch_size"] = 1
+        if mode in ("flat", "engine"):
+            point["batch_size"] = 1
+        if mode == "flat":  # it takes a document at a time, in one process
+            point["num_proc"] = 0
         if not stopped:
             point["stop_after"] = 0
         return super().normalise(point)

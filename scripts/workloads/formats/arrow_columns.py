@@ -11,3 +11,7 @@ def batches(rows, size):
     for ids, labels in rows.chunks(size):
         column = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(ids.reshape(-1)), rows.width)
         yield pyarrow.record_batch([column, pyarrow.array(labels)], schema=schema(rows))
+
+
+def reader(rows):
+    return pyarrow.RecordBatchReader.from_batches(schema(rows), batches(rows, 1000))

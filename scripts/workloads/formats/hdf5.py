@@ -7,8 +7,4 @@ def write(rows, folder, **storage):
     with h5py.File(folder / "tokens.h5", "w") as file:
         ids = file.create_dataset("ids", (rows.count, rows.width), "i4", **storage)
         labels = file.create_dataset("labels", (rows.count,), "i8")
-        start = 0
-        for some, their_labels in rows.chunks(4096):
-            ids[start : start + len(some)] = some
-            labels[start : start + len(some)] = their_labels
-            start += len(some)
+        rows.fill(ids, labels)

@@ -2,7 +2,7 @@
 
 import numpy
 import pyarrow
-from loaders.how import Batches, gather
+from loaders.how import gather
 from torch.utils.data import Dataset
 
 FORMAT, KIND, SHUFFLE = "arrow", "ours", "rows"
@@ -37,5 +37,4 @@ def view(batch):
 
 
 def make(folder, how):
-    dataset = Mapped(folder)
-    return how.blocks(dataset, Batches(len(dataset), how))
+    return how.blocks(Mapped(folder))

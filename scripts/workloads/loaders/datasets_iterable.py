@@ -1,20 +1,15 @@
 """Hugging Face `datasets` from disk as an iterable dataset: shards for workers, a buffer when shuffled."""
 
+from loaders.datasets_map import collate
+from torch.utils.data import DataLoader
+
 FORMAT, KIND, SHUFFLE = "datasets", "library", "buffer"
 BUFFER_ROWS, SHARDS = 1000, 64
-
-
-def collate(rows):
-    import torch
-
-    return torch.stack([row["ids"] for row in rows]), torch.stack([row["label"] for row in rows])
 
 
 def make(folder, how):
     from datasets import load_from_disk
     from datasets.distributed import split_dataset_by_node
-    from loaders.how import Tagged
-    from torch.utils.data import DataLoader
 
     whole = load_from_disk(str(folder / "saved"))
     dataset = whole.to_iterable_dataset(num_shards=min(SHARDS, len(whole))).with_format("torch")
@@ -22,5 +17,4 @@ def make(folder, how):
         dataset = dataset.shuffle(seed=how.seed, buffer_size=BUFFER_ROWS)
     if how.ranks > 1:
         dataset = split_dataset_by_node(dataset, how.rank, how.ranks)
-    how.opened.append(dataset)
-    return DataLoader(dataset, batch_size=how.batch_size, collate_fn=Tagged(collate), **how.options())
+    return how.own(DataLoader, dataset, collate)

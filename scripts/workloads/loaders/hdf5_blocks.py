@@ -7,18 +7,14 @@ from loaders.how import Grouped
 FORMAT, KIND, SHUFFLE = "hdf5_chunked", "ours", "blocks"
 
 
-class Open:
-    def __init__(self, path):
-        self.path = path
-
-    def __call__(self):
-        file = h5py.File(self.path, "r")
-        ids, labels = file["ids"], file["labels"]
-        return lambda first, last: (ids[first:last], labels[first:last])
+def opened(path):
+    file = h5py.File(path, "r")
+    ids, labels = file["ids"], file["labels"]
+    return lambda first, last: (ids[first:last], labels[first:last])
 
 
-def make(folder, how, open_it=Open):
-    with h5py.File(folder / "tokens.h5", "r") as file:
+def make(folder, how, open_it=opened):
+    path = folder / "tokens.h5"
+    with h5py.File(path, "r") as file:
         count = len(file["labels"])
-    bounds = [*range(0, count, CHUNK_ROWS), count]
-    return how.stream(Grouped(bounds, how, open_it(folder / "tokens.h5")))
+    return how.stream(Grouped([*range(0, count, CHUNK_ROWS), count], how, open_it, path))

@@ -5,12 +5,11 @@ from loaders import hdf5_blocks
 FORMAT, KIND, SHUFFLE = "hdf5_blosc", "ours", "blocks"
 
 
-class Open(hdf5_blocks.Open):
-    def __call__(self):
-        import hdf5plugin  # noqa: F401  registers its filters, in the process that reads
+def opened(path):
+    import hdf5plugin  # noqa: F401  registers its filters, in the process that reads
 
-        return super().__call__()
+    return hdf5_blocks.opened(path)
 
 
 def make(folder, how):
-    return hdf5_blocks.make(folder, how, Open)
+    return hdf5_blocks.make(folder, how, opened)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy
 import torch
-from torch.utils.data import DataLoader, Sampler, get_worker_info
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, get_worker_info
 
 
 class Started:
@@ -80,21 +80,30 @@ class How:
         generator = torch.Generator().manual_seed(self.seed)
         return DataLoader(dataset, shuffle=self.shuffled, generator=generator, **options)
 
-    def blocks(self, dataset, sampler):
-        """A batch at a time: the dataset is asked for what the sampler gives."""
+    def own(self, loader, dataset, collate):
+        """By the loader that a library has for a dataset of its own."""
         self.opened.append(dataset)
-        return DataLoader(dataset, batch_size=None, sampler=sampler, collate_fn=Tagged(tensors), **self.options())
+        return loader(dataset, batch_size=self.batch_size, collate_fn=Tagged(collate), **self.options())
 
-    def stream(self, dataset):
+    def blocks(self, dataset):
+        """A batch at a time: the dataset is asked for the rows of each."""
+        return self.stream(dataset, sampler=Batches(len(dataset), self))
+
+    def stream(self, dataset, **more):
         """Whatever an iterable dataset gives: whole batches."""
         self.opened.append(dataset)
-        return DataLoader(dataset, batch_size=None, collate_fn=Tagged(tensors), **self.options())
+        return DataLoader(dataset, batch_size=None, collate_fn=Tagged(tensors), **more, **self.options())
 
     def places(self):
         """Which of how many readers the caller is, over all ranks and their workers."""
-        info = get_worker_info()
-        number, count = (info.id, info.num_workers) if info else (0, 1)
+        number, count = this_worker()
         return self.rank * count + number, self.ranks * count
+
+
+def this_worker():
+    """Which of how many workers of a DataLoader the caller is; 0 of 1 where there are none."""
+    info = get_worker_info()
+    return (info.id, info.num_workers) if info else (0, 1)
 
 
 class Tagged:
@@ -105,13 +114,25 @@ class Tagged:
 
     def __call__(self, rows):
         ids, labels = self.collate(rows)
-        info = get_worker_info()
-        return ids, labels, info.id if info else 0
+        return ids, labels, this_worker()[0]
 
 
 def tensors(batch):
     """Two arrays as tensors, without a copy."""
     return tuple(part if isinstance(part, torch.Tensor) else torch.from_numpy(part) for part in batch)
+
+
+def stacked(rows):
+    """A collate function of rows that are an array of ids and a label."""
+    ids = torch.from_numpy(numpy.stack([row["ids"] for row in rows]))
+    return ids, torch.tensor([row["label"] for row in rows])
+
+
+def arrays(table):
+    """The ids [n, width] and labels [n] of an Arrow table, where its columns lie in one piece without a copy."""
+    table = table.combine_chunks()
+    ids, labels = (table[name].chunk(0) for name in ("ids", "label"))
+    return ids.flatten().to_numpy().reshape(table.num_rows, -1), labels.to_numpy()
 
 
 class Batches(Sampler):
@@ -133,48 +154,60 @@ class Batches(Sampler):
                 yield slice(start, min(start + size, last))
 
 
-class Blocks(Sampler):
+class Opened(Dataset):
+    """Rows by their numbers: `read(rows)` gives those of one batch.
+
+    `open_it` is called in the process that reads, and gives `read`, which is never pickled.
+    """
+
+    def __init__(self, count, open_it, *given):
+        self.count, self.open_it, self.given, self.read = count, open_it, given, None
+
+    def __getstate__(self):
+        return {**self.__dict__, "read": None}
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, rows):
+        self.read = self.read or self.open_it(*self.given)
+        return self.read(rows)
+
+
+def groups_of_blocks(bounds, how, epoch, size=4):
     """Blocks of rows that lie together, in order or shuffled; shuffled within a group of blocks by who reads them.
 
     `bounds` are the first rows of the blocks, and the end. Gives lists of (first, last, seed): those of one group.
     """
-
-    def __init__(self, bounds, how, group=4):
-        self.bounds, self.how, self.group, self.epoch = list(bounds), how, group, 0
-
-    def __iter__(self):
-        self.epoch += 1
-        order = numpy.arange(len(self.bounds) - 1)
-        rng = numpy.random.default_rng((self.how.seed, self.epoch))
-        if self.how.shuffled:
-            rng.shuffle(order)
-        order = order[self.how.rank :: self.how.ranks]
-        group = self.group if self.how.shuffled else 1
-        for start in range(0, len(order), group):
-            seed = int(rng.integers(1 << 31)) if self.how.shuffled else None
-            yield [(self.bounds[at], self.bounds[at + 1], seed) for at in order[start : start + group]]
+    order = numpy.arange(len(bounds) - 1)
+    rng = numpy.random.default_rng((how.seed, epoch))
+    if how.shuffled:
+        rng.shuffle(order)
+    order = order[how.rank :: how.ranks]
+    size = size if how.shuffled else 1
+    for start in range(0, len(order), size):
+        seed = int(rng.integers(1 << 31)) if how.shuffled else None
+        yield [(bounds[at], bounds[at + 1], seed) for at in order[start : start + size]]
 
 
-class Grouped(torch.utils.data.IterableDataset):
+class Grouped(IterableDataset):
     """Batches cut from groups of blocks, each group shuffled as a whole: `read(first, last)` gives one block.
 
-    Every worker reads its share of the groups, whole. `open_it` is called in the process that reads.
+    Every worker reads its share of the groups, whole. `open_it` is called in the process that reads, and gives `read`.
     """
 
-    def __init__(self, bounds, how, open_it):
-        self.bounds, self.how, self.open_it, self.read, self.epoch = list(bounds), how, open_it, None, 0
+    def __init__(self, bounds, how, open_it, *given):
+        self.bounds, self.how, self.epoch = bounds, how, 0
+        self.open_it, self.given, self.read = open_it, given, None
 
     def __getstate__(self):
         return {**self.__dict__, "read": None}
 
     def __iter__(self):
-        self.read = self.read or self.open_it()
-        sampler = Blocks(self.bounds, self.how)
-        sampler.epoch, sampler.how = self.epoch, self.how
+        self.read = self.read or self.open_it(*self.given)
         self.epoch += 1
-        info = get_worker_info()
-        number, count = (info.id, info.num_workers) if info else (0, 1)
-        for place, group in enumerate(sampler):
+        number, count = this_worker()
+        for place, group in enumerate(groups_of_blocks(self.bounds, self.how, self.epoch)):
             if place % count == number:
                 yield from self.batches(group)
 

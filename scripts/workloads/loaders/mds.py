@@ -4,9 +4,7 @@ import importlib.machinery
 import sys
 import types
 
-import numpy
-import torch
-from loaders.how import Tagged
+from loaders.how import stacked
 
 FORMAT, KIND, SHUFFLE = "mds", "library", "blocks"
 # Modules of torchvision that are imported, and from them what.
@@ -31,11 +29,6 @@ def streaming():
     return library
 
 
-def collate(rows):
-    ids = torch.from_numpy(numpy.stack([row["ids"] for row in rows]))
-    return ids, torch.tensor([row["label"] for row in rows])
-
-
 def make(folder, how):
     library = streaming()
     if how.workers and how.start != "fork" and not hasattr(sys.modules["torchvision"], "__version__"):
@@ -44,5 +37,4 @@ def make(folder, how):
     dataset = library.StreamingDataset(
         local=str(folder / "mds"), shuffle=how.shuffled, batch_size=how.batch_size, shuffle_seed=how.seed
     )
-    how.opened.append(dataset)
-    return library.StreamingDataLoader(dataset, batch_size=how.batch_size, collate_fn=Tagged(collate), **how.options())
+    return how.own(library.StreamingDataLoader, dataset, stacked)

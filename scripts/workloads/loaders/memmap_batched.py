@@ -2,7 +2,6 @@
 
 import numpy
 from loaders import memmap_corrected
-from loaders.how import Batches
 
 FORMAT, KIND, SHUFFLE = "npy", "ours", "rows"
 ADVISED = True
@@ -15,5 +14,4 @@ class Batched(memmap_corrected.Memmap):
 
 
 def make(folder, how):
-    dataset = Batched(folder, how.advice)
-    return how.blocks(dataset, Batches(len(dataset), how))
+    return how.blocks(Batched(folder, how.advice))

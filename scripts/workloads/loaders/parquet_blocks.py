@@ -1,30 +1,26 @@
 """Parquet by row groups: views into Arrow's memory, shuffled within groups of them."""
 
+import numpy
 import pyarrow.parquet
-from loaders.how import Grouped
+from loaders.how import Grouped, arrays
 
 FORMAT, KIND, SHUFFLE = "parquet", "ours", "blocks"
 
 
-class Open:
-    def __init__(self, path, starts):
-        self.path, self.starts = path, {first: number for number, first in enumerate(starts)}
+def opened(path, starts):
+    file = pyarrow.parquet.ParquetFile(path, memory_map=False, pre_buffer=False)
+    numbers = {first: number for number, first in enumerate(starts)}
+    return lambda first, _: arrays(file.read_row_group(numbers[first], use_threads=False))
 
-    def __call__(self):
-        file = pyarrow.parquet.ParquetFile(self.path, memory_map=False, pre_buffer=False)
 
-        def read(first, last):
-            group = file.read_row_group(self.starts[first], use_threads=False).combine_chunks()
-            ids, labels = (group.column(name).chunk(0) for name in ("ids", "label"))
-            return ids.flatten().to_numpy().reshape(last - first, -1), labels.to_numpy()
-
-        return read
+def bounds_of(*paths):
+    """The first rows of the row groups of some files, one after the other, and the end."""
+    described = [pyarrow.parquet.read_metadata(path) for path in paths]
+    counts = [file.row_group(number).num_rows for file in described for number in range(file.num_row_groups)]
+    return numpy.cumsum([0, *counts]).tolist()
 
 
 def make(folder, how):
     path = folder / "tokens.parquet"
-    found = pyarrow.parquet.read_metadata(path)
-    bounds = [0]
-    for number in range(found.num_row_groups):
-        bounds.append(bounds[-1] + found.row_group(number).num_rows)
-    return how.stream(Grouped(bounds, how, Open(path, bounds[:-1])))
+    bounds = bounds_of(path)
+    return how.stream(Grouped(bounds, how, opened, path, bounds[:-1]))

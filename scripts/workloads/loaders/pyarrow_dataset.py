@@ -2,9 +2,9 @@
 
 import numpy
 import pyarrow.dataset
-import pyarrow.parquet
-from loaders.how import Blocks
-from torch.utils.data import IterableDataset, get_worker_info
+from loaders.how import groups_of_blocks, this_worker
+from loaders.parquet_blocks import bounds_of
+from torch.utils.data import IterableDataset
 
 FORMAT, KIND, SHUFFLE = "parquet", "library", "blocks"
 # Batches and fragments that are read ahead, whether a fragment's bytes are all asked for at once, and how many row
@@ -17,11 +17,10 @@ class Scan(IterableDataset):
         self.path, self.bounds, self.how, self.epoch = path, bounds, how, 0
 
     def __iter__(self):
-        blocks, info = Blocks(self.bounds, self.how, group=1), get_worker_info()
-        blocks.epoch = self.epoch
         self.epoch += 1
-        number, count = (info.id, info.num_workers) if info else (0, 1)
+        number, count = this_worker()
         starts = {first: at for at, first in enumerate(self.bounds)}
+        blocks = groups_of_blocks(self.bounds, self.how, self.epoch, size=1)
         groups = [starts[first] for ((first, _, _),) in blocks][number::count]
         if not groups:
             return
@@ -49,7 +48,5 @@ class Scan(IterableDataset):
 
 
 def make(folder, how):
-    path = folder / "tokens.parquet"
-    found = pyarrow.parquet.read_metadata(path)
-    sizes = [found.row_group(number).num_rows for number in range(found.num_row_groups)]
-    return how.stream(Scan(str(path), numpy.cumsum([0, *sizes]).tolist(), how))
+    path = str(folder / "tokens.parquet")
+    return how.stream(Scan(path, bounds_of(path), how))

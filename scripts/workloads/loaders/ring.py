@@ -9,8 +9,8 @@ import os
 
 import numpy
 import torch
-from loaders.how import Batches
-from torch.utils.data import DataLoader, Dataset, get_worker_info
+from loaders.how import Batches, this_worker
+from torch.utils.data import DataLoader, Dataset
 
 FORMAT, KIND, SHUFFLE = "npy", "ours", "rows"
 # Batches on their way from each worker. What a message costs is shared by all batches of one, some 4 MB.
@@ -44,8 +44,7 @@ class Ring(Dataset):
 
     def open(self):
         self.file = os.open(self.path, os.O_RDONLY)
-        info = get_worker_info()
-        self.worker = info.id if info else 0
+        self.worker, _ = this_worker()
         self.mine = self.slots[self.worker].numpy()
 
 

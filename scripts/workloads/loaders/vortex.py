@@ -2,39 +2,26 @@
 
 import numpy
 import pyarrow
-from loaders.how import Batches
-from torch.utils.data import Dataset
+from loaders.how import Opened, arrays
 
 FORMAT, KIND, SHUFFLE = "vortex", "library", "rows"
 
 
-class Vortex(Dataset):
-    def __init__(self, path):
-        self.path, self.file = path, None
-        self.count = len(self.open())
+def opened(path):
+    import vortex
 
-    def __getstate__(self):
-        return {**self.__dict__, "file": None}
+    file = vortex.open(path)
 
-    def __len__(self):
-        return self.count
-
-    def open(self):
-        import vortex
-
-        return vortex.open(str(self.path))
-
-    def __getitem__(self, rows):
-        import vortex
-
-        self.file = self.file or self.open()
+    def read(rows):
         wanted = numpy.arange(rows.start, rows.stop) if isinstance(rows, slice) else numpy.sort(rows)
-        found = self.file.scan(indices=vortex.array(pyarrow.array(wanted.astype("uint64")))).read_all()
-        table = found.to_arrow_table().combine_chunks()
-        ids, labels = (table[name].chunk(0) for name in ("ids", "label"))
-        return ids.flatten().to_numpy().reshape(table.num_rows, -1), labels.to_numpy()
+        found = file.scan(indices=vortex.array(pyarrow.array(wanted.astype("uint64")))).read_all()
+        return arrays(found.to_arrow_table())
+
+    return read
 
 
 def make(folder, how):
-    dataset = Vortex(folder / "tokens.vortex")
-    return how.blocks(dataset, Batches(len(dataset), how))
+    import vortex
+
+    path = str(folder / "tokens.vortex")
+    return how.blocks(Opened(len(vortex.open(path)), opened, path))

@@ -1,7 +1,8 @@
 """WebDataset: tars in order, or shards and a buffer shuffled."""
 
+import functools
+
 import webdataset
-from loaders.how import Tagged
 
 FORMAT, KIND, SHUFFLE = "webdataset", "library", "buffer"
 BUFFER_ROWS = 1000
@@ -14,23 +15,16 @@ def collate(rows):
     return torch.from_numpy(numpy.stack([ids for ids, _ in rows])), torch.tensor([label for _, label in rows])
 
 
-class ByRank:
+def by_rank(urls, how):
     """Every rank its share of the shards."""
-
-    def __init__(self, how):
-        self.how = how
-
-    def __call__(self, urls):
-        yield from list(urls)[self.how.rank :: self.how.ranks]
+    yield from list(urls)[how.rank :: how.ranks]
 
 
 def make(folder, how):
     shards = sorted(str(path) for path in folder.glob("*.tar"))
-    dataset = webdataset.WebDataset(
-        shards, shardshuffle=len(shards) if how.shuffled else False, nodesplitter=ByRank(how), empty_check=False
-    )
+    shuffle, split = len(shards) if how.shuffled else False, functools.partial(by_rank, how=how)
+    dataset = webdataset.WebDataset(shards, shardshuffle=shuffle, nodesplitter=split, empty_check=False)
     if how.shuffled:
         dataset = dataset.shuffle(BUFFER_ROWS)
     dataset = dataset.decode().to_tuple("ids.npy", "cls")
-    how.opened.append(dataset)
-    return webdataset.WebLoader(dataset, batch_size=how.batch_size, collate_fn=Tagged(collate), **how.options())
+    return how.own(webdataset.WebLoader, dataset, collate)

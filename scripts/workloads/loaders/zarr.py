@@ -6,14 +6,10 @@ from loaders.how import Grouped
 FORMAT, KIND, SHUFFLE = "zarr", "library", "blocks"
 
 
-class Open:
-    def __init__(self, path):
-        self.path = path
-
-    def __call__(self):
-        group = zarr.open_group(self.path, mode="r")
-        ids, labels = group["ids"], group["labels"][:]
-        return lambda first, last: (ids[first:last], labels[first:last])
+def opened(path):
+    group = zarr.open_group(path, mode="r")
+    ids, labels = group["ids"], group["labels"][:]
+    return lambda first, last: (ids[first:last], labels[first:last])
 
 
 def make(folder, how):
@@ -22,4 +18,4 @@ def make(folder, how):
     bounds = [*range(0, ids.shape[0], ids.chunks[0]), ids.shape[0]]
     if how.workers and how.start == "fork":
         how.cannot("Zarr 3 has an event loop in a thread of its own, which does not survive a fork")
-    return how.stream(Grouped(bounds, how, Open(path)))
+    return how.stream(Grouped(bounds, how, opened, path))

@@ -10,6 +10,7 @@ import tokenizers.processors  # noqa: F401
 from datatrove.executor import LocalPipelineExecutor
 from datatrove.pipeline.readers import JsonlReader
 from datatrove.pipeline.tokens import DocumentTokenizer
+from peers.how import cut
 
 LIBRARIES = ("datatrove",)
 
@@ -41,14 +42,7 @@ def documents(how):
     for task in range(tasks):
         (ids,) = Path(how.out, "ids").glob(f"{task:05d}_*.ds")
         ends = numpy.fromfile(f"{ids}.index", "<u8").tolist()
-        readers.append(split(numpy.memmap(ids, dtype, "r"), ends))
+        readers.append(cut(numpy.memmap(ids, dtype, "r"), ends))
     for at, file in enumerate(how.files):
         for _ in filter(None, how.texts([file])):
             yield next(readers[at % tasks])
-
-
-def split(ids, ends):
-    first = 0
-    for last in ends:
-        yield ids[first:last]
-        first = last

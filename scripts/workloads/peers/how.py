@@ -81,12 +81,17 @@ class Flat:
 
         ends = numpy.cumsum(numpy.fromfile(self.lengths, "<u8"), dtype="u8").tolist()
         ids = numpy.memmap(self.ids, self.dtype, "r") if self.ids.stat().st_size else numpy.zeros(0, self.dtype)
-        for first, last in itertools.pairwise([0, *ends]):
-            yield ids[first:last]
+        return cut(ids, ends)
 
 
-def lists(batches):
-    """Documents of Arrow arrays of lists."""
-    for array in batches:
-        for document in array:
+def cut(ids, ends):
+    """Documents out of flat ids, by where each ends."""
+    for first, last in itertools.pairwise([0, *ends]):
+        yield ids[first:last]
+
+
+def lists(file):
+    """Documents of a ParquetFile with a column of lists of ids."""
+    for batch in file.iter_batches(64, columns=["input_ids"]):
+        for document in batch.column("input_ids"):
             yield document.values.to_numpy(zero_copy_only=False)

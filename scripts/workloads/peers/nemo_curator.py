@@ -1,6 +1,5 @@
 """NeMo Curator: JsonlReader into MegatronTokenizerWriter, a file a task, on Ray Data."""
 
-import itertools
 import json
 import os
 from pathlib import Path
@@ -9,6 +8,7 @@ from nemo_curator.backends.ray_data import RayDataExecutor
 from nemo_curator.pipeline import Pipeline
 from nemo_curator.stages.text.io.reader import JsonlReader
 from nemo_curator.stages.text.io.writer.megatron_tokenizer import MegatronTokenizerWriter
+from peers.how import cut
 from peers.ray_data import apart
 
 LIBRARIES = ("nemo-curator", "ray", "transformers", "torch")
@@ -40,5 +40,4 @@ def documents(how):
     for file, count in zip(how.files, how.per_file, strict=True):
         ids = numpy.memmap(f"{written[file]}.bin", how.dtype(), "r")
         ends = numpy.cumsum(numpy.fromfile(f"{written[file]}.idx", "<i4", count, offset=34)).tolist()
-        for first, last in itertools.pairwise([0, *ends]):
-            yield ids[first:last]
+        yield from cut(ids, ends)
