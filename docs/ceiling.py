@@ -3,53 +3,97 @@
 .stacks/encoder/bin/python docs/ceiling.py --tokenizer tokenizer.json --out FOLDER [--turns N] INPUT…
 
 Four lines of CSV are written per turn: the engine and its ceiling, with one worker and with two. The ceiling is the
-same encoder over the same documents, held in memory, in the same batches and on as many threads; the ids are read as an
-array and dropped. The engine reads the same units, encodes them and writes `bin`, in the same process; unit by unit
-they take turns, in an order that is drawn. Planning, starting and joining are not in it.
+same encoder over the same documents, held in memory, in the same batches and by as many processes; the ids are read
+as an array and dropped. The engine reads the same units, encodes them, writes `bin` and joins its parts. Either
+begins anew in each turn, so that it meets every document, and every word, once; unit by unit they take turns, in an
+order that is drawn. Loading the tokenizer and planning are not in it.
 """
 
 import argparse
 import csv
 import itertools
+import multiprocessing
 import random
 import sys
-import threading
 import time
 from pathlib import Path
 
 ENGINE = Path(__file__).resolve().parents[1] / "beyond_ram" / "tokenize" / "engine"
 
 
-class Documents:
-    """The batches of texts of a unit, in memory."""
+class Worker:
+    """One worker of the engine, or of its ceiling, in a process of its own."""
 
-    def __init__(self, worker, spans, column):
+    def __init__(self, way, common, units, args, fork):
+        self.way, self.common, self.units, self.args = way, common, units, args
+        self.pipe, theirs = fork.Pipe()
+        self.process = fork.Process(target=self.run, args=(theirs,))
+        self.process.start()
+
+    def run(self, pipe):
+        """Take units, and answer with (tokens, CPU-seconds) of each."""
+        import worker as working
+
+        one = working.Worker(self.common, lambda **_: None)
+        one.allow(1 << 32)
+        while (unit := pipe.recv()) is not None:
+            held = self.documents(unit) if self.way == "ceiling" else None
+            pipe.send(None)
+            pipe.recv()  # the word to begin, for all workers at once
+            cpu = time.process_time()
+            if held is None:
+                tokens = one.unit(unit, self.units[unit], str(self.part(unit)))[0]["tokens"]
+            else:
+                tokens = sum(ids.size for texts in held for ids in one.encoder.encode(texts))
+            pipe.send((tokens, time.process_time() - cpu))
+            del held
+
+    def documents(self, unit):
         import inputs
 
-        self.batches = []
-        for batch in inputs.read(spans, column, inputs.HUGE):
-            texts = ["".join(batch.pieces)] if isinstance(batch, inputs.Stream) else batch.texts
-            self.batches.append(texts)
-        self.worker = worker
+        found = []
+        for batch in inputs.read(self.units[unit], self.args.column, inputs.HUGE):
+            found.append(["".join(batch.pieces)] if isinstance(batch, inputs.Stream) else batch.texts)
+        return found
 
-    def encode(self):
-        return sum(ids.size for texts in self.batches for ids in self.worker.encoder.encode(texts))
+    def part(self, unit):
+        return self.args.out / f"{unit}.bin"
 
 
-def together(tasks):
-    """(CPU-seconds of the process, seconds) of some calls, a thread each; what they returned."""
-    found = [None] * len(tasks)
+class Way:
+    """The engine, or its ceiling: some workers, and what they have taken so far."""
 
-    def call(at, task):
-        found[at] = task()
+    def __init__(self, way, common, units, args, count, fork):
+        import numpy as np
+        import outputs
 
-    threads = [threading.Thread(target=call, args=one) for one in enumerate(tasks)]
-    cpu, began = time.process_time(), time.monotonic()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return time.process_time() - cpu, time.monotonic() - began, found
+        self.way, self.tokens, self.cpu, self.took, self.out = way, 0, 0.0, 0.0, args.out
+        self.workers = [Worker(way, common, units, args, fork) for _ in range(count)]
+        self.append, self.spare, self.digest = outputs.append, outputs.SPARE, outputs.Digest(np.dtype(common.dtype))
+
+    def do(self, group, joined):
+        for unit, one in zip(group, self.workers, strict=True):
+            one.pipe.send(unit)
+        for one in self.workers:
+            one.pipe.recv()
+        began = time.monotonic()
+        for one in self.workers:
+            one.pipe.send(None)
+        for one in self.workers:
+            tokens, cpu = one.pipe.recv()
+            self.tokens, self.cpu = self.tokens + tokens, self.cpu + cpu
+        if self.way == "engine":
+            cpu = time.process_time()
+            for unit, one in zip(group, self.workers, strict=True):
+                self.append(joined, one.part(unit), self.digest)
+                one.part(unit).replace(self.out / self.spare)
+            self.cpu += time.process_time() - cpu
+        self.took += time.monotonic() - began
+
+    def end(self):
+        for one in self.workers:
+            one.pipe.send(None)
+            one.process.join()
 
 
 def main():
@@ -66,43 +110,32 @@ def main():
     working.settle()
     config = {
         "tokenizer": args.tokenizer, "special": True, "append": None, "column": args.column, "format": "bin",
-        "exact": None, "threads": 2,
+        "exact": None,
     }  # fmt: skip
     common = working.Common(config)
     import inputs
 
     units, _ = inputs.plan(inputs.found(args.inputs))
     args.out.mkdir(parents=True, exist_ok=True)
-    workers = [working.Worker(common, lambda **_: None) for _ in range(2)]
-    for one in workers:
-        one.allow(1 << 32)
     lines = csv.writer(sys.stdout)
     lines.writerow(["turn", "workers", "way", "units", "tokens", "cpu_s", "duration_s"])
-    chance = random.Random(11)
-
-    def parts(group):
-        def done(number, unit, one):
-            path = args.out / f"{number}.bin"
-            record, _ = one.unit(number, unit, str(path))
-            for left in args.out.glob(f"{number}.bin*"):
-                left.unlink()
-            return record["tokens"]
-
-        return [lambda u=u, w=w: done(u, units[u], w) for u, w in zip(group, workers, strict=False)]
-
+    chance, fork = random.Random(11), multiprocessing.get_context("fork")
     for turn, count in itertools.product(range(args.turns + 1), (1, 2)):
-        sums = {way: [0, 0, 0.0, 0.0] for way in ("engine", "ceiling")}
-        for group in [range(len(units))[at : at + count] for at in range(0, len(units) - count + 1, count)]:
-            held = [Documents(w, units[u], args.column) for u, w in zip(group, workers, strict=False)]
-            ways = {"engine": parts(group), "ceiling": [one.encode for one in held]}
-            for way in chance.sample(list(ways), 2):
-                cpu, took, tokens = together(ways[way])
-                sums[way] = [a + b for a, b in zip(sums[way], (len(tokens), sum(tokens), cpu, took), strict=True)]
-        assert sums["engine"][:2] == sums["ceiling"][:2], "they did not do the same"
-        if turn:  # the first is for page cache, words and clocks
-            for way, found in sums.items():
-                lines.writerow([turn, count, way, *found[:2], *(f"{value:.3f}" for value in found[2:])])
-            sys.stdout.flush()
+        groups = [range(len(units))[at : at + count] for at in range(0, len(units) - count + 1, count)]
+        ways = [Way(way, common, units, args, count, fork) for way in ("engine", "ceiling")]
+        with (args.out / "joined").open("wb") as joined:
+            for group in groups:
+                for way in chance.sample(ways, 2):
+                    way.do(group, joined)
+        for way in ways:
+            way.end()
+            if turn:  # the first is for page cache and clocks
+                took = f"{way.cpu:.3f}", f"{way.took:.3f}"
+                lines.writerow([turn, count, way.way, len(groups) * count, way.tokens, *took])
+        assert ways[0].tokens == ways[1].tokens, "they did not do the same"
+        sys.stdout.flush()
+        for left in args.out.iterdir():
+            left.unlink()
     args.out.rmdir()
     return 0
 
