@@ -7,14 +7,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-from beyond_ram import stacks
+from beyond_ram.folders import MARK
+from beyond_ram.stacks import locks, venv
 
 ROOT = Path(__file__).resolve().parents[1]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -22,17 +23,8 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 # A shell starts what runs in the background with Ctrl-C ignored, which all that tests start would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Where the environment forbids bytecode, each of the hundreds of interpreters that tests start would compile pandas,
-# torch or Snakemake anew: 1 to 3 s of CPU each. It is kept in pytest's cache, that of temporary folders aside.
-BYTECODE = ROOT / ".pytest_cache" / "bytecode"
-if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(BYTECODE)
-    sys.dont_write_bytecode = False
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):
-        shutil.rmtree(BYTECODE / tempfile.gettempdir().lstrip("/"), ignore_errors=True)
+# `pytest --hypothesis-profile long`: for who has the time.
+settings.register_profile("long", max_examples=2000)
 
 
 class Together(LoadScopeScheduling):  # type: ignore[misc]
@@ -93,12 +85,12 @@ def project_files() -> list[str]:
 
 
 @functools.cache
-def environment_of(stack: str) -> Path | stacks.StackError:
+def environment_of(stack: str) -> Path | locks.StackError:
     """The folder of a stack's environment, that of the workflow, or why it cannot be built: it is tried once."""
     folder, lock = ROOT / ".stacks" / stack, ROOT / "envs" / f"{stack}.txt"
     try:
-        stacks.build(lock, folder)
-    except stacks.StackError as error:
+        venv.build(lock, folder)
+    except locks.StackError as error:
         return error
     return folder
 
@@ -106,9 +98,42 @@ def environment_of(stack: str) -> Path | stacks.StackError:
 def interpreter(stack: str) -> Path:
     """The interpreter of a stack; its environment is built where it is missing or old."""
     found = environment_of(stack)
-    if isinstance(found, stacks.StackError):
+    if isinstance(found, locks.StackError):
         raise found
     return found / "bin" / "python"
+
+
+def link_stack(stack: str, project: Path) -> None:
+    """The environment of a stack in a copy of the project: the checkout's, with a marker that a rule may replace."""
+    lock, folder = project / "envs" / f"{stack}.txt", project / ".stacks" / stack
+    if venv.is_built(lock, folder):
+        return
+    folder.mkdir(parents=True)
+    for entry in interpreter(stack).parents[1].iterdir():
+        if entry.name not in (MARK, venv.MARKER):
+            (folder / entry.name).symlink_to(entry)
+    (folder / MARK).touch()
+    shutil.copyfile(lock, folder / venv.MARKER)  # newer than the lock, as one that was built
+
+
+def once(folder: Path, make: Callable[[Path], object]) -> Path:
+    """A folder that is filled by the process that asks first; the other waits, and finds it whole."""
+    with folder.with_name(f".{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            partial = folder.with_name(f".{folder.name}")
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir()
+            make(partial)
+            partial.rename(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that the processes of one session share, for what is made `once`."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """`beyond-ram compare`: two stacks of a results folder, or two folders, of runs that were really made."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -21,12 +22,19 @@ def weighed(results: Path, stack: str, rep: int, *, work: bool = True, files: in
     write_record(record, folder)
 
 
-@pytest.fixture
-def results(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
     for rep in (1, 2):
         for stack in ("old", "new", "broken"):
-            weighed(tmp_path / "results", stack, rep, work=stack != "broken")
-    return tmp_path / "results"
+            weighed(folder, stack, rep, work=stack != "broken")
+    return folder
+
+
+@pytest.fixture
+def results(runs: Path, tmp_path: Path) -> Path:
+    """A results folder of the test's own."""
+    return Path(shutil.copytree(runs, tmp_path / "results"))
 
 
 def compare(*words: object) -> int:

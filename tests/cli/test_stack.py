@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,16 +17,25 @@ from .test_compare import weighed as weighed_for_comparing
 Capture = pytest.CaptureFixture[str]
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def resolved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with two stacks, and nothing else."""
-    envs = tmp_path / "project/envs"
-    envs.mkdir(parents=True)
+    folder = tmp_path_factory.mktemp("resolved")
+    (folder / "envs").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stack, "project", lambda: folder)
+        patch.chdir(folder)
+        assert main(["stack", "add", "mine", "click==8.1.0", "packaging==24.0"]) == 0
+        assert main(["stack", "add", "early", "--pre", "click!=8.0.0,<8.0.1"]) == 0
+    return folder
+
+
+@pytest.fixture
+def project(resolved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it for each test, which works beside it."""
     monkeypatch.setattr(stack, "project", lambda: tmp_path / "project")
     monkeypatch.chdir(tmp_path)
-    assert main(["stack", "add", "mine", "click==8.1.0", "packaging==24.0"]) == 0
-    assert main(["stack", "add", "early", "--pre", "click!=8.0.0,<8.0.1"]) == 0
-    return tmp_path / "project"
+    return Path(shutil.copytree(resolved, tmp_path / "project"))
 
 
 def run_of(results: Path, name: str, lock: bytes) -> None:

@@ -2,13 +2,18 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT, interpreter
+from tests.tokenize.conftest import cache, families
+
+__all__ = ["cache", "families"]  # fixtures, of which each is made once a session
 
 TEXTS = ["one", "", "two\nlines", "three " * 500]
 LOAD = "import sys, json, datasets; print(json.dumps(list(datasets.load_from_disk(sys.argv[1])['input_ids'])))"
@@ -24,25 +29,18 @@ def beyond_ram(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[st
 
 
 @pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tokenizer(families: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tokenizer of bytes, as a model's folder has one."""
     folder = tmp_path_factory.mktemp("tokenizer")
-    code = """
-import sys
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-tokenizer = Tokenizer(models.BPE())
-tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-trainer = trainers.BpeTrainer(initial_alphabet=alphabet, show_progress=False)
-tokenizer.train_from_iterator(["one two three"] * 9, trainer)
-tokenizer.save(sys.argv[1])
-"""
-    subprocess.run([interpreter("encoder-0.23"), "-c", code, folder / "tokenizer.json"], check=True)
+    shutil.copyfile(families["gpt2"], folder / "tokenizer.json")
     return folder
 
 
 @pytest.mark.slow
-def test_datasets_opens_what_it_makes(tokenizer: Path, tmp_path: Path) -> None:
+def test_datasets_opens_what_it_makes(
+    tokenizer: Path, cache: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache("gpt2")))
     lines = "".join(json.dumps({"body": text}) + "\n" for text in TEXTS)
     (tmp_path / "data.jsonl").write_text(lines, encoding="utf-8")
     flags = ("--tokenizer", tokenizer, "--out", "out", "--text-column", "body", "--workers", 1, "--memory-limit", "1G")
@@ -51,7 +49,8 @@ def test_datasets_opens_what_it_makes(tokenizer: Path, tmp_path: Path) -> None:
     assert done.stderr.startswith("tokenizers 1.") and "large documents are cut: ByteLevel" in done.stderr
     summary = json.loads(done.stdout)
     assert (summary["documents"], summary["format"]) == (4, "datasets")
-    found = subprocess.run([interpreter("current"), "-c", LOAD, tmp_path / "out"], capture_output=True, check=True)
+    command = [interpreter("current"), "-c", LOAD, tmp_path / "out"]
+    found = subprocess.run(command, capture_output=True, check=True)
     asked = [interpreter("encoder"), "-c", IDS, tokenizer / "tokenizer.json", json.dumps(TEXTS)]
     assert json.loads(found.stdout) == json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)
 

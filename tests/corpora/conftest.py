@@ -18,6 +18,20 @@ import pytest
 from ..conftest import ROOT, interpreter
 
 PROGRAMS = ROOT / "scripts" / "corpora"
+# A run of a program for each spec, by forks of one interpreter that has imported what takes a second.
+FORKS = """
+import json, os, runpy, sys
+import datasets
+program, name, runs = json.loads(sys.argv[1])
+sys.path.insert(0, os.path.dirname(program))
+for spec, out, said in runs:
+    child = os.fork()
+    if not child:
+        os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT), 2)
+        sys.argv = [program, "--name", name, "--spec", spec, "--out", out]
+        runpy.run_path(program, run_name="__main__")
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
 
 
 @pytest.fixture(scope="session")
@@ -104,7 +118,7 @@ class Programs:
             "except SystemExit as end: assert end.code == 0\n"
             "print(next(l for l in open('/proc/self/status') if l.startswith('VmHWM')).split()[1])"
         )
-        done = self.run([*command[:2], "-c", code, *command[2:]])
+        done = self.run([*command[:-7], "-c", code, *command[-7:]])
         assert done.returncode == 0, done.stderr
         shutil.rmtree(self.work / "weighed")
         return int(done.stdout) * 1024
@@ -114,11 +128,24 @@ class Programs:
         out = self.work / name
         return self.one_line(self.run(self.command(spec, out), **env), out)
 
+    def each_refused(self, specs: list[dict[str, Any]], **env: str) -> list[str]:
+        """The one line that each of some specs of one source gets by its program, which has no folder to take away."""
+        said = [self.work / f"said-{number}" for number in range(len(specs))]
+        runs = [(str(self.told(spec)), f"{path}-out", str(path)) for spec, path in zip(specs, said, strict=True)]
+        program = str(PROGRAMS / f"{specs[0]['source']}.py")
+        command = [str(self.python), "-B", "-c", FORKS, json.dumps([program, "refused", runs])]
+        environment = os.environ | {"HF_HUB_DISABLE_XET": "1"} | {name: str(value) for name, value in env.items()}
+        environment.pop("HF_HUB_OFFLINE", None)
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.work, env=environment, check=False)
+        assert done.stdout.split() == ["2"] * len(specs), (done.stdout, done.stderr)
+        lines = [path.read_text(encoding="utf-8").strip().splitlines() for path in said]
+        assert [len(one) for one in lines] == [1] * len(specs), lines
+        return [one for (one,) in lines]
+
     def tokenizer_command(self, spec: dict[str, Any], corpus: Path, out: Path) -> list[str]:
         program = str(PROGRAMS / "tokenizer.py")
-        return self.made(
-            out, [str(self.python), "-B", program, "--spec", str(self.told(spec)), "--corpus", str(corpus)]
-        )
+        words = ["--spec", str(self.told(spec)), "--corpus", str(corpus)]
+        return self.made(out, [str(self.python), "-B", program, *words])
 
     def one_line(self, done: subprocess.CompletedProcess[str], out: Path) -> str:
         assert done.returncode == 2, f"status {done.returncode}: {done.stderr}"

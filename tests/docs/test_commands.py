@@ -67,14 +67,25 @@ def skip_what_is_not_run(block: Block) -> None:
 class Place:
     """A checkout with what a reader of one page has beside it. Blocks are run in the order of the page, once."""
 
-    def __init__(self, folder: Path, page: Path, places: "Callable[[Path], Place]") -> None:
-        self.folder, self.places = folder, places
+    plans: dict[str, "subprocess.CompletedProcess[str]"]
+    """Dry runs in a checkout in which nothing was done yet: the same words plan the same, whatever the page."""
+
+    def __init__(
+        self,
+        folder: Path,
+        page: Path,
+        places: "Callable[[Path], Place]",
+        checkout: Path,
+        plans: dict[str, "subprocess.CompletedProcess[str]"],
+    ) -> None:
+        self.folder, self.places, self.plans = folder, places, plans
         self.done: dict[Block, subprocess.CompletedProcess[str]] = {}
-        for name in project_files():
-            if not name.startswith("tests/"):
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, folder / name)
-        belongings(folder, page)
+        shutil.copytree(checkout, folder, symlinks=True)
+        for block in BLOCKS:
+            if block.page == page and block.language == "yaml" and block.text.count("defaults: none"):
+                (folder / "mine.yaml").write_text(block.text)
+        (folder / "PATH" / "TO").mkdir(parents=True)
+        (folder / "PATH" / "TO" / "beyond-ram").symlink_to(folder)
         self.stand_ins = folder / ".stand-ins"
         self.stand_ins.mkdir()
         for name, text in STAND_INS.items():
@@ -94,7 +105,11 @@ class Place:
             before = other.page == block.page and other.line < block.line and other.language in (*SHELL, "python")
             wanted = before and not other.note("not run") and is_slow(other) <= is_slow(block)
             if other not in self.done and (wanted or other == block):
-                self.done[other] = self.run(other)
+                untouched = other.note("planned") and not self.done and "mine" not in other.text
+                found = self.plans.get(other.text) if untouched else None
+                self.done[other] = found or self.run(other)
+                if untouched:
+                    self.plans[other.text] = self.done[other]
         return self.done[block]
 
     def binaries(self) -> Path:
@@ -147,7 +162,7 @@ def needed_stacks(block: Block) -> list[str]:
     return ["encoder", "encoder-0.23"] if "beyond-ram tokenize " in block.text else []
 
 
-def belongings(folder: Path, page: Path) -> None:
+def belongings(folder: Path) -> None:
     """What the pages take for granted: a program, tests, text, a tokenizer, token ids, a loader, earlier runs."""
     (folder / "train.py").write_text("import time\nheld = bytearray(30_000_000)\ntime.sleep(0.2)\n")
     (folder / "tests").mkdir()
@@ -178,14 +193,9 @@ def belongings(folder: Path, page: Path) -> None:
     np.save(folder / "train.npy", np.zeros((100, 16), np.uint16))
     (folder / "train.bin").write_bytes(bytes(2 * 1024 * 10))
     shutil.copy(folder / "examples" / "own_loader.py", folder / "my_loader.py")
-    for block in BLOCKS:
-        if block.page == page and block.language == "yaml" and block.text.count("defaults: none"):
-            (folder / "mine.yaml").write_text(block.text)
     run_of(folder / "results", "current", (folder / "envs" / "current.txt").read_bytes())
     (folder / "results" / ".beyond-ram-results").touch()
     (folder / "DIR").mkdir()
-    (folder / "PATH" / "TO").mkdir(parents=True)
-    (folder / "PATH" / "TO" / "beyond-ram").symlink_to(folder)
 
 
 def byte_characters() -> list[str]:
@@ -197,12 +207,19 @@ def byte_characters() -> list[str]:
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Place]]:
-    """The place of a page."""
+    """The place of a page: a copy of one checkout with all that readers have."""
     made: dict[Path, Place] = {}
+    plans: dict[str, subprocess.CompletedProcess[str]] = {}
+    checkout = tmp_path_factory.mktemp("checkout")
+    for name in project_files():
+        if not name.startswith("tests/"):
+            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, checkout / name)
+    belongings(checkout)
 
     def place(page: Path) -> Place:
         if page not in made:
-            made[page] = Place(tmp_path_factory.mktemp(page.stem) / "beyond-ram", page, place)
+            made[page] = Place(tmp_path_factory.mktemp(page.stem) / "beyond-ram", page, place, checkout, plans)
         return made[page]
 
     yield place

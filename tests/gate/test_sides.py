@@ -6,7 +6,8 @@ import pytest
 
 from beyond_ram.gate.sides import Side, apart, both, locked
 from beyond_ram.gate.wheels import Requirement, requirement
-from beyond_ram.stacks import StackError, differences, pins
+from beyond_ram.stacks.differences import differences, pins
+from beyond_ram.stacks.locks import StackError
 
 from .test_wheels import checkout
 

@@ -9,7 +9,7 @@ import pytest
 
 from beyond_ram.cli import main
 from beyond_ram.gate.wheels import requirement, requirements
-from beyond_ram.stacks import StackError
+from beyond_ram.stacks.locks import StackError
 
 # A build backend in the checkout itself: pip has nothing to download for it.
 BACKEND = """
@@ -71,6 +71,7 @@ def test_a_checkout_and_its_git_address_are_built_by_pip(checkout: Path, tmp_pat
         assert "my_library.py" in zipfile.ZipFile(found.wheel).namelist()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_built_or_read_is_told_in_one_line(
     checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from beyond_ram.cli import main
 from beyond_ram.experiment import inputs
 from beyond_ram.experiment.corpora import FilesCorpus
 
@@ -112,10 +114,18 @@ def write(folder: Path, name: str, content: Content) -> None:
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_corpus_gets_one_line(programs: Programs, case: str) -> None:
+def test_what_is_no_corpus_gets_one_line(
+    programs: Programs, case: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The program as ever; the command around it in this process."""
     name, content, change, said = REFUSED[case]
     write(programs.work, name, content)
-    assert said in programs.refused({"source": "files", "glob": name, **change})
+    monkeypatch.chdir(programs.work)
+    out = programs.work / "refused"
+    program = programs.program({"source": "files", "glob": name, **change}, out.name)
+    status = main(["make", "--out", str(out), "--", *program])
+    done = subprocess.CompletedProcess((), status, "", capfd.readouterr().err)
+    assert said in programs.one_line(done, out)
     assert {path.name for path in programs.work.iterdir() if not path.name.startswith("spec-")} == {name}
 
 

@@ -19,12 +19,13 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from beyond_ram import collected, experiment, stacks, tables
+from beyond_ram import collected, experiment, tables
 from beyond_ram.analysis.runs import runs
 from beyond_ram.experiment import Cell, ConfigError, Job, kept, memory, merge, records
 from beyond_ram.files import DamagedError
 from beyond_ram.gate import cells
-from beyond_ram.stacks import StackError, torch, variants
+from beyond_ram.stacks import differences, locks, torch, variants
+from beyond_ram.stacks.locks import StackError
 from beyond_ram.watch import watch, write_record
 from beyond_ram.weighing import cell as weighing
 from beyond_ram.weighing import served
@@ -37,7 +38,7 @@ LONGEST_S = 20.0
 """For one example, on a machine that does other things; most take milliseconds."""
 FUZZED = settings(
     phases=(Phase.generate, Phase.shrink), report_multiple_bugs=False, print_blob=False,
-    max_examples=int(LONG or 200), deadline=None, derandomize=not LONG, database=None,
+    max_examples=int(LONG or 80), deadline=None, derandomize=not LONG, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 OURS = (DamagedError, ConfigError, StackError)
@@ -142,6 +143,7 @@ def holding(path: Path, content: bytes) -> Iterator[None]:
         path.write_bytes(before)
 
 
+@pytest.mark.slow
 @FUZZED
 @given(data=st.data())
 def test_run_json(sound: Path, data: st.DataObject) -> None:
@@ -238,11 +240,11 @@ def test_the_log_of_requests(tmp_path: Path, data: st.DataObject) -> None:
 
 
 STACK_FILES: dict[str, Callable[[Path, str], object]] = {
-    "pins": lambda folder, name: stacks.has_package(stacks.lock_of(name, folder), "numpy"),
-    "reason": lambda folder, name: variants.reason(stacks.lock_of(name, folder)),
-    "moved": lambda folder, name: variants.moved(stacks.lock_of(name, folder)),
-    "between": lambda folder, name: stacks.said(stacks.between(name, "other", folder.parent, folder)),
-    "torch": lambda folder, name: torch.split(torch.left_bare(stacks.text_of(stacks.lock_of(name, folder)))),
+    "pins": lambda folder, name: locks.has_package(locks.lock_of(name, folder), "numpy"),
+    "reason": lambda folder, name: variants.reason(locks.lock_of(name, folder)),
+    "moved": lambda folder, name: variants.moved(locks.lock_of(name, folder)),
+    "between": lambda folder, name: differences.said(locks.between(name, "other", folder.parent, folder)),
+    "torch": lambda folder, name: torch.split(torch.left_bare(locks.text_of(locks.lock_of(name, folder)))),
 }
 LOCK = f"# moved: numpy 1 to 2\nnumpy==2.0 \\\n    --hash=sha256:{'0' * 64}\ntorch==2.13.0\ntriton==3.0\n"
 

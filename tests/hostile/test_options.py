@@ -1,9 +1,10 @@
 """Options and words of every command that cannot be meant: one clear line, a status that is not 0, nothing written."""
 
 import contextlib
-import hashlib
 import json
+import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,15 +19,13 @@ from ..experiment.test_records import LOCK, weighed
 
 
 def listing(folder: Path) -> dict[str, tuple[Any, ...]]:
-    """Everything below a folder, with what files hold and links lead to."""
+    """Everything below a folder, with the size and time of files and where links lead."""
     found: dict[str, tuple[Any, ...]] = {}
-    for path in folder.rglob("*"):
-        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() and not path.is_symlink() else ""
-        found[str(path.relative_to(folder))] = (
-            path.lstat().st_mode,
-            path.is_symlink() and str(path.readlink()),
-            content,
-        )
+    for place, names, files in os.walk(folder):
+        for path in (Path(place, name) for name in (*names, *files)):
+            state = path.lstat()
+            known = (state.st_size, state.st_mtime_ns) if stat.S_ISREG(state.st_mode) else ()
+            found[str(path)] = (state.st_mode, stat.S_ISLNK(state.st_mode) and path.readlink(), *known)
     return found
 
 
@@ -73,6 +72,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "two.yaml").write_text("a: 1\n---\nb: 2\n")
     (here / "circle").symlink_to("circle")
     return folder
+
+
+@pytest.fixture(scope="module")
+def before(made: Path) -> dict[str, tuple[Any, ...]]:
+    """What is there, which no command changes."""
+    return listing(made)
 
 
 @pytest.fixture
@@ -253,11 +258,10 @@ def words_of(line: str) -> list[str]:
 
 @pytest.mark.parametrize("line", CASES, ids=[line.replace("\n", "␤")[:70] for line in CASES])
 def test_what_cannot_be_meant_gets_one_line(
-    here: Path, made: Path, capfd: pytest.CaptureFixture[str], line: str
+    here: Path, made: Path, before: dict[str, tuple[Any, ...]], capfd: pytest.CaptureFixture[str], line: str
 ) -> None:
     import re
 
-    before = listing(made)
     try:
         status: Any = cli.main(words_of(line))
     except SystemExit as ended:

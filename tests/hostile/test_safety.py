@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from beyond_ram.experiment import inputs
 from beyond_ram.gate.wheels import requirement
 from beyond_ram.hub import Hub
-from beyond_ram.stacks import StackError
+from beyond_ram.stacks.locks import StackError
 
 from ..conftest import ROOT, project_files
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import ROOT, interpreter, project_files
+from ..conftest import ROOT, link_stack, project_files
 
 Snakemake = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -35,7 +35,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="package")
 def current(project: Path) -> None:
     """The stack `current` in the copy: the checkout's own environment of it."""
-    (project / ".stacks" / "current").symlink_to(interpreter("current").parents[1])
+    link_stack("current", project)
 
 
 @pytest.fixture(scope="package")

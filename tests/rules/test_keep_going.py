@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from .conftest import Snakemake
+from .test_terminal import assert_one_line_and_nothing_of_it_is_left, logs, on_terminal
 
 pytestmark = pytest.mark.slow
 BAD = "scan/stack~current/size_mb~2/rep~1"
@@ -21,20 +22,21 @@ RESULTS = "results-going"
 def program(project: Path) -> Iterator[None]:
     """A workload that fails where it is told to, by what is no input of it."""
     fails = '    assert not Path(f"fails-{args.size_mb}").exists()\n'
-    with spoiled(project / "scripts/workloads/scan.py", "args = arguments()\n", f"args = arguments()\n{fails}"):
+    with spoiled(
+        project / "scripts/workloads/scan.py", "args = parser.parse_args()\n", f"args = parser.parse_args()\n{fails}"
+    ):
         yield
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def config(project: Path, current: None) -> Path:
-    """Four cells of the cheapest workload, in two experiments."""
+    """Four cells of the cheapest workload, in two experiments. What a test has made, the next need not make."""
     made = {
         name: {"workload": "scan", "repeats": 1, "matrix": {"stack": ["current"], "size_mb": sizes}}
         for name, sizes in (("scan", [1, 2, 3]), ("other", [4]))
     }
     file = project / "going.yaml"
     file.write_text(yaml.safe_dump({"defaults": "none", "results": RESULTS, "experiments": made}))
-    shutil.rmtree(project / RESULTS, ignore_errors=True)
     return file
 
 
@@ -65,41 +67,12 @@ def failing(project: Path, *sizes: int) -> Iterator[None]:
         file.unlink()
 
 
-def test_a_run_that_fails(project: Path, snakemake: Snakemake, config: Path) -> None:
-    results = project / RESULTS
+def test_without_it_nothing_follows(project: Path, snakemake: Snakemake, config: Path) -> None:
     with failing(project, 2):
-        done = snakemake("--keep-going", "--configfile", str(config))
-    assert done.returncode != 0, "whoever called it has to see that something is missing"
-    assert f"1 could not be made: {RESULTS}/runs/{BAD}; the same call again makes just these" in done.stderr
-    runs = lines(project)
-    assert sorted(zip(runs["experiment"], runs["size_mb"], strict=True)) == [("other", 4), ("scan", 1), ("scan", 3)]
-    page, brief = (results / "report.html").read_text(), (results / "found.txt").read_text()
-    assert f"<li>{BAD}</li>" in page
-    assert f"Without 1 that could not be made: {BAD}." in brief
-    assert list((results / "figures").glob("*.svg"))
-    assert not (results / "specs/lost.json").exists()
-    again = snakemake("--logger-beyond-ram-all-lines", "--configfile", str(config))
-    assert again.returncode == 0, again.stderr[-4000:]
-    assert re.findall(r"^ +output: \S+/runs/(\S+)/run.json", again.stderr, re.MULTILINE) == [BAD]
-    assert len(lines(project)) == 4
-    assert BAD not in (results / "found.txt").read_text()
-    assert f"<li>{BAD}</li>" not in (results / "report.html").read_text()
-    assert "Nothing to be done" in snakemake("--configfile", str(config)).stderr
-
-
-def test_an_experiment_of_which_nothing_is_left_and_a_figure_that_fails(
-    project: Path, snakemake: Snakemake, config: Path
-) -> None:
-    results = project / RESULTS
-    figure = project / "scripts/figures/who_holds_it.py"
-    with failing(project, 1, 2, 3), spoiled(figure, "def plot(", "1 / 0\n\n\ndef plot("):
-        done = snakemake("--keep-going", "--configfile", str(config))
+        done = snakemake("--configfile", str(config))
     assert done.returncode != 0
-    assert lines(project)["experiment"].tolist() == ["other"]
-    page = (results / "report.html").read_text()
-    missing = [f"scan/stack~current/size_mb~{size}/rep~1" for size in (1, 2, 3)]
-    missing.append(f"{RESULTS}/figures/who_holds_it")
-    assert all(f"<li>{name}</li>" in page for name in missing), re.findall("<li>.*~.*</li>", page)
+    assert "could not be made" not in done.stderr
+    assert not (project / RESULTS / "report.html").exists()
 
 
 def test_what_was_asked_for_by_name_is_not_tried_again(project: Path, snakemake: Snakemake, config: Path) -> None:
@@ -115,9 +88,46 @@ def test_what_was_asked_for_by_name_is_not_tried_again(project: Path, snakemake:
     assert not list((project / RESULTS / "figures").glob("*")), "what follows makes what nobody has asked for"
 
 
-def test_without_it_nothing_follows(project: Path, snakemake: Snakemake, config: Path) -> None:
+def test_a_run_that_fails_and_the_same_call_again_in_a_terminal(
+    project: Path, snakemake: Snakemake, config: Path
+) -> None:
+    results = project / RESULTS
     with failing(project, 2):
-        done = snakemake("--configfile", str(config))
+        done = snakemake("--keep-going", "--configfile", str(config))
+    assert done.returncode != 0, "whoever called it has to see that something is missing"
+    assert f"1 could not be made: {RESULTS}/runs/{BAD}; the same call again makes just these" in done.stderr
+    runs = lines(project)
+    assert sorted(zip(runs["experiment"], runs["size_mb"], strict=True)) == [("other", 4), ("scan", 1), ("scan", 3)]
+    page, brief = (results / "report.html").read_text(), (results / "found.txt").read_text()
+    assert f"<li>{BAD}</li>" in page
+    assert f"Without 1 that could not be made: {BAD}." in brief
+    assert list((results / "figures").glob("*.svg"))
+    assert not (results / "specs/lost.json").exists()
+    status, said = on_terminal(project, "all", "--configfile", str(config))
+    assert status == 0, said[-4000:]
+    weighing = r"weighed 3 of 4 runs, less than a minute left: scan: size 2 MB, repeat 1 \(\d s\)"
+    assert_one_line_and_nothing_of_it_is_left(said, (results / "found.txt").read_text().splitlines(), weighing)
+    log = logs(project)[-1].read_text()
+    assert "rule weigh:" in log, "what is not said is in no log"
+    assert re.findall(r"^ +output: \S+/runs/(\S+)/run.json", log, re.MULTILINE) == [BAD]
+    assert len(lines(project)) == 4
+    assert BAD not in (results / "found.txt").read_text()
+    assert f"<li>{BAD}</li>" not in (results / "report.html").read_text()
+    assert "Nothing to be done" in snakemake("--configfile", str(config)).stderr
+
+
+@pytest.mark.end_to_end
+def test_an_experiment_of_which_nothing_is_left_and_a_figure_that_fails(
+    project: Path, snakemake: Snakemake, config: Path
+) -> None:
+    results = project / RESULTS
+    shutil.rmtree(results, ignore_errors=True)
+    figure = project / "scripts/figures/who_holds_it.py"
+    with failing(project, 1, 2, 3), spoiled(figure, "def plot(", "1 / 0\n\n\ndef plot("):
+        done = snakemake("--keep-going", "--configfile", str(config))
     assert done.returncode != 0
-    assert "could not be made" not in done.stderr
-    assert not (project / RESULTS / "report.html").exists()
+    assert lines(project)["experiment"].tolist() == ["other"]
+    page = (results / "report.html").read_text()
+    missing = [f"scan/stack~current/size_mb~{size}/rep~1" for size in (1, 2, 3)]
+    missing.append(f"{RESULTS}/figures/who_holds_it")
+    assert all(f"<li>{name}</li>" in page for name in missing), re.findall("<li>.*~.*</li>", page)

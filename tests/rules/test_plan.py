@@ -1,6 +1,8 @@
 """What is planned: the cells of a part and no others."""
 
+import functools
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,11 +14,31 @@ pytestmark = pytest.mark.slow
 RULE = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
 
 
-def planned(run_in: Run, clone: Path, *words: str, config: tuple[str, ...] = ()) -> dict[str, int]:
+Said = Callable[..., str]
+Planned = Callable[..., dict[str, int]]
+
+
+@pytest.fixture(scope="module")
+def said(run_in: Run, clone: Path) -> Said:
+    """What a dry run says; each is made once."""
+
+    @functools.cache
+    def plan(*words: str, config: tuple[str, ...] = ()) -> str:
+        done = run_in("snakemake", "-n", "--cores", "2", *words, "--config", f"results={clone}/never-made", *config)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout + done.stderr
+
+    return plan
+
+
+@pytest.fixture(scope="module")
+def planned(said: Said) -> Planned:
     """How many jobs of each rule a dry run plans."""
-    done = run_in("snakemake", "-n", "--cores", "2", *words, "--config", f"results={clone}/never-made", *config)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return {rule: int(count) for rule, count in RULE.findall(done.stdout + done.stderr) if rule != "total"}
+
+    def plan(*words: str, config: tuple[str, ...] = ()) -> dict[str, int]:
+        return {rule: int(count) for rule, count in RULE.findall(said(*words, config=config)) if rule != "total"}
+
+    return plan
 
 
 @pytest.mark.parametrize(
@@ -30,35 +52,32 @@ def planned(run_in: Run, clone: Path, *words: str, config: tuple[str, ...] = ())
         ("stream", {"table_streaming", "table_claims", "table_dedup"}, {"corpus", "tokens", "table_growth"}),
     ],
 )
-def test_a_part_plans_its_own(run_in: Run, clone: Path, part: str, tables: set[str], others: set[str]) -> None:
-    found = planned(run_in, clone, part)
+def test_a_part_plans_its_own(planned: Planned, part: str, tables: set[str], others: set[str]) -> None:
+    found = planned(part)
     assert tables <= set(found)
     assert not others & set(found)
     assert found["weigh"] > 1
     assert "report" not in found
 
 
-def test_a_report_is_made_of_the_part_that_is_named_beside_it(run_in: Run, clone: Path) -> None:
-    found = planned(run_in, clone, "limit", "report")
+def test_a_report_is_made_of_the_part_that_is_named_beside_it(planned: Planned) -> None:
+    found = planned("limit", "report")
     assert {"report", "table_runs", "table_limits"} <= set(found)
     assert not {"claims_page", "choices_page", "figure_memory_over_time", "tokens", "repository"} & set(found)
     assert found["weigh"] == 2
 
 
-def test_one_latency_and_bandwidth_is_a_line_of_a_table_and_no_map_of_one_colour(run_in: Run, clone: Path) -> None:
-    one = planned(run_in, clone, "stream")
+def test_one_latency_and_bandwidth_is_a_line_of_a_table_and_no_map_of_one_colour(planned: Planned) -> None:
+    one = planned("stream")
     swept = "experiments={buffering: {matrix: {latency_ms: [20, 40]}}}"
     assert "table_comparisons" in one
     assert "figure_prefetch_gain" not in one
-    assert "figure_prefetch_gain" in planned(run_in, clone, "stream", config=(swept,))
+    assert "figure_prefetch_gain" in planned("stream", config=(swept, "only=[buffering]"))
 
 
-def test_repeat_1_of_everything_comes_before_repeat_2(run_in: Run, clone: Path) -> None:
+def test_repeat_1_of_everything_comes_before_repeat_2(said: Said) -> None:
     """Repeats are blocks in time; what runs need comes before all of them."""
-    words = ("snakemake", "-n", "--cores", "2", "explain", "--config", f"results={clone}/never-made")
-    done = run_in(*words)
-    assert done.returncode == 0, done.stderr[-3000:]
-    jobs = re.split(r"\n(?=(?:local)?(?:rule|checkpoint) )", done.stdout + done.stderr)
+    jobs = re.split(r"\n(?=(?:local)?(?:rule|checkpoint) )", said("tokenize"))
     runs = {int(rep): int(found) for job in jobs for rep, found in re.findall(r"rep~(\d)\n +priority: (\d+)", job)}
     assert set(runs) == {1, 2}
     needed = [

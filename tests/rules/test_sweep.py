@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ..conftest import Run
+from ..conftest import Run, link_stack
 
 pytestmark = pytest.mark.slow
 NEIGHBOURS, LATER = ["0.20.2", "0.20.3"], ["0.20.3", "0.21.0"]
@@ -29,6 +29,7 @@ def config(clone: Path, versions: list[str]) -> str:
 
 
 def test_a_sweep_of_other_versions_is_made_and_the_same_is_not_made_again(clone: Path, run_in: Run) -> None:
+    link_stack("corpora", clone)
     words = ("snakemake", "--cores", "2", "results-swept/tables/ladders.csv", "--configfile")
 
     def versions() -> set[str]:

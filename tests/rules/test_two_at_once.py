@@ -7,27 +7,28 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
+
+from beyond_ram.experiment import records
 
 from .test_keep_going import spoiled
 
 pytestmark = pytest.mark.slow
+RUN = "results-at-once/runs/scan/stack~current/size_mb~1/rep~1"
 
 
 @pytest.fixture
 def command(project: Path, current: None) -> Iterator[list[str]]:
-    """The workflow of three cells, which is held up before the second as long as there is a file `hold`."""
-    scan = {"workload": "scan", "repeats": 1, "matrix": {"stack": ["current"], "size_mb": [1, 2, 3]}}
+    """The workflow of a cell, which is held up as long as there is a file `hold`."""
+    scan = {"workload": "scan", "repeats": 1, "matrix": {"stack": ["current"], "size_mb": [1]}}
     file = project / "at-once.yaml"
     file.write_text(yaml.safe_dump({"defaults": "none", "results": "results-at-once", "experiments": {"scan": scan}}))
-    target = "results-at-once/tables/runs.csv"
-    waits = '    while args.size_mb > 1 and Path("hold").exists():\n        __import__("time").sleep(0.02)\n'
+    waits = '    while Path("hold").exists():\n        __import__("time").sleep(0.02)\n'
     program = project / "scripts/workloads/scan.py"
     (project / "hold").touch()
-    with spoiled(program, "args = arguments()\n", f"args = arguments()\n{waits}"):
-        yield [sys.executable, "-m", "snakemake", "--cores", "1", target, "--configfile", str(file)]
+    with spoiled(program, "args = parser.parse_args()\n", f"args = parser.parse_args()\n{waits}"):
+        yield [sys.executable, "-m", "snakemake", "--cores", "1", f"{RUN}/run.json", "--configfile", str(file)]
     (project / "hold").unlink(missing_ok=True)
 
 
@@ -70,5 +71,5 @@ def test_the_second_is_refused_until_the_first_has_ended_or_was_killed(project: 
     _, said = third.communicate(timeout=120)
     assert third.returncode == 0, said[-3000:]
     assert "the locks of a snakemake that was killed are taken away" in said
-    assert pd.read_csv(project / "results-at-once/tables/runs.csv")["finished"].tolist() == [1, 1, 1]
+    assert records.run(project / RUN)[0]["outcome"] == "completed"
     assert not (project / "results-at-once" / "private").exists()

@@ -30,7 +30,9 @@ rule all:
 
 rule ordinary:
     output: "ordinary.{{number}}"
-    shell: "echo $SLURM_JOB_ID > {{output}}; sleep 6"
+    shell:
+        "echo $SLURM_JOB_ID > {{output}}; "
+        "for i in $(seq 100); do [ $(squeue -h -t PD | wc -l) = 2 ] && break; sleep 0.2; done"
 
 rule ordinary_jobs_are_running:
     output: "running"

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from beyond_ram.experiment import Job
-from beyond_ram.weighing import Setting, WeighingError, weigh, weigh_interrupted, weigh_limit
 from beyond_ram.weighing import limit as probing
+from beyond_ram.weighing.cell import Setting, WeighingError, weigh
+from beyond_ram.weighing.interruption import weigh_interrupted
+from beyond_ram.weighing.limit import weigh_limit
 
 from ..watch.conftest import needs_group
 

@@ -76,9 +76,8 @@ def test_a_killed_snakemake_takes_every_phase_along_and_its_rerun_completes(
     until(lambda: not living(processes), 2, f"left running: {living(processes)}")
     assert not list((folder / "runs").rglob("run.json"))
     (folder / "hang").unlink()
-    subprocess.run(snakemake(folder, "--unlock"), env=environment(folder), cwd=folder, check=True, capture_output=True)
     again = subprocess.run(
-        snakemake(folder, "--rerun-incomplete"), env=environment(folder), cwd=folder, capture_output=True
+        snakemake(folder, "--nolock", "--rerun-incomplete"), env=environment(folder), cwd=folder, capture_output=True
     )
     assert again.returncode == 0, again.stderr.decode() + logs(folder)
     for phase in PHASES:

@@ -11,7 +11,8 @@ import pytest
 from beyond_ram.analysis.limits import limits
 from beyond_ram.experiment import WORKLOADS
 from beyond_ram.watch import groups
-from beyond_ram.weighing import Setting, weigh_limit
+from beyond_ram.weighing.cell import Setting
+from beyond_ram.weighing.limit import weigh_limit
 
 from ..watch.conftest import needs_group
 

@@ -19,7 +19,8 @@ import pytest
 from beyond_ram.experiment import ConfigError, Job, Served, load
 from beyond_ram.hub import Hub
 from beyond_ram.watch import GuardError, procfs
-from beyond_ram.weighing import Setting, WeighingError, served, weigh
+from beyond_ram.weighing import served
+from beyond_ram.weighing.cell import Setting, WeighingError, weigh
 
 from ..conftest import ROOT, interpreter
 from ..repositories.test_webdataset import TARS, repository

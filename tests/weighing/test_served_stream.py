@@ -11,7 +11,7 @@ import pytest
 from beyond_ram.experiment import WORKLOADS
 from beyond_ram.experiment.events import faults
 from beyond_ram.hub import Conditions, Hub
-from beyond_ram.weighing import Setting, weigh
+from beyond_ram.weighing.cell import Setting, weigh
 
 from ..conftest import interpreter
 from ..repositories.test_parquet import make
@@ -39,7 +39,7 @@ def weighed(
     experiment = kind.model_validate({"workload": "stream", "timeout_s": 120, "endpoint": endpoint, "matrix": matrix})
     (cell,) = experiment.cells("x")
     repository = tmp_path / "n" if endpoint else made(root, tmp_path)
-    job = experiment.job(cell, SimpleNamespace(repository=lambda _: str(repository)))  # type: ignore[arg-type]
+    job = experiment.job(cell, SimpleNamespace(of=lambda *_: str(repository)))  # type: ignore[arg-type]
     job = job.but(program=str(root / job.program))
     weigh(Setting(job, str(python), root / "envs" / "stream-current.txt", tmp_path / "private"), tmp_path / "runs")
     out = tmp_path / "runs" / cell.path
@@ -80,23 +80,18 @@ def test_a_killed_process_is_resumed_without_loss(root: Path, python: Path, tmp_
     assert (work["rows_expected"], work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 300, 0, 0)
 
 
-def test_shards_that_are_shuffled_together_come_whole(root: Path, python: Path, tmp_path: Path) -> None:
-    record, _ = weighed(root, python, tmp_path, shuffle_buffer=10, input_shards=3)
-    work = record["work"]
-    assert record["outcome"] == "completed"
-    assert (work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 0, 0)
-    assert work["rows_per_worker"] == {"0": 150, "1": 150}
-
-
-def test_workers_read_another_hub_with_a_token_that_is_none_of_its(
+def test_workers_read_another_hub_with_a_token_that_is_none_of_its_and_shuffled_shards_come_whole(
     root: Path, python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And neither token stands in what the run leaves behind."""
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     with Hub(made(root, tmp_path), conditions=Conditions(redirect=True)) as hub:
-        record, out = weighed(root, python, tmp_path, endpoint=hub.url)
-    assert (record["outcome"], record["work"]["rows_delivered"]) == ("completed", 300)
-    assert record["work"]["requests_failed"] == 0
+        record, out = weighed(root, python, tmp_path, endpoint=hub.url, shuffle_buffer=10, input_shards=3)
+    work = record["work"]
+    assert record["outcome"] == "completed"
+    assert (work["rows_delivered"], work["rows_missing"], work["rows_twice"]) == (300, 0, 0)
+    assert work["rows_per_worker"] == {"0": 150, "1": 150}
+    assert work["requests_failed"] == 0
     left = [path.read_text() for path in out.rglob("*") if path.is_file()]
     assert left
     assert not [text for text in left if "hf_secret" in text or "relay_" in text]

@@ -7,24 +7,32 @@ import pytest
 
 from beyond_ram.experiment import tokens
 
+from ..conftest import once
 from . import encoding
 from .tokens import FAMILIES, ROOT, ROWS, made
 
 
 @pytest.fixture(scope="session")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tokens")
-    return made(folder, {"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1}, tokens.loaders(ROOT))
+def dataset(shared: Path) -> Path:
+    def make(folder: Path) -> None:
+        spec = {"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1}
+        made(folder, spec, tokens.names_in(tokens.LOADERS, ROOT))
+
+    return once(shared / "tokens", make)
 
 
 @pytest.fixture(scope="session")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def own(shared: Path) -> Path:
     """A dataset of one's own file: an odd number of ids, rows that are equal, and no numbers in them."""
-    folder = tmp_path_factory.mktemp("own")
-    ids = numpy.random.default_rng(1).integers(0, 50_000, (ROWS, 33), dtype=numpy.int32)
-    ids[[3, 700]] = ids[200]
-    numpy.save(folder / "train.npy", ids)
-    return made(folder, {"path": str(folder / "train.npy"), "dtype": None, "rows": None, "width": None}, FAMILIES)
+    file = shared / "train.npy"  # a link leads to it
+
+    def make(folder: Path) -> None:
+        ids = numpy.random.default_rng(1).integers(0, 50_000, (ROWS, 33), dtype=numpy.int32)
+        ids[[3, 700]] = ids[200]
+        numpy.save(file, ids)
+        made(folder, {"path": str(file), "dtype": None, "rows": None, "width": None}, FAMILIES)
+
+    return once(shared / "own", make)
 
 
 @pytest.fixture(scope="session", params=encoding.SPECS)

@@ -51,19 +51,67 @@ def ran(stack: str, program: str, work: Path, corpus: Path, *words: str) -> list
     """The events of a run, which ends well."""
     events = work.with_suffix(".events")
     command = [interpreter(stack), WORKLOADS / program, "--corpus", corpus, "--work-dir", work, *words]
-    environment = {**os.environ, "BEYOND_RAM_EVENTS": str(events)}
+    environment = os.environ | {"BEYOND_RAM_EVENTS": str(events)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert not done.returncode, done.stderr[-2000:]
-    found = [json.loads(line) for line in events.read_text().splitlines()]
+    return events_in(events)
+
+
+def events_in(path: Path) -> list[dict[str, Any]]:
+    """The events of a file, which have no fault."""
+    found = [json.loads(line) for line in path.read_text().splitlines()]
     assert not [fault for event in found for fault in faults(event)]
     return found
 
 
-def checked(work: Path, corpus: Path) -> dict[str, Any]:
-    """What the program says of its finished run; reading ids takes no stack."""
-    command = [sys.executable, WORKLOADS / "tokenize_corpus.py", "--corpus", corpus, "--work-dir", work, "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+# Runs of a program, each a fork of one interpreter that has imported what takes a second or more.
+FORKS = """
+import importlib, importlib.util, json, os, sys
+first, program, runs = json.loads(sys.argv[1])
+sys.path.insert(0, os.path.dirname(program))
+for name in first:
+    if importlib.util.find_spec(name):
+        importlib.import_module(name)
+__file__ = program
+for words, said, told in runs:
+    child = os.fork()
+    if not child:
+        os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
+        os.environ["BEYOND_RAM_EVENTS"] = told
+        sys.argv = [program, *words]
+        exec(compile(open(program).read(), program, "exec"))
+        sys.exit()
+    if status := os.waitpid(child, 0)[1]:
+        sys.exit(f"{words} ended with {status}")
+"""
+
+
+def forked(python: Path, program: str, works: list[Path], *words: list[object], first: tuple[str, ...] = ()) -> None:
+    """A run for each of these folders; its events and what it says are beside the folder."""
+    runs = [
+        ([*map(str, (*more, "--work-dir", work))], f"{work.with_suffix('.out')}", f"{work.with_suffix('.events')}")
+        for work, more in zip(works, words, strict=True)
+    ]
+    command = [python, "-c", FORKS, json.dumps([first, str(WORKLOADS / program), runs])]
+    done = subprocess.run(
+        command, env=os.environ | {"HF_HUB_OFFLINE": "1"}, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert not done.returncode, done.stderr[-2000:]
+
+
+def ran_each(stack: str, program: str, corpus: Path, runs: dict[Path, list[str]]) -> list[list[dict[str, Any]]]:
+    """The same for several runs, a work folder and words each, by forks of one interpreter."""
+    words = [["--corpus", corpus, *more] for more in runs.values()]
+    forked(interpreter(stack), program, list(runs), *words, first=("datasets", "transformers", "tokenizers"))
+    return [events_in(work.with_suffix(".events")) for work in runs]
+
+
+def checked(*works: Path, corpus: Path, python: Path = Path(sys.executable)) -> list[dict[str, Any]]:
+    """What the program says of finished runs; reading the ids of most takes no stack."""
+    words: list[object] = ["--corpus", corpus, "--check"]
+    libraries = ("pyarrow", "numpy")
+    forked(python, "tokenize_corpus.py", list(works), *[words] * len(works), first=libraries)
+    return [json.loads(work.with_suffix(".out").read_text().splitlines()[-1]) for work in works]
 
 
 def reason(events: list[dict[str, Any]]) -> str | None:

@@ -1,14 +1,12 @@
 """The program `copy_on_write`: every record once, whatever holds it; a record that is not whole is told."""
 
-import json
 import subprocess
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from beyond_ram.experiment.events import faults
-
 from ..conftest import ROOT, interpreter
+from .tokens import read, together
 
 pytestmark = pytest.mark.slow
 
@@ -25,14 +23,25 @@ print(account.wrong, account.totals()["rows_missing"])
 """
 
 
-@pytest.mark.parametrize("holding", ["dicts", "strings", "numpy", "arrow", "tensor"])
-def test_every_record_comes_once(tmp_path: Path, holding: str) -> None:
-    words = ["--work-dir", tmp_path, "--holding", holding, "--records", "1003", "--workers", "2", "--epochs", "2"]
-    words += ["--order", "shuffled", "--start", "fork"]
-    command = ["env", f"BEYOND_RAM_EVENTS={tmp_path}/events.jsonl", interpreter("loaders"), PROGRAM, *words]
-    subprocess.run([str(word) for word in command], check=True, capture_output=True, timeout=300)
-    events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
-    assert not [fault for event in events for fault in faults(event)]
+HOLDINGS = ("dicts", "strings", "numpy", "arrow", "tensor")
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
+    """The events of a run for each way to hold records."""
+    works = [tmp_path_factory.mktemp(holding) for holding in HOLDINGS]
+    words = ["--records", "1003", "--workers", "2", "--epochs", "2", "--order", "shuffled", "--start", "fork"]
+    runs = [
+        (work / "events.jsonl", PROGRAM, "--work-dir", work, "--holding", holding, *words)
+        for holding, work in zip(HOLDINGS, works, strict=True)
+    ]
+    assert together(runs) == [0] * len(HOLDINGS)
+    return {holding: read(work / "events.jsonl") for holding, work in zip(HOLDINGS, works, strict=True)}
+
+
+@pytest.mark.parametrize("holding", HOLDINGS)
+def test_every_record_comes_once(ran: dict[str, list[dict[str, Any]]], holding: str) -> None:
+    events = ran[holding]
     epochs = [event for event in events if event["event"] == "epoch"]
     assert [(e["rows_delivered"], e["rows_missing"], e["rows_twice"], e["rows_wrong"]) for e in epochs] == [
         (1003, 0, 0, 0)

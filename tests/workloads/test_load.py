@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from .tokens import ROOT, ROWS, load
+from .tokens import ROOT, ROWS, WORKLOADS, load, read, together
 
 pytestmark = pytest.mark.slow
 
@@ -21,12 +21,14 @@ def make(folder, how):
 """
 # It takes one number of its own, and names it or not.
 OPTIONAL = NO_LABELS.replace("    ids =", "    assert how.option == {'ahead': 3}\n    ids =")
+# Runs whose workers import all anew have a process of their own; the others are forks of one.
+SPAWNING = ("h5py", "spawned")
 Events = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
 def ran(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, Events]]:
-    """Exit status and events of every run, two at a time: most of one is imports and waiting, and none is timed."""
+    """Exit status and events of every run, some at a time: most of one is imports and waiting, and none is timed."""
     work = tmp_path_factory.mktemp("work")
     (work / "no_labels.py").write_text(NO_LABELS)
     (work / "unnamed.py").write_text(OPTIONAL)
@@ -55,10 +57,21 @@ def ran(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> d
         words = ["--tokens-dir", str(folder), "--data", str(folder / "npy"), "--loader", "mine"]
         commands[f"labels, {whose}"] = [*words, "--module", str(OWN_LOADER), "--workers", "2"]
         commands[f"no labels, {whose}"] = [*words, "--module", str(work / "no_labels.py")]
-    with ThreadPoolExecutor(2) as pool:
-        once = {name: [] if "--epochs" in words else ["--epochs", "1"] for name, words in commands.items()}
-        done = pool.map(lambda name: load(work / name, *commands[name], *once[name]), commands)
-        return dict(zip(commands, done, strict=True))
+    commands = {name: words + ([] if "--epochs" in words else ["--epochs", "1"]) for name, words in commands.items()}
+    forked = [name for name in commands if name not in SPAWNING]
+    for name in forked:
+        (work / name).mkdir()
+    files = [work / name / "events.jsonl" for name in forked]
+    with ThreadPoolExecutor(1) as pool:
+        alone = pool.map(lambda name: load(work / name, *commands[name]), SPAWNING)
+        statuses = together(
+            [
+                (events, WORKLOADS / "load.py", "--work-dir", events.parent, *commands[name])
+                for name, events in zip(forked, files, strict=True)
+            ]
+        )
+        done = dict(zip(forked, zip(statuses, map(read, files), strict=True), strict=True))
+        return done | dict(zip(SPAWNING, alone, strict=True))
 
 
 def work(ran: tuple[int, Events]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ..conftest import interpreter
 from .tokens import FAMILIES, INSIDE, ROOT, ROWS, STACKS, WORKLOADS, run
 
 AS_WRITTEN = ["memmap_article", "hdf5_article", "dask_article"]
-DELIVERING = [name for name in tokens.loaders(ROOT) if name not in AS_WRITTEN]
+DELIVERING = [name for name in tokens.names_in(tokens.LOADERS, ROOT) if name not in AS_WRITTEN]
 pytestmark = pytest.mark.slow
 
 
@@ -35,7 +35,7 @@ def deliveries(dataset: Path, workers: int, loaders: Iterable[str]) -> dict[str,
 @pytest.fixture(scope="module")
 def delivered(dataset: Path) -> dict[int, dict[str, Any]]:
     """What every loader delivered, by number of workers."""
-    names = [name for name in tokens.loaders(ROOT) if name != "dask_article"]
+    names = [name for name in tokens.names_in(tokens.LOADERS, ROOT) if name != "dask_article"]
     return {workers: deliveries(dataset, workers, names) for workers in (0, 2)}
 
 

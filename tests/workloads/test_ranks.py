@@ -11,10 +11,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_two_ranks_have_every_row_once(dataset: Path, workers: int) -> None:
-    events = dataset / "ranks.jsonl"
-    events.unlink(missing_ok=True)
-    words = ["--work-dir", dataset, "--tokens-dir", dataset, "--loader", "memmap_batched", "--workers", workers]
+def test_two_ranks_have_every_row_once(dataset: Path, tmp_path: Path, workers: int) -> None:
+    events = tmp_path / "events.jsonl"
+    words = ["--work-dir", tmp_path, "--tokens-dir", dataset, "--loader", "memmap_batched", "--workers", workers]
     words += ["--order", "sequential", "--ranks", "2", "--batch-size", "256"]
     run("env", f"BEYOND_RAM_EVENTS={events}", interpreter("loaders"), WORKLOADS / "ranks.py", *words)
     work = next(event for event in read(events) if event["event"] == "work")

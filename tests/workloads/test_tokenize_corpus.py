@@ -6,74 +6,94 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from .encoding import WORKLOADS, checked, ran, reason
+from .encoding import WORKLOADS, checked, ran, ran_each, reason
 
 pytestmark = pytest.mark.slow
 
 # Today's, and a prerelease of tokenizers, which has no transformers beside it.
 STACKS = ("current", "next")
+# Remedies and the cache of files know nothing of the kind of tokenizer: ids are held against each other above.
+ONE_KIND = pytest.mark.parametrize("corpus", ["byte-level"], indirect=True)
 MODES = ["--mode basic", "--mode shard --shards 3", "--mode flat", "--mode basic --reader load_dataset --batch-size 3"]
+REMEDIES = ["no-tokenizer-cache", "clear-tokenizer-cache", "ids-int16", "keep-in-memory", "process-per-shard"]
+Runs = dict[tuple[str, str], tuple[Path, list[dict[str, Any]]]]
 
 
-def test_every_stack_gives_the_same_ids_in_every_mode(corpus: Path, tmp_path: Path) -> None:
-    found, told, encoders = {}, {}, {}
+@pytest.fixture(scope="module")
+def mapped(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """The folder and the events of every mode in every stack."""
+    found, folder = {}, tmp_path_factory.mktemp("mapped")
     for stack in STACKS:
-        for number, mode in enumerate(MODES):
-            work = tmp_path / f"{stack}-{number}"
-            events = ran(stack, "tokenize_corpus.py", work, corpus, *mode.split())
-            if why := reason(events):
-                told[stack, mode] = why
-                continue
-            found[stack, mode] = checked(work, corpus)
-            (encoders[stack, mode],) = (event["encoder"] for event in events if event["event"] == "baseline")
-    assert len({json.dumps(one) for one in found.values()}) == 1, found
-    assert next(iter(found.values()))["tokens"] > 5000
+        runs = {folder / f"{stack}-{number}": mode.split() for number, mode in enumerate(MODES)}
+        events = ran_each(stack, "tokenize_corpus.py", corpus, runs)
+        found |= {(stack, mode): (work, one) for mode, work, one in zip(MODES, runs, events, strict=True)}
+    return found
+
+
+def test_every_stack_gives_the_same_ids_in_every_mode(corpus: Path, mapped: Runs) -> None:
+    told = {one: why for one, (_, events) in mapped.items() if (why := reason(events))}
+    works = [work for one, (work, _) in mapped.items() if one not in told]
+    first, *others = checked(*works, corpus=corpus)
+    assert others == [first] * len(others)
+    assert first["tokens"] > 5000
     assert {mode for _, mode in told} <= {"--mode flat"}, told
-    assert encoders["current", "--mode basic"] == "transformers"
-    assert all(encoders[one, MODES[0]] for one in STACKS)
+    baselines = {
+        one: [event for event in events if event["event"] == "baseline"] for one, (_, events) in mapped.items()
+    }
+    assert [event["encoder"] for event in baselines["current", MODES[0]]] == ["transformers"]
+    assert all(event["encoder"] for one in baselines.keys() - told for event in baselines[one])
+    assert all(len(baselines[one]) == 1 for one in baselines.keys() - told)
 
 
-def test_the_engine_gives_the_same_ids_and_says_how_far_it_is(corpus: Path, tmp_path: Path) -> None:
-    ran("current", "tokenize_corpus.py", tmp_path / "map", corpus, "--mode", "basic")
+def test_a_reader_of_files_calls_no_generator(mapped: Runs) -> None:
+    work, _ = mapped["current", MODES[-1]]
+    assert list((work / "cache").glob("json/*"))
+    assert not list((work / "cache").glob("generator*"))
+
+
+def test_the_engine_gives_the_same_ids_and_says_how_far_it_is(corpus: Path, mapped: Runs, tmp_path: Path) -> None:
+    works = [mapped["current", MODES[0]][0]]
     for stack in ("encoder", "encoder-0.23", "june-2023"):
         for workers in (1, 2):
             work = tmp_path / f"{stack}-{workers}".replace(".", "-")
+            works.append(work)
             flags = ("--mode", "engine", "--num-proc", str(workers))
             events = ran(stack, "tokenize_corpus.py", work, corpus, *flags)
             assert reason(events) is None
-            assert checked(work, corpus) == checked(tmp_path / "map", corpus)
             assert json.loads((work / "result.json").read_text())
             (base,) = (event for event in events if event["event"] == "baseline")
             done = [event for event in events if event["event"] == "progress"]
             assert [one["bytes_in"] for one in done] == sorted({one["bytes_in"] for one in done}) and done
             # The tokenizer is in it: more than an interpreter has.
             assert base["anon_bytes"] > 10e6 and done[-1]["anon_bytes"] > 10e6
+    wanted, *found = checked(*works, corpus=corpus)
+    assert found == [wanted] * 6
 
 
-def test_a_reader_of_files_calls_no_generator(corpus: Path, tmp_path: Path) -> None:
-    ran("current", "tokenize_corpus.py", tmp_path / "w", corpus, "--mode", "basic", "--reader", "load_dataset")
-    assert list((tmp_path / "w/cache").glob("json/*"))
-    assert not list((tmp_path / "w/cache").glob("generator*"))
+@ONE_KIND
+def test_a_remedy_works_with_a_tokenizer_alone_or_says_why_it_cannot(corpus: Path, tmp_path: Path) -> None:
+    flags = ["--mode", "shard", "--shards", "2", "--num-files", "9", "--remedy"]
+    events = {
+        stack: ran_each(
+            stack, "tokenize_corpus.py", corpus, {tmp_path / f"{stack}-{one}": [*flags, one] for one in REMEDIES}
+        )
+        for stack in ("current", "next")
+    }
+    for remedy, wanted, found in zip(REMEDIES, events["current"], events["next"], strict=True):
+        assert reason(wanted) is None, remedy
+        if why := reason(found):
+            assert why.startswith("this release of tokenizers")
+            assert "tokenizer-cache" in remedy
+        else:
+            both = checked(tmp_path / f"next-{remedy}", tmp_path / f"current-{remedy}", corpus=corpus)
+            assert both[0] == both[1], remedy
 
 
-@pytest.mark.parametrize(
-    "remedy", ["no-tokenizer-cache", "clear-tokenizer-cache", "ids-int16", "keep-in-memory", "process-per-shard"]
-)
-def test_a_remedy_works_with_a_tokenizer_alone_or_says_why_it_cannot(corpus: Path, tmp_path: Path, remedy: str) -> None:
-    flags = ["--mode", "shard", "--shards", "2", "--num-files", "9", "--remedy", remedy]
-    wanted = ran("current", "tokenize_corpus.py", tmp_path / "current", corpus, *flags)
-    found = ran("next", "tokenize_corpus.py", tmp_path / "next", corpus, *flags)
-    assert reason(wanted) is None
-    if why := reason(found):
-        assert why.startswith("this release of tokenizers")
-        assert "tokenizer-cache" in remedy
-    else:
-        assert checked(tmp_path / "next", corpus) == checked(tmp_path / "current", corpus)
-
-
+@ONE_KIND
 def test_a_second_run_finds_what_a_tokenizer_alone_had_mapped(corpus: Path, tmp_path: Path) -> None:
     flags = ["--mode", "shard", "--shards", "2", "--num-files", "9"]
     ran("next", "tokenize_corpus.py", tmp_path / "w", corpus, *flags)

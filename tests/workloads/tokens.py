@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..conftest import interpreter
 ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = ROOT / "scripts/workloads"
 INSIDE = ROOT / "tests/workloads/inside.py"
+TOGETHER = ROOT / "tests/workloads/together.py"
 STACKS = ("loaders", "loaders-mds")
 ROWS = 1_003
 
@@ -58,6 +59,16 @@ def load(work: Path, *words: str) -> tuple[int, list[dict[str, Any]]]:
     command += ["--work-dir", str(work), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     return done.returncode, read(events)
+
+
+def together(runs: Sequence[Sequence[object]]) -> list[int]:
+    """Exit statuses of runs in one process that has imported torch; of each: its file of events, program, and words."""
+    asked = json.dumps([[str(word) for word in words] for words in runs])
+    command = [str(interpreter("loaders")), str(TOGETHER)]
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, check=False, timeout=300)
+    assert not done.returncode, done.stderr[-2000:]
+    statuses: list[int] = json.loads(done.stdout.splitlines()[-1])
+    return statuses
 
 
 def read(path: Path) -> list[dict[str, Any]]:
