@@ -412,7 +412,7 @@ def test_a_disk_that_is_full_for_a_while(small: Path, tmp_path: Path) -> None:
     with (small / "out" / "samples.csv").open(newline="") as handle:
         times = [float(row["t_s"]) for row in csv.DictReader(handle)]
     assert record["sampler"]["lines"] == len(times), "nothing was lost"
-    assert max(later - earlier for earlier, later in itertools.pairwise(times)) < 0.5
+    assert max(later - earlier for earlier, later in itertools.pairwise(times)) < 1.5, "it was full for 2.6 s"
 
 
 # --- what the machine does not give
