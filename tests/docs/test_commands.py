@@ -136,10 +136,13 @@ class Place:
             command = ["bash", "-euo", "pipefail", "-c", block.text]
         if ready := block.note("until"):
             return self.until(command, ready, block)
-        return subprocess.run(
+        done = subprocess.run(
             command, cwd=self.folder, env=self.environment(block), stdin=subprocess.DEVNULL, timeout=SECONDS,
             capture_output=True, text=True, check=False,
         )  # fmt: skip
+        if block.note("planned"):  # a reader would have the runs now: of another lock, where a stack was upgraded
+            earlier_runs(self.folder)
+        return done
 
     def until(self, command: list[str], ready: str, block: Block) -> "subprocess.CompletedProcess[str]":
         """Run a command that goes on until it is interrupted, and interrupt it once it is ready."""
@@ -193,9 +196,15 @@ def belongings(folder: Path) -> None:
     np.save(folder / "train.npy", np.zeros((100, 16), np.uint16))
     (folder / "train.bin").write_bytes(bytes(2 * 1024 * 10))
     shutil.copy(folder / "examples" / "own_loader.py", folder / "my_loader.py")
-    run_of(folder / "results", "current", (folder / "envs" / "current.txt").read_bytes())
+    earlier_runs(folder)
     (folder / "results" / ".beyond-ram-results").touch()
     (folder / "DIR").mkdir()
+
+
+def earlier_runs(folder: Path) -> None:
+    """A run of stack `current` as it is now, where there is none."""
+    if not any((folder / "results" / "runs").glob("**/stack~current/**/run.json")):
+        run_of(folder / "results", "current", (folder / "envs" / "current.txt").read_bytes())
 
 
 def byte_characters() -> list[str]:
