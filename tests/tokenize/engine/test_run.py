@@ -673,7 +673,9 @@ def test_a_run_at_work_is_not_joined(
 ) -> None:
     out = tmp_path / "out"
     command = [python, ENGINE / "run.py", source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
-    run = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    # In a session of its own: where a process group holds a stopped process, the kernel hangs up on all of it, tests
+    # included, as soon as one of it ends whose parent is in another group of the session.
+    run = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         until = time.monotonic() + 60
         while not list((out / ".beyond-ram-tokenize").glob("0*.json")) and time.monotonic() < until:
