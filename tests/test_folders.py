@@ -113,6 +113,7 @@ def test_a_foreign_folder_is_told_in_one_line_and_the_program_not_run(tmp_path: 
     assert not ran.exists()
 
 
+@pytest.mark.slow
 def test_a_signal_that_a_job_ignores_stays_ignored(tmp_path: Path) -> None:
     started = tmp_path / "started"
     code = f"import time; open({str(started)!r}, 'w'); time.sleep(1)"

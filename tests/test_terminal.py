@@ -146,6 +146,7 @@ def test_on_a_terminal_the_line_is_cut_to_its_width_and_gone_at_the_end(handlers
     assert last.startswith("0 of 9 steps in less than a minute. Snakemake's log: /somewhere/x.log")
 
 
+@pytest.mark.slow
 def test_the_clock_of_the_line_ticks(handlers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "_TICK_S", 0.05)
     said = handlers(moves=True)

@@ -67,6 +67,7 @@ def test_two_folders_with_the_same_stack(results: Path, tmp_path: Path) -> None:
     assert set(table["before"]) == {f"old in {results}"}
 
 
+@pytest.mark.slow
 def test_what_else_differs_is_said_on_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of two stacks their locks; where these are not known the versions that the runs read themselves."""
     for rep in (1, 2):

@@ -70,6 +70,7 @@ def test_no_data_is_unpickled_or_run() -> None:
 UNPACKS = ("extractall", "extract", "unpack_archive", "_extract_member")
 
 
+@pytest.mark.slow
 def test_no_archive_is_unpacked() -> None:
     """So none can write outside of a folder. What installs wheels is uv and pip."""
     for name, called, call in calls():

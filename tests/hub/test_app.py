@@ -182,6 +182,7 @@ def test_paths_info_by_form_and_by_json(hub: Hub) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_the_commit_changes_with_content_and_only_then(hub: Hub, root: Path) -> None:
     before = sha_of(hub)
     assert sha_of(hub) == before

@@ -127,6 +127,7 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> Non
     same_but_for_text(claims, planted, seen(planted)[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_the_report(kind: str, tmp_path: Path, report: Script, tokenised: list[Path]) -> None:
     """In captions, figures, records and their tables, and in findings: nothing of it is more than text."""

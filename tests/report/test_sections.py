@@ -50,6 +50,7 @@ def test_an_experiment_and_its_stack_of_one_name_are_named_once() -> None:
     assert cell_labels(table).tolist() == ["loaders: no workers", "loaders: 2 workers"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", finding_sources())
 def test_a_finding_is_of_the_stacks_that_it_speaks_of(name: str) -> None:
     """A finding without them would stay whatever stack is chosen."""

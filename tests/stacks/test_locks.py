@@ -50,6 +50,7 @@ def test_june_2023_is_what_was_first_asked_about() -> None:
     assert locked["pyarrow"].startswith("12.")
 
 
+@pytest.mark.slow
 def test_the_driver_lock_is_what_pyproject_resolves_to(tmp_path: Path) -> None:
     """Resolved from the lock's own versions on, so that a release of tomorrow is no failure and a changed pin is."""
     resolved = Path(shutil.copy(ROOT / "envs/driver.txt", tmp_path))

@@ -155,6 +155,7 @@ def test_what_outlives_the_command_is_named_and_left_running(tmp_path: Path, pip
         os.kill(daemon, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_following_goes_on_to_the_last_process(tmp_path: Path) -> None:
     program = "import os, time\nif os.fork() == 0:\n os.setsid()\n time.sleep(0.7)\n"
     program += " held = bytearray(40_000_000)\n time.sleep(0.2)"

@@ -199,6 +199,7 @@ def test_a_tree_is_followed_when_its_first_process_ends(reader: str, tmp_path: P
     assert found["duration_s"] > 1.0
 
 
+@pytest.mark.slow
 def test_what_it_wrote_is_known_when_it_has_ended(tmp_path: Path) -> None:
     program = "import os, sys, time\ntime.sleep(0.6)\nfile = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)\n"
     program += "os.write(file, bytes(5_000_000)); os.fsync(file); time.sleep(0.5)"
@@ -228,6 +229,7 @@ def test_ctrl_c_ends_following_and_nothing_else(tmp_path: Path) -> None:
     assert [json.loads(line)["event"] for line in (tmp_path / "out" / "events.jsonl").open()] == ["start", "end"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reset", [False, True])
 def test_marks_are_set_back_only_where_that_is_asked_for(reset: bool, ready: tuple[int, int], tmp_path: Path) -> None:
     program = "import os, sys, time\npeak = bytearray(90_000_000); del peak\nos.write(int(sys.argv[1]), b'.')\n"
@@ -288,6 +290,7 @@ def test_a_process_that_is_given_the_same_id_is_not_taken_for_it(seen_to_end: bo
         tree.close()
 
 
+@pytest.mark.slow
 def test_events_are_heard_of_a_program_that_tells_them(ready: tuple[int, int], tmp_path: Path) -> None:
     program = f"""
 import sys, time; sys.path.insert(0, {str(Path(__file__).parents[2] / "scripts" / "workloads")!r})
@@ -328,6 +331,7 @@ def test_bad_input_gets_one_line(words: list[str], told: str, tmp_path: Path, re
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_the_watcher_does_not_weigh_itself(tmp_path: Path) -> None:
     """A shell that attaches to itself, as a job's script may."""
     script = f"{sys.executable} -m beyond_ram watch --pid $$ --out {tmp_path} & sleep 1; kill -INT $!; wait $!"

@@ -105,6 +105,7 @@ os.wait()
 """
 
 
+@pytest.mark.slow
 def test_shared_memory_is_counted_once_in_its_part_of_pss(watched: Watch, tmp_path: Path) -> None:
     watched(SHARED)
     events = [json.loads(line) for line in (tmp_path / "out/events.jsonl").read_text().splitlines()]

@@ -114,6 +114,7 @@ def nothing_is_made_up(record: dict[str, Any], samples: list[dict[str, str]]) ->
         assert all(phase[HWM] is None and not phase["hwm_exact"] for phase in record["phases"])
 
 
+@pytest.mark.slow
 def test_a_command_and_what_it_starts(watched: Watch, reader: str, tmp_path: Path) -> None:
     record = watched(FAMILY, reader=reader)
     samples = lines(tmp_path / "out")
@@ -210,6 +211,7 @@ def test_a_whole_proc_is_read_without_psutil() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_proc_without_kinds_is_read_through_psutil(
     watched: Watch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -228,6 +230,7 @@ def test_a_proc_without_kinds_is_read_through_psutil(
     assert "/proc tells no kinds of memory here" in said
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_without_kinds_is_all_of_rss(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "benchexec.cgroups", None)
     monkeypatch.setattr("beyond_ram.watch.charges.Around.find", lambda: None)
@@ -238,6 +241,7 @@ def test_what_is_asked_for_without_kinds_is_all_of_rss(watched: Watch, monkeypat
     assert "since its kinds are not known" in "\n".join(summary.lines(record))
 
 
+@pytest.mark.slow
 def test_its_page_and_its_ceilings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from beyond_ram.watch import ceilings, write_record
 

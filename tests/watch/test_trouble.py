@@ -418,6 +418,7 @@ def test_a_disk_that_is_full_for_a_while(small: Path, tmp_path: Path) -> None:
 # --- what the machine does not give
 
 
+@pytest.mark.slow
 def test_few_open_files_are_no_reason_to_miss_processes(tmp_path: Path) -> None:
     program = "import os, time\nfor _ in range(60):\n if os.fork() == 0: break\ntime.sleep(1)"
     command = ["sh", "-c", 'ulimit -n 40; exec "$@"', "sh", *WATCH, "--out", str(tmp_path), "--", *PYTHON, program]

@@ -59,6 +59,7 @@ def test_mapped_files_need_no_room(tmp_path: Path) -> None:
     assert not (tmp_path / "private").exists(), "private folders are left"
 
 
+@pytest.mark.slow
 def test_without_a_group_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(limit_bytes: int | None = None) -> groups.Group:
         raise groups.GroupError("the memory controller is not delegated to us")
@@ -71,6 +72,7 @@ def test_without_a_group_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.
     assert line["not_run"]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_too_slow_is_not_said_to_be_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def probe(_: Setting, limit_bytes: int, __: float) -> dict[str, Any]:
         outcome = "killed_at_limit" if limit_bytes < 20 * MB else "timed_out" if limit_bytes < 40 * MB else "completed"
