@@ -4,7 +4,6 @@ Releases from 1.0 on give an array of ids and nothing else of an encoding; earli
 """
 
 import ctypes
-import gc
 import os
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # workers are as many as cores; threads of its own would take theirs
@@ -23,14 +22,9 @@ LIBC = ctypes.CDLL(None)
 SHORT = 200  # characters of the mean text up to which a batch is faster; another thread does it, with caches of its own
 
 
-def give_back():
-    """Give memory that is no longer used back to the system: reading a tokenizer file leaves more than it takes."""
-    gc.collect()
-    trim()
-
-
 def trim():
-    """Give back what lies free in the heap, where the C library can: new objects go into ever more of its gaps."""
+    """Give back what lies free in the heap, where the C library can: new objects go into ever more of its gaps, and
+    reading a tokenizer file leaves more than it takes."""
     if hasattr(LIBC, "malloc_trim"):
         LIBC.malloc_trim(0)
 

@@ -107,7 +107,7 @@ def main():
     worker.settle()
     out = sys.stdout.buffer
     one = encoder.Encoder(encoder.load(sys.argv[1]))
-    encoder.give_back()
+    encoder.trim()
     out.write(b"{}\n")
     out.flush()
     while line := sys.stdin.buffer.readline():

@@ -30,7 +30,7 @@ def main():
     except cutting.NotShown as reason:
         cuts, why = False, str(reason)
     del spec
-    encoder.give_back()
+    encoder.trim()
     try:
         encoder.load(path)
     except Refused as error:

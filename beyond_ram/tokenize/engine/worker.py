@@ -78,7 +78,7 @@ class Common:
         self.config, self.need = config, encoder.need_per_byte()
         # One after the other, and numpy last: loading takes several times what is kept, and what is free then is used.
         tokenizer = encoder.load(config["tokenizer"])
-        encoder.give_back()
+        encoder.trim()
         spec = encoder.read_spec(config["tokenizer"])
         self.entries = encoder.entries(spec)
         append = None if config["append"] is None else encoder.id_of(spec, config["append"])
@@ -88,13 +88,13 @@ class Common:
         except cutting.NotShown as reason:
             self.rules, self.why = None, str(reason)
         del spec
-        encoder.give_back()
+        encoder.trim()
         self.encoder = encoder.Encoder(tokenizer, config["special"], append)
         try:
             self.encoder.edges()
         except Refused as reason:
             self.rules, self.why = None, str(reason)
-        encoder.give_back()
+        encoder.trim()
         self.differing, self.older = None, None
         if config["exact"] and config["exact"]["codes"]:
             import older
