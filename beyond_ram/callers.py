@@ -1,4 +1,7 @@
-"""The Snakemakes above a process, with which it ends. Every script of the workflow needs it."""
+"""The Snakemakes above a process: it ends with them, and what it weighs has the threads that their user has set.
+
+Every script of the workflow needs it.
+"""
 
 import os
 import signal
@@ -8,6 +11,15 @@ import time
 from pathlib import Path
 
 _LOOK_EVERY_S = 0.5
+# What Snakemake sets for every command to the threads of its rule (its shell.py), whatever its user has set.
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "GOTO_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
 
 
 def end_with_snakemake() -> None:
@@ -30,8 +42,23 @@ def end_with_snakemake() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
+def restore_threads() -> None:
+    """Give this process's environment the variables of threads that the Snakemake above it was started with.
+
+    A user's own call of the program has no other: numpy and PyTorch would else be weighed with one thread.
+    """
+    if not (callers := _callers()):
+        return
+    entries = (entry.partition(b"=") for entry in _read(next(iter(callers)), "environ").split(b"\0"))
+    given = {os.fsdecode(name): os.fsdecode(value) for name, _, value in entries}
+    for name in _THREADS:
+        os.environ.pop(name, None)
+        if name in given:
+            os.environ[name] = given[name]
+
+
 def _callers() -> dict[int, bytes]:
-    """Every Snakemake above this process, and when each began."""
+    """Every Snakemake above this process, the nearest first, and when each began."""
     found, pid = {}, os.getppid()
     while pid > 1 and (began := _began(pid)):
         words = [Path(os.fsdecode(word)).name for word in _read(pid, "cmdline").split(b"\0")[:3]]

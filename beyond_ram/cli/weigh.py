@@ -21,7 +21,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..callers import end_with_snakemake
+    from ..callers import end_with_snakemake, restore_threads
     from ..weighing.cell import Setting, weigh
     from ..weighing.interruption import weigh_interrupted
     from ..weighing.limit import weigh_limit
@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     # An end that is asked for takes the private folder along.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     end_with_snakemake()
+    restore_threads()
     jobs = [_job(job) for job in arguments.jobs]
     settings = [Setting(job, arguments.python, arguments.lock, arguments.work) for job in jobs]
     if len(settings) == 1:
