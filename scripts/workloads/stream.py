@@ -266,9 +266,8 @@ def work(args):
         data = opened(args)
     except Exception as error:
         gave_up(error)
-    events.mark("resolved", duration_s=round(time.monotonic() - began, 6), **events.own_memory())
     # The mark holds still for a while, which is no part of the time to the first batch.
-    began += events.HOLD_S if os.environ.get(events.VARIABLE) else 0
+    began += events.mark("resolved", duration_s=round(time.monotonic() - began, 6), **events.own_memory())
     loader = None
     if args.mode == "resume":
         accounts = resumed(args, data)
