@@ -73,6 +73,13 @@ def until(true: Callable[[], Any], what: str, seconds: float = 90) -> Any:
     return found
 
 
+def start_again(slurm: Slurm, node: str) -> None:
+    """Bring a node back that was lost, once the controller has seen that it is; then all are there."""
+    until(lambda: slurm.nodes()[node].startswith("down"), f"{node} down")
+    slurm.cluster("start", node)
+    until(lambda: set(slurm.nodes().values()) == {"idle"}, "all nodes back")
+
+
 class Accounts(NamedTuple):
     """A line of `sacct`; a job that was requeued has one for each time."""
 
@@ -127,8 +134,9 @@ def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Way:
         time.sleep(2)  # in which a node that is not drained would get the next cell
         found["back_at"] = now()
         slurm.call("scontrol", "update", "NodeName=node1", "State=RESUME")
-        private = clone / "results-nodes" / "private"
-        until(lambda: private.exists() and on("node1"), "cells that are being weighed")
+        # At once: a fast machine has weighed it before node 1 has a cell again.
+        until((clone / "results-nodes" / "private").exists, "the cell on node 2 that is being weighed")
+        assert on("node2") == found["lost"], "its cell has ended before it was lost"
         slurm.cluster("lose", "node2", "--jobs")
 
     try:
@@ -137,9 +145,7 @@ def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Way:
     finally:
         if slurm.nodes()["node1"].startswith("drain"):
             slurm.call("scontrol", "update", "NodeName=node1", "State=RESUME")
-        if slurm.nodes()["node2"].startswith("down"):
-            slurm.cluster("start", "node2")
-        until(lambda: set(slurm.nodes().values()) == {"idle"}, "both nodes back")
+        start_again(slurm, "node2")
     return Way(run, **found)
 
 

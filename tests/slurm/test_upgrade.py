@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from .conftest import REPOSITORY, Run, Slurm
-from .test_two_nodes import until
+from .test_two_nodes import start_again, until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end]
 
@@ -81,9 +81,7 @@ def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Way:
     try:
         run = slurm.snakemake(*PAGES, *config, cwd=clone, timeout=300, status="sacct", meanwhile=meanwhile)
     finally:
-        if slurm.nodes()["node2"].startswith("down"):
-            slurm.cluster("start", "node2")
-        until(lambda: set(slurm.nodes().values()) == {"idle"}, "both nodes back")
+        start_again(slurm, "node2")
     return Way(run, upgraded, *lost)
 
 
