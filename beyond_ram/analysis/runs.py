@@ -34,8 +34,12 @@ def runs(records: Records) -> pd.DataFrame:
 def _line(record: Record, events: Events) -> dict[str, Any]:
     provenance = record["provenance"]
     versions = {f"version_{name.replace('-', '_')}": version for name, version in provenance["versions"].items()}
-    settings = " ".join(f"{name}={value}" for name, value in provenance["allocator_settings"].items())
-    machine = {k: v for k, v in provenance.items() if k not in ("versions", "allocator_settings")}
+    # Those of threads are not in runs kept from before.
+    settings = {
+        key: " ".join(f"{name}={value}" for name, value in provenance[key].items()) if key in provenance else None
+        for key in ("allocator_settings", "thread_settings")
+    }
+    machine = {k: v for k, v in provenance.items() if k != "versions" and k not in settings}
     measured = derive(record, events)
     return {
         **record["cell"],
@@ -49,6 +53,6 @@ def _line(record: Record, events: Events) -> dict[str, Any]:
         **measured,
         **{f"sampler_{key}": value for key, value in record["sampler"].items()},
         **machine,
-        "allocator_settings": settings,
+        **settings,
         **versions,
     }

@@ -79,8 +79,9 @@ def record(folder: Path, *, of_a_cell: bool = True) -> dict[str, Any]:
     for key, kind in _KEYS.items():
         if key not in found or not isinstance(found[key], kind):
             _refuse(path, f"{key!r} is {'of a wrong type' if key in found else 'missing'}")
-    for key in ("versions", "allocator_settings"):
-        if not isinstance(found["provenance"].get(key), dict):
+    for key in ("versions", "allocator_settings", "thread_settings"):
+        known = found["provenance"].get(key, {} if key == "thread_settings" else None)  # not in runs kept from before
+        if not isinstance(known, dict):
             _refuse(path, f"'provenance.{key}' is missing, or no object")
     _check_quantities(found, path)
     for where, kinds in _DEEPER.items():

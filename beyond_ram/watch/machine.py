@@ -19,6 +19,15 @@ ALLOCATOR_VARIABLES = (
     "MIMALLOC_PURGE_DELAY",
     "PYTHONMALLOC",
 )
+# How many threads libraries start, each with memory of its own.
+THREAD_VARIABLES = (
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "TOKENIZERS_PARALLELISM",
+)
 
 
 # What a scheduler gives its jobs.
@@ -26,7 +35,7 @@ SCHEDULERS = {"SLURM_JOB_ID": "slurm", "PBS_JOBID": "pbs", "LSB_JOBID": "lsf", "
 
 
 def provenance(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Kernel, cgroup version, transparent huge pages, allocator settings, memory in bytes and CPU count."""
+    """Kernel, cgroup version, huge pages, settings of allocators and threads, memory in bytes, CPU count."""
     return {
         "kernel": platform.release(),
         "architecture": platform.machine(),
@@ -35,6 +44,7 @@ def provenance(environment: Mapping[str, str]) -> dict[str, Any]:
         "transparent_hugepage": _chosen(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
         "scheduler": next((name for variable, name in SCHEDULERS.items() if variable in environment), None),
         "allocator_settings": {name: environment[name] for name in ALLOCATOR_VARIABLES if name in environment},
+        "thread_settings": {name: environment[name] for name in THREAD_VARIABLES if name in environment},
         "machine_memory_bytes": memory_bytes(),
         "cpu_count": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
     }

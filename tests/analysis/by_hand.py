@@ -8,6 +8,7 @@ MB = 1_000_000
 MACHINE = {
     "versions": {"datasets": "5.2.0"},
     "allocator_settings": {"MALLOC_ARENA_MAX": "1"},
+    "thread_settings": {},
     "lock_sha256": "ab",
     "kernel": "6",
 }
