@@ -223,12 +223,12 @@ COLUMNS: list[Column] = [
         Metric(f"limit_{kind}_rows_per_cpu_s", f"Read without a loader, {kind.replace('_', ' ')}", "rows/CPU-s",
             ("loaders",), "rows per CPU-second of reading the .npy files without a loader, with the "
             "same account, after the epochs of the same run",
-            "over 0.2 CPU-seconds, the fastest over a CPU-second; the account is in it", _of_way(kind))
+            "over 0.2 CPU-seconds, the fastest over half a CPU-second; the account is in it", _of_way(kind))
         for kind in CEILINGS
     ),
     Metric("ceiling_rows_per_cpu_s", "Read ceiling", "rows/CPU-s", ("loaders",),
         "of the ways of reading without a loader that deliver in the same order the fastest, from the page "
-        f"cache; {_RATES}", "over a CPU-second; the account is in it", _ceiling),
+        f"cache; {_RATES}", "over half a CPU-second; the account is in it", _ceiling),
     Metric("rows_per_cpu_s", "Rows per CPU-second", "rows/CPU-s", ("runs", "loaders", "choices"),
         f"rows delivered / CPU-seconds, {_FIRST}{_LONG}; {_RATES}", CPU, _first_rate, direction="higher",
         decided=("load",)),

@@ -22,8 +22,8 @@ from account import Account, of_run
 STILL_S = 0.3
 # Epochs after the first are repeated until they have used so much CPU together, or taken so long.
 WARM_CPU_S, WARM_S = 1.0, 20.0
-# Every way of reading is tried for so long; the fastest, and any within a tenth of it, is measured over a CPU-second.
-TRIED_CPU_S, CEILING_CPU_S, NEAR = 0.2, 1.0, 0.9
+# Every way of reading is tried for so long; the fastest, and any within a tenth of it, is measured for longer.
+TRIED_CPU_S, CEILING_CPU_S, NEAR = 0.2, 0.5, 0.9
 BLOCK_ROWS = 4000
 # Buffers that are used again show after so many batches, whatever number of them a loader has in turn.
 MANY_BATCHES = 64

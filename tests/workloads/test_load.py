@@ -127,14 +127,14 @@ def test_an_option_is_given_to_the_loader_that_names_it_and_to_no_other(ran: dic
         ("dask", {"sequential", "memmap"}),
     ],
 )
-def test_the_fastest_way_without_a_loader_is_measured_over_a_cpu_second(
+def test_the_fastest_way_without_a_loader_is_measured_for_longer(
     ran: dict[str, tuple[int, Events]], name: str, ways: set[str]
 ) -> None:
     found = {event["kind"]: event for event in ran[name][1] if event["event"] == "read_ceiling"}
     assert set(found) == ways
     fastest = max(found.values(), key=lambda event: event["rows"] / event["cpu_s"])
     longest = max(event["cpu_s"] for event in found.values())
-    assert longest >= 1
+    assert longest >= 0.5
     assert fastest["cpu_s"] >= 0.2
 
 
