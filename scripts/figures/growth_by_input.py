@@ -45,7 +45,8 @@ def plot(records, growth):
             axes.set_ylabel("memory (MB)" if column == 0 else "")
             axes.set_xlim(left=0)
             axes.legend(loc="upper left")
-        grid[row][0].set_ylim(0, 1.45 * grid[row][0].get_ylim()[1])  # room for the legend
+    for panels in grid:
+        figures.below_legends(figure, panels)
     caption = f"""
 Memory of the work against the text that it has done, as read between documents within the runs of most input; where
 runs have no such readings, at the ends of runs of several sizes, and the legend says so. Marks are means of the runs. A

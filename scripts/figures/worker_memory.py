@@ -13,7 +13,7 @@ def plot(streaming):
     cells = streaming[streaming["worker_grown_anon_bytes"].notna()]
     if cells.empty:
         return "no experiment of this config streams"
-    table = cells.loc[cells["worker_grown_anon_bytes"].nlargest(MOST).index].sort_index()
+    table = cells.loc[cells["worker_grown_anon_bytes"].nlargest(MOST).index].sort_index().copy()  # in one piece
     varied = [axis for axis in axes_of(cells) if axis in AXES and axis != "stack" and cells[axis].nunique() > 1]
     varied = varied or ["workers"]
     table = table.assign(setting=[", ".join(describe(line, varied)) for line in table.to_dict("records")])

@@ -317,3 +317,16 @@ def test_epochs_are_drawn_with_each_page_once_and_the_caption_says_of_what_and_h
     assert "Where 2 epochs were asked for, up to 13 were run" in said
     assert "Not drawn: a setting of which sums over several processes alone are known" in said
     assert said.count("MB an epoch") == 2
+
+
+def test_what_is_drawn_stays_below_legends() -> None:
+    figure, (panels,) = figures.rows(1, 3.6, 2, sharey="row")
+    for axes, lines in zip(panels, (1, 4), strict=True):
+        axes.plot([0, 1], [5, 100 / lines], label="\n".join(["what it says"] * lines))
+        axes.legend(loc="upper left")
+    figures.below_legends(figure, panels)
+    figure.draw_without_rendering()
+    lowest = min(axes.get_legend().get_window_extent().y0 for axes in panels)
+    assert panels[0].transData.transform((0, 100))[1] < lowest
+    assert panels[0].get_ylim()[0] == 0
+    plt.close(figure)
