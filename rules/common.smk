@@ -17,7 +17,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, lost, outputs, progress, stale
+from beyond_ram import experiment, idle, lost, outputs, progress, stale
 from beyond_ram.closure import closure
 from beyond_ram.outputs import Figure, Page, has, varies
 from beyond_ram.report.page import sources as page_sources
@@ -69,6 +69,7 @@ onstart:
     experiment.places.open_results(RESULTS)
     experiment.specs.write(CONFIG, config)
     progress.Progress(workflow, RUNS, ALL_SLOTS, lambda cell: experiment_of(cell).workload).start()
+    idle.stay_idle(workflow)
 
 
 # What could not be made by the call that this one follows, with --keep-going: done without.
