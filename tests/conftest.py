@@ -47,13 +47,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Together:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests come first, so that no process is left alone with one at the end.
 
+    Before these, files with tests that are alone: such a test waits for all that others are at, and they for it.
+
     What runs end to end has two hours, where the others have what pyproject.toml says.
     """
     for item in items:
         if item.get_closest_marker("end_to_end") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(7200))
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    alone = {item.path for item in items if item.get_closest_marker("alone")}
+    items.sort(key=lambda item: (item.path not in alone, item.path not in slow))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -67,7 +67,7 @@ def test_ids_in_pieces_are_those_of_the_whole(ask: Ask, differing: Callable[[str
         cuts += found[0]["pieces"] - 1
 
     check()
-    assert cuts > 100, "hardly anything was cut, so hardly anything was tested"
+    assert cuts > 20, "hardly anything was cut, so hardly anything was tested"
 
 
 LONG = {
