@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import platform
 import sys
 import time
@@ -71,18 +72,24 @@ def run(source: str, plan: Callable[[dict[str, Any]], Plan]) -> NoReturn:
 
 
 def exit_with(work: Callable[[], None], subject: str) -> NoReturn:
-    """Runs `work` and ends the process: 0, 2 for a refusal, 1 for trouble of the machine (both a line), 130."""
+    """Runs `work` and ends the process: 0, 2 for a refusal, 1 for trouble of the machine (both a line), 130.
+
+    All files are closed by then, so the interpreter is not taken down: threads of Arrow may still be giving back what
+    Python owns, and abort the process where they come too late (status 134; github.com/apache/arrow/issues/36389).
+    """
+    status = 0
     try:
         work()
     except RefusedError as error:
         print(f"{subject}: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(2)
+        status = 2
     except OSError as error:  # a full disk, a folder that cannot be written
         print(f"{subject}: {error}", file=sys.stderr)
-        sys.exit(1)
+        status = 1
     except KeyboardInterrupt:
-        sys.exit(130)
-    sys.exit(0)
+        status = 130
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def read_spec(path: Path) -> dict[str, Any]:

@@ -113,7 +113,8 @@ class Programs:
         """VmHWM in bytes of preparing a corpus. Not ru_maxrss, which a child inherits."""
         command = [*self.program(spec, "weighed"), "--out", str(self.work / "weighed")]
         code = (
-            "import runpy, sys; sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rpartition('/')[0])\n"
+            "import os, runpy, sys; sys.argv = sys.argv[1:]; sys.path.insert(0, sys.argv[0].rpartition('/')[0])\n"
+            "os._exit = sys.exit  # the reading comes between the program and the end\n"
             "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
             "except SystemExit as end: assert end.code == 0\n"
             "print(next(l for l in open('/proc/self/status') if l.startswith('VmHWM')).split()[1])"

@@ -9,12 +9,15 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from .conftest import PROGRAMS
 
 if TYPE_CHECKING:
     from .conftest import Programs
@@ -132,3 +135,22 @@ def test_a_program_by_itself_writes_into_an_empty_folder_only(programs: Programs
     assert done.returncode == 2
     assert "mine is not empty" in done.stderr
     assert [path.name for path in folder.iterdir()] == ["precious.txt"]
+
+
+# What a library does too late, after all files are closed, as threads of Arrow do.
+LATE = """
+import atexit, os, sys
+sys.path.insert(0, sys.argv[1])
+import shards
+atexit.register(os.abort)
+def work():
+    if sys.argv[2] == "refused":
+        raise shards.RefusedError("two words")
+shards.exit_with(work, "corpus")
+"""
+
+
+@pytest.mark.parametrize(("end", "status", "line"), [("whole", 0, ""), ("refused", 2, "corpus: two words\n")])
+def test_a_library_that_aborts_as_the_interpreter_ends_takes_no_corpus_away(end: str, status: int, line: str) -> None:
+    done = subprocess.run([sys.executable, "-c", LATE, str(PROGRAMS), end], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (status, line)
