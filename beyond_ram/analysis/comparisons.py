@@ -69,6 +69,7 @@ CONTRASTS = (
     # 5,120 KiB is what HfFileSystem reads at once by itself.
     Contrast("block_kb", against_value(5120), ("hub-files",), "hub_files"),
     Contrast("advice", against_value("none"), ("load",), "loading_limit"),
+    Contrast("torch_threads", against_value(0), ("load",), "loading_cost"),
     Contrast("loader", against_first, ("load",), "loading_cost"),
     Contrast("workers", ends, ("load",), "loading_cost", ("start",)),
 )

@@ -19,7 +19,9 @@ AVERAGED += ["rows_per_s_first_epoch", "rows_per_s_warm"]
 COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
 COLUMNS += ["outcome", "n", *AVERAGED, "epoch_first_batch_s", "disk_ratio", *ACCOUNT, "end_pss_bytes", "held_bytes"]
 COLUMNS += ["lends", "against_ceiling", "no_rate", "account"]
-OF_A_LOADER = ("stack", "loader", "start", "advice", "option")
+_SET = ("advice", "option", "torch_threads")
+"""What is set of a loader: its name on figures has it."""
+OF_A_LOADER = ("stack", "loader", "start", *_SET)
 """The axes that belong to a way of loading; on the others two loaders that are compared must agree."""
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
 # What a rate is called beside the read ceiling, by what is decided of the two.
@@ -63,8 +65,8 @@ def _beside_the_ceiling(cells: Iterable[Sequence[Mapping[str, Any]]]) -> list[De
 
 
 def by_way(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with each loader named by its way of loading: by advice and option too, where it has any."""
-    names = [", ".join([line["loader"], *describe(line, ("advice", "option"))]) for _, line in table.iterrows()]
+    """The table with each loader named by its way of loading, which is what is set of it too."""
+    names = [", ".join([line["loader"], *describe(line, _SET)]) for _, line in table.iterrows()]
     return table.assign(loader=names) if names else table
 
 

@@ -48,7 +48,7 @@ IDENTIFYING: Mapping[str, str] = {
     "commit": "of beyond-ram",
     "lock_sha256": "hash of the stack's lock",
     "allocator_settings": "environment variables that allocators read",
-    "thread_settings": "environment variables that say how many threads libraries start, as the program had them",
+    "thread_settings": "environment variables that say how many threads libraries start, and how these wait",
     "sampler_": "how the run was sampled: interval, samples, lines, the sampler's share of a processor",
     "version_": "version of a package, read inside the stack's interpreter",
     "pyspark_huggingface": "version of the package",

@@ -19,11 +19,14 @@ ALLOCATOR_VARIABLES = (
     "MIMALLOC_PURGE_DELAY",
     "PYTHONMALLOC",
 )
-# How many threads libraries start, each with memory of its own.
+# How many threads libraries start, each with memory of its own, and whether they take a core while they wait.
 THREAD_VARIABLES = (
+    "GOMP_SPINCOUNT",
+    "KMP_BLOCKTIME",
     "MKL_NUM_THREADS",
     "NUMEXPR_NUM_THREADS",
     "OMP_NUM_THREADS",
+    "OMP_WAIT_POLICY",
     "OPENBLAS_NUM_THREADS",
     "RAYON_NUM_THREADS",
     "TOKENIZERS_PARALLELISM",

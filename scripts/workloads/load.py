@@ -46,6 +46,7 @@ def arguments(argv=None):
     parser.add_argument("--pin-memory", choices=["no", "yes"], default="no")
     parser.add_argument("--advice", choices=["none", "random"], default="none")
     parser.add_argument("--option", default="none", help="of the loader's own OPTIONS: NAME-NUMBER-NAME-NUMBER")
+    parser.add_argument("--torch-threads", type=int, default=0, help="0: as many as PyTorch starts by itself")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument(
         "--limit-percent",
@@ -377,6 +378,8 @@ def load(args):
     import torch
     from rows import Rows
 
+    if args.torch_threads:
+        torch.set_num_threads(args.torch_threads)
     rows = Rows(args.tokens_dir) if args.tokens_dir else None
     module = module_of(args)
     folder = args.data or args.tokens_dir / module.FORMAT

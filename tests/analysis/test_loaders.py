@@ -169,12 +169,18 @@ def test_one_repeat_that_did_not_finish_stands_for_its_cell_and_is_in_no_number(
     assert (both["account"], both["n"]) == ("not done in time (2 of 2 runs)", 0)
 
 
-def test_a_way_of_loading_is_a_loader_with_its_option_and_advice() -> None:
-    told = [("none", "none"), ("none", "ahead-0"), ("random", "none")]
-    table = pd.DataFrame([loader("scan", 9, 9) | {"advice": advice, "option": option} for advice, option in told])
-    assert list(whole(table)["loader"]) == ["scan", "scan, ahead-0", "scan, madvise random"]
+def test_a_way_of_loading_is_a_loader_and_how_it_is_set() -> None:
+    axes = ("advice", "option", "torch_threads")
+    told = [("none", "none", 0), ("none", "ahead-0", 0), ("random", "none", 0), ("none", "none", 1)]
+    table = pd.DataFrame([loader("scan", 9, 9) | dict(zip(axes, values, strict=True)) for values in told])
+    assert list(whole(table)["loader"]) == [
+        "scan",
+        "scan, ahead-0",
+        "scan, madvise random",
+        "scan, 1 PyTorch thread",
+    ]
     assert len(whole(table.assign(limit_percent=25))) == 0
-    assert list(by_way(table.drop(columns=["advice", "option"]))["loader"]) == ["scan"] * 3
+    assert list(by_way(table.drop(columns=list(axes)))["loader"]) == ["scan"] * 4
 
 
 def test_other_workloads_have_no_line() -> None:

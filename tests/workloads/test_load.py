@@ -21,6 +21,7 @@ def make(folder, how):
 """
 # It takes one number of its own, and names it or not.
 OPTIONAL = NO_LABELS.replace("    ids =", "    assert how.option == {'ahead': 3}\n    ids =")
+THREADED = NO_LABELS.replace("    ids =", "    import torch\n    assert torch.get_num_threads() == 3\n    ids =")
 # Runs whose workers import all anew have a process of their own; the others are forks of one.
 SPAWNING = ("h5py", "spawned")
 Events = list[dict[str, Any]]
@@ -32,6 +33,7 @@ def ran(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> d
     work = tmp_path_factory.mktemp("work")
     (work / "no_labels.py").write_text(NO_LABELS)
     (work / "unnamed.py").write_text(OPTIONAL)
+    (work / "threaded.py").write_text(THREADED)
     (work / "named.py").write_text(OPTIONAL + "OPTIONS = ('ahead',)")
     shuffled = ["--order", "shuffled", "--advice", "random"]
     commands: dict[str, list[str]] = {
@@ -50,9 +52,13 @@ def ran(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> d
     commands["lent"] = ["--tokens-dir", str(dataset), "--loader", "threads", "--batch-size", "16", "--epochs", "2"]
     commands["in blocks"] = ["--tokens-dir", str(dataset), "--loader", "hdf5_blocks", "--order", "shuffled"]
     commands["in blocks"] += ["--epochs", "2"]
-    for name in ("named", "unnamed"):
-        words = ["--tokens-dir", str(dataset), "--data", str(dataset / "npy"), "--loader", "mine"]
-        commands[f"{name} option"] = [*words, "--module", str(work / f"{name}.py"), "--option", "ahead-3"]
+    for name, words in (
+        ("named", ["--option", "ahead-3"]),
+        ("unnamed", ["--option", "ahead-3"]),
+        ("threaded", ["--torch-threads", "3"]),
+    ):
+        commands[name] = ["--tokens-dir", str(dataset), "--data", str(dataset / "npy"), "--loader", "mine"]
+        commands[name] += ["--module", str(work / f"{name}.py"), *words]
     for whose, folder in (("generated", dataset), ("own", own)):
         words = ["--tokens-dir", str(folder), "--data", str(folder / "npy"), "--loader", "mine"]
         commands[f"labels, {whose}"] = [*words, "--module", str(OWN_LOADER), "--workers", "2"]
@@ -113,10 +119,14 @@ def test_advice_is_followed_or_said_to_mean_nothing(ran: dict[str, tuple[int, Ev
 
 
 def test_an_option_is_given_to_the_loader_that_names_it_and_to_no_other(ran: dict[str, tuple[int, Events]]) -> None:
-    assert work(ran["named option"])["rows_delivered"] == 1100
-    status, events = ran["unnamed option"]
+    assert work(ran["named"])["rows_delivered"] == 1100
+    status, events = ran["unnamed"]
     reasons = [event["reason"] for event in events if event["event"] == "not_applicable"]
     assert (status, reasons) == (0, ["this loader has no option ahead"])
+
+
+def test_pytorch_has_the_threads_that_are_asked_for(ran: dict[str, tuple[int, Events]]) -> None:
+    assert work(ran["threaded"])["rows_delivered"] == 1100
 
 
 @pytest.mark.parametrize(

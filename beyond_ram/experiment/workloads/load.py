@@ -37,6 +37,11 @@ class LoadMatrix(Matrix):
         description="`NAME-NUMBER`, or several with `-` between: of what a loader names in its module's `OPTIONS`. "
         "`none` leaves all as the library has it.",
     )
+    torch_threads: Annotated[Counts, Axis(label="PyTorch threads", unit="PyTorch threads", nothing="")] = Field(
+        [0],
+        description="Threads of PyTorch in the process that trains; 0: as many as it starts by itself. Workers of its "
+        "DataLoader have one each.",
+    )
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field(
         [2],
         description="Epochs in one process; those after the first are repeated until they are long enough for a rate.",
