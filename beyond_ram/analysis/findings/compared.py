@@ -298,7 +298,7 @@ def _label(line: Line) -> str:
 
 def _named(axis: object, value: object) -> str:
     known = AXES[str(axis)]
-    return known.describe(int(str(value)) if known.number else str(value)) or f"{axis} {value}"
+    return known.describe(int(str(value)) if known.number else str(value)) or f"default {known.label}"
 
 
 SOURCES: tuple[Source, ...] = (_differences, _nothing_worse)

@@ -82,6 +82,24 @@ def test_what_points_to_the_other_side_is_weighed_though_it_is_not_shown(rates: 
     assert ("Compared: growth of anonymous" in finding.text) == told.startswith("Choose")
 
 
+@pytest.mark.parametrize("faster", [0, 1])
+def test_what_is_not_set_is_called_the_default(faster: int) -> None:
+    title = "1 PyTorch thread against default PyTorch threads: rows per CPU-second "
+    lines = [
+        [
+            line | {"rows_per_cpu_s": rate * (1 + (threads == faster))}
+            for line, rate in zip(OLD, (50, 51, 50), strict=True)
+        ]
+        for threads in (0, 1)
+    ]
+    known = [
+        [line | {"workload": "load", "torch_threads": threads} for line in group] for threads, group in enumerate(lines)
+    ]
+    (finding,) = [one for told, one in found(*known).items() if told.startswith(title)]
+    wanted, other = ("1 PyTorch thread", "default PyTorch threads")[:: 1 if faster else -1]
+    assert f"Choose {wanted}, not {other}" in finding.action
+
+
 def test_a_loader_that_lends_its_batches_is_not_advised_without_a_word_of_it() -> None:
     loaders = pd.DataFrame({"loader": ["ring", "copies"], "lends": ["yes", "no"]})
     assert "ring lends its batches" in compared._of_loaders({"loaders": loaders}, "copies", "ring")
