@@ -124,17 +124,28 @@ def _slurm_job(job: str, reader: str | None) -> Target:
     number = re.fullmatch(r"\d+", job)
     if not number:
         raise ValueError(f"--slurm {job}: a job's id is a number; that of a job's array is what squeue -o %A says")
+    pids: list[int] = []
+    folder = _group_of_job(job)
+    if folder is None:
+        pids = _listed_by_slurm(job)
+        folder = _group_of_job(job)  # a job that has begun meanwhile: steps that come later are in its group alone
+    if folder is not None:
+        return _of_folder({"slurm_job": job}, f"Slurm job {job}", folder, reader)
+    if not pids:
+        raise _NotThereError(f"--slurm {job}: no process of it runs on this node; squeue says on which it does")
+    return replace(processes(pids, reader), asked={"slurm_job": job}, name=f"Slurm job {job}")
+
+
+def _group_of_job(job: str) -> Path | None:
+    """The group of a job on this node; None where it has none, or none yet."""
     for pattern in _OF_JOB:
         found = sorted(_GROUPS.glob(pattern.format(id=job)))
         if len(found) > 1:
             groups = ", ".join(map(str, found))
             raise ValueError(f"--slurm {job}: it has several groups here, take one with --cgroup: {groups}")
         if found:
-            return _of_folder({"slurm_job": job}, f"Slurm job {job}", found[0], reader)
-    pids = _listed_by_slurm(job)
-    if not pids:
-        raise _NotThereError(f"--slurm {job}: no process of it runs on this node; squeue says on which it does")
-    return replace(processes(pids, reader), asked={"slurm_job": job}, name=f"Slurm job {job}")
+            return found[0]
+    return None
 
 
 def _listed_by_slurm(job: str) -> list[int]:

@@ -187,6 +187,29 @@ def test_a_group(ready: tuple[int, int], tmp_path: Path) -> None:
     assert found["peak"]["kept"]["basis"] == "around"
 
 
+def test_a_job_that_begins_while_it_is_looked_for_is_followed_with_its_later_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = tmp_path / "memory/slurm/uid_0/job_7/cgroup.procs"
+    script, step = ([*PYTHON, "import signal; signal.pause()"] for _ in range(2))
+    with subprocess.Popen(script) as first, subprocess.Popen(step) as later:
+
+        def begins(_: str) -> list[int]:
+            members.parent.mkdir(parents=True)
+            members.write_text(f"{first.pid}\n")
+            return [first.pid]
+
+        monkeypatch.setattr(targets, "_GROUPS", tmp_path)
+        monkeypatch.setattr(targets, "_listed_by_slurm", begins)
+        try:
+            target = targets.slurm_job("7")
+            members.write_text(f"{first.pid}\n{later.pid}\n")
+            assert sorted(target.listed([first.pid])) == sorted([first.pid, later.pid])
+        finally:
+            first.kill()
+            later.kill()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", NAMES)
 def test_a_tree_is_followed_when_its_first_process_ends(reader: str, tmp_path: Path) -> None:
