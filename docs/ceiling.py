@@ -108,10 +108,7 @@ def main():
     import worker as working
 
     working.settle()
-    config = {
-        "tokenizer": args.tokenizer, "special": True, "append": None, "column": args.column, "format": "bin",
-        "exact": None,
-    }  # fmt: skip
+    config = {"tokenizer": args.tokenizer, "special": True, "append": None, "column": args.column, "format": "bin"}
     common = working.Common(config)
     import inputs
 

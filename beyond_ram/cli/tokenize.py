@@ -2,7 +2,6 @@
 
 import argparse
 import glob
-import json
 import os
 import sys
 from pathlib import Path
@@ -39,8 +38,30 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--no-special-tokens", action="store_true", help="without what the tokenizer's post-processor adds"
     )
     parser.add_argument("--sha256", action="store_true", help="also the SHA-256 of all ids, as int32")
-    parser.add_argument("--stack", metavar="NAME", help="encode with this stack (default: the newest, with exact ids)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--tokenizers",
+        metavar="RELEASE",
+        help="the release whose ids are meant, as 0.23 (default: the newest it loads in)",
+    )
+    which.add_argument("--stack", metavar="NAME", help="encode with the release in this stack")
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="encode more documents of the result again, whole, and compare: the cut and the largest first, then "
+        "random ones (a small share is always compared)",
+    )
+    parser.add_argument(
+        "--verify-share", type=_share, metavar="PERCENT", help="of the text that --verify encodes again (default: 5)"
+    )
     parser.set_defaults(run=run)
+
+
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0 <= share <= 100:
+        raise argparse.ArgumentTypeError(f"{text}: a share is from 0 to 100 percent")
+    return share
 
 
 def _count(text: str) -> int:
@@ -51,9 +72,9 @@ def _count(text: str) -> int:
 
 
 def _limit(text: str) -> int:
-    if not (found := size(text)):
+    if not (limit := size(text)):
         raise argparse.ArgumentTypeError(f"{text!r}: every command needs more than that")
-    return found
+    return limit
 
 
 def _shard(text: str) -> str:
@@ -67,8 +88,8 @@ def _check(arguments: argparse.Namespace) -> None:
     """What needs no stack to be refused."""
     for name in arguments.inputs:
         path = Path(name).expanduser()
-        found = (path, *map(Path, glob.iglob(str(path), recursive=True)))  # noqa: PTH207 (patterns from the root)
-        if not path.is_dir() and not any(one.is_file() for one in found):
+        matches = (path, *map(Path, glob.iglob(str(path), recursive=True)))  # noqa: PTH207 (patterns from the root)
+        if not path.is_dir() and not any(match.is_file() for match in matches):
             raise ValueError(f"{name}: no such file, folder or pattern with files")
     out = Path(arguments.out)
     if out.is_symlink() and not out.exists():
@@ -78,38 +99,33 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..tokenize import STACKS, choose
-    from ..tokenize.encoders import ENGINE
+    from ..tokenize.encoders import ENGINE, STACKS, choose, of_release, release
 
     given = Path(arguments.tokenizer).expanduser()
     tokenizer = given / "tokenizer.json" if given.is_dir() else given
     if not tokenizer.is_file():
         raise ValueError(f"--tokenizer {arguments.tokenizer}: no tokenizer.json there")
     _check(arguments)
-    chosen = choose(tokenizer, (arguments.stack,) if arguments.stack is not None else STACKS)
-    if chosen.exact:
-        count = sum(last - first + 1 for first, last in chosen.exact["codes"])
-        exact = f"ids are those of tokenizers {chosen.exact['version']}, which encodes documents with one of {count:,} "
-        exact += "code points, because the two differ there"
-    else:
-        exact = f"ids are those of tokenizers {chosen.version} alone"
-        exact += f", because {chosen.exact_why}" if chosen.exact_why else ""
+    stack = of_release(arguments.tokenizers) if arguments.tokenizers else arguments.stack
+    chosen = choose(tokenizer, (stack,) if stack is not None else STACKS)
+    line = f"tokenizers {chosen.version} (stack {chosen.stack})" + (f", because {chosen.why}" if chosen.why else "")
+    if stack is None:
+        others = [release(name) for name in STACKS if name != chosen.stack]
+        line += f"; --tokenizers {others[-1]} gives the ids of that release"
+    whole = f"encoded whole, with up to {chosen.need_per_byte} bytes of memory per byte of text"
     print(
-        f"tokenizers {chosen.version} (stack {chosen.stack})" + (f", because {chosen.why}" if chosen.why else ""),
-        f"large documents are {'cut' if chosen.cuts else 'encoded whole'}: {chosen.cuts_why}",
-        exact,
+        line,
+        f"large documents are {'cut' if chosen.cuts else whole}: {chosen.cuts_why}",
         sep="\n",
         file=sys.stderr,
         flush=True,
     )
-    switches = [name for name in ("no_special_tokens", "sha256") if getattr(arguments, name)]
+    switches = [name for name in ("no_special_tokens", "sha256", "verify") if getattr(arguments, name)]
     command = [str(chosen.python), str(ENGINE / "run.py"), *(f"--{name.replace('_', '-')}" for name in switches)]
-    for name in ("out", "format", "workers", "memory_limit", "text_column", "shard", "append"):
+    for name in ("out", "format", "workers", "memory_limit", "text_column", "shard", "append", "verify_share"):
         value = getattr(arguments, name)
         if value is not None:
             command.append(f"--{name.replace('_', '-')}={value}")
-    if chosen.exact:
-        command.append(f"--exact={json.dumps(chosen.exact)}")
     command += [f"--tokenizer={tokenizer}", "--", *arguments.inputs]
     # In this process's place: what ends the command ends the work, and nothing of ours is held meanwhile.
     os.execv(command[0], command)

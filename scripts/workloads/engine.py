@@ -61,8 +61,7 @@ def tokenize(args, chosen, result, packages):
                 events.emit("progress", bytes_in=share * bytes_in // progress.MOST, **self.memory())
 
         def memory(self):
-            helpers = [worker.older for worker in self.workers if worker.older]
-            return memory_of([*(worker.pid for worker in self.workers), *helpers])
+            return memory_of([worker.pid for worker in self.workers])
 
     out = args.work_dir / "cache" / "engine"
     flags = [f"--tokenizer={(args.tokenizer or args.corpus / 'tokenizer')}", f"--out={out}", "--format=bin"]

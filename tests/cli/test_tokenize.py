@@ -5,15 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT, interpreter
-from tests.tokenize.conftest import cache, families
+from tests.tokenize.conftest import families
 
-__all__ = ["cache", "families"]  # fixtures, of which each is made once a session
+__all__ = ["families"]  # a fixture that is made once a session
 
 TEXTS = ["one", "", "two\nlines", "three " * 500]
 LOAD = "import sys, json, datasets; print(json.dumps(list(datasets.load_from_disk(sys.argv[1])['input_ids'])))"
@@ -37,10 +36,7 @@ def tokenizer(families: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.slow
-def test_datasets_opens_what_it_makes(
-    tokenizer: Path, cache: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache("gpt2")))
+def test_datasets_opens_what_it_makes(tokenizer: Path, tmp_path: Path) -> None:
     lines = "".join(json.dumps({"body": text}) + "\n" for text in TEXTS)
     (tmp_path / "data.jsonl").write_text(lines, encoding="utf-8")
     flags = ("--tokenizer", tokenizer, "--out", "out", "--text-column", "body", "--workers", 1, "--memory-limit", "1G")
@@ -62,6 +58,10 @@ def test_an_older_encoder_by_name(tokenizer: Path, tmp_path: Path) -> None:
     done = beyond_ram("tokenize", "a.txt", *flags, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["encoder"].startswith("tokenizers 0.23")
+    again = beyond_ram(
+        "tokenize", "a.txt", *flags[:4], "--tokenizers", "0.23", "--format", "bin", "--verify", cwd=tmp_path
+    )
+    assert again.returncode == 0 and json.loads(again.stdout)["verified"]["documents"] == 1, again.stderr
     assert (tmp_path / "out" / "tokens.bin").stat().st_size == 2 * json.loads(done.stdout)["tokens"]
 
 

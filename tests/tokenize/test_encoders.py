@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,16 +12,22 @@ from tests.conftest import ROOT
 
 
 @pytest.mark.slow
-def test_the_newest_that_takes_it(
-    families: dict[str, Path], cache: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache("gpt2")))
+def test_the_newest_that_takes_it(families: dict[str, Path]) -> None:
     first = encoders.choose(families["gpt2"])
     assert (first.stack, first.why) == ("encoder", "")
     assert first.version.startswith("1.") and first.cuts
     older = encoders.choose(families["roberta"])
     assert older.stack == "encoder-0.23" and older.version.startswith("0.23")
     assert "cannot take" in older.why and "roberta.json" in older.why
+    assert older.need_per_byte > first.need_per_byte
+
+
+def test_a_release_by_its_beginning() -> None:
+    assert encoders.of_release("0.23") == encoders.of_release(encoders.release("encoder-0.23")) == "encoder-0.23"
+    assert encoders.of_release("1.0") == "encoder"
+    for wrong in ("0.2", "2", "0.23.", "x"):
+        with pytest.raises(ValueError, match=f"--tokenizers {wrong}: the releases are"):
+            encoders.of_release(wrong)
 
 
 @pytest.mark.slow
@@ -44,9 +49,9 @@ def test_a_long_reason_is_cut(families: dict[str, Path], tmp_path: Path) -> None
     spec = json.loads(families["gpt2"].read_text(encoding="utf-8"))
     spec["model"] |= {"vocab": {letter: number for number, letter in enumerate("abc")}, "merges": []}
     (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
-    found = encoders.choose(tmp_path / "tokenizer.json")
-    assert found.stack == "encoder-0.23"
-    assert len(found.why.partition("tokenizer.json: ")[2]) <= 200
+    chosen = encoders.choose(tmp_path / "tokenizer.json")
+    assert chosen.stack == "encoder-0.23"
+    assert len(chosen.why.partition("tokenizer.json: ")[2]) <= 200
 
 
 def test_an_installed_package_has_the_locks_and_builds_in_the_cache(

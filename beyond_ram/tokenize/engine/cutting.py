@@ -1,25 +1,49 @@
-"""Where a document may be cut so that its pieces have the ids of the whole. Standard library only.
+"""Where a long document may be cut so that the ids of its pieces, joined, are the ids of the whole.
 
-A cut is before a blank (or a line break) that follows a letter. `rules` reads a tokenizer file and shows, step by step,
-that nothing crosses such a place: no added token holds or looks over it, the normalizer changes either side alone, and
-then either the pre-tokenizer begins a new word there, or no entry of a BPE vocabulary holds a letter before a blank.
-Where a step is not known here, nothing is shown, and nothing is cut.
+A cut stands between a letter and a blank: "… word| next …". `rules` reads a tokenizer file and accepts only steps on
+short lists. Each list entry has its proof beside it; a file with any other step gets no cuts (`NoCuts`), and its long
+documents are encoded whole. Standard library only.
+
+The proof follows the library's pipeline. Write the document as u + v, where u ends with the letter and v begins with
+the blank.
+
+1. *Added tokens* are searched first, leftmost and longest. `added_tokens` makes sure that no match holds both the
+   letter and the blank, and that no flag of a match looks or reaches across them. So u and v have its matches.
+2. *Normalizer*. Every accepted step satisfies step(u + v) = step(u) + step(v), keeps the letter a letter, and turns the
+   blank into one known character (`normalizer`).
+3. *Pre-tokenizer*. Either it begins a word at the blank, whatever stands on the other side (`pre_tokenizer`): then
+   every model sees the same words. Or it does not split there, and the model is BPE with a vocabulary in which no entry
+   holds such a letter followed by such a blank (`model`). A BPE merge makes an entry of the vocabulary, so no merge
+   crosses the cut, and merges on one side do not depend on the other side.
+4. *Post-processor*. Only those that put constant ids around the text (`post_processor`).
 """
 
 import functools
 import re
-import unicodedata
+import string
 
-# Letters that Unicode has had since long, none of them joined by what follows them, of categories Lu, Ll and Lo.
-LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u0400-\u0481\u048a-\u0513"  # Latin, Cyrillic
-LETTERS += "\u4e00-\u9fa5\u3041-\u3094\u30a1-\u30fa\uac00-\ud7a3"  # Han, Hiragana, Katakana, Hangul
-BLANKS = " \n\r\t"
+# Letters before a cut. ASCII letters are fixed by every accepted normalizer but for their case. The others are accepted
+# where nothing but NFC comes before the words: NFC leaves each of them as it is, and composes none with the character
+# before it (all are starters, and none is the second half of a composition); all are of category L since Unicode 3.2.
+# tests/tokenize/engine/test_cutting.py checks both against Python's Unicode tables.
+ASCII = "A-Za-z"
+LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u0400-\u0481\u048a-\u04ce\u04d0-\u04f5"  # Latin, Cyrillic
+LETTERS += "\u4e00-\u9fa5\u3041-\u3094\u30a1-\u30fa\uac00-\ud7a3"  # Han, Hiragana, Katakana, Hangul syllables
+BLANKS = " \n"
 SPACE = "\u2581"
 PIECE = 1 << 15
-"""Characters of a piece: enough that a piece costs little, few enough that it takes little."""
+"""Characters of a piece: enough that a piece costs little, few enough that it takes little memory."""
 
-# Split patterns in which no match goes on from a letter to a blank, and none looks back. Written as tokenizer.json has
-# them. GPT-2's is built into ByteLevel.
+# Normalizers that act on each character alone, or are a Unicode normalization form. A blank is a starter that composes
+# with nothing and decomposes into nothing, so a normalization form never crosses the place before one (UAX 15, section
+# 9.1), and the ASCII letter before it is neither composed nor changed. Lowercase by whole words (final sigma) looks
+# past case-ignorable characters only; a letter and a blank are none.
+ALONE = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer"}
+
+# Split patterns, as tokenizer.json writes them, in which no alternative matches a letter followed by a blank, each
+# character is matched by some alternative, nothing looks behind, and the one look-ahead, `(?!\S)`, is about the
+# character behind a run of blanks. So a match ends at every cut, the next begins there, and neither depends on the
+# other side. GPT-2's is built into ByteLevel.
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _LETTERS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
@@ -35,238 +59,215 @@ PATTERNS = {
     _O200K: "o200k",
     _O200K.replace(r"\p{N}{1,3}", r"\p{N}").replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", ""): "Tekken",
 }
+# Pre-tokenizers that remove white space, so that a word begins behind the blank.
+AT_BLANKS = {"BertPreTokenizer", "WhitespaceSplit", "Whitespace"}
+# Pre-tokenizers that look at the characters of each word alone: harmless behind the step that begins words.
+WITHIN_WORDS = {"ByteLevel", "Digits", "Punctuation", "Split"}
+POST_PROCESSORS = {"TemplateProcessing", "BertProcessing", "RobertaProcessing", "ByteLevel"}
 
 
-class NotShown(Exception):
-    """It cannot be shown that the pieces would have the ids of the whole; the text is the reason."""
+class NoCuts(Exception):
+    """Documents of this tokenizer are not cut; the text is the reason."""
 
 
 class Rules:
-    """Where a tokenizer's documents may be cut: after one of `letters`, before one of `blanks`.
+    """Where documents may be cut: behind one of `letters`, before one of `blanks`.
 
-    `eaten`: the blank at a cut goes, because the normalizer puts one before every piece; then a letter has to follow.
+    `letters`: a character class of a regular expression. `drop_blank`: the blank itself goes, because the normalizer
+    puts one before every piece; then an ASCII letter has to follow. `why`: the reason in words.
     """
 
-    def __init__(self, letters, blanks, eaten, why):
-        self.letters, self.blanks, self.eaten, self.why = letters, blanks, eaten, why
+    def __init__(self, letters, blanks, drop_blank, why):
+        self.letters, self.blanks, self.drop_blank, self.why = letters, blanks, drop_blank, why
 
     @functools.cached_property
     def pattern(self):
-        """Matches the blank at a place to cut. It takes 10 ms to compile, which few inputs need."""
-        ahead = "(?=[A-Za-z])" if self.eaten else ""
+        """Matches the blank at a cut. It takes 10 ms to compile, so only a long document does it."""
+        ahead = "(?=[A-Za-z])" if self.drop_blank else ""
         return re.compile(f"(?<=[{self.letters}])[{re.escape(self.blanks)}]{ahead}")
 
 
 def rules(spec):
-    """The rules for a tokenizer file. Raises NotShown."""
+    """The rules for a tokenizer file, given as the parsed JSON. Raises NoCuts."""
     walk = _Walk(spec)
-    walk.normalizer(spec.get("normalizer"))
-    walk.pre_tokenizer(spec.get("pre_tokenizer"))
-    walk.model()
-    walk.post_processor(spec.get("post_processor"))
-    walk.added()
-    if not walk.blanks:
-        raise NotShown("no kind of blank is left before which it could be cut")
-    return Rules(walk.letters, "".join(sorted(walk.blanks)), walk.eaten, walk.why)
+    try:
+        walk.normalizer()
+        walk.pre_tokenizer()
+        walk.model()
+        walk.post_processor()
+        walk.added_tokens()
+    except (KeyError, TypeError, AttributeError) as error:
+        raise NoCuts(f"the file has a step of unknown shape ({type(error).__name__}: {error})") from None
+    return Rules(walk.letters, walk.blanks, walk.drop_blank, walk.why)
+
+
+def steps(part, key):
+    """The steps of a part, sequences unfolded."""
+    if not part:
+        return []
+    return [inner for one in part[key] for inner in steps(one, key)] if part["type"] == "Sequence" else [part]
 
 
 class _Walk:
-    """A place after a letter and before a blank, on its way through the steps of a tokenizer."""
+    """A cut on its way through the steps of a tokenizer file."""
 
     def __init__(self, spec):
         self.spec = spec
-        self.letters, self.blanks = LETTERS, set(BLANKS)
-        self.shown = {blank: blank for blank in BLANKS}  # what a blank has become
-        self.eaten = False
-        self.kept = True  # whether letters are as they came
-        self.begins = False  # whether a new word begins at the blank
+        self.letters, self.blanks = LETTERS, BLANKS
+        self.shown = ""  # what the normalizer makes of a space, where that is another character
+        self.drop_blank = False
+        self.word_begins = False
         self.why = ""
 
-    def only(self, *blanks):
-        self.blanks &= set(blanks)
-
-    def steps(self, part, key):
-        if part and part["type"] == "Sequence":
-            return [inner for one in part[key] for inner in self.steps(one, key)]
-        return [part] if part else []
-
-    def normalizer(self, part):
-        for step in self.steps(part, "normalizers"):
+    def normalizer(self):
+        for step in steps(self.spec.get("normalizer"), "normalizers"):
             kind = step["type"]
-            if kind in ("NFC", "NFD", "NFKC", "NFKD"):
-                continue  # an ASCII character joins nothing before it
-            if kind in ("Lowercase", "StripAccents", "BertNormalizer", "Nmt", "Precompiled"):
-                # By character, or by grapheme: one ends after a letter that a blank follows.
-                self.kept = False
-                if kind == "Precompiled":
-                    self.only(" ")
-            elif kind == "Replace":
-                self.replace(step["pattern"], step["content"])
-            elif kind == "Prepend":
-                if step["prepend"] not in (SPACE, " ") or self.shown[" "] != " ":
-                    raise NotShown(f"the normalizer puts {step['prepend']!r} before every piece")
-                self.eaten, self.prepended = True, step["prepend"]
-                self.only(" ")
-            elif kind == "Strip" and not step["strip_left"]:
-                continue  # a piece ends with a letter, or is the last
+            if kind in ALONE:
+                self.letters = self.letters if kind == "NFC" else ASCII
+            elif kind == "Replace" and step["pattern"] == {"String": " "} and step["content"] == SPACE:
+                self.shown, self.blanks = SPACE, " "
+            elif kind == "Prepend" and step["prepend"] == SPACE and not self.drop_blank:
+                self.drop_blank = True
             else:
-                raise NotShown(f"the normalizer {kind} is not known to leave such places alone")
-        if self.eaten and self.shown[" "] != self.prepended:
-            raise NotShown("the blank that is put before every piece is not the one that stands between words")
+                raise NoCuts(f"no proof covers the normalizer {named(step)}")
+        if self.drop_blank and not self.shown:
+            raise NoCuts("the normalizer puts a character before every piece that does not stand between words")
 
-    def replace(self, pattern, content):
-        text = pattern.get("String")
-        if text == " " and len(content) == 1:
-            for blank in self.blanks:
-                self.shown[blank] = content if self.shown[blank] == " " else self.shown[blank]
-        elif text and not re.search(f"[{LETTERS}{re.escape(BLANKS)}{SPACE}]", text + content):
-            return
-        elif pattern.get("Regex") in (" {2,}", r"\s{2,}", " +", r"\s+") and content in (" ", SPACE) and not self.eaten:
-            self.only(" ")
-            if self.shown[" "] != " ":
-                raise NotShown("the normalizer replaces blanks twice")
-            if content == SPACE:
-                raise NotShown("the normalizer replaces several blanks otherwise than one")
-        else:
-            raise NotShown(f"the normalizer replaces {text or pattern.get('Regex')!r}")
-
-    def pre_tokenizer(self, part):
-        for step in self.steps(part, "pretokenizers"):
+    def pre_tokenizer(self):
+        for step in steps(self.spec.get("pre_tokenizer"), "pretokenizers"):
             kind = step["type"]
-            if kind == "ByteLevel":
-                if step.get("add_prefix_space"):
-                    self.only(" ")
-                    self.no_prepending("ByteLevel")
-                if step.get("use_regex", True):
-                    self.word(BLANKS, "ByteLevel begins a word there")
-            elif kind == "Split":
-                self.split(step)
+            if self.word_begins:
+                if kind not in WITHIN_WORDS or self.shown:
+                    raise NoCuts(f"no proof covers the pre-tokenizer {named(step)} behind another")
             elif kind == "Metaspace":
                 self.metaspace(step)
-            elif kind in ("BertPreTokenizer", "WhitespaceSplit", "Whitespace"):
-                self.word(BLANKS, f"{kind} ends a word there")
-            elif kind in ("Punctuation", "Digits"):
-                continue  # neither a letter nor a blank
-            else:
-                raise NotShown(f"the pre-tokenizer {kind} is not known to leave such places alone")
+            elif not self.looks_elsewhere(step):
+                self.begin_words(step)
 
-    def word(self, blanks, why):
-        """A pre-tokenizer begins a new word before these blanks; not before what a normalizer made of others."""
-        if self.eaten:
-            raise NotShown("a word would begin at a blank that the normalizer puts there")
-        if not self.begins:
-            self.blanks &= {blank for blank in blanks if self.shown[blank] == blank}
-            self.begins, self.why = True, why
+    def looks_elsewhere(self, step):
+        """Whether a step splits only at characters that are neither the letter nor the blank, and so not at a cut.
 
-    def no_prepending(self, who):
-        if self.eaten:
-            raise NotShown(f"both the normalizer and {who} put a blank before a text")
+        Both sides of the cut are then within one part of what it splits; where it splits depends on such characters and
+        their neighbours alone.
+        """
+        if step["type"] == "Split":
+            at = step["pattern"].get("String", "")
+            elsewhere = len(at) == 1 and at not in (self.shown or BLANKS) and not re.match(f"[{LETTERS}]", at)
+            return elsewhere and not step.get("invert")
+        return step["type"] in ("Digits", "Punctuation")
 
-    def split(self, step):
-        pattern, behavior = step["pattern"], step["behavior"]
-        regex = pattern.get("Regex")
-        if regex in PATTERNS and (behavior, bool(step.get("invert"))) in (("Isolated", False), ("Removed", True)):
-            self.word(BLANKS, f"the split pattern of {PATTERNS[regex]} begins a word there")
-        elif pattern.get("String") and not (set(pattern["String"]) & {self.shown[blank] for blank in self.blanks}):
-            if re.search(f"[{LETTERS}]", pattern["String"]):
-                raise NotShown(f"the pre-tokenizer splits at {pattern['String']!r}")
-        else:
-            raise NotShown(f"the pre-tokenizer splits by {regex or pattern.get('String')!r}, which is not known here")
+    def begin_words(self, step):
+        kind, what = step["type"], named(step)
+        if kind == "Split" and step["pattern"].get("Regex") in PATTERNS:
+            if (step["behavior"], bool(step.get("invert"))) not in (("Isolated", False), ("Removed", True)):
+                raise NoCuts(f"no proof covers {what} with behavior {step['behavior']}")
+            what = f"the split pattern of {PATTERNS[step['pattern']['Regex']]}"
+        elif kind == "ByteLevel" and step.get("use_regex", True):
+            if step.get("add_prefix_space"):  # a piece that begins with a space gets none
+                self.blanks = " "
+        elif kind not in AT_BLANKS:
+            raise NoCuts(f"no proof covers the pre-tokenizer {what}")
+        if self.shown:
+            raise NoCuts(f"the normalizer replaces the blanks at which {what} would begin words")
+        self.word_begins, self.why = True, f"{what} begins a word at the blank"
 
     def metaspace(self, step):
-        if step.get("replacement") != SPACE:
-            raise NotShown("Metaspace puts another character than usual for a blank")
-        self.no_prepending("Metaspace") if step.get("prepend_scheme", "always") != "never" else None
-        if self.begins:  # by the words of another
-            return
-        self.only(" ")
-        if self.shown[" "] not in (" ", SPACE):
-            raise NotShown("the normalizer makes something else of a blank")
-        self.shown[" "] = SPACE
-        if step.get("split", True) and not self.eaten:
-            self.begins, self.why = True, "Metaspace begins a word there"
+        """A piece begins with the space that Metaspace replaces, so `prepend_scheme` puts none before it."""
+        if step["replacement"] != SPACE or self.drop_blank:
+            raise NoCuts("no proof covers this use of Metaspace")
+        self.shown, self.blanks = SPACE, " "
+        if step.get("split", True):
+            self.word_begins, self.why = True, "Metaspace begins a word at the space"
 
     def model(self):
         model = self.spec["model"]
-        kind = model.get("type")
-        if kind not in ("BPE", "WordPiece", "WordLevel", "Unigram"):
-            raise NotShown(f"the model {kind} is not known")
         if model.get("dropout"):
-            raise NotShown("the model drops merges at random")
-        if self.begins:
+            raise NoCuts("the model drops merges at random")
+        if self.word_begins:
             return
-        if kind != "BPE":
-            raise NotShown(f"{kind} works on the whole document, because no pre-tokenizer begins words")
+        if model.get("type") != "BPE":
+            raise NoCuts("no pre-tokenizer begins words at blanks, and the model is not BPE")
+        if not self.shown:
+            raise NoCuts("no pre-tokenizer begins words at blanks")
         if model.get("ignore_merges") or model.get("end_of_word_suffix") or model.get("continuing_subword_prefix"):
-            raise NotShown("the model treats ends of words apart")
-        if not self.kept:
-            raise NotShown("the normalizer changes letters, and no pre-tokenizer begins words")
-        self.only(" ")
-        blank = self.shown[" "]
-        crossing = re.compile(f"[{LETTERS}]{re.escape(blank)}")
+            raise NoCuts("the model treats the ends of words apart, and no pre-tokenizer begins words at blanks")
         vocabulary = model["vocab"]
-        over = next((entry for entry in vocabulary if crossing.search(entry)), None)
-        if over is not None:
-            raise NotShown(f"the vocabulary has {over!r}, which goes on from a letter to a blank")
-        if blank not in vocabulary:
-            raise NotShown("the vocabulary has no blank")
-        # Unknown characters side by side may become one, so a letter has to be known.
-        known = [one for one in vocabulary if len(one) == 1 and re.fullmatch(f"[{LETTERS}]", one)]
-        if not known:
-            raise NotShown("the vocabulary has no letter")
-        self.letters = "".join(map(re.escape, known))
-        self.why = "no entry of the vocabulary goes on from a letter to a blank"
+        crossing = re.compile(f"[{self.letters}]{SPACE}")
+        if (entry := next(filter(crossing.search, vocabulary), None)) is not None:
+            raise NoCuts(f"the vocabulary entry {entry!r} goes on from a letter to a blank")
+        # Neighbouring characters without an entry may become one id, so both sides of a cut need an entry.
+        letters = [one for one in vocabulary if len(one) == 1 and re.match(f"[{self.letters}]", one)]
+        if SPACE not in vocabulary or not letters:
+            raise NoCuts("the vocabulary has no entry for the blank, or for no letter")
+        self.letters, self.why = "".join(letters), "no vocabulary entry goes on from a letter to a blank"
 
-    def post_processor(self, part):
-        for step in self.steps(part, "processors"):
-            if step["type"] not in ("TemplateProcessing", "BertProcessing", "RobertaProcessing", "ByteLevel"):
-                raise NotShown(f"the post-processor {step['type']} is not known to leave ids alone")
+    def post_processor(self):
+        for step in steps(self.spec.get("post_processor"), "processors"):
+            if step["type"] not in POST_PROCESSORS:
+                raise NoCuts(f"no proof covers the post-processor {step['type']}")
+            if step["type"] == "TemplateProcessing" and sum("Sequence" in piece for piece in step["single"]) != 1:
+                raise NoCuts("the post-processor does not put the text in once")
 
-    def added(self):
-        for entry in self.spec.get("added_tokens") or []:
-            text = entry["content"] + "\0" + unicodedata.normalize("NFKC", entry["content"])
-            text = text.replace(SPACE, " ")
-            for blank in set(self.blanks):
-                if re.search(f"[{LETTERS}]{re.escape(blank)}", text):
-                    raise NotShown(f"the added token {entry['content']!r} goes on from a letter to a blank")
-            if entry.get("rstrip") and re.search(f"[{LETTERS}](\0|$)", text):
-                raise NotShown(f"the added token {entry['content']!r} takes blanks behind it")
-            if entry.get("single_word") and text[:1] in BLANKS:
-                raise NotShown(f"the added token {entry['content']!r} looks at what is before it")
-            if self.eaten and re.match(r"[A-Za-z]", text):
-                raise NotShown(f"the added token {entry['content']!r} may begin where a blank is put")
+    def added_tokens(self):
+        """Matches in the document are those in its pieces.
+
+        - No match holds the letter and the blank: no content has such a pair. A content that is normalized before it is
+          searched is printable ASCII, so its normal form has a blank exactly where the content has one.
+        - Flags: `lstrip` and `rstrip` reach over white space, `single_word` looks at one neighbour. With punctuation at
+          both ends, a match neither ends at the letter nor begins at the blank, and white space that it reaches over
+          ends at the letter or begins with the blank.
+        - Where the blank is dropped, the match may not begin at it or behind it: the blank that the normalizer puts in
+          its place would be lost.
+        """
+        for token in self.spec.get("added_tokens") or []:
+            content, name = token["content"], f"the added token {token['content']!r}"
+            flags = [flag for flag in ("single_word", "lstrip", "rstrip") if token.get(flag)]
+            if re.search(f"[{LETTERS}][{BLANKS}{SPACE}]", content):
+                raise NoCuts(f"{name} goes on from a letter to a blank")
+            if token.get("normalized") and not re.fullmatch("[ -~]*", content):
+                raise NoCuts(f"{name} is searched in its normal form")
+            enclosed = content[:1] in string.punctuation and content[-1:] in string.punctuation
+            if (flags or self.drop_blank) and not (enclosed and content and not re.search(rf"\s|{SPACE}", content)):
+                raise NoCuts(f"{name} may match beside a cut{' with ' + ', '.join(flags) if flags else ''}")
+
+
+def named(step):
+    """A step in words."""
+    kind = step["type"]
+    pattern = step.get("pattern")
+    return f"{kind} of {next(iter(pattern.values()))!r}" if pattern else kind
 
 
 class Cutter:
-    """Cuts a text that comes in pieces of any size. Give it all, then `rest`."""
+    """Cuts a text that comes in parts of any size: `feed` it all, then take the `rest`."""
 
     def __init__(self, rules, piece=PIECE):
         self.rules, self.piece = rules, piece
-        self.parts, self.held, self.seen, self.tail = [], 0, 0, ""
+        self.parts, self.held, self.searched, self.tail = [], 0, 0, ""
 
     def feed(self, text):
-        """Take more text; yield what can be encoded alone."""
+        """Take more text; yield pieces that can be encoded alone."""
         self.parts.append(text)
         self.held += len(text)
         if self.held <= self.piece:
             return
-        if self.seen and not self.rules.pattern.search(self.tail + text, 1):
-            self.seen, self.tail = self.held, (self.tail + text)[-2:]
+        if self.searched and not self.rules.pattern.search(self.tail + text, 1):
+            self.searched, self.tail = self.held, (self.tail + text)[-2:]
             return
         whole = "".join(self.parts)
         start = 0
         while len(whole) - start > self.piece:
-            # What was searched before has no place to cut; two characters of it may be part of one.
-            found = self.rules.pattern.search(whole, max(start + self.piece, self.seen - 2, 1))
-            if not found:
-                self.seen, self.tail = len(whole) - start, whole[-2:]
+            # What was searched before has no cut; its last two characters may belong to one.
+            cut = self.rules.pattern.search(whole, max(start + self.piece, self.searched - 2, 1))
+            if not cut:
+                self.searched, self.tail = len(whole) - start, whole[-2:]
                 break
-            yield whole[start : found.start()]
-            start, self.seen = found.end() if self.rules.eaten else found.start(), 0
+            yield whole[start : cut.start()]
+            start, self.searched = cut.end() if self.rules.drop_blank else cut.start(), 0
         self.parts, self.held = [whole[start:]], len(whole) - start
 
     def rest(self):
         """What is left at the document's end."""
         whole = "".join(self.parts)
-        self.parts, self.held, self.seen = [], 0, 0
+        self.parts, self.held, self.searched = [], 0, 0
         return whole

@@ -54,30 +54,60 @@ def load(path):
     except BaseException as error:  # a panic of the library is no Exception
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
-        said = textwrap.shorten(str(error), 200, placeholder=" …") or type(error).__name__
-        raise Refused(f"tokenizers {tokenizers.__version__} cannot take {path}: {said}") from None
+        reason = textwrap.shorten(str(error), 200, placeholder=" …") or type(error).__name__
+        raise Refused(f"tokenizers {tokenizers.__version__} cannot take {path}: {reason}") from None
     return tokenizer
 
 
-def entries(spec):
-    """One more than the highest id that a tokenizer file knows."""
-    known = spec["model"]["vocab"]
-    ids = known.values() if isinstance(known, dict) else range(len(known))
-    return 1 + max([-1, *ids, *(entry["id"] for entry in spec.get("added_tokens") or [])])
+def token_of(tokenizer, id):
+    """The entry of an id in the loaded tokenizer; None where it has none."""
+    if hasattr(tokenizer, "id_to_token"):
+        return tokenizer.id_to_token(id)
+    return next(iter(tokenizer.decode_tokens([id])), None)
 
 
-def id_of(spec, token):
-    """The id of an entry by its text. Raises Refused."""
-    for entry in spec.get("added_tokens") or []:
-        if entry["content"] == token:
-            return entry["id"]
-    known = spec["model"]["vocab"]
-    found = (
-        known.get(token) if isinstance(known, dict) else next((i for i, e in enumerate(known) if e[0] == token), None)
-    )
-    if found is None:
+def vocabulary(spec):
+    """(entry, id) of the model in a tokenizer file."""
+    entries = spec["model"]["vocab"]
+    return entries.items() if isinstance(entries, dict) else ((entry[0], id) for id, entry in enumerate(entries))
+
+
+def highest_id(tokenizer, spec):
+    """The highest id that the loaded tokenizer can give, post-processor included.
+
+    The library ignores the ids of `added_tokens` that its vocabulary contradicts, and numbers those anew behind the
+    vocabulary, so each id that it may have chosen is looked up.
+    """
+    highest = max((id for _, id in vocabulary(spec)), default=-1)
+    added = [token["id"] for token in spec.get("added_tokens") or []]
+    first_free = (len(spec["model"]["vocab"]), highest + 1, max(added, default=-1) + 1)
+    candidates = {*added, *(first + step for first in first_free for step in range(len(added)))}
+    taken = [id for id in candidates if id < 1 << 32 and token_of(tokenizer, id) is not None]
+    return max([0, highest, *taken, *special_ids(spec.get("post_processor"))])
+
+
+def special_ids(part):
+    """The ids that a post-processor names, at any depth: values of `ids`, and pairs of a token and its id."""
+    if isinstance(part, dict):
+        return [id for key, value in part.items() for id in (value if key == "ids" else special_ids(value))]
+    if isinstance(part, list):
+        if len(part) == 2 and isinstance(part[0], str) and isinstance(part[1], int):
+            return [part[1]]
+        return [id for one in part for id in special_ids(one)]
+    return []
+
+
+def id_of(tokenizer, spec, token):
+    """The id that the loaded tokenizer gives an entry. Raises Refused."""
+    if hasattr(tokenizer, "token_to_id"):
+        id = tokenizer.token_to_id(token)
+    else:
+        alone = tokenizer.encode(token, add_special_tokens=False).ids
+        candidates = [*alone[: len(alone) == 1], *(id for entry, id in vocabulary(spec) if entry == token)]
+        id = next((one for one in candidates if token_of(tokenizer, one) == token), None)
+    if id is None:
         raise Refused(f"--append {token!r}: the tokenizer has no such entry")
-    return found
+    return id
 
 
 class Encoder:
@@ -95,10 +125,10 @@ class Encoder:
 
     def encode(self, texts):
         """An array of ids (uint32) per text."""
-        found = self.plain(texts, self.special)
+        arrays = self.plain(texts, self.special)
         if self.append is not None:
-            found = [self.np.concatenate((ids, self.append)) for ids in found]
-        return found
+            arrays = [self.np.concatenate((ids, self.append)) for ids in arrays]
+        return arrays
 
     def plain(self, texts, special):
         if not self.arrays:
@@ -111,14 +141,14 @@ class Encoder:
         return [encode(text, add_special_tokens=special).ids_array for text in texts]
 
     def edges(self):
-        """What stands before and behind the ids of every document. Raises Refused where that cannot be told."""
+        """What stands before and behind the ids of every document. Raises Refused where that is ambiguous."""
         if self.around is None:
             before = after = self.np.empty(0, self.np.uint32)
             if self.special:
                 bare, full = (self.plain(["A probe, 1"], special)[0].tolist() for special in (False, True))
                 places = [at for at in range(len(full) - len(bare) + 1) if full[at : at + len(bare)] == bare]
                 if len(places) != 1:
-                    raise Refused("what the post-processor adds cannot be told apart")
+                    raise Refused("the post-processor's ids cannot be separated from the text's")
                 before, after = (
                     self.np.array(full[: places[0]], self.np.uint32),
                     self.np.array(full[places[0] + len(bare) :], self.np.uint32),
@@ -128,13 +158,22 @@ class Encoder:
 
 
 def read_spec(path):
-    """What a tokenizer file holds. Raises Refused."""
+    """What a tokenizer file holds, as JSON. Raises Refused."""
     try:
         with open(path, encoding="utf-8") as file:
             spec = json.load(file)
-        entries(spec)
+        for _entry, id in vocabulary(spec):
+            id + 0
+        for token in spec.get("added_tokens") or []:
+            token["id"] + len(token["content"])
+        dropout = spec["model"].get("dropout")
     except FileNotFoundError:
         raise Refused(f"--tokenizer {path}: no such file") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Refused(f"--tokenizer {path}: no tokenizer.json ({type(error).__name__}: {error})") from None
+    if dropout:
+        raise Refused(
+            f"--tokenizer {path}: its model drops merges at random (dropout {dropout}), so ids would change from run "
+            "to run; set dropout to null"
+        )
     return spec

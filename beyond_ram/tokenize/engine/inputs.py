@@ -110,6 +110,29 @@ def in_folder(folder):
     )
 
 
+SAMPLES, SAMPLE = 16, 1 << 12  # places of an input, and bytes at each, that its digest is of
+
+
+def identity(file):
+    """What an input is known by from one run to the next: its size, its time of change, and a digest of places spread
+    over it."""
+    import xxhash
+
+    digest = xxhash.xxh3_128()
+    with open(file, "rb", buffering=0) as opened:
+        state = os.fstat(opened.fileno())
+        for step in range(SAMPLES):
+            opened.seek(max(state.st_size - SAMPLE, 0) * step // (SAMPLES - 1))
+            digest.update(opened.read(SAMPLE))
+    return [file, state.st_size, state.st_mtime_ns, digest.hexdigest()]
+
+
+def state(file):
+    """What every change of a file during a run changes: only the kernel sets the time of its status change."""
+    now = os.stat(file)
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+
+
 # Units -----------------------------------------------------------------------------------------------------------
 
 UNITS, SMALLEST, LARGEST = 64, 1 << 22, 1 << 28
@@ -150,8 +173,9 @@ def spans(file, length, size):
         return [((file, a, b), b - a) for a, b in itertools.pairwise(edges)]
     if kind == "parquet":
         return parquet_spans(file, size)
-    if kind == "arrow" and length > size:
-        return arrow_spans(file, length, size)
+    if kind == "arrow":
+        count = arrow_count(file)
+        return grouped(file, [length / max(count, 1)] * count, size) if length > size else [((file, 0, None), length)]
     return [((file, 0, None), length)]
 
 
@@ -174,10 +198,10 @@ def parquet_spans(file, size):
     return grouped(file, [weight * packed for weight in weights], size)
 
 
-def arrow_spans(file, length, size):
-    with ArrowFile(file) as source:
-        count = source.count()
-    return grouped(file, [length / max(count, 1)] * count, size)
+def arrow_count(file):
+    """How many batches an Arrow file has. Raises Refused where it is cut."""
+    with ArrowFile(file) as source, refusing(file):
+        return source.count()
 
 
 def grouped(file, weights, size):
@@ -383,8 +407,8 @@ def located(pieces, where):
 
 
 def plain_text(file, packing, start, end, column, huge):
-    """A file of text: one document."""
-    decode, held, size = codecs.getincrementaldecoder("utf-8")(), [], 0
+    """A file of text: one document, without a byte order mark."""
+    decode, held, size = codecs.getincrementaldecoder("utf-8-sig")(), [], 0
 
     def decoded(raw, final=False):
         try:
@@ -511,9 +535,26 @@ class ArrowFile:
         self.reader = self.buffer = None
 
     def count(self):
-        """How many batches it has."""
-        with refusing(self.file):
-            return sum(1 for _ in self.reader) if self.stream else self.reader.num_record_batches
+        """How many batches it has. Raises Refused for a stream without its end marker: it may have been cut."""
+        if not self.stream:
+            return self.reader.num_record_batches
+        count = sum(1 for _ in self.reader)
+        if not self.ends_with_marker():
+            raise Refused(f"{self.file}: cut, or its writer was not closed: the Arrow stream has no end marker")
+        return count
+
+    def ends_with_marker(self):
+        """Whether a stream's messages are followed by its end marker: a length of 0, behind four bytes of 1s or not."""
+        import pyarrow
+
+        place = pyarrow.BufferReader(self.buffer)
+        messages, at = pyarrow.ipc.MessageReader.open_stream(place), 0
+        while True:
+            try:
+                messages.read_next_message()
+            except StopIteration:
+                return self.map[at : at + 8] == b"\xff\xff\xff\xff\0\0\0\0" or self.map[at : at + 4] == b"\0\0\0\0"
+            at = place.tell()
 
     def batches(self, start, end):
         with refusing(self.file):
@@ -556,11 +597,11 @@ def of_array(array, file, row, huge, share, used=lambda size: None):
     import numpy as np
     import pyarrow
 
+    if pyarrow.types.is_dictionary(array.type):
+        array = array.dictionary_decode()  # a null may stand among the indices or in the dictionary
     if array.null_count:
         at = array.is_null().index(True).as_py()
         raise Refused(f"{file}, row {row + at + 1}: null, and has to be text; drop such rows first")
-    if pyarrow.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
     if pyarrow.types.is_string_view(array.type):
         array = array.cast(pyarrow.large_string())
     if not len(array):

@@ -12,10 +12,8 @@ except ImportError:  # the same by the standard library, at a third of the speed
 
 # A string's characters and escapes, as far as they are complete.
 _INSIDE = re.compile(rb'[^"\\]*(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*)*')
+_NAME = 1 << 12  # characters of a string that is kept whole: it may be a column's name
 _LONGEST = 12  # bytes of the longest thing that is taken at once: a pair of surrogates
-_SPACE = re.compile(rb"[ \t\r\n]*")
-_SCALAR = re.compile(rb"[^,}\]\s]*")
-_NESTED = re.compile(rb'["{}\[\]]')
 _HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 
 
@@ -25,6 +23,11 @@ def _first(pairs):
     for name, value in pairs:
         found.setdefault(name, value)
     return found
+
+
+def _parsed(text):
+    """A line of JSON. Numbers are checked and their values dropped: Python refuses to convert very long ones."""
+    return json.loads(text, object_pairs_hook=_first, parse_int=lambda _: 0, parse_float=lambda _: 0.0)
 
 
 class Lines:
@@ -48,7 +51,7 @@ class Lines:
     def slow(self, line):
         line = bytes(line)
         try:
-            row = json.loads(line.decode(), object_pairs_hook=_first)
+            row = _parsed(line.decode())
         except UnicodeDecodeError as error:
             raise Refused(f"is not UTF-8 (byte {error.start} of the line: 0x{line[error.start]:02x})") from None
         except (ValueError, RecursionError) as error:
@@ -69,34 +72,27 @@ def checked(row, column):
 
 
 class Stream:
-    """The text of one line that comes in chunks of bytes, without ever being held whole."""
+    """The text of one line that comes in chunks of bytes, without its long strings ever being held whole.
+
+    The line is checked as strictly as a short one: each string as it passes, and the rest, with an empty string for
+    each long one, by the standard library at the end. What is yielded before belongs to a unit that is not finished.
+    """
 
     def __init__(self, chunks, column):
         self.chunks, self.column = chunks, column
         self.buffer, self.at = b"", 0
+        self.skeleton = []  # the line, long strings left empty
 
     def more(self):
         """Take another chunk behind what is not read yet. Raises Refused at the line's end."""
         chunk = next(self.chunks, None)
         if chunk is None:
-            raise Refused("is not JSON (it ends inside an object)")
+            raise Refused("is not JSON (it ends inside a string)")
         self.buffer = self.buffer[self.at :] + chunk
         self.at = 0
 
-    def peek(self):
-        while True:
-            self.at = _SPACE.match(self.buffer, self.at).end()
-            if self.at < len(self.buffer):
-                return self.buffer[self.at : self.at + 1]
-            self.more()
-
-    def expect(self, wanted):
-        if self.peek() != wanted:
-            raise Refused(f"is not JSON ({wanted.decode()!r} is missing)")
-        self.at += 1
-
     def string(self):
-        """A string in pieces of text, from behind its opening quote to behind its closing one."""
+        """A string in pieces of text, from behind its opening quote to behind its closing one. Raises Refused."""
         while True:
             end = _INSIDE.match(self.buffer, self.at).end()
             done = self.buffer[end : end + 1] == b'"'
@@ -108,73 +104,49 @@ class Stream:
             if done:
                 self.at += 1
                 return
-            self.unless_wrong()
-
-    def unless_wrong(self):
-        """Take another chunk to go on inside a string, unless what stands there is wrong whatever follows."""
-        if len(self.buffer) - self.at > 2 * _LONGEST:
-            raise Refused("is not JSON (a backslash before what is none of its escapes)")
-        self.more()
-
-    def skip_string(self):
-        while True:
-            self.at = _INSIDE.match(self.buffer, self.at).end()
-            if self.buffer[self.at : self.at + 1] == b'"':
-                self.at += 1
-                return
-            self.unless_wrong()
-
-    def skip(self):
-        """Pass over a value."""
-        first = self.peek()
-        if first == b'"':
-            self.at += 1
-            return self.skip_string()
-        if first not in (b"{", b"["):
-            while (end := _SCALAR.match(self.buffer, self.at).end()) == len(self.buffer):
-                self.more()
-            self.at = end
-            return None
-        depth = 0
-        while True:
-            found = _NESTED.search(self.buffer, self.at)
-            if not found:
-                self.at = len(self.buffer)
-                self.more()
-                continue
-            self.at = found.end()
-            if found[0] == b'"':
-                self.skip_string()
-                continue
-            depth += 1 if found[0] in b"{[" else -1
-            if not depth:
-                return None
+            if len(self.buffer) - self.at > 2 * _LONGEST:
+                raise Refused("is not JSON (a backslash before what is none of its escapes)")
+            self.more()
 
     def pieces(self):
-        """The text, in pieces. Raises Refused; the rest of the line is read as well."""
-        self.expect(b"{")
-        names = []
-        more = self.peek() != b"}"
-        while more:
-            self.expect(b'"')
-            name = "".join(self.string())
-            self.expect(b":")
-            if name == self.column and name not in names:
-                if self.peek() != b'"':
-                    raise Refused(f"column {name!r} has to be text")
-                self.at += 1
+        """The text, in pieces. Raises Refused."""
+        depth, name, before, given = 0, None, b"", False  # before: the last character outside of strings
+        while True:
+            quote = self.buffer.find(b'"', self.at)
+            outside = self.buffer[self.at : None if quote < 0 else quote]
+            self.skeleton.append(outside)
+            depth += outside.count(b"{") + outside.count(b"[") - outside.count(b"}") - outside.count(b"]")
+            before = outside.rstrip()[-1:] or before
+            self.at = len(self.buffer) if quote < 0 else quote + 1
+            if quote < 0:
+                chunk = next(self.chunks, None)
+                if chunk is None:
+                    break
+                self.buffer, self.at = chunk, 0
+            elif depth == 1 and before == b":" and name == self.column and not given:
+                given = True
+                self.skeleton.append(b'""')
                 yield from self.string()
+                before = b'"'
             else:
-                self.skip()
-            names.append(name)
-            more = self.peek() == b","
-            self.at += more
-        self.expect(b"}")
-        rest = self.buffer[self.at :] + b"".join(self.chunks)
-        if rest.strip():
-            raise Refused("is not JSON (more follows behind the object)")
-        if self.column not in names:
-            raise Refused(f"has no column {self.column!r} (there are: {', '.join(map(repr, names[:8])) or 'none'})")
+                name = self.short_string()
+                before = b'"'
+        try:
+            row = _parsed(b"".join(self.skeleton).decode())
+        except (ValueError, RecursionError) as error:
+            raise Refused(f"is not JSON ({error})") from None
+        checked(row, self.column)
+
+    def short_string(self):
+        """Pass over a string; its text where it is short enough to be a name, else None."""
+        held, size = [], 0
+        for piece in self.string():
+            size += len(piece)
+            if size <= _NAME:
+                held.append(piece)
+        text = "".join(held) if size <= _NAME else None
+        self.skeleton.append(json.dumps(text or "").encode())
+        return text
 
 
 def _whole(buffer, start, end):
@@ -196,7 +168,7 @@ def _whole(buffer, start, end):
 
 def _decoded(raw):
     try:
-        return json.loads(b'"%b"' % raw) if b"\\" in raw or not raw.isascii() else _plain(raw)
+        return json.loads(f'"{raw.decode()}"') if b"\\" in raw or not raw.isascii() else _plain(raw)
     except UnicodeDecodeError as error:
         raise Refused(f"is not UTF-8 (0x{raw[max(error.start - 1, 0)]:02x})") from None
     except ValueError as error:

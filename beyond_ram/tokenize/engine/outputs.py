@@ -13,6 +13,7 @@ import numpy as np
 import xxhash
 from inputs import arrow_library
 from records import write_json
+from trouble import Refused
 
 IDS = 1 << 16  # ids and documents in a record batch
 GROUP = 1 << 22  # ids in a row group
@@ -55,6 +56,53 @@ def ids_of(kind, path, dtype):
             yield in_place(batch.column(0).flatten())
 
 
+def documents_of(kind, path, dtype, lengths, start):
+    """The documents of a unit, an array of ids each. `lengths`, `start`: of `bin`, the unit's file of lengths, and the
+    byte of `path` at which the unit begins."""
+    if kind == "bin":
+        with open(path, "rb") as opened:
+            opened.seek(start)
+            for some in _lengths([lengths]):
+                for length in some.tolist():
+                    yield np.frombuffer(opened.read(length * dtype.itemsize), dtype)
+        return
+    pyarrow = arrow_library()
+    if kind == "datasets":
+        with pyarrow.memory_map(str(path)) as source:
+            yield from _lists(pyarrow.ipc.open_stream(source))
+    else:
+        import pyarrow.parquet as pq
+
+        yield from _lists(pq.ParquetFile(str(path), pre_buffer=False).iter_batches(64, use_threads=False))
+
+
+def _lists(batches):
+    for batch in batches:
+        lists = batch.column(0)
+        ids, offsets = in_place(lists.values), np.frombuffer(lists.buffers()[1], np.int32)
+        for at in range(lists.offset, lists.offset + len(lists)):
+            yield ids[offsets[at] : offsets[at + 1]]
+
+
+def file_digest(path, start=0, size=None):
+    """(bytes, XXH3-128) of a file, or of `size` bytes of it from `start` on."""
+    digest, read, view = xxhash.xxh3_128(), 0, memoryview(bytearray(BUFFER))
+    with open(path, "rb", buffering=0) as opened:
+        opened.seek(start)
+        while count := opened.readinto(view[: BUFFER if size is None else min(BUFFER, size - read)]):
+            digest.update(view[:count])
+            read += count
+    return [read, digest.hexdigest()]
+
+
+def intact(path, recorded):
+    """Whether a file is there with the [bytes, digest] that were recorded."""
+    try:
+        return os.stat(path).st_size == recorded[0] and file_digest(path) == list(recorded)
+    except OSError:
+        return False
+
+
 def in_place(values):
     """An array of 32-bit ids as numpy sees it. pyarrow's own way imports pandas where that is installed, some 40 MB."""
     return np.frombuffer(values.buffers()[1] or b"", "<i4", len(values), 4 * values.offset)
@@ -64,6 +112,13 @@ def joined(digests):
     """The digest of one shard, or one of those of several, in order."""
     digests = list(digests)
     return digests[0] if len(digests) == 1 else xxhash.xxh3_128("".join(digests).encode()).hexdigest()
+
+
+def narrowed(ids, dtype):
+    """Ids (uint32) as another type, in which each is the same number. Raises Refused."""
+    if len(ids) and (highest := int(ids.max())) > np.iinfo(dtype).max:
+        raise Refused(f"the tokenizer gave the id {highest}, which does not fit {np.dtype(dtype).name}")
+    return ids.view(dtype) if np.dtype(dtype).itemsize == ids.itemsize else ids.astype(dtype)
 
 
 class Part:
@@ -110,25 +165,26 @@ class Flat(Part):
         self.lengths = open(f"{path}.lengths", "wb")
 
     def take(self, arrays, lengths):
-        self.keep(arrays)
+        self.keep(np.concatenate(arrays, dtype=np.uint32) if arrays else np.empty(0, np.uint32))
         self.lengths.write(lengths)
 
-    def keep(self, arrays):
-        """Put ids behind those that wait, each copied once."""
-        if (count := sum(map(len, arrays))) > len(self.held) - self.filled:
+    def keep(self, ids):
+        """Put ids behind those that wait."""
+        ids = narrowed(ids, self.held.dtype)
+        if len(ids) > len(self.held) - self.filled:
             self.write()
-            if count > len(self.held):
-                self.file.write(np.concatenate(arrays, dtype=self.held.dtype, casting="unsafe"))
+            if len(ids) > len(self.held):
+                self.file.write(ids)
                 return
-        np.concatenate(arrays, out=self.held[self.filled : self.filled + count], casting="unsafe")
-        self.filled += count
+        self.held[self.filled : self.filled + len(ids)] = ids
+        self.filled += len(ids)
 
     def write(self):
         self.file.write(self.held[: self.filled])
         self.filled = 0
 
     def take_piece(self, ids):
-        self.keep([ids])
+        self.keep(ids)
 
     def take_end(self, length):
         self.lengths.write(length)
@@ -158,12 +214,13 @@ class Rows(Part):
 
     def flush(self):
         if self.lens:
-            ids = np.concatenate(self.ids, dtype="<i4", casting="unsafe")
+            ids = np.concatenate(self.ids, dtype=np.uint32)
             lengths = np.concatenate(self.lens)
             self.ids, self.lens, self.held = [], [], 0
             self.write(self.batch(ids, lengths))
 
     def batch(self, ids, lengths):
+        ids = narrowed(ids, np.int32)
         offsets = np.zeros(len(lengths) + 1, np.int32)
         np.cumsum(lengths, out=offsets[1:])
         values = self.arrow.Array.from_buffers(self.arrow.int32(), len(ids), [None, self.arrow.py_buffer(ids)])
@@ -234,13 +291,15 @@ def part(kind, path, dtype):
 
 
 def append(target, source, digest):
-    """Append a flat part to an open file, and take it into the digest."""
-    view = memoryview(bytearray(BUFFER))
+    """Append a flat part to an open file, and take it into the digest; the digest of the part alone."""
+    view, alone = memoryview(bytearray(BUFFER)), xxhash.xxh3_128()
     with open(source, "rb", buffering=0) as opened:
         while count := opened.readinto(view):
             digest.state.update(view[:count])
+            alone.update(view[:count])
             target.write(view[:count])
     target.flush()
+    return alone.hexdigest()
 
 
 def write_index(path, lengths_files, rows, dtype):

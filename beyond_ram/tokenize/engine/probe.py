@@ -27,7 +27,7 @@ def main():
     version = encoder.tokenizers.__version__
     try:
         cuts, why = True, cutting.rules(spec).why
-    except cutting.NotShown as reason:
+    except cutting.NoCuts as reason:
         cuts, why = False, str(reason)
     del spec
     encoder.trim()
@@ -36,7 +36,7 @@ def main():
     except Refused as error:
         print(json.dumps({"version": version, "cannot": str(error)}))
         return
-    print(json.dumps({"version": version, "cuts": cuts, "why": why}))
+    print(json.dumps({"version": version, "cuts": cuts, "why": why, "need_per_byte": encoder.need_per_byte()}))
 
 
 if __name__ == "__main__":

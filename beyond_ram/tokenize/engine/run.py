@@ -27,13 +27,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread
 
 import inputs
 import worker as working
-from records import write_json
+from records import read_record, write_json, write_record
 from trouble import Refused
 
 WORK = ".beyond-ram-tokenize"
 FORMATS = {"bin": ".bin", "datasets": ".arrow", "parquet": ".parquet"}
-FORM = 3  # of the work folder and of what is written
-SAMPLES, SAMPLE = 16, 1 << 12  # places of an input, and bytes at each, that its digest is of
+FORM = 4  # of the work folder and of what is written
 LOOK_EVERY = 0.2  # seconds between looks at the memory of all
 ENDING = 2.0  # seconds for the workers of a run that was killed to end; until then they hold its lock
 LEAST = 16 << 20  # memory a worker has beside its tokenizer, at the least
@@ -59,7 +58,8 @@ def add_arguments(parser):
     parser.add_argument("--append")
     parser.add_argument("--no-special-tokens", action="store_true")
     parser.add_argument("--sha256", action="store_true")
-    parser.add_argument("--exact", type=json.loads, help="another release, and the code points that it is asked for")
+    parser.add_argument("--verify", action="store_true")
+    parser.add_argument("--verify-share", type=float)
 
 
 def tokenizer_file(name):
@@ -77,27 +77,6 @@ def shard_of(text):
     if not found or not 1 <= int(found[1]) <= int(found[2]):
         raise Refused(f"--shard {text!r}: it has to be I/N, with I from 1 to N")
     return int(found[1]), int(found[2])
-
-
-def identity(file):
-    """What an input is known by: its size, its time of change, and a digest of places spread over it."""
-    import xxhash
-
-    digest = xxhash.xxh3_128()
-    with open(file, "rb", buffering=0) as opened:
-        state = os.fstat(opened.fileno())
-        for step in range(SAMPLES):
-            opened.seek(max(state.st_size - SAMPLE, 0) * step // (SAMPLES - 1))
-            digest.update(opened.read(SAMPLE))
-    return [file, state.st_size, state.st_mtime_ns, digest.hexdigest()]
-
-
-def exactly(exact):
-    """What is said of the other release, behind the first."""
-    if not exact:
-        return ""
-    count = sum(last - first + 1 for first, last in exact["codes"])
-    return f", and {exact['version']} for documents with one of {count} code points" if count else ""
 
 
 def claim(args, files, tokenizer, count):
@@ -125,26 +104,27 @@ def claim(args, files, tokenizer, count):
     manifest = {
         "form": FORM,
         "tokenizer": hashlib.sha256(tokenizer.read_bytes()).hexdigest(),
-        "encoder": f"tokenizers {tokenizers.__version__}{exactly(args.exact)}",
+        "encoder": f"tokenizers {tokenizers.__version__}",
         "options": options,
         "units": count,
-        "inputs": [identity(file) for file in files],
+        "inputs": [inputs.identity(file) for file in files],
     }
     target = work / "manifest.json"
     # A lock on the folder, because two shards may begin at once.
     with open(work / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            changed = difference(json.loads(target.read_text(encoding="utf-8")), manifest) if target.exists() else ""
-        except ValueError:
-            raise Refused(f"{target}: damaged; remove {out} and begin anew") from None
+        if target.exists() and (existing := read_record(target)) is None:
+            raise Refused(f"{target}: damaged; remove {out} and begin anew")
+        if target.exists() and existing.get("spoiled"):
+            raise Refused(f"--out {out}: {existing['spoiled']}; remove it and begin anew")
+        changed = difference(existing, manifest) if target.exists() else ""
         if changed and (at_work(work) or anything_done(work)):
             raise Refused(f"--out {out} was begun otherwise: {changed}; name another folder, or remove that one")
         if changed:
             for left in [*work.glob("[0-9]*"), *work.glob("tokens*"), *out.glob("data-[0-9]*")]:
                 left.unlink()
         if changed is not None:
-            write_json(target, manifest)
+            write_record(target, manifest)
         mine, until = open(work / f"shard-{shard_of(args.shard)[0]:05d}.lock", "w"), time.monotonic() + ENDING
         while not locked(mine):
             if time.monotonic() > until:
@@ -164,10 +144,8 @@ def locked(file):
 
 def anything_done(work):
     """Whether a part with a document is done, or might be: units without one, in a long line, are done at once."""
-    try:
-        return any(json.loads(record.read_text())["rows"] for record in work.glob("*[0-9].json"))
-    except (OSError, ValueError, KeyError):
-        return True
+    records = map(read_record, work.glob("*[0-9].json"))
+    return any(record is None or record["rows"] for record in records)
 
 
 def at_work(work):
@@ -249,7 +227,7 @@ class Thread:
 
     def __init__(self, common, selector, others=()):
         self.common, self.selector, self.others = common, selector, others
-        self.buffer, self.unit, self.older, self.anon, self.cpu = b"", None, None, 0, 0.0
+        self.buffer, self.unit, self.anon, self.cpu = b"", None, 0, 0.0
         (orders, to), (self.said, answers) = os.pipe(), os.pipe()
         self.orders = open(to, "wb", buffering=0)
         self.start(open(orders, "rb"), answers)
@@ -273,9 +251,9 @@ class Thread:
         return [json.loads(line) for line in lines]
 
     def memory(self):
-        """Anonymous memory now, in bytes, with the other release's process; the last where it has ended."""
+        """Anonymous memory now, in bytes; the last where it has ended."""
         with contextlib.suppress(OSError, ValueError):
-            self.anon = working.anonymous(self.pid) + (working.anonymous(self.older) if self.older else 0)
+            self.anon = working.anonymous(self.pid)
         return self.anon
 
     def close(self):
@@ -371,6 +349,7 @@ class Run:
         if limit and limit < own + LEAST:
             raise Refused(f"{size(limit)} of memory are too few: what plans the work has {size(own)} already")
         self.load()
+        self.states = {file: inputs.state(file) for file in files}
         self.units, self.weights = inputs.plan(files)
         if not self.units:
             raise Refused("the inputs hold no rows")
@@ -389,7 +368,6 @@ class Run:
             "append": self.args.append,
             "column": self.args.text_column,
             "format": self.args.format,
-            "exact": self.args.exact,
         }
         self.common = working.Common(self.config)
         import numpy as np
@@ -410,48 +388,90 @@ class Run:
         shard = shard or self.shard
         return "tokens" if self.shards == 1 else f"tokens-{shard:05d}-of-{self.shards:05d}"
 
-    def recorded(self, unit):
-        """The record of a finished unit; None where it is not done, or its part is not as it was."""
-        try:
-            record = json.loads(self.record(unit).read_text())
-        except (OSError, ValueError):
-            return None
-        if self.args.format != "bin" or unit >= self.merged()["units"]:
-            try:
-                if self.path(unit).stat().st_size != record["bytes"]:
-                    return None
-            except OSError:
-                return None
-        return record
+    def lengths(self, unit):
+        return self.work / f"{unit:06d}.bin.lengths"
 
-    def merged(self):
-        """How far the flat file is: units appended, and its bytes then."""
-        if not hasattr(self, "_merged"):
-            try:
-                self._merged = json.loads((self.work / f"{self.stem()}.merged").read_text())
-            except (OSError, ValueError):
-                self._merged = {"units": self.mine.start, "bytes": 0}
-        return self._merged
+    def done_record(self, shard=None):
+        return self.work / f"shard-{shard or self.shard:05d}.json"
+
+    def flat(self):
+        """The flat file of this shard: in its place, where it was finished before, else in the work folder."""
+        name = f"{self.stem()}.bin"
+        return self.args.out / name if (self.args.out / name).exists() else self.work / name
 
     def run(self):
         self.prepare()
         with self.lock:
-            if (self.work / f"shard-{self.shard:05d}.json").exists():
-                print("this was done before; nothing is left to do", file=sys.stderr)
+            self.examine()
+            if not self.todo and (record := self.finished()):
+                print(f"this was done before: {record['rows']:,} documents, all files as recorded", file=sys.stderr)
+                if self.args.verify or self.args.verify_share:
+                    self.withdraw()
+                    print(self.conclude(record), file=sys.stderr)
             else:
                 self.do()
-            if self.args.format == "bin":
-                for unit in self.mine:
-                    self.path(unit).unlink(missing_ok=True)
-                    Path(f"{self.path(unit)}.lengths").unlink(missing_ok=True)
+            for unit in self.mine if self.args.format == "bin" else ():
+                self.path(unit).unlink(missing_ok=True)  # a part that was appended, where a kill came before it went
             with open(self.work / "lock", "w") as lock:  # two shards may end at once
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                self.join()
-        return 0
+                return self.join()
+
+    # What is there already
+    def examine(self):
+        """The records of the units that are done and whose files are as recorded; the rest is left to do."""
+        import outputs
+
+        self.records = {unit: read_record(self.record(unit)) for unit in self.mine}
+        self.digest = outputs.Digest(self.dtype)
+        self.merged = {"units": self.mine.start, "bytes": 0}
+        if self.args.format == "bin":
+            self.examine_flat(read_record(self.work / f"{self.stem()}.merged") or self.merged)
+        for unit in range(self.merged["units"], self.mine.stop):
+            record = self.records[unit]
+            if record and not (outputs.intact(self.path(unit), record["file"]) and self.has_lengths(unit)):
+                self.records[unit] = None
+        self.todo = [unit for unit in self.mine if self.records[unit] is None]
+
+    def examine_flat(self, state):
+        """How far the flat file holds what the units' records say, up to what is known to be in it."""
+        import outputs
+
+        flat = self.flat()
+        if not flat.exists():
+            return
+        for unit in range(self.mine.start, state["units"]):
+            record, start = self.records[unit], self.merged["bytes"]
+            if not record or not self.has_lengths(unit):
+                return
+            if outputs.file_digest(flat, start, record["file"][0]) != record["file"]:
+                return
+            self.merged = {"units": unit + 1, "bytes": start + record["file"][0]}
+
+    def has_lengths(self, unit):
+        """Whether the lengths of a unit's documents are as recorded, where its format has them apart."""
+        import outputs
+
+        return self.args.format != "bin" or outputs.intact(self.lengths(unit), self.records[unit]["lengths"])
+
+    def finished(self):
+        """The record of this shard, where all that it names is there as recorded; else None."""
+        import outputs
+
+        record = read_record(self.done_record())
+        if not record:
+            return None
+        files = record["files"]
+        return record if all(outputs.intact(self.args.out / name, files[name]) for name in files) else None
+
+    def withdraw(self):
+        """Remove what says that the result is whole, before it is made or checked again."""
+        for name in ("summary.json", "state.json", "dataset_info.json", f"{self.stem()}.idx"):
+            if self.todo or name == "summary.json":
+                (self.args.out / name).unlink(missing_ok=True)
+        self.done_record().unlink(missing_ok=True)
 
     def do(self):
-        self.records = {unit: self.recorded(unit) for unit in self.mine}
-        self.todo = [unit for unit in self.mine if self.records[unit] is None]
+        self.withdraw()
         weights = self.weights
         self.progress = Progress(sum(weights[unit] for unit in self.mine))
         self.progress.done = self.progress.at_start = sum(weights[unit] for unit in self.mine if self.records[unit])
@@ -545,8 +565,6 @@ class Run:
             raise Refused(message["refused"])
         if "failed" in message:
             raise RuntimeError(f"a worker failed ({message['failed']}); the same command goes on where it stopped")
-        if "older" in message:
-            worker.older = message["older"]
         if "at" in message:
             self.progress.done += message["at"]
         if "needs" in message:
@@ -563,7 +581,7 @@ class Run:
             self.records[unit] = message["record"]
             self.progress.tokens += message["record"]["tokens"]
             # What this process takes is counted in the end.
-            worker.cpu = message["older_cpu"] + (0 if worker.pid == "self" else message["cpu"])
+            worker.cpu = 0 if worker.pid == "self" else message["cpu"]
             worker.unit = None
             self.give(worker)
             self.merge()
@@ -571,20 +589,14 @@ class Run:
     # Joining
     def open_joined(self):
         """The flat file, cut back to what is known to be in it, and the digest of what is joined."""
-        import outputs
-
-        self.digest = outputs.Digest(self.dtype)
-        if self.args.format == "bin":
-            flat = self.work / f"{self.stem()}.bin"
-            if not flat.exists() and (done := self.args.out / flat.name).exists():
-                done.replace(flat)  # killed between the last steps
-            self.flat, size = open(flat, "ab"), self.merged()["bytes"]
-            if self.flat.tell() < size:
-                raise RuntimeError(f"{flat} is shorter than it was; remove {self.args.out} and begin anew")
-            self.flat.truncate(size)
-            self.digest.file("bin", flat)
-        else:
-            self.merged()["units"] = self.mine.start
+        if self.args.format != "bin":
+            return
+        flat = self.work / f"{self.stem()}.bin"
+        if (done := self.flat()) != flat:
+            done.replace(flat)
+        self.open_flat = open(flat, "ab")
+        self.open_flat.truncate(self.merged["bytes"])
+        self.digest.file("bin", flat)
 
     def merge(self):
         """Take what is finished, in order, into the digest and the flat file.
@@ -593,16 +605,18 @@ class Run:
         """
         import outputs
 
-        state = self.merged()
+        state = self.merged
         while state["units"] < self.mine.stop and self.records[state["units"]]:
             unit = state["units"]
             state["units"] = unit + 1
             if self.args.format != "bin":
                 self.digest.file(self.args.format, self.path(unit))
                 continue
-            outputs.append(self.flat, self.path(unit), self.digest)
-            state["bytes"] += self.records[unit]["bytes"]
-            write_json(self.work / f"{self.stem()}.merged", state)
+            size, digest = self.records[unit]["file"]
+            if outputs.append(self.open_flat, self.path(unit), self.digest) != digest:
+                raise RuntimeError(f"{self.path(unit)} was changed after it was written; run the same command again")
+            state["bytes"] += size
+            write_record(self.work / f"{self.stem()}.merged", state)
             if self.todo:
                 self.path(unit).replace(self.work / outputs.SPARE)
             else:
@@ -611,45 +625,94 @@ class Run:
     def finish(self):
         import outputs
 
-        records = [self.records[unit] for unit in self.mine]
-        rows, tokens, apart = (sum(record[key] for record in records) for key in ("rows", "tokens", "by_older"))
+        self.unchanged()
         (self.work / outputs.SPARE).unlink(missing_ok=True)
         self.merge()
+        records = [self.records[unit] for unit in self.mine]
+        record = {"rows": sum(one["rows"] for one in records), "tokens": sum(one["tokens"] for one in records)}
+        record |= {"digest": self.digest.hexdigest(), "files": {}}
         if self.args.format == "bin":
-            self.flat.close()
-            lengths = [f"{self.path(unit)}.lengths" for unit in self.mine]
-            outputs.write_index(self.work / f"{self.stem()}.idx", lengths, rows, self.dtype)
-            for ending in (".bin", ".idx"):
-                (self.work / f"{self.stem()}{ending}").replace(self.args.out / f"{self.stem()}{ending}")
-        write_json(
-            self.work / f"shard-{self.shard:05d}.json",
-            {"rows": rows, "tokens": tokens, "by_older": apart, "digest": self.digest.hexdigest()},
-        )
-        self.progress.show(0, 0, last=True) if self.progress.terminal else None
+            self.open_flat.close()
+            index, lengths = self.work / f"{self.stem()}.idx", [self.lengths(unit) for unit in self.mine]
+            outputs.write_index(index, lengths, record["rows"], self.dtype)
+            size = self.merged["bytes"]
+            record["files"] = {f"{self.stem()}.bin": [size, record["digest"]], index.name: outputs.file_digest(index)}
+            for name in record["files"]:
+                (self.work / name).replace(self.args.out / name)
+        else:
+            record["files"] = {self.path(unit).name: self.records[unit]["file"] for unit in self.mine}
+        verified = self.conclude(record)
+        if self.progress.terminal:
+            self.progress.show(0, 0, last=True)
         spent = time.monotonic() - self.progress.start
         cpu = self.cpu + sum(os.times()[:2])
         print(
-            f"{rows:,} documents, {tokens:,} tokens in {spent:.1f} s and {cpu:.1f} CPU-seconds; "
-            f"anonymous memory at most {self.peak / 1e6:.0f} MB"
-            + (f"; {apart:,} documents by tokenizers {self.args.exact['version']}" if self.args.exact else ""),
+            f"{record['rows']:,} documents, {record['tokens']:,} tokens in {spent:.1f} s and {cpu:.1f} CPU-seconds; "
+            f"anonymous memory at most {self.peak / 1e6:.0f} MB; {verified}",
             file=sys.stderr,
         )
 
+    def unchanged(self):
+        """Raises Refused where an input is not what it was when this run began: its documents may be a mixture."""
+        for file, before in self.states.items():
+            try:
+                same = inputs.state(file) == before
+            except OSError:
+                same = False
+            if not same:
+                spoiled = f"{file} was changed while it was read"
+                write_record(self.work / "manifest.json", {**self.manifest, "spoiled": spoiled})
+                raise Refused(f"{spoiled}; remove {self.args.out} and begin anew")
+
+    def conclude(self, record):
+        """Verify a share of this shard's documents, and record that it is done; what was verified, in words.
+
+        Raises Refused for wrong ids.
+        """
+        import verify
+
+        share = self.args.verify_share
+        share = (verify.ASKED if self.args.verify else verify.SHARE) if share is None else share / 100
+        units, start = [], 0
+        for unit in self.mine:
+            one = self.records[unit]
+            where, lengths = self.path(unit), None
+            if self.args.format == "bin":
+                where, lengths = self.flat(), self.lengths(unit)
+            documents = verify.documents_of(self.args.format, where, self.dtype, lengths, start)
+            units.append(verify.Unit(one, self.units[unit], documents))
+            start += one["file"][0]
+        room = self.args.memory_limit or int(available() * SHARE)
+        counts = verify.verify(
+            units,
+            verify.choose(units, share, record["digest"]),
+            self.common.encoder.tokenizer,
+            self.config,
+            [] if self.common.encoder.append is None else self.common.encoder.append.tolist(),
+            room - working.anonymous("self"),
+            self.common.need,
+        )
+        write_record(self.done_record(), {**record, "verified": counts})
+        too_large = f", {counts['too_large']:,} not: they need more memory than there is" if counts["too_large"] else ""
+        return f"{counts['documents']:,} encoded again and compared{too_large}"
+
     def join(self):
-        """What all shards have in common, once the last one is done."""
+        """What all shards have in common, once the last one is done; the exit status."""
         import outputs
 
-        shards = [self.work / f"shard-{shard:05d}.json" for shard in range(1, self.shards + 1)]
-        missing = [str(at) for at, path in enumerate(shards, 1) if not path.exists()]
+        records = {shard: read_record(self.done_record(shard)) for shard in range(1, self.shards + 1)}
+        missing = [str(shard) for shard, record in records.items() if record is None]
         if missing:
             print(f"shards {', '.join(missing)} of {self.shards} are left; the last one joins them", file=sys.stderr)
-            return
-        done = [json.loads(path.read_text()) for path in shards]
+            return 0
+        names = [name for record in records.values() for name in record["files"] if not name.endswith(".idx")]
+        for shard, record in records.items():
+            for name in record["files"] if shard != self.shard else ():
+                if not outputs.intact(self.args.out / name, record["files"][name]):
+                    (self.args.out / "summary.json").unlink(missing_ok=True)
+                    raise RuntimeError(f"{name} is missing or damaged; `--shard {shard}/{self.shards}` makes it again")
+        done = list(records.values())
         digest = outputs.joined(shard["digest"] for shard in done)
-        if self.args.format == "bin":
-            names = [f"{self.stem(shard)}.bin" for shard in range(1, self.shards + 1)]
-        else:
-            names = [self.path(unit).name for unit in range(len(self.units))]
         if self.args.format == "datasets":
             outputs.write_datasets(self.args.out, names, digest)
         summary = {
@@ -659,10 +722,10 @@ class Run:
             "tokens": sum(shard["tokens"] for shard in done),
             "digest": f"xxh3-128:{digest}",
             "encoder": self.manifest["encoder"],
-            **({"documents_by_other": sum(shard["by_older"] for shard in done)} if self.args.exact else {}),
             "tokenizer_sha256": self.manifest["tokenizer"],
             "special_tokens": not self.args.no_special_tokens,
             "append": self.args.append,
+            "verified": {key: sum(shard["verified"][key] for shard in done) for key in done[0]["verified"]},
             "files": names,
         }
         if self.args.sha256:
@@ -670,6 +733,7 @@ class Run:
             summary["ids_sha256"] = outputs.sha256(self.args.format, files, self.dtype)
         write_json(self.args.out / "summary.json", summary)
         print(json.dumps({key: value for key, value in summary.items() if key != "files"}))
+        return 0
 
 
 def main(argv=None):
@@ -681,6 +745,9 @@ def main(argv=None):
         return 2
     except RuntimeError as error:
         print(f"beyond-ram: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"beyond-ram: {error}; the same command goes on where it stopped", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("beyond-ram: stopped; the same command goes on where it stopped", file=sys.stderr)

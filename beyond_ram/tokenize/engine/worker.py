@@ -15,10 +15,9 @@ import time
 import traceback
 from pathlib import Path
 
-SAID_EVERY = 0.2  # seconds
+SAY_EVERY = 0.2  # seconds
 TRIM_EVERY = 1 << 22  # bytes of input
-OLDER_BASE = 5  # times this process's memory that the other release takes to begin; the most of five tokenizers was 4.4
-PIECES_FOR_OLDER = 1 << 12  # characters of a piece that goes to the other release, which takes more memory
+LARGE = 8  # documents of a unit that are noted as the largest, for `verify`
 WHOLE_PIECES = 2  # a document of up to so many is encoded whole: a piece and a rest take longer
 PIECES_MOST = 1 << 22  # characters without a place to cut, from which on they are counted against the memory
 
@@ -66,7 +65,7 @@ class Stopped(Exception):
 class Common:
     """What workers have in common before they begin: a tokenizer, and what is known of it. Raises Refused.
 
-    `entries`: one more than its highest id. `base`: anonymous memory with the tokenizer alone, in bytes.
+    `dtype`: the smallest that holds every id. `base`: anonymous memory with the tokenizer alone, in bytes.
     """
 
     def __init__(self, config):
@@ -80,12 +79,12 @@ class Common:
         tokenizer = encoder.load(config["tokenizer"])
         encoder.trim()
         spec = encoder.read_spec(config["tokenizer"])
-        self.entries = encoder.entries(spec)
-        append = None if config["append"] is None else encoder.id_of(spec, config["append"])
+        self.dtype = "<u2" if encoder.highest_id(tokenizer, spec) < 1 << 16 else "<u4"
+        append = None if config["append"] is None else encoder.id_of(tokenizer, spec, config["append"])
         try:
             self.rules = cutting.rules(spec)
             self.why = self.rules.why
-        except cutting.NotShown as reason:
+        except cutting.NoCuts as reason:
             self.rules, self.why = None, str(reason)
         del spec
         encoder.trim()
@@ -95,12 +94,6 @@ class Common:
         except Refused as reason:
             self.rules, self.why = None, str(reason)
         encoder.trim()
-        self.differing, self.older = None, None
-        if config["exact"] and config["exact"]["codes"]:
-            import older
-
-            self.differing = older.Differing(config["exact"]["codes"])
-        self.dtype = "<u2" if self.entries <= 1 << 16 else "<u4"  # the smallest that holds every id
         self.stopped = False
         gc.freeze()  # what is here stays: no use to look through it for garbage
         self.base = anonymous("self")
@@ -114,13 +107,13 @@ class Worker:
 
         self.common, self.config, self.say = common, common.config, say
         self.rules, self.why, self.need = common.rules, common.why, common.need
-        self.encoder, self.differing = common.encoder, common.differing
+        self.encoder = common.encoder
         self.dtype = np.dtype(common.dtype)
-        self.budget, self.by_older, self.untrimmed = 0, 0, 0
+        self.budget, self.untrimmed = 0, 0
 
     def allow(self, budget):
-        """Use no more than this many bytes of memory beside what all have, the other release's process included."""
-        self.budget = max(budget - (anonymous(self.common.older.process.pid) if self.common.older else 0), 0)
+        """Use no more than this many bytes of memory beside what all have."""
+        self.budget = max(budget, 0)
 
     def unit(self, number, spans, path):
         """Do one unit; its record."""
@@ -133,7 +126,8 @@ class Worker:
         part = outputs.part(self.config["format"], partial, self.dtype)
         huge = int(min(inputs.HUGE, max(self.budget // self.need, inputs.BATCH_BYTES)))
         csv.field_size_limit(max(self.budget // self.need, huge))
-        self.said, self.read, self.told, self.by_older = time.monotonic(), 0, 0, 0
+        self.said, self.read, self.reported, self.characters = time.monotonic(), 0, 0, 0
+        self.cut, self.large, self.least_cut = 0, [], None
         for batch in inputs.read(spans, self.config["column"], huge):
             if isinstance(batch, inputs.Stream):
                 self.stream(batch, part)
@@ -145,8 +139,19 @@ class Worker:
         if os.path.exists(f"{partial}.lengths"):
             os.replace(f"{partial}.lengths", f"{path}.lengths")
         os.replace(partial, path)
-        record |= {"bytes": os.stat(path).st_size, "unit": number, "by_older": self.by_older}
-        return record, int(self.read) - self.told
+        record |= {"unit": number, "file": outputs.file_digest(path)}
+        large = [*self.large, self.least_cut] if self.least_cut else self.large
+        record |= {"characters": self.characters, "cut": self.cut, "large": large}
+        if os.path.exists(f"{path}.lengths"):
+            record["lengths"] = outputs.file_digest(f"{path}.lengths")
+        return record, int(self.read) - self.reported
+
+    def note(self, row, characters, cut=False):
+        """Keep the unit's largest documents in mind, those that were cut before others, and the least that was cut."""
+        self.large = sorted([*self.large, [cut, characters, row]], reverse=True)[:LARGE]
+        self.cut += cut
+        if cut:
+            self.least_cut = min(self.least_cut or [1, characters, row], [1, characters, row])
 
     def tell(self, read):
         """Say how much of the input was read, now and then."""
@@ -159,9 +164,9 @@ class Worker:
             encoder.trim()
         if self.common.stopped:
             raise Stopped
-        if (now := time.monotonic()) - self.said > SAID_EVERY:
-            self.say(at=int(self.read) - self.told)
-            self.said, self.told = now, int(self.read)
+        if (now := time.monotonic()) - self.said > SAY_EVERY:
+            self.say(at=int(self.read) - self.reported)
+            self.said, self.reported = now, int(self.read)
 
     def texts(self, batch, part, huge):
         """Encode texts; of those that cannot be, say which."""
@@ -184,60 +189,16 @@ class Worker:
         texts = batch.texts[start:stop]
         if not texts:
             return
-        apart = self.differing.which(texts) if self.differing else ()
-        mine = [text for at, text in enumerate(texts) if at not in apart] if apart else texts
         try:
-            found = self.encoder.encode(mine) if mine else []
+            arrays = self.encoder.encode(texts)
         except Exception:
             self.refuse(batch)
             raise
-        for at in apart:  # in order, so each stands where it belongs
-            found.insert(at, self.exact(texts[at], batch.where(start + at)))
-        part.documents(found)
-
-    # The other release
-    def exact(self, text, where):
-        """The ids of a document that holds code points which the other release takes otherwise."""
-        import numpy as np
-
-        self.by_older += 1
-        after = [] if self.encoder.append is None else [self.encoder.append]
-        if self.rules is None or len(text) <= PIECES_FOR_OLDER:
-            return np.concatenate([self.ask(text, self.encoder.special, where), *after])
-        before, after = self.encoder.edges()
-        return np.concatenate([before, *self.exact_pieces(text, where), after])
-
-    def exact_pieces(self, text, where):
-        """The ids of a part of a document, by the other release where it has to be."""
-        import cutting
-
-        cutter = cutting.Cutter(self.rules, PIECES_FOR_OLDER)
-        for piece in [*cutter.feed(text), cutter.rest()]:
-            if self.differing.holds(piece):
-                yield self.ask(piece, False, where)
-            else:
-                yield self.encoder.plain([piece], False)[0]
-
-    def ask(self, text, special, where):
-        """The ids of a text by the other release. Raises Refused, NeedsMemory."""
-        import encoder
-        import older
-        from trouble import NeedsMemory, Refused
-
-        need = len(text.encode("utf-8", "replace")) * encoder.NEED_LISTS
-        common, exact = self.common, self.config["exact"]
-        start = 0 if common.older else OLDER_BASE * common.base
-        if need + start > self.budget:
-            why = f"it holds a character that tokenizers {exact['version']} has to encode"
-            raise NeedsMemory(need + start, where, why)
-        try:
-            if not common.older:
-                common.older = older.Older(exact["python"], self.config["tokenizer"])
-                self.budget = max(self.budget - anonymous(common.older.process.pid), 0)
-                self.say(older=common.older.process.pid)
-            return common.older.plain(text, special)
-        except (ValueError, UnicodeEncodeError) as error:
-            raise Refused(f"{where}: {reason(text, error)}") from None
+        sizes = list(map(len, texts))
+        self.characters += sum(sizes)
+        if len(self.large) < LARGE or max(sizes) > self.large[-1][1]:
+            self.note(part.rows + sizes.index(max(sizes)), max(sizes))
+        part.documents(arrays)
 
     def refuse(self, batch):
         from trouble import Refused
@@ -251,40 +212,35 @@ class Worker:
     def stream(self, document, part):
         """One large document: in pieces where that is shown to be the same, else whole where there is memory."""
         import cutting
-        import numpy as np
         from trouble import NeedsMemory, Refused
 
         if self.rules is None:
             self.whole(document, part)
             return
-        apart = False
 
         def encoded(piece):
-            nonlocal apart
             try:
-                if self.differing and self.differing.holds(piece):
-                    apart = True
-                    return np.concatenate([*self.exact_pieces(piece, document.where)])
                 return self.encoder.plain([piece], False)[0]
-            except (NeedsMemory, Refused):
-                raise
             except Exception as error:
                 raise Refused(f"{document.where}: {reason(piece, error)}") from None
 
         before, after = self.encoder.edges()
-        cutter = cutting.Cutter(self.rules)
+        cutter, pieces, characters = cutting.Cutter(self.rules), 1, 0
         part.begin()
         part.piece(before)
         for text in document.pieces:
+            characters += len(text)
             for piece in cutter.feed(text):
                 part.piece(encoded(piece))
+                pieces += 1
             self.tell(document.done())
             if cutter.held > PIECES_MOST and cutter.held * self.need > self.budget:
                 raise NeedsMemory(cutter.held * self.need, document.where, "it has no place to cut for very long")
         part.piece(encoded(cutter.rest()))
         part.piece(after)
+        self.characters += characters
+        self.note(part.rows, characters, pieces > 1)
         part.end()
-        self.by_older += apart
 
     def whole(self, document, part):
         from trouble import NeedsMemory, Refused
@@ -300,19 +256,18 @@ class Worker:
                 raise NeedsMemory(size * self.need, document.where, f"{why}, at least")
         text = "".join(texts)
         del texts
-        if self.differing and self.differing.holds(text):
-            part.documents([self.exact(text, document.where)])
-            return
         try:
-            found = self.encoder.encode([text])
+            arrays = self.encoder.encode([text])
         except Exception as error:
             raise Refused(f"{document.where}: {reason(text, error)}") from None
-        part.documents(found)
+        self.characters += len(text)
+        self.note(part.rows, len(text))
+        part.documents(arrays)
 
 
 def serve(common, orders, target):
     """Do what stands in the lines of `orders`, until they end, and say over a descriptor, `target`, what came of it."""
-    from records import write_json
+    from records import write_record
     from trouble import NeedsMemory, Refused
 
     def say(**message):
@@ -330,13 +285,14 @@ def serve(common, orders, target):
             except NeedsMemory as error:
                 say(needs=error.need, where=error.where, reason=error.reason, unit=order["unit"])
                 continue
-            write_json(Path(order["record"]), record)
-            cpu = {"cpu": sum(os.times()[:2]), "older_cpu": common.older.cpu if common.older else 0.0}
-            say(done=order["unit"], at=left, record=record, **cpu)
+            write_record(Path(order["record"]), record)
+            say(done=order["unit"], at=left, record=record, cpu=sum(os.times()[:2]))
     except Refused as error:
         say(refused=str(error))
     except (Stopped, BrokenPipeError):
         pass
+    except OSError as error:
+        say(failed=" ".join(str(error).split()))
     except BaseException as error:
         traceback.print_exc()
         say(failed=f"{type(error).__name__}: {error}")

@@ -107,7 +107,7 @@ def test_text(chunk: Any, tmp_path_factory: pytest.TempPathFactory, text: str, h
     path = tmp_path_factory.getbasetemp() / "one.txt"
     path.write_bytes(text.encode())
     chunk(size)
-    assert read([(str(path), 0, None)], huge) == [text]
+    assert read([(str(path), 0, None)], huge) == [text.removeprefix("\ufeff")]
 
 
 WRONG = (
@@ -126,6 +126,64 @@ def test_wrong_lines_are_refused_both_ways(line: str) -> None:
         chunks = (raw[at : at + size] for at in range(0, len(raw), size))
         with pytest.raises(json_text.Refused):
             list(json_text.Stream(chunks, "text").pieces())
+
+
+def in_chunks(raw: bytes, size: int) -> str | None:
+    """The text of a line that comes in chunks; None where it is refused."""
+    chunks = (raw[at : at + size] for at in range(0, len(raw), size))
+    try:
+        return "".join(json_text.Stream(chunks, "text").pieces())
+    except json_text.Refused:
+        return None
+
+
+def at_once(raw: bytes) -> str | None:
+    try:
+        return str(json_text.Lines("text").text(raw))
+    except json_text.Refused:
+        return None
+
+
+ODD = {
+    "brackets that do not match": (b'{"o": [1}, "text": "a"}', None),
+    "a control character in another field": (b'{"o": "\x00", "text": "a"}', None),
+    "no UTF-8 in another field": (b'{"o": "\xff", "text": "a"}', None),
+    "no number": (b'{"o": 01, "text": "a"}', None),
+    "a long number": (b'{"o": ' + b"9" * 5000 + b', "text": "a"}', "a"),
+    "a name twice": (b'{"text": "a", "text": "b"}', "a"),
+    "a name twice, once no text": (b'{"text": 1, "text": "b"}', None),
+    "a name in escapes": (b'{"te\\u0078t": "a"}', "a"),
+    "a name deeper": (b'{"o": {"text": "b"}, "l": ["text", {"text": "c"}], "text": "a"}', "a"),
+    "a name as a value": (b'{"o": "text", "text": "a"}', "a"),
+    "a byte order mark inside": (b'{"text": "\xef\xbb\xbfa"}', "\ufeffa"),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_a_long_line_is_checked_as_a_short_one(case: str) -> None:
+    raw, text = ODD[case]
+    assert at_once(raw) == text
+    assert [in_chunks(raw, size) for size in (1, 2, 7, 1000)] == [text] * 4
+
+
+LINES = st.fixed_dictionaries(
+    {"text": TEXT},
+    optional={"a": st.recursive(TEXT | st.integers() | st.booleans() | st.none(), st.lists, max_leaves=4), "b": TEXT},
+)
+
+
+@SETTINGS
+@given(
+    row=LINES,
+    where=st.floats(0, 1),
+    what=st.sampled_from((None, *b'"\\{}[]:, 0a\x00\xff\xc3\n')),
+    size=st.integers(1, 40),
+)
+def test_damaged_lines_are_read_alike(row: dict[str, Any], where: float, what: int | None, size: int) -> None:
+    raw = bytearray(json.dumps(row, ensure_ascii=False).encode())
+    if what is not None:
+        raw[int(where * (len(raw) - 1))] = what
+    assert in_chunks(bytes(raw), size) == at_once(bytes(raw))
 
 
 def test_a_bad_escape_in_a_long_line_is_refused_at_once() -> None:

@@ -1,0 +1,36 @@
+"""Documents to tokenize, and what lies in an output folder."""
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.tokenize.conftest import MANY_SCRIPTS
+
+
+def some_texts(count: int = 300) -> list[str]:
+    random = Random(1)
+    words = [*MANY_SCRIPTS.split(" "), "def", "return", "<|endoftext|>", "\n", '"', "\\", "\t", "\\n", "\u2028"]
+    texts = [" ".join(random.choices(words, k=random.choice((0, 1, 5, 60, 400)))) for _ in range(count)]
+    return [*texts, "", " ", "end"]
+
+
+def big(path: Path, megabytes: float) -> Path:
+    """JSON Lines of documents of very different sizes, one of them larger than what is cut: units are of 4 MiB."""
+    random = Random(3)
+    sources = " ".join(some_texts(60)).replace("<|endoftext|>", "")
+    with path.open("w", encoding="utf-8") as file:
+        file.write(json.dumps({"text": (sources * 400)[:1_200_000]}) + "\n")
+        while file.tell() < megabytes * 1e6:
+            start = random.randrange(len(sources))
+            file.write(json.dumps({"text": sources[start : start + random.choice((10, 1000, 30_000))]}) + "\n")
+    return path
+
+
+def files_of(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+
+
+def summary(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,280 @@
+"""Success means a whole and right result: kills, full disks, changed inputs, damaged outputs, two commands at once."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.tokenize.conftest import ENGINE, Tokenize
+from tests.tokenize.documents import big, files_of
+
+pytestmark = pytest.mark.slow
+
+FAULTS = int(os.environ.get("BEYOND_RAM_FAULTS", "10"))
+FORMATS = ("bin", "datasets", "parquet")
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four units of a worker."""
+    return big(tmp_path_factory.mktemp("source") / "big.jsonl", 14)
+
+
+@pytest.fixture(scope="module")
+def finished(
+    source: Path, families: dict[str, Path], tokenize: Tokenize, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """An undisturbed output folder of each format; copied, not changed."""
+    folders = {format: tmp_path_factory.mktemp("finished") / format for format in FORMATS}
+    for format, out in folders.items():
+        assert tokenize(source, tokenizer=families["gpt2"], out=out, format=format).returncode == 0
+    return folders
+
+
+def all_files(out: Path) -> list[Path]:
+    return sorted(path for path in out.rglob("*") if path.is_file() and path.stat().st_size)
+
+
+def change_a_byte(path: Path, random: Random) -> None:
+    """Change one byte, and set the times of the file back."""
+    before, data = path.stat(), bytearray(path.read_bytes())
+    data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+    path.write_bytes(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("damage", ["delete", "cut", "one byte"])
+def test_each_damaged_file_is_made_again(
+    damage: str, format: str, source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    """By the same command, which else finds that all is done."""
+    random, whole = Random(f"{damage} {format}"), files_of(finished[format])
+    names = [path.relative_to(finished[format]) for path in all_files(finished[format])]
+    names = [name for name in names if name.name != "manifest.json"]
+    for name in random.sample(names, min(len(names), 6)):
+        out = tmp_path / "out"
+        shutil.copytree(finished[format], out)
+        if damage == "delete":
+            (out / name).unlink()
+        elif damage == "cut":
+            os.truncate(out / name, (out / name).stat().st_size // 2)
+        else:
+            change_a_byte(out / name, random)
+        done = tokenize(source, tokenizer=families["gpt2"], out=out, format=format)
+        assert done.returncode == 0, (name, done.stderr)
+        assert files_of(out) == whole, name
+        shutil.rmtree(out)
+
+
+def test_a_damaged_manifest_is_refused(
+    source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    shutil.copytree(finished["bin"], tmp_path / "out")
+    change_a_byte(tmp_path / "out" / ".beyond-ram-tokenize" / "manifest.json", Random(1))
+    done = tokenize(source, tokenizer=families["gpt2"], out=tmp_path / "out")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "damaged" in done.stderr
+
+
+def test_another_shard_that_is_damaged_is_not_joined(
+    source: Path, families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    flags: dict[str, Any] = {"tokenizer": families["gpt2"], "out": out}
+    assert tokenize(source, shard="1/2", **flags).returncode == 0
+    change_a_byte(out / "tokens-00001-of-00002.bin", Random(2))
+    done = tokenize(source, shard="2/2", **flags)
+    assert done.returncode == 1 and "--shard 1/2" in done.stderr and not (out / "summary.json").exists()
+    assert tokenize(source, shard="1/2", **flags).returncode == 0
+    assert (out / "summary.json").exists()
+
+
+# The engine, with an input that is written over once all units are done.
+CHANGED = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import run
+real = run.Run.finish
+def finish(self):
+    before = os.stat(sys.argv[2])
+    with open(sys.argv[2], "r+b") as file:
+        file.seek(100_000)
+        file.write(b"x" * 10)
+    os.utime(sys.argv[2], ns=(before.st_atime_ns, before.st_mtime_ns))
+    real(self)
+run.Run.finish = finish
+sys.exit(run.main(sys.argv[3:]))
+"""
+
+
+def test_an_input_that_changes_meanwhile_fails_the_run_for_good(
+    source: Path, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+) -> None:
+    """Also where its time of change was set back."""
+    changing, out = tmp_path / "changing.jsonl", tmp_path / "out"
+    shutil.copyfile(source, changing)
+    command = [str(changing), f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
+    done = subprocess.run(
+        [python, "-c", CHANGED, ENGINE, changing, *command], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and "changing.jsonl was changed while it was read" in done.stderr
+    assert not (out / "summary.json").exists()
+    again = tokenize(changing, tokenizer=families["gpt2"], out=out)
+    assert again.returncode == 2 and "begin anew" in again.stderr and not (out / "summary.json").exists()
+
+
+def stream(path: Path, texts: list[str | None]) -> bytes:
+    table = pa.table({"text": texts})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=10)
+    return path.read_bytes()
+
+
+def test_an_arrow_stream_without_its_end_is_refused(
+    families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.arrow"
+    whole = stream(path, ["some words"] * 30)
+    assert tokenize(path, tokenizer=families["gpt2"], out=tmp_path / "whole").returncode == 0
+    end = b"\xff\xff\xff\xff\0\0\0\0"
+    assert whole.endswith(end)
+    batches = [at for at in range(8, len(whole) - 8, 8) if whole[at : at + 4] == b"\xff" * 4]
+    for number, cut in enumerate((len(whole) - len(end), *batches[1:])):
+        path.write_bytes(whole[:cut])
+        done = tokenize(path, tokenizer=families["gpt2"], out=tmp_path / f"out-{number}")
+        assert done.returncode == 2 and "a.arrow" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_null_is_refused_wherever_it_stands(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+    inside = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int32()), pa.array(["x", None]))
+    index = pa.DictionaryArray.from_arrays(pa.array([0, None, 0], pa.int32()), pa.array(["x"]))
+    for name, array in (("plain", pa.array(["x", None])), ("inside", inside), ("index", index)):
+        table = pa.table({"text": array})
+        with pa.OSFile(str(tmp_path / f"{name}.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        paths = [tmp_path / f"{name}.arrow"]
+        if name != "inside":
+            pq.write_table(table, tmp_path / f"{name}.parquet")
+            paths.append(tmp_path / f"{name}.parquet")
+        for path in paths:
+            done = tokenize(path, tokenizer=families["gpt2"], out=tmp_path / f"out-{path.name}")
+            assert done.returncode == 2 and "row 2: null" in done.stderr, (path.name, done.stderr)
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path]:
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("a small file system needs root")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_full_disk_is_one_line_and_the_same_command_goes_on(
+    format: str, source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    needed = sum(path.stat().st_size for path in all_files(finished[format]))
+    for share in (0.3, 0.8, 0.99):
+        with small_disk(tmp_path / f"{share}", str(int(needed * share))) as disk:
+            flags: dict[str, Any] = {"tokenizer": families["gpt2"], "out": disk / "out", "format": format}
+            done = tokenize(source, workers=2, **flags)
+            assert done.returncode == 1 and "No space left" in done.stderr.splitlines()[-1], done.stderr
+            assert "Traceback" not in done.stderr and not (disk / "out" / "summary.json").exists()
+            subprocess.run(["mount", "-o", "remount,size=200m", disk], check=True)
+            assert tokenize(source, workers=2, **flags).returncode == 0
+            assert files_of(disk / "out") == files_of(finished[format])
+
+
+def remount(folder: Path, size: int) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={size}", folder], check=True)
+
+
+def test_random_faults_give_no_false_success(
+    source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
+) -> None:
+    """After one to three faults in a row, a command that succeeds has made what an undisturbed one makes."""
+    random = Random(FAULTS)
+    kinds, refused = ("kill", "kill", "delete", "byte", "cut", "two at once", "input", "full disk"), 0
+    copy = tmp_path / "big.jsonl"
+    enough = 200 << 20
+    with small_disk(tmp_path / "disk", str(enough)) as disk:
+        for number in range(FAULTS):
+            format, out = random.choice(FORMATS), disk / f"out-{number}"
+            shutil.copyfile(source, copy)
+            command = [python, ENGINE / "run.py", copy, f"--tokenizer={families['gpt2']}", f"--out={out}"]
+            command += [f"--format={format}", f"--workers={random.choice((1, 2))}"]
+            changed = False
+            for fault in random.choices(kinds, k=random.randint(1, 3)):
+                outputs = all_files(out) if out.exists() else []
+                if fault == "kill" or not outputs:
+                    run = subprocess.Popen(
+                        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+                    )
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        run.wait(random.uniform(0.2, 1.5))
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(run.pid, signal.SIGKILL)
+                    run.wait()
+                elif fault == "delete":
+                    random.choice(outputs).unlink()
+                elif fault == "byte":
+                    change_a_byte(random.choice(outputs), random)
+                elif fault == "cut":
+                    path = random.choice(outputs)
+                    os.truncate(path, random.randrange(path.stat().st_size))
+                elif fault == "full disk":
+                    used = sum(path.stat().st_size for path in all_files(out))
+                    remount(disk, used + random.randrange(1 << 16, 8 << 20))
+                    done = subprocess.run(command, capture_output=True, text=True, check=False)
+                    assert "Traceback" not in done.stderr, done.stderr
+                    remount(disk, enough)
+                elif fault == "input":
+                    run = subprocess.Popen(
+                        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+                    )
+                    time.sleep(random.uniform(0.1, 0.8))
+                    with copy.open("r+b") as file:
+                        file.seek(random.randrange(copy.stat().st_size // 2))
+                        file.write(b" ")
+                    changed = True
+                    if run.wait(120) == 0:  # it had ended before: then what it made is of the input as it was
+                        changed = files_of(out) != files_of(finished[format])
+                        assert not changed, (number, fault)
+                        shutil.copyfile(source, copy)
+                elif fault == "two at once":
+                    runs = [
+                        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                        for _ in range(2)
+                    ]
+                    statuses = [run.wait(120) for run in runs]
+                    assert changed or 0 in statuses or 2 in statuses, statuses
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                refused += 1
+                assert "Traceback" not in done.stderr, done.stderr
+                if not (changed or "manifest.json: damaged" in done.stderr or "is not what it was" in done.stderr):
+                    pytest.fail(f"fault {number}: {done.stderr}")
+            else:
+                assert not changed, f"fault {number}: success over an input that changed"
+                assert files_of(out) == files_of(finished[format]), f"fault {number}"
+                assert json.loads((out / "summary.json").read_text())["documents"] > 0
+            shutil.rmtree(out)
+    assert refused < FAULTS

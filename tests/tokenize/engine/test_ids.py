@@ -1,0 +1,148 @@
+"""Ids come from the loaded tokenizer and are never cut down to fit: what the second attack wrote wrongly."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import interpreter
+from tests.tokenize.conftest import ENGINE, Tokenize, in_stack
+
+pytestmark = pytest.mark.slow
+
+PLAIN = "import sys, json, tokenizers; t = tokenizers.Tokenizer.from_file(sys.argv[1]); "
+PLAIN += "print(json.dumps([t.encode(text).ids for text in json.loads(sys.argv[2])]))"
+BACK = "import sys, json; sys.path.insert(0, sys.argv[1]); import numpy, outputs; from pathlib import Path; "
+BACK += "out = Path(sys.argv[2]); work = out / '.beyond-ram-tokenize'; "
+BACK += "dtype = json.load(open(out / 'summary.json'))['dtype']; "
+BACK += "ids = outputs.documents_of('bin', out / 'tokens.bin', numpy.dtype(dtype), work / '000000.bin.lengths', 0); "
+BACK += "print(json.dumps([one.tolist() for one in ids]))"
+FLAGS = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+
+
+def large(spec: dict[str, Any], entries: int) -> dict[str, Any]:
+    """A tokenizer file with a vocabulary filled up to so many entries."""
+    vocabulary = spec["model"]["vocab"]
+    vocabulary |= {f"zz{number}": number for number in range(len(vocabulary), entries)}
+    return spec
+
+
+def token_outside(spec: dict[str, Any], id: int = 5) -> dict[str, Any]:
+    """An added token that the vocabulary lacks, with an id that is taken: the library numbers it anew."""
+    spec["added_tokens"].append({"id": id, "content": "<X>", **FLAGS})
+    return spec
+
+
+def template(spec: dict[str, Any]) -> dict[str, Any]:
+    token = {"SpecialToken": {"id": "<b>", "type_id": 0}}
+    text = {"Sequence": {"id": "A", "type_id": 0}}
+    spec["post_processor"] = {
+        "type": "TemplateProcessing", "single": [token, text], "pair": [text, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {"<b>": {"id": "<b>", "ids": [70_000], "tokens": ["<b>"]}},
+    }  # fmt: skip
+    return spec
+
+
+CASES = {
+    "65,536 entries": (lambda spec: large(spec, 65_536), "uint16"),
+    "a token beyond 65,536 entries": (lambda spec: token_outside(large(spec, 65_536)), "uint32"),
+    "a token with an id of its own": (lambda spec: token_outside(spec, 900_000), "uint16"),
+    "a large id of the post-processor": (template, "uint32"),
+}
+
+
+@pytest.mark.parametrize("stack", ["encoder", "encoder-0.23"])
+@pytest.mark.parametrize("case", CASES)
+def test_ids_have_the_width_they_need(case: str, stack: str, families: dict[str, Path], tmp_path: Path) -> None:
+    change, dtype = CASES[case]
+    tokenizer = tmp_path / "tokenizer.json"
+    tokenizer.write_text(json.dumps(change(json.loads(families["gpt2"].read_text(encoding="utf-8")))), encoding="utf-8")
+    texts = ["a<X>b", "", "zz65535 <X>"]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": one}) + "\n" for one in texts), encoding="utf-8")
+    python = interpreter(stack)
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import run; print(run.main(sys.argv[2:]) or 0)"
+    command = [python, "-c", code, ENGINE, f"--tokenizer={tokenizer}", f"--out={tmp_path / 'out'}", "--format=bin"]
+    subprocess.run([*command, tmp_path / "a.jsonl"], check=True, capture_output=True)
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["dtype"] == dtype
+    assert in_stack(python, BACK, ENGINE, tmp_path / "out") == in_stack(python, PLAIN, tokenizer, json.dumps(texts))
+
+
+def test_an_id_that_does_not_fit_is_refused(python: Path) -> None:
+    """Whatever was expected of the ids: each array is checked before it is narrowed."""
+    code = "import sys, json; sys.path.insert(0, sys.argv[1]); import numpy as np, outputs, trouble\n"
+    code += "refused = []\n"
+    code += "for dtype, id in ((np.uint16, 65535), (np.uint16, 65536), (np.int32, 2**31 - 1), (np.int32, 2**31)):\n"
+    code += "    try: refused.append(outputs.narrowed(np.array([1, id], np.uint32), dtype).tolist() != [1, id])\n"
+    code += "    except trouble.Refused: refused.append(True)\n"
+    code += "print(json.dumps(refused))"
+    assert in_stack(python, code, ENGINE) == [False, True, False, True]
+
+
+@pytest.mark.parametrize("stack", ["encoder", "encoder-0.23"])
+def test_the_appended_id_is_the_one_that_the_tokenizer_gives(
+    stack: str, families: dict[str, Path], tmp_path: Path
+) -> None:
+    tokenizer = tmp_path / "tokenizer.json"
+    spec = token_outside(json.loads(families["gpt2"].read_text(encoding="utf-8")))
+    tokenizer.write_text(json.dumps(spec), encoding="utf-8")
+    code = "import sys, json; sys.path.insert(0, sys.argv[1]); import encoder\n"
+    code += "spec, one = encoder.read_spec(sys.argv[2]), encoder.load(sys.argv[2])\n"
+    code += "print(json.dumps([encoder.id_of(one, spec, name) for name in sys.argv[3:]]))"
+    entry, id = list(spec["model"]["vocab"].items())[-1]
+    found = in_stack(interpreter(stack), code, ENGINE, tokenizer, "<X>", "<|endoftext|>", entry)
+    assert found == [len(spec["model"]["vocab"]), 0, id]
+
+
+def test_a_model_that_encodes_at_random_is_refused(families: dict[str, Path], tmp_path: Path) -> None:
+    spec = json.loads(families["gpt2"].read_text(encoding="utf-8"))
+    spec["model"]["dropout"] = 0.1
+    (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
+    (tmp_path / "a.txt").write_text("some words", encoding="utf-8")
+    command = [interpreter("encoder-0.23"), ENGINE / "run.py", tmp_path / "a.txt", f"--out={tmp_path / 'out'}"]
+    command.append(f"--tokenizer={tmp_path / 'tokenizer.json'}")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "dropout 0.1" in done.stderr
+
+
+# An engine whose encoder is wrong in documents that are cut: one id too many at each cut.
+WRONG = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import encoder, numpy, run
+real = encoder.Encoder.plain
+def plain(self, texts, special):
+    arrays = real(self, texts, special)
+    return [numpy.append(one, one[:1]) if len(text) > 30_000 else one for text, one in zip(texts, arrays)]
+encoder.Encoder.plain = plain
+sys.exit(run.main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("format", ["bin", "datasets", "parquet"])
+def test_wrong_ids_are_found_in_the_default_share(
+    format: str, families: dict[str, Path], python: Path, tmp_path: Path
+) -> None:
+    """Of 400 documents one was cut; it is compared first."""
+    texts = ["some words"] * 200 + ["some words " * 7000] + ["and more"] * 199
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": one}) + "\n" for one in texts), encoding="utf-8")
+    out = tmp_path / "out"
+    command = [str(tmp_path / "a.jsonl"), f"--tokenizer={families['gpt2']}", f"--out={out}", f"--format={format}"]
+    for attempt in range(2):  # the same command again is no way around it
+        done = subprocess.run([python, "-c", WRONG, ENGINE, *command], capture_output=True, text=True, check=False)
+        assert done.returncode == 2, (attempt, done.stderr)
+        assert "line 201: wrong ids" in done.stderr.splitlines()[-1], done.stderr
+        assert not (out / "summary.json").exists()
+
+
+def test_how_much_is_verified(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
+    lines = "".join(json.dumps({"text": f"document {at} " * 20}) + "\n" for at in range(5000))
+    (tmp_path / "a.jsonl").write_text(lines, encoding="utf-8")
+    flags: dict[str, Any] = {"tokenizer": families["gpt2"]}
+    counts = []
+    for out, more in (("a", {}), ("a", {"verify_share": 20}), ("a", {"verify_share": 100}), ("b", {"verify_share": 0})):
+        done = tokenize(tmp_path / "a.jsonl", out=tmp_path / out, **flags, **more)
+        assert done.returncode == 0, done.stderr
+        counts.append(json.loads(done.stdout)["verified"]["documents"])
+    assert 0 < counts[0] < 1000 <= counts[1] < 1500 and counts[2:] == [5000, 0], counts
