@@ -21,11 +21,12 @@ the blank.
 import functools
 import re
 import string
+import unicodedata
 
-# Letters before a cut. ASCII letters are fixed by every accepted normalizer but for their case. The others are accepted
-# where nothing but NFC comes before the words: NFC leaves each of them as it is, and composes none with the character
-# before it (all are starters, and none is the second half of a composition); all are of category L since Unicode 3.2.
-# tests/tokenize/engine/test_cutting.py checks both against Python's Unicode tables.
+# Letters before a cut. All are of category L since Unicode 3.2, and starters that never compose with the character
+# before them. NFC leaves each of them as it is. The other normalization forms leave those that have no decomposition,
+# which no later version of Unicode gives them. Other normalizers are trusted with ASCII letters alone, of which they
+# change at most the case. tests/tokenize/engine/test_cutting.py checks this against Python's Unicode tables.
 ASCII = "A-Za-z"
 LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u0400-\u0481\u048a-\u04ce\u04d0-\u04f5"  # Latin, Cyrillic
 LETTERS += "\u4e00-\u9fa5\u3041-\u3094\u30a1-\u30fa\uac00-\ud7a3"  # Han, Hiragana, Katakana, Hangul syllables
@@ -34,11 +35,30 @@ SPACE = "\u2581"
 PIECE = 1 << 15
 """Characters of a piece: enough that a piece costs little, few enough that it takes little memory."""
 
+
+def every_letter():
+    return LETTERS
+
+
+@functools.cache
+def undecomposed():
+    """Those of LETTERS that every normalization form leaves as they are, as a character class. It takes 20 ms."""
+    letters = re.findall(f"[{LETTERS}]", "".join(map(chr, range(0x10000))))
+    return "".join(letter for letter in letters if unicodedata.normalize("NFKD", letter) == letter)
+
+
+def ascii_letters():
+    return ASCII
+
+
+NARROWER = (every_letter, undecomposed, ascii_letters)
+
 # Normalizers that act on each character alone, or are a Unicode normalization form. A blank is a starter that composes
 # with nothing and decomposes into nothing, so a normalization form never crosses the place before one (UAX 15, section
 # 9.1), and the ASCII letter before it is neither composed nor changed. Lowercase by whole words (final sigma) looks
 # past case-ignorable characters only; a letter and a blank are none.
-ALONE = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer"}
+ALONE = {"NFC": every_letter, "NFD": undecomposed, "NFKC": undecomposed, "NFKD": undecomposed}
+ALONE |= dict.fromkeys(("Lowercase", "StripAccents", "BertNormalizer"), ascii_letters)
 
 # Split patterns, as tokenizer.json writes them, in which no alternative matches a letter followed by a blank, each
 # character is matched by some alternative, nothing looks behind, and the one look-ahead, `(?!\S)`, is about the
@@ -73,8 +93,8 @@ class NoCuts(Exception):
 class Rules:
     """Where documents may be cut: behind one of `letters`, before one of `blanks`.
 
-    `letters`: a character class of a regular expression. `drop_blank`: the blank itself goes, because the normalizer
-    puts one before every piece; then an ASCII letter has to follow. `why`: the reason in words.
+    `letters`: a function that gives a character class of a regular expression. `drop_blank`: the blank itself goes,
+    because the normalizer puts one before every piece; then an ASCII letter has to follow. `why`: the reason in words.
     """
 
     def __init__(self, letters, blanks, drop_blank, why):
@@ -84,7 +104,7 @@ class Rules:
     def pattern(self):
         """Matches the blank at a cut. It takes 10 ms to compile, so only a long document does it."""
         ahead = "(?=[A-Za-z])" if self.drop_blank else ""
-        return re.compile(f"(?<=[{self.letters}])[{re.escape(self.blanks)}]{ahead}")
+        return re.compile(f"(?<=[{self.letters()}])[{re.escape(self.blanks)}]{ahead}")
 
 
 def rules(spec):
@@ -113,7 +133,7 @@ class _Walk:
 
     def __init__(self, spec):
         self.spec = spec
-        self.letters, self.blanks = LETTERS, BLANKS
+        self.letters, self.blanks = every_letter, BLANKS
         self.shown = ""  # what the normalizer makes of a space, where that is another character
         self.drop_blank = False
         self.word_begins = False
@@ -123,7 +143,7 @@ class _Walk:
         for step in steps(self.spec.get("normalizer"), "normalizers"):
             kind = step["type"]
             if kind in ALONE:
-                self.letters = self.letters if kind == "NFC" else ASCII
+                self.letters = max(self.letters, ALONE[kind], key=NARROWER.index)
             elif kind == "Replace" and step["pattern"] == {"String": " "} and step["content"] == SPACE:
                 self.shown, self.blanks = SPACE, " "
             elif kind == "Prepend" and step["prepend"] == SPACE and not self.drop_blank:
@@ -192,14 +212,15 @@ class _Walk:
         if model.get("ignore_merges") or model.get("end_of_word_suffix") or model.get("continuing_subword_prefix"):
             raise NoCuts("the model treats the ends of words apart, and no pre-tokenizer begins words at blanks")
         vocabulary = model["vocab"]
-        crossing = re.compile(f"[{self.letters}]{SPACE}")
+        crossing = re.compile(f"[{LETTERS}]{SPACE}")
         if (entry := next(filter(crossing.search, vocabulary), None)) is not None:
             raise NoCuts(f"the vocabulary entry {entry!r} goes on from a letter to a blank")
         # Neighbouring characters without an entry may become one id, so both sides of a cut need an entry.
-        letters = [one for one in vocabulary if len(one) == 1 and re.match(f"[{self.letters}]", one)]
+        kept = re.compile(f"[{self.letters()}]")
+        letters = "".join(one for one in vocabulary if len(one) == 1 and kept.match(one))
         if SPACE not in vocabulary or not letters:
             raise NoCuts("the vocabulary has no entry for the blank, or for no letter")
-        self.letters, self.why = "".join(letters), "no vocabulary entry goes on from a letter to a blank"
+        self.letters, self.why = (lambda: letters), "no vocabulary entry goes on from a letter to a blank"
 
     def post_processor(self):
         for step in steps(self.spec.get("post_processor"), "processors"):
