@@ -14,7 +14,11 @@ from .. import masked
 from ..stacks.differences import canonical
 from ..stacks.locks import StackError
 
-_RELEASE = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^]]*\])?\s*([<>=!~].*)?")
+_VERSION = r"(===|==|!=|~=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+"
+_MARKER = r"\s*;((?!\s-)[^\n#])+"  # no option of a line of requirements, as --hash
+_RELEASE = re.compile(
+    rf"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[^]\n]*\])?\s*({_VERSION}(\s*,\s*{_VERSION})*)?({_MARKER})?\s*"
+)
 _NAMED = re.compile(r"\s*[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?\s*@")
 _WHEEL = re.compile(r"([A-Za-z0-9._]+)-([^-]+)(-[^-]+)?-[^-]+-[^-]+-[^-]+\.whl")
 
@@ -42,6 +46,8 @@ def requirement(asked: str, wheels: Path) -> Requirement:
     reason, ValueError for what is no requirement.
     """
     source, asked, place = asked, masked.text(asked), Path(asked)
+    if asked.lstrip().startswith("-") or not asked.isprintable():
+        raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
     if place.suffix == ".whl" or place.is_dir() or (place.is_file() and place.suffix in (".gz", ".zip")):
         if not place.exists():
             raise ValueError(f"there is no wheel {asked}")
@@ -51,7 +57,7 @@ def requirement(asked: str, wheels: Path) -> Requirement:
         # Older releases of pip refuse `NAME @` before some addresses; the name is the wheel's.
         return _built(asked, source.partition("@")[2].strip() if _NAMED.match(source) else source, wheels)
     known = _RELEASE.fullmatch(asked)
-    if not known or "/" in asked:
+    if not known:
         raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
     return Requirement(asked, canonical(known[1]), asked.strip())
 

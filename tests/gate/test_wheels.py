@@ -45,6 +45,32 @@ def test_a_release_is_a_line_as_it_was_asked_for(tmp_path: Path) -> None:
     assert requirement("datasets[audio]>=4,<5", tmp_path).package == "datasets"
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "tokenizers==0.21 --hash=x",
+        "tokenizers --hash=sha256:00",
+        "tokenizers==0.21 ; python_version > '3' --hash=x",
+        "tokenizers==0.21 # comment",
+        "tokenizers==0.21\n--index-url=https://example.com",
+        "--requirement=file:///etc/passwd",
+        "tokenizers==0.21 other",
+        "tokenizers==",
+        "tokenizers=0.21",
+    ],
+)
+def test_an_option_or_a_second_word_is_no_part_of_a_requirement(asked: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="is no requirement"):
+        requirement(asked, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "asked", ["datasets >= 4, != 4.1.*", "datasets [audio,vision] ~=4.0", "datasets==4.0; python_version > '3.9'"]
+)
+def test_versions_extras_and_markers_are_taken(asked: str, tmp_path: Path) -> None:
+    assert requirement(asked, tmp_path).line == asked
+
+
 def test_a_wheel_is_kept_by_its_hash(tmp_path: Path) -> None:
     wheel = tmp_path / "my_library-1.2-py3-none-any.whl"
     wheel.write_bytes(b"first")

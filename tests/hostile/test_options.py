@@ -176,6 +176,7 @@ CASES: dict[str, str] = {
     "stack add -- mine --index-url=http://x": "'--index-url=http://x' is no requirement",
     "stack add -- mine '-r /etc/passwd'": "'-r /etc/passwd' is no requirement",
     "stack add -- mine 'numpy\n--pre'": "is no requirement",
+    "stack add -- mine 'numpy --hash=sha256:00'": "is no requirement",
     "stack upgrade nothing": "nothing.txt: no such stack",
     "stack upgrade ../config": "'../config' names no stack",
     "stack upgrade current --results nothing": "nothing: no results folder",
