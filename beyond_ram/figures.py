@@ -69,8 +69,7 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
             figure.savefig(partial, bbox_inches="tight", metadata=metadata)
             if path == svg:
                 hovering.write(partial, values)
-    with files.whole(caption_file) as partial:
-        partial.write_text(rst(caption, _MOST_IN_CAPTION) + "\n", encoding="utf-8")
+    files.write(caption_file, rst(caption, _MOST_IN_CAPTION) + "\n")
     plt.close(figure)
 
 

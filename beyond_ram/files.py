@@ -1,10 +1,18 @@
 """Files that are there whole or not at all, and the one error for those that are not what they should be."""
 
 import contextlib
+import errno
+import fcntl
 import json
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 
 class DamagedError(ValueError):
@@ -12,16 +20,173 @@ class DamagedError(ValueError):
 
 
 @contextlib.contextmanager
-def whole(path: Path | str) -> Iterator[Path]:
+def whole(path: Path | str, *, into_streams: bool = False) -> Iterator[Path]:
     """A name to write a file under; afterwards the file has the name `path`. After an error nothing of it is left, and
-    what was there before is as it was."""
+    what was there before is as it was.
+
+    The file that is written is new: it has a random name in the same folder, with the ending of `path`, and no link is
+    followed. It replaces nothing but a regular file, whose mode it takes, or a link to a file or to nothing; the file
+    behind the link stays as it is. A FIFO, a device and a descriptor such as /dev/stdout are written into where
+    `into_streams`, which waits for a reader; anything else is refused. What a killed process left in the folder is
+    removed. Raises OSError.
+    """
     path = Path(path)
-    partial = path.with_name(f".partial-{path.name}")  # the ending is kept: some savers go by it
+    mode = check_target(path, into_streams=into_streams)
+    if mode is None:
+        with tempfile.TemporaryDirectory(prefix="beyond-ram-") as folder:
+            partial = Path(folder, f"stream{path.suffix}")
+            yield partial
+            _pour(partial, path)
+        return
+    partial, descriptor = _created(path)
     try:
+        mode = mode or stat.S_IMODE(os.fstat(descriptor).st_mode)
         yield partial
+        written = partial.lstat()
+        if not stat.S_ISREG(written.st_mode):
+            raise FileExistsError(errno.EEXIST, "was replaced by something else while it was written", str(partial))
+        if stat.S_IMODE(written.st_mode) != mode:
+            partial.chmod(mode)
+        check_target(path)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def write(path: Path | str, content: str | bytes) -> None:
+    """Write a file whole or not at all, as `whole` has it; a text in UTF-8. Raises OSError."""
+    with whole(path) as partial:
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def log(path: Path | str) -> TextIO:
+    """A new file of lines that others read while it is written, in the place of what `whole` would replace.
+
+    FIFOs, devices and descriptors such as /dev/stderr are written into. Raises OSError.
+    """
+    path = Path(path)
+    if check_target(path, into_streams=True) is None:
+        descriptor = _opened_stream(path)
+    else:
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, _NEW, 0o666)
+    return open(descriptor, "w", buffering=1, encoding="utf-8")  # noqa: PTH123 (of a descriptor)
+
+
+def check_target(path: Path | str, *, into_streams: bool = False) -> int | None:
+    """The mode of the regular file that a new one would replace, 0 where the new one has its own, None for a stream.
+
+    A stream is a FIFO, a device or a descriptor of this process. Raises OSError for it unless `into_streams`, and for a
+    folder, a socket or a disk.
+    """
+    path = Path(path)
+    try:
+        kind = path.lstat().st_mode
+        link = stat.S_ISLNK(kind)
+        if link:
+            kind = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return 0
+        raise
+    own = _descriptor(path) is not None
+    if stat.S_ISREG(kind) and not own:
+        return 0 if link else stat.S_IMODE(kind) & 0o777
+    if into_streams and (own or stat.S_ISFIFO(kind) or stat.S_ISCHR(kind)):
+        return None
+    if stat.S_ISDIR(kind):
+        raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", str(path))
+    raise FileExistsError(errno.EEXIST, "is no regular file, and nothing else is replaced; name another", str(path))
+
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_PARTIAL = re.compile(r"\.partial-[0-9a-f]{16}(\..*)?", re.DOTALL)
+_swept: set[str] = set()
+
+
+def _created(path: Path) -> tuple[Path, int]:
+    """A new file beside `path`, and its descriptor, which holds a lock: a file without one was left by the dead."""
+    _sweep(path.parent)
+    while True:
+        partial = path.with_name(f".partial-{secrets.token_hex(8)}{path.suffix}")
+        descriptor = os.open(partial, _NEW, 0o666)
+        # Another process may take it for left, between these two lines.
+        if _locked(descriptor) is not False and _names(partial, descriptor):
+            return partial, descriptor
+        os.close(descriptor)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed processes left in a folder; once in a process."""
+    key = os.path.abspath(folder)  # noqa: PTH100 - resolve() would follow a link
+    if key in _swept:
+        return
+    _swept.add(key)
+    with contextlib.suppress(OSError):
+        for name in filter(_PARTIAL.fullmatch, os.listdir(folder)):  # noqa: PTH208 (names only)
+            _remove_left(folder / name)
+
+
+def _remove_left(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            status = os.fstat(descriptor)
+            ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+            if ours and _locked(descriptor) and _names(path, descriptor):
+                path.unlink()
+        finally:
+            os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool | None:
+    """Whether a file could be locked; None on a file system without locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _names(path: Path, descriptor: int) -> bool:
+    """Whether a path is the name of an open file."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _descriptor(path: Path) -> int | None:
+    """The descriptor of this process that a path such as /dev/stdout or /dev/fd/3 stands for."""
+    for _ in range(40):  # the kernel follows as many links
+        here = Path(os.path.realpath(path.parent), path.name)
+        if str(here.parent) == f"/proc/{os.getpid()}/fd" and here.name.isdigit():
+            return int(here.name)
+        if not here.is_symlink():
+            return None
+        path = here.parent / here.readlink()
+    return None
+
+
+def _opened_stream(path: Path) -> int:
+    own = _descriptor(path)
+    if own is not None:  # its place in the file is shared: a new one would write over what is there
+        return os.dup(own)
+    descriptor = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileExistsError(errno.EEXIST, "became a regular file meanwhile", str(path))
+    return descriptor
+
+
+def _pour(content: Path, path: Path) -> None:
+    with content.open("rb") as source, open(_opened_stream(path), "wb") as sink:
+        shutil.copyfileobj(source, sink)
 
 
 def read_json(path: Path | str, *keys: str) -> Any:

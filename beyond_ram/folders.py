@@ -30,8 +30,8 @@ def protected_places() -> list[Path]:
 
 def mark(folder: Path) -> None:
     """Say that a folder was made here, and may be replaced and removed."""
-    if not (folder / MARK).exists():
-        (folder / MARK).touch()
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(folder / MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
 
 
 def check(folder: Path) -> None:
@@ -104,6 +104,40 @@ def replaced(out: Path) -> Iterator[Path]:
             folder.replace(out)
         finally:
             remove(holder)
+
+
+def make_temporary(prefix: str, parent: Path | None = None) -> tuple[Path, int | None]:
+    """A folder of a random name in `parent`, or among the machine's temporary ones; the descriptor that holds it.
+
+    Whoever makes it removes it. What a killed process of this user left under the prefix is removed first: a folder
+    with a mark that nobody holds. None where the folder cannot be held; then it is never taken for left. Raises
+    OSError.
+    """
+    parent = parent or Path(tempfile.gettempdir())
+    _remove_left(parent, prefix)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent)).absolute()
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder / MARK, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(descriptor), (folder / MARK).lstat()):
+                return folder, descriptor
+        except OSError:
+            pass
+        os.close(descriptor)
+        if not folder.exists():  # another process took it for left before it was held
+            return make_temporary(prefix, parent)
+        (folder / MARK).unlink(missing_ok=True)
+    return folder, None
+
+
+def _remove_left(parent: Path, prefix: str) -> None:
+    with contextlib.suppress(OSError):
+        for left in [parent / name for name in os.listdir(parent) if name.startswith(prefix)]:  # noqa: PTH208
+            with contextlib.suppress(OSError), _locked(left) as ours:
+                status = left.lstat()
+                if ours and stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
+                    shutil.rmtree(left)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from . import files
 from .callers import end_with_snakemake
 from .files import DamagedError
 from .text import plain
@@ -16,8 +17,7 @@ def to_file(path: Path | str) -> Iterator[None]:
     import traceback
 
     end_with_snakemake()  # else it would write on beside the one that comes after
-    log = Path(path).open("w", buffering=1, encoding="utf-8")  # noqa: SIM115 (closed by the next line)
-    with log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+    with files.log(path) as log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
         try:
             yield
         except DamagedError as error:  # one line, in the log and on the terminal

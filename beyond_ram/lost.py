@@ -15,7 +15,7 @@ from typing import Any
 
 from snakemake.logging import logger
 
-from .files import whole
+from .files import write
 
 # Names the file that holds what is lost, for the calls that follow and their jobs.
 _VARIABLE = "BEYOND_RAM_LOST"
@@ -45,8 +45,7 @@ def go_on(workflow: Any, file: Path, runs: str, made: tuple[str, ...]) -> None:
     left = _but(asked.targets, known | lost)
     if not lost or (asked.targets and not left):
         return
-    with whole(file) as partial:
-        partial.write_text(json.dumps(sorted(known | lost)), encoding="utf-8")
+    write(file, json.dumps(sorted(known | lost)))
     logger.info(f"{_said(lost)}; what can be made of the rest is made now")
     # What is lost may stand there, as a target or behind --prioritize, and would be tried again.
     instead = min(left, default=workflow.default_target)

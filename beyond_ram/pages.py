@@ -8,7 +8,8 @@ import markupsafe
 from docutils import nodes  # type: ignore[import-untyped]
 from docutils.core import publish_doctree  # type: ignore[import-untyped]
 
-from .files import DamagedError, whole
+from .files import DamagedError
+from .files import write as write_file
 
 _SETTINGS = {"file_insertion_enabled": False, "raw_enabled": False, "_disable_config": True, "report_level": 5}
 # All that a caption of ours consists of.
@@ -22,8 +23,7 @@ def write(template: str, page: str, **values: Any) -> None:
         trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, autoescape=True
     )
     text = environment.from_string(Path(template).read_text(encoding="utf-8")).render(**values)
-    with whole(page) as partial:
-        partial.write_text(text, encoding="utf-8")
+    write_file(page, text)
 
 
 def caption(path: Path | str) -> markupsafe.Markup:

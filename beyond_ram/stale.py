@@ -26,7 +26,7 @@ def clear(folder: Path) -> None:
     own = folder / ".snakemake"
     try:
         own.mkdir(exist_ok=True)
-        descriptor = os.open(own / _FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(own / _FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError:
         return
     _held.append(descriptor)

@@ -24,6 +24,7 @@ import psutil
 import yaml
 from playwright.sync_api import Browser, sync_playwright
 
+from beyond_ram.files import write
 from beyond_ram.units import GB, MB
 
 FOLDER = measured.FOLDER / "report"
@@ -172,7 +173,7 @@ def main(arguments: Sequence[str]) -> int:
         "note": note.strip(),
     }
     text = yaml.safe_dump(known, sort_keys=False, allow_unicode=True, width=120)
-    (given.out / "provenance.yaml").write_text(text, encoding="utf-8")
+    write(given.out / "provenance.yaml", text)
     return 0
 
 

@@ -19,6 +19,7 @@ import pandas as pd
 import yaml
 from cogapp import Cog
 
+from beyond_ram.files import write
 from beyond_ram.metrics import METRICS
 from beyond_ram.units import GB, MB
 
@@ -108,7 +109,7 @@ def _emptied(name: str) -> Path:
 
 def _say_where(name: str, known: dict[str, object]) -> None:
     text = yaml.safe_dump(known, sort_keys=False, allow_unicode=True, width=120)
-    (measured.FOLDER / name / "provenance.yaml").write_text(text, encoding="utf-8")
+    write(measured.FOLDER / name / "provenance.yaml", text)
 
 
 def _text(path: Path) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from beyond_ram import logs, tables
 from beyond_ram.collected import Runs, Samples
-from beyond_ram.files import whole
+from beyond_ram.files import write
 from beyond_ram.report.workflow import Again, Drawn, in_brief, report
 
 
@@ -23,10 +23,7 @@ def main(snakemake):
         Again(params.configfiles, params.folder, params.locks),
         params.lost,
     )
-    with whole(snakemake.output.brief) as partial:
-        partial.write_text(
-            "\n".join([*in_brief(given, Path(snakemake.output.page), params.lost), ""]), encoding="utf-8"
-        )
+    write(snakemake.output.brief, "\n".join([*in_brief(given, Path(snakemake.output.page), params.lost), ""]))
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

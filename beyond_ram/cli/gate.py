@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import files
 from .project import project
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _prepare(chosen: "Cells", out: Path) -> None:
         return
     log = out / "prepare.log"
     words = [sys.executable, "-m", "beyond_ram", "run", *targets, "--configfile", str(chosen.file), "--nolock"]
-    with log.open("w") as said:
+    with files.log(log) as said:
         done = subprocess.run(words, stdout=said, stderr=subprocess.STDOUT, cwd=project(), check=False)
     if done.returncode:
         raise RuntimeError(f"what the cells read could not be made: {log}")
@@ -160,9 +161,9 @@ def _write(gate: "Gate", out: Path) -> None:
         str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=gate.words,
         summary=counts(changes), differences=_differences(changes, out),
     )  # fmt: skip
-    (out / "gate.md").write_text(markdown, encoding="utf-8")
-    ElementTree.ElementTree(gate.junit()).write(out / "gate.xml", encoding="utf-8", xml_declaration=True)
-    (out / "gate.json").write_text(json.dumps(gate.as_json(), indent=1) + "\n", encoding="utf-8")
+    files.write(out / "gate.md", markdown)
+    files.write(out / "gate.xml", ElementTree.tostring(gate.junit(), encoding="utf-8", xml_declaration=True))
+    files.write(out / "gate.json", json.dumps(gate.as_json(), indent=1) + "\n")
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(summary).open("a", encoding="utf-8") as file:
             file.write(markdown)

@@ -11,6 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..files import check_target
+from ..folders import make_temporary
 from .project import PROJECT
 
 if TYPE_CHECKING:
@@ -143,7 +145,8 @@ def run(arguments: argparse.Namespace) -> int:
     kept = arguments.out is not None
     if arguments.html:
         _can_make_a_page()
-        arguments.out = arguments.out or Path(tempfile.mkdtemp(prefix="beyond-ram-"))  # the page is made of its files
+        check_target(arguments.html, into_streams=True)
+        arguments.out = arguments.out or make_temporary("beyond-ram-")[0]  # the page is made of its files
     how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": _on_terminal()}
     if attached:
         from ..watch import attach

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import metrics
+from ..files import write
 from . import events
 from .model import Config
 
@@ -156,9 +157,9 @@ def page(path: Path, text: str) -> str:
 
 
 def main() -> None:
-    SCHEMA.write_text(schema(), encoding="utf-8")
+    write(SCHEMA, schema())
     for path in PAGES:
-        path.write_text(page(path, path.read_text(encoding="utf-8")), encoding="utf-8")
+        write(path, page(path, path.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

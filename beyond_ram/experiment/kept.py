@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..files import DamagedError, whole
+from ..files import DamagedError, write
 from ..text import plain
 from . import records
 from .grammar import parse
@@ -107,14 +107,12 @@ def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
         for file in source.iterdir():
             if file.name != "run.json":
                 file.replace(target / file.name)
-        with whole(target / "run.json") as partial:
-            partial.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write(target / "run.json", json.dumps(record, indent=2) + "\n")
         (source / "run.json").unlink()
         moved.append(kept.path)
     if moved:
-        with whole(Path(results, LOCKS, f"{name}.txt")) as partial:
-            partial.parent.mkdir(exist_ok=True)
-            partial.write_bytes(lock)
+        Path(results, LOCKS).mkdir(exist_ok=True)
+        write(Path(results, LOCKS, f"{name}.txt"), lock)
         known = _map(results)
         earlier = known.pop(name, [])  # to the end: the file holds them in the order in which they were kept
         _write(results, known | {name: sorted({*earlier, *moved})})
@@ -179,8 +177,7 @@ def _is_run(run: Any, stack: str) -> bool:
 
 
 def _write(results: Path | str, known: dict[str, list[str]]) -> None:
-    with whole(Path(results, FILE)) as partial:
-        partial.write_text(json.dumps(known, indent=2) + "\n", encoding="utf-8")
+    write(Path(results, FILE), json.dumps(known, indent=2) + "\n")
 
 
 def _remove(runs: Path, folder: Path) -> None:

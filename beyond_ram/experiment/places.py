@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from .. import files
 from ..folders import mark, protected_places
 
 # The type of a fault whose input is not repeated: it may hold a password.
@@ -151,7 +152,7 @@ def open_results(results: Path | str, stacks: Path | str = ".stacks") -> None:
     if not (folder / RESULTS_MARK).exists():
         for known in (*folder.glob("*/*/manifest.json"), *folder.glob("*/*/tokens.json")):
             mark(known.parent)
-        (folder / RESULTS_MARK).touch()
+        files.write(folder / RESULTS_MARK, "")
     for known in Path(stacks).glob("*/beyond-ram.lock"):
         mark(known.parent)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..files import whole
+from ..files import write as write_file
 from .model import Config
 
 FOLDER = "specs"
@@ -34,5 +34,4 @@ def write(config: Config, merged: Mapping[str, Any]) -> None:
 
 def _write(path: Path, value: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as partial:
-        partial.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_file(path, json.dumps(value, indent=1, sort_keys=True) + "\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from ..experiment import Cell, Config, ConfigError, content_of, load, merge
-from ..files import whole
+from ..files import write
 from ..stacks.locks import has_package
 
 SETS = Path("config", "gate")
@@ -63,6 +63,5 @@ def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project:
         )
     out.mkdir(parents=True, exist_ok=True)
     file = out / "cells.yaml"
-    with whole(file) as partial:
-        partial.write_text(yaml.safe_dump(merged | {"defaults": "none"}, sort_keys=False), encoding="utf-8")
+    write(file, yaml.safe_dump(merged | {"defaults": "none"}, sort_keys=False))
     return Cells(config, file, tuple(found))

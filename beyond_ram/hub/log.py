@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from beyond_ram import files
 from beyond_ram.hub.meter import Reading
 
 BYTES_SENT: web.RequestKey[int] = web.RequestKey("bytes_sent", int)
@@ -48,7 +49,7 @@ class RequestLog:
     def __init__(self, path: Path | None = None) -> None:
         self._lock = threading.Lock()
         self._requests: list[Request] = []
-        self._file = path.open("w", encoding="utf-8", buffering=1) if path else None
+        self._file = files.log(path) if path else None
 
     def add(self, request: Request) -> None:
         """Appends one request."""

@@ -21,14 +21,15 @@ def sources() -> list[Path]:
     return sorted(path for path in TEMPLATES.iterdir() if path.is_file())
 
 
-def write(template: str, page: Path | str, **values: Any) -> None:
-    """Fill a template and write the page. Raises jinja2.UndefinedError where a value is missing."""
+def write(template: str, page: Path | str, *, into_streams: bool = False, **values: Any) -> None:
+    """Fill a template and write the page, as `files.whole` has it. Raises jinja2.UndefinedError where a value is
+    missing, OSError."""
     script, style = datatables()
     inlined = {
         name: markupsafe.Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("page.css", "page.js")
     }
     text = render(template, bundles={"plotly": plotly(), "datatables": script, "style": style}, own=inlined, **values)
-    with whole(page) as partial:
+    with whole(page, into_streams=into_streams) as partial:
         partial.write_text(text, encoding="utf-8")
 
 

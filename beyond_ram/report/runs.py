@@ -16,7 +16,10 @@ _POINTS = 1000
 
 
 def write(page: Path, runs: Mapping[str, Run], title: str, *, kept: bool = True) -> None:
-    """Write the page of some runs, by name. Their files, if they are kept, are linked relative to the page."""
+    """Write the page of some runs, by name. Their files, if they are kept, are linked relative to the page.
+
+    The user has named the page: a FIFO, a device and /dev/stdout are written into. Raises OSError.
+    """
     shown = [told(run, name, page if kept else None, points=_POINTS) for name, run in runs.items()]
     figures: list[Any] = [one.pop("figure") for one in shown]
     drawn = [figure is not None for figure in figures]
@@ -24,6 +27,7 @@ def write(page: Path, runs: Mapping[str, Run], title: str, *, kept: bool = True)
     pages_of.write(
         "runs.html.jinja",
         page,
+        into_streams=True,
         version=beyond_ram.__version__,
         title=title,
         runs=shown,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .. import masked
 from ..experiment.paths import NAME
+from ..files import whole, write
 from . import torch
 from .differences import Difference, base_of, canonical, differences, pins, requested
 
@@ -21,7 +22,7 @@ ENVS = Path("envs")
 PRE = "--pre"
 """The line of a NAME.in that allows prereleases, as pip reads it. uv passes over it, and is told in its own way."""
 _STACK = re.compile(r"[a-z0-9][a-z0-9._+@-]*")
-_REQUIREMENT = re.compile(r"\s*[A-Za-z0-9#][^\x00-\x1f\x7f]*")
+_REQUIREMENT = re.compile(r"\s*[A-Za-z0-9#]((?!\s--)[^\x00-\x1f\x7f])*")  # no option behind it
 RESERVED = {"locks": "the locks of varied stacks"}
 _CONDA = """# The conda face of {name}.txt, for --sdm conda: the same lock, installed by pip.
 channels: [conda-forge, nodefaults]
@@ -90,18 +91,15 @@ def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None 
     Pins of an existing lock are kept but for the packages in `upgrade`; an empty list upgrades all. The file is
     replaced whole or left as it was. Raises StackError with the resolver's reason.
     """
-    source, lock, partial = envs / f"{name}.in", envs / f"{name}.txt", envs / f".{name}.txt.partial"
+    source, lock = envs / f"{name}.in", envs / f"{name}.txt"
     if not source.exists():
         raise StackError(f"{source}: no such stack; `beyond-ram stack add {name} REQUIREMENT…` makes it")
-    try:
+    with whole(lock) as partial:
         if lock.exists():
             partial.write_bytes(lock.read_bytes())
         wanted = [] if upgrade is None else [f"--upgrade-package={p}" for p in upgrade] or ["--upgrade"]
         resolve(source, partial, wanted)
-        partial.replace(lock)
-    finally:
-        partial.unlink(missing_ok=True)
-    (envs / f"{name}.yaml").write_text(_CONDA.format(name=name, python=PYTHON), encoding="utf-8")
+    write(envs / f"{name}.yaml", _CONDA.format(name=name, python=PYTHON))
 
 
 def resolve(source: Path, lock: Path, options: Sequence[str] = ()) -> None:
@@ -135,7 +133,7 @@ def add(name: str, requirements: Sequence[str], envs: Path = ENVS, *, prerelease
         if other.exists():
             raise StackError(f"{other} exists, and was not made from {source}; name the stack otherwise")
     lines = [*([PRE] if prereleases else []), *requirements]
-    source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write(source, "".join(f"{line}\n" for line in lines))
     try:
         compile_lock(name, envs)
     except BaseException:
@@ -167,10 +165,10 @@ def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
         raise StackError(f"{source}: not there, so {name} is no stack whose versions can be asked for")
     text = text_of(source)
     try:
-        source.write_text(_asking(text, found[1], found[2]), encoding="utf-8")
+        write(source, _asking(text, found[1], found[2]))
         compile_lock(name, envs)
     except BaseException:
-        source.write_text(text, encoding="utf-8")
+        write(source, text)
         raise
     return lock_sha256(name, envs) != before
 

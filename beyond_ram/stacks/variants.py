@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .. import masked
 from ..experiment.paths import NAME
+from ..files import write
 from .differences import canonical, pins
 from .locks import PRE, PYTHON, StackError, lock_of, resolve, takes_prereleases, text_of
 
@@ -80,7 +81,7 @@ def exchange(
                 other = [name for name in sorted(kept_pins.keys() & made.keys()) if kept_pins[name] != made[name]]
                 first = MOVED + ", ".join(f"{name} {kept_pins[name]} to {made[name]}" for name in other)
             found.write_text(f"{first}\n{found.read_text(encoding='utf-8')}", encoding="utf-8")
-        found.replace(lock)
+        write(lock, found.read_bytes())
 
 
 def _unsolved(asked: Path, found: Path, options: Sequence[str] = ()) -> str | None:

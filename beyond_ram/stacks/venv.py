@@ -4,14 +4,13 @@ import contextlib
 import errno
 import fcntl
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from .. import masked
-from ..files import whole
+from ..files import write
 from ..folders import check, fresh, mark, remove
 from . import bytecode, torch
 from .locks import PYTHON, StackError, text_of
@@ -50,7 +49,7 @@ def build(lock: Path, folder: Path) -> None:
 def _alone(folder: Path) -> Iterator[int]:
     """Wait until nobody else builds in a folder, nor the uv of a killed builder; the descriptor of the lock."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    turn = os.open(folder.parent / f".{folder.name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    turn = os.open(folder.parent / f".{folder.name}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         try:
             fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -77,8 +76,7 @@ def _build(lock: Path, folder: Path, turn: int) -> None:
     except BaseException:
         remove(folder)
         raise
-    with whole(folder / MARKER) as partial:
-        shutil.copyfile(lock, partial)
+    write(folder / MARKER, lock.read_bytes())
 
 
 def _install(lock: Path, folder: Path, turn: int) -> None:
@@ -86,7 +84,7 @@ def _install(lock: Path, folder: Path, turn: int) -> None:
     python = folder / "bin" / "python"
     hashed, bare = torch.split(text_of(lock))
     requirements = folder / "requirements.txt"
-    requirements.write_text(hashed, encoding="utf-8")
+    write(requirements, hashed)
     sync = ("pip", "sync", "--quiet", "--require-hashes", f"--python={python}", str(requirements))
     try:
         # The hashes say what it is, so what is cached will do, and an index that is out of reach is not asked.

@@ -5,7 +5,7 @@ import os
 import time
 from pathlib import Path
 
-from ..files import whole
+from ..files import check_target, write
 from .missing import Missing
 
 _AT_ONCE_BYTES, _WAITING_BYTES = 65536, 4 << 20
@@ -60,8 +60,9 @@ class OutFile:
             os.close(descriptor)
 
     def deliver(self, target: Path) -> None:
-        """Put the file in its place, whole or not at all. Raises OSError where that cannot be."""
+        """Put the file in its place, whole or not at all, as `files.whole` has it. Raises OSError."""
         self._try_to_flush()
+        check_target(target)
         if not self._waiting and self._descriptor >= 0:
             try:
                 os.replace(self.path, target)  # noqa: PTH105 (gives way to the copy below whatever is wrong)
@@ -88,7 +89,8 @@ class OutFile:
 
     def _flush(self) -> None:
         if self._descriptor < 0:
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+            flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._descriptor = os.open(self.path, flags, 0o666)
         while self._waiting:
             count = os.pwrite(self._descriptor, self._waiting, self._written)
             self._written += count
@@ -101,5 +103,4 @@ class OutFile:
 def copy(chunks: "list[bytes]", target: Path) -> None:
     """Write a file whole or not at all, its folder included."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with whole(target) as partial, partial.open("wb") as file:
-        file.writelines(chunks)
+    write(target, b"".join(chunks))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..experiment import Job, Served, parse, records
-from ..files import DamagedError, read_json
+from ..files import DamagedError, read_json, write
 from ..run_files import COLUMNS, RUN_FILES
 from ..stacks.locks import has_package, lock_sha256
 from ..stacks.variants import moved
@@ -150,8 +150,8 @@ def _limit_bytes(job: Job) -> int | None:
 def _not_run(words: Sequence[str], out: Path, reason: str) -> dict[str, Any]:
     """The record of a cell that cannot be run here, and its files without a sample or event."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / RUN_FILES[0]).write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
-    (out / RUN_FILES[1]).write_text("", encoding="utf-8")
+    write(out / RUN_FILES[0], ",".join(COLUMNS) + "\n")
+    write(out / RUN_FILES[1], "")
     record: dict[str, Any] = {"outcome": "not_applicable", "reason": reason, "completed_work": False}
     record |= dict.fromkeys(("exit_status", "signal", "duration_s", "cpu_s"))
     provenance = {"versions": {}, **machine.provenance({})}

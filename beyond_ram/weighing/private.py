@@ -52,7 +52,7 @@ def _locked(path: Path) -> int:
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         except FileNotFoundError:  # another cell has just taken the empty folder away
             continue
         if _has(descriptor) and _is(descriptor, path):

@@ -4,7 +4,7 @@ import json
 
 from beyond_ram import logs, tables
 from beyond_ram.analysis.ladders import infeasible, ladders, next_versions, of_versions
-from beyond_ram.files import read_json, whole
+from beyond_ram.files import read_json, write
 
 
 def main(snakemake):
@@ -23,8 +23,7 @@ def main(snakemake):
         more = next_versions(steps, releases, infeasible(table, sweep["metric"])) if sweep["bisect"] else []
         seen = set(table["version"]) | set(more)
         found = {"versions": [version for version in releases if version in seen], "done": not more}
-    with whole(snakemake.output[0]) as partial:
-        partial.write_text(json.dumps(found, indent=2) + "\n")
+    write(snakemake.output[0], json.dumps(found, indent=2) + "\n")
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

@@ -12,7 +12,7 @@ import struct
 import numpy as np
 import xxhash
 from inputs import arrow_library
-from records import write_json
+from records import unlinked, write_json
 from trouble import Refused
 
 IDS = 1 << 16  # ids and documents in a record batch
@@ -159,10 +159,12 @@ class Flat(Part):
     def __init__(self, path, dtype):
         super().__init__()
         self.held, self.filled = np.empty(BUFFER // dtype.itemsize, dtype), 0
-        with contextlib.suppress(FileNotFoundError):
-            os.rename(os.path.join(os.path.dirname(path), SPARE), path)
-        self.file = open(path, "r+b" if os.path.exists(path) else "wb")
-        self.lengths = open(f"{path}.lengths", "wb")
+        spare = os.path.join(os.path.dirname(path), SPARE)
+        if os.path.isfile(spare) and not os.path.islink(spare):
+            with contextlib.suppress(FileNotFoundError):  # another worker may have taken it
+                os.rename(spare, path)
+        self.file = open(path, "r+b" if os.path.exists(path) else "xb")
+        self.lengths = open(unlinked(f"{path}.lengths"), "xb")
 
     def take(self, arrays, lengths):
         self.keep(np.concatenate(arrays, dtype=np.uint32) if arrays else np.empty(0, np.uint32))
@@ -229,7 +231,7 @@ class Rows(Part):
 
     def take_piece(self, ids):
         if self.spool is None:
-            self.spool = open(f"{self.path}.document", "wb")
+            self.spool = open(unlinked(f"{self.path}.document"), "xb")
         self.spool.write(np.ascontiguousarray(ids))
 
     def take_end(self, length):
@@ -287,6 +289,8 @@ class Parquet(Rows):
 
 
 def part(kind, path, dtype):
+    """A new part of a result at a path."""
+    unlinked(path)
     return {"bin": lambda: Flat(path, dtype), "datasets": lambda: Arrow(path), "parquet": lambda: Parquet(path)}[kind]()
 
 

@@ -1,18 +1,48 @@
-"""Small files of JSON, whole or not at all. Standard library only."""
+"""Small files of JSON, whole or not at all, and files that no planted link leads elsewhere. Standard library only."""
 
+import contextlib
 import hashlib
 import json
+import os
+import secrets
+import stat
 from pathlib import Path
+
+PARTIAL = ".partial-"  # of the names of files that are not whole yet
 
 
 def write_json(path, value):
-    partial = Path(f"{path}.partial")
-    partial.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    partial.replace(path)
+    """Write a file whole or not at all: a new file of a random name, which replaces a regular file or a link.
+
+    Raises OSError.
+    """
+    path = Path(path)
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode) and not path.is_symlink():
+            raise FileExistsError(f"{path}: no regular file, and nothing else is replaced")
+    partial = path.with_name(f"{PARTIAL}{secrets.token_hex(8)}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def unlinked(path):
+    """A path at which no file is, so that what is opened there for writing is new. Raises OSError for a folder."""
+    Path(path).unlink(missing_ok=True)
+    return path
+
+
+def open_lock(path):
+    """A file to lock, which is made where it is missing; its content stays. Raises OSError for a link."""
+    return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666), "r+b")
 
 
 def write_record(path, value):
-    """Write an object with a digest of itself, so that a damaged record is not believed."""
+    """Write an object with a digest of itself, so that a damaged record is not believed. Raises OSError."""
     write_json(path, {**value, "record_sha256": _digest(value)})
 
 

@@ -27,7 +27,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread
 
 import inputs
 import worker as working
-from records import read_record, write_json, write_record
+from records import PARTIAL, open_lock, read_record, unlinked, write_json, write_record
 from trouble import Refused
 
 WORK = ".beyond-ram-tokenize"
@@ -94,6 +94,8 @@ def claim(args, files, tokenizer, count):
     if out.exists() and any(out.iterdir()) and not work.is_dir():
         raise Refused(f"--out {out}: not empty, and not made by beyond-ram tokenize; name another folder")
     work.mkdir(parents=True, exist_ok=True)
+    if work.is_symlink():
+        raise Refused(f"{work}: a link, and has to be a folder; name another --out")
     options = {
         "format": args.format,
         "text column": args.text_column,
@@ -111,8 +113,10 @@ def claim(args, files, tokenizer, count):
     }
     target = work / "manifest.json"
     # A lock on the folder, because two shards may begin at once.
-    with open(work / "lock", "w") as lock:
+    with open_lock(work / "lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        for left in [] if at_work(work) else [*work.glob(f"{PARTIAL}*"), *out.glob(f"{PARTIAL}*")]:
+            left.unlink()
         if target.exists() and (existing := read_record(target)) is None:
             raise Refused(f"{target}: damaged; remove {out} and begin anew")
         if target.exists() and existing.get("spoiled"):
@@ -125,7 +129,8 @@ def claim(args, files, tokenizer, count):
                 left.unlink()
         if changed is not None:
             write_record(target, manifest)
-        mine, until = open(work / f"shard-{shard_of(args.shard)[0]:05d}.lock", "w"), time.monotonic() + ENDING
+        mine = open_lock(work / f"shard-{shard_of(args.shard)[0]:05d}.lock")
+        until = time.monotonic() + ENDING
         while not locked(mine):
             if time.monotonic() > until:
                 raise Refused(f"--out {out}: another run is at work there")
@@ -151,7 +156,7 @@ def anything_done(work):
 def at_work(work):
     """Whether another run is at work on any shard."""
     for path in work.glob("shard-*.lock"):
-        with open(path, "w") as lock:
+        with open_lock(path) as lock:
             if not locked(lock):
                 return True
     return False
@@ -412,7 +417,7 @@ class Run:
                 self.do()
             for unit in self.mine if self.args.format == "bin" else ():
                 self.path(unit).unlink(missing_ok=True)  # a part that was appended, where a kill came before it went
-            with open(self.work / "lock", "w") as lock:  # two shards may end at once
+            with open_lock(self.work / "lock") as lock:  # two shards may end at once
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 return self.join()
 
@@ -594,7 +599,7 @@ class Run:
         flat = self.work / f"{self.stem()}.bin"
         if (done := self.flat()) != flat:
             done.replace(flat)
-        self.open_flat = open(flat, "ab")
+        self.open_flat = open(os.open(flat, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666), "ab")
         self.open_flat.truncate(self.merged["bytes"])
         self.digest.file("bin", flat)
 
@@ -634,7 +639,7 @@ class Run:
         if self.args.format == "bin":
             self.open_flat.close()
             index, lengths = self.work / f"{self.stem()}.idx", [self.lengths(unit) for unit in self.mine]
-            outputs.write_index(index, lengths, record["rows"], self.dtype)
+            outputs.write_index(unlinked(index), lengths, record["rows"], self.dtype)
             size = self.merged["bytes"]
             record["files"] = {f"{self.stem()}.bin": [size, record["digest"]], index.name: outputs.file_digest(index)}
             for name in record["files"]:

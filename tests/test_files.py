@@ -1,0 +1,319 @@
+"""One way to write a file whole: nothing behind a link, and nothing but a regular file, is ever written over."""
+
+import contextlib
+import importlib.util
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from beyond_ram import files, folders
+from beyond_ram.watch.outfile import OutFile, copy
+
+Write = Callable[[Path], None]
+RECORDS = Path(__file__).parents[1] / "beyond_ram/tokenize/engine/records.py"
+
+
+def engine(path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("records", RECORDS)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.write_json(path, {"new": 1})
+
+
+def whole(path: Path) -> None:
+    with files.whole(path) as partial:
+        partial.write_text("new")
+
+
+def delivered(path: Path) -> None:
+    scratch = path.parent / "scratch"
+    scratch.mkdir(exist_ok=True)
+    file = OutFile(scratch / "lines")
+    file.append("new")
+    try:
+        file.deliver(path)
+    finally:
+        file.close()
+        (scratch / "lines").unlink(missing_ok=True)
+        scratch.rmdir()
+
+
+WRITERS: dict[str, Write] = {
+    "whole": whole,
+    "write": lambda path: files.write(path, "new"),
+    "outfile": lambda path: copy([b"new"], path),
+    "delivered": delivered,
+    "engine": engine,
+}
+every_writer = pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+
+
+@pytest.fixture(autouse=True)
+def _unswept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_swept", set())
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    return victim
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@every_writer
+@pytest.mark.parametrize("planted", [".partial-run.json", "run.json.partial", ".run.json.partial"])
+def test_a_planted_link_is_not_followed(write: Write, planted: str, folder: Path, victim: Path) -> None:
+    (folder / planted).symlink_to(victim)
+    write(folder / "run.json")
+    assert victim.read_text() == "precious"
+    assert (folder / planted).is_symlink()
+    assert "new" in (folder / "run.json").read_text()
+
+
+@every_writer
+@pytest.mark.parametrize("dangling", [False, True])
+def test_a_link_is_replaced_and_what_is_behind_it_stays(
+    write: Write, dangling: bool, folder: Path, victim: Path
+) -> None:
+    if dangling:
+        victim.unlink()
+    (folder / "run.json").symlink_to(victim)
+    write(folder / "run.json")
+    assert not (folder / "run.json").is_symlink()
+    assert "new" in (folder / "run.json").read_text()
+    assert not victim.exists() if dangling else victim.read_text() == "precious"
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def device(path: Path) -> None:
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("only root makes a device")
+
+
+def disk(path: Path) -> None:
+    try:
+        os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(7, 250))
+    except PermissionError:
+        pytest.skip("only root makes a device")
+
+
+def unix_socket(path: Path) -> None:
+    here = Path.cwd()
+    with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as made:
+        made.bind(path.name)
+    assert Path.cwd() == here
+
+
+SPECIAL: dict[str, Write] = {"fifo": fifo, "device": device, "disk": disk, "socket": unix_socket, "folder": Path.mkdir}
+
+
+@every_writer
+@pytest.mark.parametrize("behind_a_link", [False, True])
+@pytest.mark.parametrize("make", SPECIAL.values(), ids=SPECIAL)
+def test_what_is_no_regular_file_is_refused(write: Write, make: Write, behind_a_link: bool, folder: Path) -> None:
+    make(folder / "special")
+    target = folder / "special"
+    if behind_a_link:
+        target = folder / "run.json"
+        target.symlink_to(folder / "special")
+    before = [path.lstat() for path in sorted(folder.iterdir())]
+    with pytest.raises(OSError, match=r"regular file|is a folder") as error:
+        write(target)
+    assert str(error.value).count("\n") == 0
+    after = [path.lstat() for path in sorted(folder.iterdir())]
+    assert [(one.st_ino, one.st_mode) for one in before] == [(one.st_ino, one.st_mode) for one in after]
+
+
+@every_writer
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_a_new_file_has_an_ordinary_mode_and_a_replaced_one_its_own(write: Write, umask: int, folder: Path) -> None:
+    earlier = os.umask(umask)
+    try:
+        write(folder / "run.json")
+    finally:
+        os.umask(earlier)
+    assert stat.S_IMODE((folder / "run.json").stat().st_mode) == 0o666 & ~umask
+    if write is WRITERS["delivered"]:
+        return
+    (folder / "run.json").chmod(0o640)
+    write(folder / "run.json")
+    assert stat.S_IMODE((folder / "run.json").stat().st_mode) == 0o640
+    assert names(folder) == ["run.json"]
+
+
+def test_after_an_error_all_is_as_it_was(folder: Path) -> None:
+    (folder / "a.txt").write_text("before")
+    with pytest.raises(RuntimeError), files.whole(folder / "a.txt") as partial:
+        partial.write_text("half")
+        raise RuntimeError
+    assert names(folder) == ["a.txt"]
+    assert (folder / "a.txt").read_text() == "before"
+
+
+def test_a_partial_file_that_became_a_link_is_not_delivered(folder: Path, victim: Path) -> None:
+    with pytest.raises(FileExistsError), files.whole(folder / "a.txt") as partial:
+        partial.unlink()
+        partial.symlink_to(victim)
+    assert names(folder) == []
+    assert victim.read_text() == "precious"
+
+
+def test_a_target_that_became_a_fifo_meanwhile_stays(folder: Path) -> None:
+    with pytest.raises(FileExistsError), files.whole(folder / "a.txt") as partial:
+        partial.write_text("new")
+        os.mkfifo(folder / "a.txt")
+    assert (folder / "a.txt").is_fifo()
+    assert names(folder) == ["a.txt"]
+
+
+KILLED = {
+    "whole": "from beyond_ram.files import whole\nwith whole(sys.argv[1]) as p:\n    p.write_text('x')\n    wait()",
+    "engine": f"sys.path.insert(0, {str(RECORDS.parent)!r})\nimport records\n"
+    "records._mode = lambda path, calls=[]: calls and wait() or calls.append(1)\nrecords.write_json(sys.argv[1], {})",
+}
+
+
+@pytest.mark.parametrize("name", KILLED)
+def test_what_a_killed_writer_left_is_removed_and_what_a_live_one_writes_is_not(name: str, folder: Path) -> None:
+    program = f"import sys, time\ndef wait():\n    print('half', flush=True)\n    time.sleep(60)\n{KILLED[name]}"
+    command = [sys.executable, "-c", program, str(folder / "a.json")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout and writer.stdout.readline() == b"half\n"
+        WRITERS[name](folder / "b.json")
+        assert len(names(folder)) == 2, "of the live writer nothing is removed"
+        writer.send_signal(signal.SIGKILL)
+    (folder / ".partial-mine.json").write_text("a name that is not ours")
+    files._swept.clear()
+    WRITERS[name](folder / "c.json")
+    assert names(folder) == [".partial-mine.json", "b.json", "c.json"]
+
+
+def test_many_writers_of_one_folder_do_not_remove_what_others_write(folder: Path) -> None:
+    program = (
+        "import sys\nfrom beyond_ram import files\nfor n in range(300):\n"
+        "    files._swept.clear()\n    files.write(sys.argv[1], sys.argv[2] * 1000)"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", program, str(folder / "a"), text]) for text in "abcd"]
+    assert [writer.wait() for writer in writers] == [0] * 4
+    assert (folder / "a").read_text() in [text * 1000 for text in "abcd"]
+    assert names(folder) == ["a"]
+
+
+def test_a_fifo_and_a_device_are_written_into_where_that_is_asked(folder: Path) -> None:
+    os.mkfifo(folder / "fifo")
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append((folder / "fifo").read_text()))
+    reader.start()
+    with files.whole(folder / "fifo", into_streams=True) as partial:
+        partial.write_text("a page")
+    reader.join()
+    assert read == ["a page"]
+    device(folder / "null")
+    with files.whole(folder / "null", into_streams=True) as partial:
+        partial.write_text("a page")
+    assert (folder / "fifo").is_fifo() and (folder / "null").is_char_device()
+    assert names(folder) == ["fifo", "null"]
+
+
+@pytest.mark.parametrize("stream", ["/dev/fd/1", "/proc/self/fd/1", "LINK"])
+def test_a_descriptor_that_is_a_file_goes_on_where_it_is(stream: str, folder: Path) -> None:
+    (folder / "LINK").symlink_to("/proc/self/fd/1")  # as /dev/stdout is, which a failure would replace
+    program = (
+        "import os, sys\nfrom beyond_ram import files\nos.write(1, b'before ')\n"
+        "with files.whole(sys.argv[1], into_streams=True) as partial:\n    partial.write_text('page')\n"
+        "os.write(1, b' after')"
+    )
+    with (folder / "out").open("w") as out:
+        subprocess.run([sys.executable, "-c", program, stream], stdout=out, cwd=folder, check=True)
+    assert (folder / "out").read_text() == "before page after"
+    assert (folder / "LINK").is_symlink()
+
+
+def test_a_log_is_a_new_file(folder: Path, victim: Path) -> None:
+    (folder / "log").symlink_to(victim)
+    with files.log(folder / "log") as log:
+        log.write("line\n")
+        assert (folder / "log").read_text() == "line\n"
+    assert victim.read_text() == "precious"
+    device(folder / "null")
+    with files.log(folder / "null") as log:
+        log.write("line\n")
+    assert (folder / "null").is_char_device()
+
+
+def test_a_mark_is_not_made_behind_a_link(folder: Path, tmp_path: Path) -> None:
+    (folder / folders.MARK).symlink_to(tmp_path / "elsewhere")
+    folders.mark(folder)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.fixture
+def page() -> Iterator[Callable[[Path], "subprocess.CompletedProcess[bytes]"]]:
+    def run(target: Path) -> "subprocess.CompletedProcess[bytes]":
+        words = ["watch", "--html", str(target), "--", "sleep", "0.1"]
+        return subprocess.run([sys.executable, "-m", "beyond_ram", *words], capture_output=True, check=False)
+
+    yield run
+
+
+Page = Callable[[Path], "subprocess.CompletedProcess[bytes]"]
+
+
+def test_a_page_goes_to_standard_output_and_devices_stay(page: Page, folder: Path) -> None:
+    (folder / "stdout").symlink_to("/proc/self/fd/1")
+    done = page(folder / "stdout")
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"<!") and done.stdout.rstrip().endswith(b"</html>")
+    assert (folder / "stdout").is_symlink()
+    device(folder / "null")
+    assert page(folder / "null").returncode == 0
+    assert (folder / "null").is_char_device()
+
+
+@pytest.mark.parametrize("make", [unix_socket, Path.mkdir])
+def test_a_page_that_cannot_be_is_refused_before_the_command_runs(make: Write, page: Page, folder: Path) -> None:
+    make(folder / "page.html")
+    done = page(folder / "page.html")
+    assert done.returncode != 0
+    assert len(done.stderr.splitlines()) == 1 and b"page.html" in done.stderr
+    assert b"outcome" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["samples.csv", "events.jsonl", "run.json"])
+def test_a_run_s_file_that_is_a_fifo_is_refused_before_the_command_runs(name: str, folder: Path) -> None:
+    os.mkfifo(folder / name)
+    words = ["watch", "--out", str(folder), "--", "touch", str(folder / "ran")]
+    done = subprocess.run([sys.executable, "-m", "beyond_ram", *words], capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and len(done.stderr.splitlines()) == 1 and name in done.stderr
+    assert names(folder) == [name] and (folder / name).is_fifo()
+
+
+def test_the_engine_writes_what_is_given(folder: Path) -> None:
+    engine(folder / "a.json")
+    assert json.loads((folder / "a.json").read_text()) == {"new": 1}
