@@ -1,10 +1,13 @@
 """Where a run's files are made meanwhile, and how they get into the folder that was asked for."""
 
 import errno
+import os
+import secrets
 import shutil
 import tempfile
 from pathlib import Path
 
+from .. import folders
 from ..run_files import RUN_FILES
 from .missing import Missing, one_line
 from .outfile import OutFile
@@ -22,8 +25,9 @@ class Delivery:
     def __init__(self, out: Path | None, missing: Missing) -> None:
         self.out, self.missing = out, missing
         # A folder that is not there: what is to be written waits in memory.
-        self.scratch = (out or Path(tempfile.gettempdir())) / ".watch"
+        self.scratch = (out or Path(tempfile.gettempdir())) / f".watch-{secrets.token_hex(8)}"
         self.folders: list[str] = []
+        self._held: int | None = None
 
     def make_scratch(self) -> None:
         """A folder for what is written meanwhile: in `out`, or elsewhere where that has no room.
@@ -47,9 +51,7 @@ class Delivery:
                 self._scratch_in(None, "beyond-ram-")
 
     def _scratch_in(self, folder: Path | None, prefix: str) -> None:
-        made = tempfile.mkdtemp(prefix=prefix, dir=folder)
-        self.folders = [made]
-        self.scratch = Path(made).absolute()
+        self.scratch, self._held = folders.make_temporary(prefix, folder)
         self.folders = [str(self.scratch)]
 
     def put(self, files: list[OutFile]) -> str | None:
@@ -74,12 +76,16 @@ class Delivery:
         for folder in self.folders:
             with self.missing.step("tidying up"):
                 shutil.rmtree(folder, True)
+        if self._held is not None:
+            descriptor, self._held = self._held, None
+            with self.missing.step("tidying up"):
+                os.close(descriptor)
 
 
 def foreign(out: Path) -> Path | None:
-    """A file of a run's name that is none of a run: nothing of others is replaced."""
-    files = (out / name for name in RUN_FILES)
-    return next((path for path in files if path.is_file() and not _ours(path)), None)
+    """What has a run's name and is no file of a run: nothing of others is replaced. A folder cannot be."""
+    paths = [path for name in RUN_FILES if (path := out / name).exists() and not path.is_dir()]
+    return next((path for path in paths if not path.is_file() or not _ours(path)), None)
 
 
 def _ours(path: Path) -> bool:

@@ -252,6 +252,46 @@ def test_ctrl_c_ends_following_and_nothing_else(tmp_path: Path) -> None:
     assert [json.loads(line)["event"] for line in (tmp_path / "out" / "events.jsonl").open()] == ["start", "end"]
 
 
+@pytest.mark.parametrize("options", [["--out", "out"], [], ["--html", "page.html"]], ids=["out", "nowhere", "page"])
+def test_what_a_killed_watcher_left_is_removed_and_what_a_live_one_has_is_not(
+    options: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "tmp" / "beyond-ram-kept-mine").mkdir(parents=True)
+    (tmp_path / "out" / ".watch-mine").mkdir(parents=True)
+    mine = {tmp_path / "tmp" / "beyond-ram-kept-mine", tmp_path / "out" / ".watch-mine"}
+
+    def scratch() -> set[Path]:
+        return {*tmp_path.glob("out/.watch-*"), *tmp_path.glob("tmp/*")} - mine
+
+    def watcher() -> "subprocess.Popen[bytes]":
+        before = set(tmp_path.rglob("samples.csv"))
+        command = [*CLI, "--pid", str(process.pid), *options]
+        environment = os.environ | {"TMPDIR": str(tmp_path / "tmp")}
+        begun = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
+        while not set(tmp_path.rglob("samples.csv")) - before:
+            assert begun.poll() is None
+            time.sleep(0.02)
+        return begun
+
+    with subprocess.Popen([*PYTHON, "import time; time.sleep(60)"]) as process:
+        first = watcher()
+        left = scratch()
+        first.kill()
+        first.wait()
+        assert left and scratch() == left
+        second = watcher()
+        assert not scratch() & left
+        held = scratch()
+        third = watcher()
+        assert held <= scratch(), "of a live watcher nothing is removed"
+        for begun in (second, third):
+            begun.send_signal(signal.SIGINT)
+            assert begun.wait() == 0
+        assert not scratch()
+        process.kill()
+    assert all(path.is_dir() for path in mine)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("reset", [False, True])
 def test_marks_are_set_back_only_where_that_is_asked_for(reset: bool, ready: tuple[int, int], tmp_path: Path) -> None:
