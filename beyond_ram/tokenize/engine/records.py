@@ -1,11 +1,9 @@
 """Small files of JSON, whole or not at all, and files that no planted link leads elsewhere. Standard library only."""
 
-import contextlib
 import hashlib
 import json
 import os
 import secrets
-import stat
 from pathlib import Path
 
 PARTIAL = ".partial-"  # of the names of files that are not whole yet
@@ -17,9 +15,8 @@ def write_json(path, value):
     Raises OSError.
     """
     path = Path(path)
-    with contextlib.suppress(FileNotFoundError):
-        if not stat.S_ISREG(path.lstat().st_mode) and not path.is_symlink():
-            raise FileExistsError(f"{path}: no regular file, and nothing else is replaced")
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"{path}: no regular file, and nothing else is replaced")
     partial = path.with_name(f"{PARTIAL}{secrets.token_hex(8)}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:

@@ -88,6 +88,24 @@ def test_a_damaged_manifest_is_refused(
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "damaged" in done.stderr
 
 
+def test_no_planted_link_leads_elsewhere_and_what_a_kill_left_goes(
+    source: Path, finished: dict[str, Path], families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
+) -> None:
+    victim, whole = tmp_path / "victim", files_of(finished["bin"])
+    victim.write_text("precious")
+    names = ["summary.json", "tokens.idx", ".beyond-ram-tokenize/spare", ".beyond-ram-tokenize/000000.json"]
+    names += [".beyond-ram-tokenize/tokens.bin", ".beyond-ram-tokenize/lock", ".beyond-ram-tokenize/000000.bin.partial"]
+    for number, name in enumerate([*names, ".beyond-ram-tokenize/000000.bin.lengths"]):
+        out = tmp_path / f"out-{number}"
+        (out / ".beyond-ram-tokenize").mkdir(parents=True)
+        (out / name).symlink_to(victim)
+        (out / ".partial-0123456789abcdef").touch()
+        done = tokenize(source, tokenizer=families["gpt2"], out=out)
+        assert victim.read_text() == "precious", name
+        assert "Traceback" not in done.stderr, done.stderr
+        assert files_of(out) == whole if done.returncode == 0 else not (out / "summary.json").is_file(), name
+
+
 def test_another_shard_that_is_damaged_is_not_joined(
     source: Path, families: dict[str, Path], tokenize: Tokenize, tmp_path: Path
 ) -> None:
