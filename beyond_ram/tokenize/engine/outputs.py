@@ -158,7 +158,7 @@ class Flat(Part):
 
     def __init__(self, path, dtype):
         super().__init__()
-        self.held, self.filled = np.empty(BUFFER // dtype.itemsize, dtype), 0
+        self.held, self.filled, self.dtype = np.empty(BUFFER // dtype.itemsize, np.uint32), 0, dtype
         spare = os.path.join(os.path.dirname(path), SPARE)
         if os.path.isfile(spare) and not os.path.islink(spare):
             with contextlib.suppress(FileNotFoundError):  # another worker may have taken it
@@ -167,26 +167,25 @@ class Flat(Part):
         self.lengths = open(unlinked(f"{path}.lengths"), "xb")
 
     def take(self, arrays, lengths):
-        self.keep(np.concatenate(arrays, dtype=np.uint32) if arrays else np.empty(0, np.uint32))
+        self.keep(arrays)
         self.lengths.write(lengths)
 
-    def keep(self, ids):
-        """Put ids behind those that wait."""
-        ids = narrowed(ids, self.held.dtype)
-        if len(ids) > len(self.held) - self.filled:
+    def keep(self, arrays):
+        """Put ids behind those that wait, each copied once."""
+        if (count := sum(map(len, arrays))) > len(self.held) - self.filled:
             self.write()
-            if len(ids) > len(self.held):
-                self.file.write(ids)
+            if count > len(self.held):
+                self.file.write(narrowed(np.concatenate(arrays), self.dtype))
                 return
-        self.held[self.filled : self.filled + len(ids)] = ids
-        self.filled += len(ids)
+        np.concatenate(arrays, out=self.held[self.filled : self.filled + count])
+        self.filled += count
 
     def write(self):
-        self.file.write(self.held[: self.filled])
+        self.file.write(narrowed(self.held[: self.filled], self.dtype))
         self.filled = 0
 
     def take_piece(self, ids):
-        self.keep(ids)
+        self.keep([ids])
 
     def take_end(self, length):
         self.lengths.write(length)
