@@ -1,0 +1,34 @@
+"""The guests: each place is booted once, with the cases of it that were selected."""
+
+from collections.abc import Callable
+
+import pytest
+
+from . import guest
+
+Check = Callable[[str, str], None]
+
+
+@pytest.fixture(scope="session")
+def _booted() -> dict[str, dict[str, guest.Result]]:
+    return {}
+
+
+@pytest.fixture
+def check(request: pytest.FixtureRequest, _booted: dict[str, dict[str, guest.Result]]) -> Check:
+    """Hold a case to how it ended in the guest of its place."""
+
+    def held(place: str, case: str) -> None:
+        if reason := guest.missing():
+            pytest.skip(reason)
+        if place not in _booted:
+            selected = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+            names = [params["case"] for params in selected if params.get("place") == place]
+            _booted[place] = guest.boot(place, names)
+        result = _booted[place][case]
+        print(f"{place}: {case}: {result.duration_s} s in the guest {result.numbers or ''}\n{result.text}")
+        if result.outcome == "skipped":
+            pytest.skip(result.text)
+        assert result.outcome == "passed", result.text
+
+    return held

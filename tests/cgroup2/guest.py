@@ -1,0 +1,237 @@
+"""A real kernel with cgroup v2 in QEMU without KVM, over this machine's file system (nothing of it is changed).
+
+Two places: `plain`, this machine's own programs as root without systemd, and `systemd`, a small Debian with systemd as
+its first process. Kernel and Debian are made once of Debian's packages, and kept in the user's cache folder.
+"""
+
+import ast
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PROJECT = HERE.parents[1]
+PLACES = ("plain", "systemd")
+PACKAGES = ("systemd", "systemd-sysv", "dbus", "dbus-user-session", "libpam-systemd", "python3", "procps", "util-linux",
+            "iproute2", "munge", "slurmctld", "slurmd", "slurm-client")  # fmt: skip
+_MODULES = ("drivers/virtio/virtio", "drivers/virtio/virtio_ring", "drivers/virtio/virtio_pci_legacy_dev",
+            "drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci", "fs/fuse/fuse", "fs/fuse/virtiofs",
+            "fs/overlayfs/overlay")  # fmt: skip
+_UNITS = ("job.service", "job.target")
+_VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")
+_MEMORY = "3G"
+# The longest boot takes some 40 s, and the cases of a place some minutes.
+_BOOT_S = 420
+
+
+def missing() -> str | None:
+    """What is missing to boot a guest; None where nothing is."""
+    if os.getuid():
+        return "the guest needs root: its file system is served by virtiofsd, its Debian made by debootstrap"
+    if not any(Path(path).exists() for path in _VIRTIOFSD):
+        return "the guest needs virtiofsd, which comes with Debian's qemu-system-x86"
+    programs = ("qemu-system-x86_64", "busybox", "cpio", "debootstrap", "apt-get", "dpkg")
+    return next((f"the guest needs {name}" for name in programs if not shutil.which(name)), None)
+
+
+def cases(place: str) -> list[str]:
+    """The cases of a place, as `module.name`, in the order of their modules."""
+    found = []
+    for file in sorted((HERE / "cases").glob("*.py")):
+        tree = ast.parse(file.read_text())
+        names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name[:5] == "case_"]
+        if names and _place(tree) == place:
+            found += [f"{file.stem}.{name[5:]}" for name in names]
+    return found
+
+
+def _place(tree: ast.Module) -> str:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PLACE":
+            return str(ast.literal_eval(node.value))
+    raise ValueError("a module of cases names its PLACE")
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a case ended in the guest."""
+
+    outcome: str
+    """`passed`, `failed` or `skipped`."""
+    text: str
+    numbers: dict[str, Any]
+    duration_s: float
+
+
+def boot(place: str, names: Sequence[str]) -> dict[str, Result]:
+    """Boot the place, run these cases in it, and return how each ended.
+
+    Raises RuntimeError, with what the guest printed, where it does not boot or does not run all of them.
+    """
+    first = [(HERE / name).read_text() for name in ("init", *_UNITS)]
+    kernel = _kept("kernel", _make_kernel, [first, _MODULES])
+    base = _kept("root", _make_root, PACKAGES) if place == "systemd" else None
+    work = Path(tempfile.mkdtemp(prefix="beyond-ram-guest-", dir="/var/tmp"))
+    try:
+        (work / "project").write_text(str(PROJECT))
+        (work / "job").write_text(_job(place, names))
+        console, results = work / "console", work / "results"
+        words = f"work={work}"
+        if base:
+            words += f" base={base} systemd.unit=job.target systemd.show_status=no"
+        with _served(work) as socket:
+            status = _run_qemu(kernel, socket, words, console, results)
+        lines = [json.loads(line) for line in results.read_text().splitlines() if line.strip()]
+        ended = {line.pop("name"): Result(**line) for line in lines}
+        if set(names) - set(ended):
+            tail = console.read_text(errors="replace")[-4000:]
+            raise RuntimeError(f"the guest ended with {status} after {len(ended)} of {len(names)} cases:\n{tail}")
+        return ended
+    finally:
+        shutil.rmtree(work)
+
+
+def _job(place: str, names: Sequence[str]) -> str:
+    """What the guest runs as root: a shell script."""
+    python, project = ("/usr/bin/python3", "/project") if place == "systemd" else (sys.executable, str(PROJECT))
+    lines = [f"export PATH={os.environ['PATH']}:/usr/sbin:/sbin HOME=/root LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1"]
+    if place == "plain":
+        lines += [
+            "mount -t tmpfs tmpfs /dev/shm 2>/dev/null || { mkdir -p /dev/shm; mount -t tmpfs tmpfs /dev/shm; }",
+            "umount -R /sys/fs/cgroup 2>/dev/null; mount -t cgroup2 cgroup2 /sys/fs/cgroup",
+            "mount -t tmpfs tmpfs /tmp; mount -t tmpfs tmpfs /var/tmp; ip link set lo up",
+        ]
+    lines += [
+        "stty -F /dev/ttyS1 raw -echo",
+        f"{python} -B {project}/tests/cgroup2/inside.py {' '.join(names)} >/dev/ttyS1 </dev/null",
+        "sleep 0.5",
+    ]
+    if place == "plain":
+        lines += ["echo o >/proc/sysrq-trigger", "sleep 9"]
+    return "\n".join(lines) + "\n"
+
+
+@contextmanager
+def _served(work: Path) -> Iterator[Path]:
+    """This machine's file system, served to the guest; the socket of the server."""
+    socket = work / "socket"
+    server = next(path for path in _VIRTIOFSD if Path(path).exists())
+    words = [server, f"--socket-path={socket}", "-o", "source=/", "-o", "cache=always", "-o", "sandbox=chroot"]
+    with (work / "virtiofsd").open("w") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 10
+        while not socket.exists():
+            if process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"virtiofsd does not start: {(work / 'virtiofsd').read_text()[-1000:]}")
+            time.sleep(0.05)
+        yield socket
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _run_qemu(kernel: Path, socket: Path, words: str, console: Path, results: Path) -> int | str:
+    command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2"]
+    command += [
+        "-m",
+        _MEMORY,
+        "-object",
+        f"memory-backend-memfd,id=m,size={_MEMORY},share=on",
+        "-numa",
+        "node,memdev=m",
+    ]
+    command += ["-kernel", str(kernel / "vmlinuz"), "-initrd", str(kernel / "first.gz")]
+    command += ["-append", f"console=ttyS0 loglevel=3 panic=1 {words}", "-no-reboot", "-nodefaults", "-display", "none"]
+    command += ["-serial", f"file:{console}", "-serial", f"file:{results}", "-chardev", f"socket,id=c,path={socket}"]
+    command += ["-device", "vhost-user-fs-pci,queue-size=1024,chardev=c,tag=host"]
+    results.touch()
+    console.touch()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    try:
+        return process.wait(_BOOT_S)
+    except subprocess.TimeoutExpired:
+        return f"nothing after {_BOOT_S} s"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _kept(name: str, make: Callable[[Path], None], recipe: object) -> Path:
+    """A folder of the cache, made once, whole or not at all; made anew where its recipe or this machine's release is
+    another."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "beyond-ram-tests"
+    cache.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256(repr(recipe).encode() + Path("/etc/os-release").read_bytes()).hexdigest()
+    folder = cache / f"{name}-{digest[:12]}"
+    with (cache / f".{name}-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.is_dir():
+            return folder
+        for old in [*cache.glob(f"{name}-*"), *cache.glob(f".{name}-made-*")]:
+            shutil.rmtree(old)
+        made = Path(tempfile.mkdtemp(prefix=f".{name}-made-", dir=cache))
+        try:
+            made.chmod(0o755)  # Debian's packages are configured by users of their own
+            make(made)
+            made.rename(folder)
+        except BaseException:
+            shutil.rmtree(made, ignore_errors=True)
+            raise
+    return folder
+
+
+def _make_kernel(folder: Path) -> None:
+    """Debian's kernel for virtual machines, and a first root with its modules."""
+    depends = _said(["apt-cache", "depends", "linux-image-cloud-amd64"])
+    package = depends.split("Depends: ")[1].split()[0]
+    _said(["apt-get", "download", package], cwd=folder)
+    (package_file,) = folder.glob("*.deb")
+    _said(["dpkg", "-x", str(package_file), str(folder / "package")])
+    package_file.unlink()
+    next((folder / "package/boot").glob("vmlinuz-*")).rename(folder / "vmlinuz")
+    first = folder / "first"
+    for name in ("bin", "proc", "sys", "dev", "lower", "upper", "new", "modules", "units"):
+        (first / name).mkdir(parents=True)
+    shutil.copy(shutil.which("busybox") or "", first / "bin" / "busybox")
+    shutil.copy(HERE / "init", first / "init")
+    (first / "init").chmod(0o755)
+    for unit in _UNITS:
+        shutil.copy(HERE / unit, first / "units")
+    for module in _MODULES:
+        for file in folder.glob(f"package/lib/modules/*/kernel/{module}.ko"):
+            shutil.copy(file, first / "modules")
+    shutil.rmtree(folder / "package")
+    _said(["sh", "-c", "cd first && find . | cpio -o -H newc | gzip -1 > ../first.gz"], cwd=folder)
+
+
+def _make_root(folder: Path) -> None:
+    """A small Debian of this machine's release, from this machine's own source of packages."""
+    release = {key: value.strip('"') for key, _, value in (
+        line.partition("=") for line in Path("/etc/os-release").read_text().splitlines()
+    )}["VERSION_CODENAME"]  # fmt: skip
+    chosen = ["Identifier: Packages", f"Codename: {release}", "Origin: Debian"]
+    sites = _said(["apt-get", "indextargets", "--format", "$(REPO_URI)", *chosen]).split()
+    if not sites:
+        raise RuntimeError("apt knows no source of Debian's packages")
+    _said(["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", release, str(folder), sites[0]])
+    for file in folder.glob("var/cache/apt/archives/*.deb"):
+        file.unlink()
+
+
+def _said(command: Sequence[str], cwd: Path | None = None) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {(done.stdout + done.stderr)[-1000:]}")
+    return done.stdout

@@ -1,0 +1,13 @@
+"""cgroup v2 as root without systemd: every case of `cases/` whose place is `plain`, run in a guest."""
+
+import pytest
+
+from . import guest
+from .conftest import Check
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("case", guest.cases("plain"))
+@pytest.mark.parametrize("place", ["plain"])
+def test_case(place: str, case: str, check: Check) -> None:
+    check(place, case)

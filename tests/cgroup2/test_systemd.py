@@ -1,0 +1,13 @@
+"""cgroup v2 with systemd as the first process: every case of `cases/` whose place is `systemd`, run in a guest."""
+
+import pytest
+
+from . import guest
+from .conftest import Check
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("case", guest.cases("systemd"))
+@pytest.mark.parametrize("place", ["systemd"])
+def test_case(place: str, case: str, check: Check) -> None:
+    check(place, case)
