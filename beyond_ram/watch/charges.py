@@ -15,7 +15,13 @@ from . import procfs
 
 _UNLIMITED = 1 << 60  # v1 writes "no limit" as the largest multiple of a page
 _V1 = {"usage": "memory.usage_in_bytes", "peak": "memory.max_usage_in_bytes", "kills": "memory.oom_control"}
-_V2 = {"usage": "memory.current", "peak": "memory.peak", "kills": "memory.events", "swap": "memory.swap.current"}
+_V2 = {
+    "usage": "memory.current",
+    "peak": "memory.peak",
+    "kills": "memory.events",
+    "swap": "memory.swap.current",
+    "local": "memory.events.local",
+}
 
 
 class Charges(NamedTuple):
@@ -120,6 +126,14 @@ class Meter:
         count = fields.get(b"oom_kill")
         return None if count is None else int(count)
 
+    def at_limit(self) -> bool:
+        """Whether the group's own limit has made the kernel kill, as far as it tells (v2, since 5.2)."""
+        descriptor = self._open.get("local")
+        if descriptor is None:
+            return True
+        fields = dict(line.split() for line in self._read(descriptor, 4096).splitlines())
+        return int(fields.get(b"oom", 1)) > 0
+
     def look(self) -> bool:
         """Take a reading; whether anything is new since the last one."""
         usage, high = self._number("usage"), self._number("peak")
@@ -205,9 +219,17 @@ class Around:
         return found | {"peak_bytes": self.meter.peak_bytes(), "alone": self.alone}
 
 
-def own_group(proc: Path = Path("/proc/self"), groups: str | None = None) -> tuple[Path, int] | None:
-    """Folder and version of the memory group of this process, or of one whose /proc/PID/cgroup is given; None for the
-    root of all groups."""
+class Own(NamedTuple):
+    """The memory group that a process is in."""
+
+    folder: Path
+    version: int
+    is_root: bool
+    """Whether it is the root of all groups, which has neither a usage nor a limit."""
+
+
+def own_folder(proc: Path = Path("/proc/self"), groups: str | None = None) -> Own | None:
+    """The memory group of this process, or of one whose /proc/PID/cgroup is given; None where it cannot be seen."""
     try:
         text = (proc / "cgroup").read_text() if groups is None else groups
         lines = [line.split(":", 2) for line in text.splitlines()]
@@ -221,14 +243,41 @@ def own_group(proc: Path = Path("/proc/self"), groups: str | None = None) -> tup
             kinds = words[words.index("-") + 1 :]
             if kinds[0] != kind or (version == 1 and "memory" not in kinds[-1].split(",")):
                 continue
+            if words[3].startswith("/..") or path.startswith("/.."):
+                continue  # mounted from outside this namespace, or a group outside of it: its path cannot be told
             below = path.removeprefix(words[3]) if words[3] != "/" else path
             folder = Path(words[4] + "/" + below.strip("/")) if below.strip("/") else Path(words[4])
-            # Only the root of all groups has release_agent (v1), and it alone has no usage (v2).
-            if (folder / "release_agent").exists() or not (folder / "memory.stat").exists():
+            if version == 1 and not (folder / "memory.stat").exists():
                 break
-            if (folder / ("memory.usage_in_bytes" if version == 1 else "memory.current")).exists():
-                return folder, version
+            if not folder.is_dir():
+                break
+            # Only the root of all groups has release_agent (v1); it alone has neither a type nor a usage (v2).
+            if version == 1:
+                return Own(folder, 1, (folder / "release_agent").exists())
+            return Own(folder, 2, not (folder / "cgroup.type").exists() and not (folder / "memory.current").exists())
     return None
+
+
+def own_group(proc: Path = Path("/proc/self"), groups: str | None = None) -> tuple[Path, int] | None:
+    """Folder and version of the memory group of this process, or of one whose /proc/PID/cgroup is given; None for the
+    root of all groups, and where the group is not charged with memory."""
+    own = own_folder(proc, groups)
+    usage = "memory.usage_in_bytes" if own and own.version == 1 else "memory.current"
+    return (own.folder, own.version) if own and not own.is_root and (own.folder / usage).exists() else None
+
+
+def own_folder_or(folder: Path) -> Path:
+    """The folder of the own group; `folder` where it cannot be seen."""
+    own = own_folder()
+    return own.folder if own else folder
+
+
+def is_limited(folder: Path, name: str) -> bool:
+    """Whether a file of a group, such as memory.max or cpu.max, has a limit."""
+    try:
+        return (folder / name).read_text().split()[0] != "max"
+    except (OSError, IndexError):
+        return False
 
 
 def limit_bytes(path: Path, version: int) -> int | None:

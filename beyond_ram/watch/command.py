@@ -54,13 +54,16 @@ class Order:
     folders: Sequence[str] = ()
     group_folders: Sequence[str] = ()
     """What the guard removes when the watcher was killed."""
+    leaf: str | None = None
+    """The group below its own one that the watcher has moved to; then the guard takes that back."""
 
     def line(self) -> bytes:
         order = {
             "command": [_as_text(word) for word in self.words],
             "env": [(_as_text(name), _as_text(value)) for name, value in self.environment.items()],
             "mask": sorted(self.mask),
-            **{name: getattr(self, name) for name in ("new_session", "groups", "limited", "folders", "group_folders")},
+            **{name: getattr(self, name) for name in ("new_session", "groups", "limited", "folders")},
+            **{name: getattr(self, name) for name in ("group_folders", "leaf")},
         }
         return json.dumps(order).encode() + b"\n"
 

@@ -153,7 +153,7 @@ class _Guard:
             try:
                 for path in self.order["groups"]:
                     with open(path, "w") as file:  # noqa: PTH123 (no pathlib in a process that is about to exec)
-                        file.write(str(os.getpid()))
+                        file.write("0")
             except Exception as error:
                 name = b"limit" if self.order["limited"] else b"no_group"
                 os.write(failed, b"%s %d;" % (name, getattr(error, "errno", None) or errno.EIO))
@@ -288,6 +288,23 @@ class _Guard:
         for folder in self.order["group_folders"]:
             with contextlib.suppress(OSError):
                 os.rmdir(folder)  # noqa: PTH106
+        with contextlib.suppress(OSError):
+            self._leave_leaf()
+
+    def _leave_leaf(self) -> None:
+        """Leave the group that the watcher has moved to, and remove it, where nobody else is in it."""
+        leaf = self.order["leaf"]
+        if leaf is None:
+            return
+        parent = os.path.dirname(leaf)  # noqa: PTH120
+        others = [entry.name for entry in os.scandir(parent) if entry.is_dir() and entry.path != leaf]
+        with open(f"{leaf}/cgroup.procs") as file:  # noqa: PTH123
+            if others or set(file.read().split()) - {str(os.getpid())}:
+                return
+        for name, text in (("cgroup.subtree_control", "-memory"), ("cgroup.procs", "0")):
+            with open(f"{parent}/{name}", "w") as file:  # noqa: PTH123
+                file.write(text)
+        os.rmdir(leaf)  # noqa: PTH106
 
     def _only_wait(self) -> int:
         """The last resort: the command's end as this process's own."""

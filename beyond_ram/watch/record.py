@@ -219,7 +219,8 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
 
 def _group(counting: Counting, no_group: str | None) -> dict[str, Any]:
     if counting.group:
-        return {"version": counting.group.version, "resets": counting.group.meter.can_reset}
+        group = counting.group
+        return {"version": group.version, "resets": group.meter.can_reset, "mechanism": group.mechanism}
     if counting.around and counting.around.whole:
         return {"version": counting.around.meter.version, "resets": False}
     return {"reason": no_group}

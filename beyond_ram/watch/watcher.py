@@ -22,11 +22,11 @@ from typing import Any
 
 from .. import masked
 from ..run_files import RUN_FILES
-from . import descriptors, events, instrument, machine, pagecache, record
+from . import descriptors, events, groups, instrument, machine, pagecache, record
 from .charges import Around
 from .command import Command, Order
 from .delivery import Delivery
-from .groups import Group, GroupError, LimitError
+from .groups import GroupError, LimitError
 from .instrument import Instrument, OnEvent
 from .missing import Missing, one_line
 from .outfile import copy
@@ -88,8 +88,8 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
         run.look_at_inputs()
         stack.callback(run.delivery.clean_up)
         run.delivery.make_scratch()
-        run.look_around()
         run.make_group()
+        run.look_around()
         found = run.weigh(mask)
     return found  # noqa: RET504 (a stack might have swallowed an error, for all that mypy knows)
 
@@ -158,7 +158,7 @@ class _Run:
     def make_group(self) -> None:
         """A memory group for the command, where one can be made. Raises LimitError where a limit needs one."""
         try:
-            self.counting.group = group = Group.make(self.options.memory_limit_bytes)
+            self.counting.group = group = groups.make(self.options.memory_limit_bytes)
             self.stack.callback(self.quietly, group.remove)
         except Exception as error:
             self.no_group = str(error) if isinstance(error, GroupError) else one_line(error)
@@ -182,6 +182,7 @@ class _Run:
             limited=options.memory_limit_bytes is not None,
             folders=self.delivery.folders,
             group_folders=group.folders if group else (),
+            leaf=group.leaf if group else None,
         )
         running = Command(order, missing)
         try:
@@ -195,9 +196,9 @@ class _Run:
             duration_s = missing.attempt("duration", lambda: time.monotonic() - running.began_s, 0.0)
             with missing.step("samples and events"):
                 left = weighing.finish(duration_s, running.returncode)
-            limited = self._killed_for_memory()
-            killed = limited or (self.counting.group is None and self._killed_around(running.returncode))
-            if limited and self.ended_by is None and options.memory_limit_bytes is not None:
+            killed = self._killed_for_memory()
+            killed = killed or (self.counting.group is None and self._killed_around(running.returncode))
+            if self.ended_by is None and options.memory_limit_bytes is not None and self._killed_at_limit():
                 self.ended_by = "killed_at_limit"
             running.leave()
             elsewhere = weighing.deliver()
@@ -240,6 +241,10 @@ class _Run:
     def _killed_for_memory(self) -> bool:
         group = self.counting.group
         return bool(group and self.missing.attempt("memory limit", group.killed, False))
+
+    def _killed_at_limit(self) -> bool:
+        group = self.counting.group
+        return bool(group and self.missing.attempt("memory limit", group.killed_at_limit, False))
 
     def _killed_around(self, status: int | None) -> bool:
         """Whether the kernel has killed some of it in the group around us; others there may be killed beside it."""
@@ -301,7 +306,7 @@ class _Run:
             return
         self.killed_s = now
         limit_s = self.options.timeout_s
-        if self.options.memory_limit_bytes is not None and self._killed_for_memory():
+        if self.options.memory_limit_bytes is not None and self._killed_at_limit():
             self.ended_by = "killed_at_limit"
             running.kill()  # the kernel kills one process; the rest might wait for it for ever
         elif limit_s is not None and now - running.began_s > limit_s:

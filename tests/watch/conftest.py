@@ -19,7 +19,7 @@ Watch = Callable[..., dict[str, Any]]
 def no_group() -> str | None:
     """Why no memory group can be made here; None where one can."""
     try:
-        groups.Group.make().remove()
+        groups.make().remove()
     except groups.GroupError as error:
         return str(error)
     return None

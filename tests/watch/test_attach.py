@@ -171,7 +171,7 @@ def _ids(pid: int) -> list[bytes]:
 @needs_group
 def test_a_group(ready: tuple[int, int], tmp_path: Path) -> None:
     """As a job's or a container's: one that was there before the command, and whose peak nobody sets back."""
-    group = groups.Group.make()
+    group = groups.make()
     join = "".join(f"echo $$ > {file}; " for file in group.processes_files)
     try:
         command = ["bash", "-c", join + 'exec "$@"', "bash", *PYTHON, LEVELS, str(ready[1])]

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import benchexec
 import pytest
 
 import beyond_ram
@@ -49,8 +48,8 @@ def test_a_tree_that_needs_less_completes(watched: Watch) -> None:
 @needs_group
 def test_no_group_is_left_behind(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[groups.Group] = []
-    make = groups.Group.make
-    monkeypatch.setattr(groups.Group, "make", lambda *limit: made.append(make(*limit)) or made[-1])
+    make = groups.make
+    monkeypatch.setattr(groups, "make", lambda *limit: made.append(make(*limit)) or made[-1])
     watched("pass", memory_limit_bytes=100_000_000)
     assert made
     assert not any(group.path.exists() for group in made)
@@ -62,7 +61,7 @@ def test_without_a_group_a_limit_is_refused_and_the_command_not_run(
     def none(limit_bytes: int | None = None) -> groups.Group:
         raise groups.GroupError("the memory controller is not delegated to us")
 
-    monkeypatch.setattr(groups.Group, "make", none)
+    monkeypatch.setattr(groups, "make", none)
     ran = tmp_path / "ran"
     with pytest.raises(LimitError, match=r"^no memory limit can be set here: the memory controller is not delegated"):
         watch([*PYTHON, f"open({str(ran)!r}, 'w')"], tmp_path / "out", memory_limit_bytes=10**8)
@@ -71,11 +70,10 @@ def test_without_a_group_a_limit_is_refused_and_the_command_not_run(
 
 @pytest.fixture
 def for_anybody() -> Iterator[Path]:
-    """A folder that every user may read, with the package and BenchExec in it."""
+    """A folder that every user may read, with the package in it."""
     folder = Path(tempfile.mkdtemp(prefix="beyond-ram-", dir="/var/tmp"))
-    for package in (beyond_ram, benchexec):
-        source = Path(package.__path__[0])
-        shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+    source = Path(beyond_ram.__path__[0])
+    shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns("__pycache__"))
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
     yield folder

@@ -20,7 +20,7 @@ from beyond_ram.advice import RSS, advise
 from beyond_ram.report import runs
 from beyond_ram.report.run import Run
 from beyond_ram.run_files import COLUMNS
-from beyond_ram.watch import attach, procfs, summary, targets, watch
+from beyond_ram.watch import attach, groups, procfs, summary, targets, watch
 from beyond_ram.watch.psutil_reader import Psutil
 from beyond_ram.watch.reader import HWM, NAMES, Procfs, Reader, choose
 from beyond_ram.watch.tree import Tree
@@ -232,7 +232,10 @@ def test_a_proc_without_kinds_is_read_through_psutil(
 
 @pytest.mark.slow
 def test_what_is_asked_for_without_kinds_is_all_of_rss(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "benchexec.cgroups", None)
+    def none(limit_bytes: int | None) -> None:
+        raise groups.GroupError("none")
+
+    monkeypatch.setattr(groups, "make", none)
     monkeypatch.setattr("beyond_ram.watch.charges.Around.find", lambda: None)
     record = watched(FAMILY, reader="psutil")
     found = advise(record)

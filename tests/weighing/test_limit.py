@@ -64,7 +64,7 @@ def test_without_a_group_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.
     def none(limit_bytes: int | None = None) -> groups.Group:
         raise groups.GroupError("the memory controller is not delegated to us")
 
-    monkeypatch.setattr(groups.Group, "make", none)
+    monkeypatch.setattr(groups, "make", none)
     record = weigh(tmp_path, "planted", case="flat", size_mb=10, epochs=1)
     assert record["limit"]["not_run"] == "no memory limit can be set here: the memory controller is not delegated to us"
     line = limits([(record, [])]).iloc[0]

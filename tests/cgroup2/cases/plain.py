@@ -1,13 +1,151 @@
 """Root without systemd."""
 
 import os
+import signal
+import subprocess
 from pathlib import Path
 
+from . import common
+from .common import MB, ROOT_GROUP, groups_of_ours, holds, limited_and_not, made, wait_until, watch
+
 PLACE = "plain"
+BELOW, BESIDE = "cgroup v2, child of the own group", "cgroup v2, child of a group around"
 
 
 def case_the_kernel_has_cgroup_v2() -> dict[str, object]:
-    assert "memory" in Path("/sys/fs/cgroup/cgroup.controllers").read_text().split()
+    assert "memory" in (ROOT_GROUP / "cgroup.controllers").read_text().split()
     assert Path("/proc/pressure/memory").exists()
     assert not Path("/run/systemd/system").exists()
     return {"kernel": os.uname().release}
+
+
+def case_root_group() -> dict[str, object]:
+    (ROOT_GROUP / "cgroup.subtree_control").write_text("-memory")
+    found = limited_and_not(BELOW)
+    assert "memory" not in (ROOT_GROUP / "cgroup.subtree_control").read_text().split(), "what was changed is put back"
+    return found
+
+
+def case_alone_in_a_group() -> dict[str, object]:
+    with made("alone") as group:
+        found = limited_and_not(BELOW, group=group)
+        assert not (group / "cgroup.subtree_control").read_text().split(), "what was changed is put back"
+    return found
+
+
+def case_with_others_in_the_group() -> dict[str, object]:
+    with made("shell") as group:
+        other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
+        try:
+            found = limited_and_not(BESIDE, group=group)
+            assert (group / "cgroup.procs").read_text().split() == [str(other.pid)], "others stay where they are"
+        finally:
+            other.kill()
+            other.wait()
+    return found
+
+
+def case_a_limit_around_is_not_left() -> None:
+    """Others in a group with a limit: a group beside it would be without that limit."""
+    with made("limited", memory_max="400M") as group:
+        other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
+        try:
+            refused = watch("--memory-limit", "150M", "--", "true", group=group)
+            assert refused.status == 2
+            assert len(refused.stderr.splitlines()) == 1
+            assert "memory.max" in refused.stderr
+            assert "mkdir" in refused.stderr, "the line has the command that would help"
+            weighed = watch("--", *holds(100 * MB), group=group)
+            around = weighed.record["peak"]["around"]
+            assert weighed.status == 0
+            assert around["limit_bytes"] == 400 << 20
+            assert around["peak_bytes"] > 100 * MB
+            assert "limit of 400 MiB" in weighed.stderr
+            killed = watch("--", *holds(600 * MB), group=group)
+            assert killed.record["killed_for_memory"]
+            assert killed.record["outcome"] == "failed"
+        finally:
+            other.kill()
+            other.wait()
+
+
+def case_the_command_that_is_advised_makes_room() -> dict[str, object]:
+    """As in a container whose group is writable: the own group is all that is seen, and holds a shell."""
+    with made("container", memory_max="600M") as group:
+        other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
+        try:
+            refused = watch("--memory-limit", "150M", "--", "true", group=group)
+            assert refused.status == 2
+            command = refused.stderr.partition("to make room for one: ")[2]
+            subprocess.run(["sh", "-ec", command], check=True)
+            return limited_and_not(BESIDE, group=group / "shell")
+        finally:
+            other.kill()
+            other.wait()
+
+
+def case_a_limit_within_a_limit() -> None:
+    """What an inner limit kills is no kill of the outer one."""
+    inner = [*common.BEYOND_RAM, "watch", "--memory-limit", "100M", "--", *holds(300 * MB)]
+    outer = watch("--memory-limit", "500M", "--", *inner)
+    assert "killed_at_limit" in outer.stderr.splitlines()[0]
+    assert (outer.status, outer.record["outcome"]) == (137, "failed"), outer.record["outcome"]
+    assert not groups_of_ours()
+
+
+def case_what_is_limited_dies_as_a_whole() -> None:
+    program = f"import os, signal; os.fork() or bytearray({300 * MB}); signal.pause()"
+    found = watch("--memory-limit", "150M", "--", *common.PYTHON, program)
+    assert found.record["outcome"] == "killed_at_limit"
+    assert not found.record["left_running"]
+
+
+def case_what_outlives_the_command_goes_on() -> None:
+    found = watch("--memory-limit", "150M", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo")
+    (left,) = found.record["left_running"]
+    try:
+        assert found.status == 0
+        assert not groups_of_ours()
+    finally:
+        os.kill(left["pid"], signal.SIGKILL)
+
+
+def case_a_group_of_a_killed_run_is_removed_by_the_next() -> None:
+    with made("killed") as group:
+        words = [*common.BEYOND_RAM, "watch", "--memory-limit", "1G", "--", "sleep", "1000"]
+        running = subprocess.Popen(words, preexec_fn=common.joining(group), stderr=subprocess.DEVNULL)
+        assert wait_until(lambda: list(group.glob("*-command*/")) and _pids(group))
+        (group / "cgroup.kill").write_text("1")  # watcher, guard and command at once: nobody is left to tidy up
+        running.wait()
+        assert wait_until(lambda: not _pids(group))
+        assert groups_of_ours()
+        (group / "cgroup.subtree_control").write_text("-memory")
+        found = watch("--memory-limit", "150M", "--", "true", group=group)
+        assert found.status == 0
+        assert not groups_of_ours()
+
+
+def _pids(group: Path) -> list[str]:
+    return [pid for file in group.rglob("cgroup.procs") for pid in file.read_text().split()]
+
+
+def case_the_group_that_is_given() -> None:
+    """--cgroup: its peak, its kills, its limit, whoever is in it."""
+    with made("pod", memory_max="300M") as group:
+        work = "import time; held = bytearray(150_000_000); print(flush=True); time.sleep(6)"
+        running = subprocess.Popen(
+            [*common.PYTHON, work], preexec_fn=common.joining(group), stdout=subprocess.PIPE, text=True
+        )
+        assert running.stdout is not None
+        running.stdout.readline()
+        subprocess.run(common.holds(400 * MB), preexec_fn=common.joining(group))
+        found = watch("--cgroup", str(group))
+        running.wait()
+        peak = found.record["peak"]
+        assert found.status == 0
+        assert peak["cgroup"]["version"] == 2
+        assert 150 * MB < peak["cgroup_bytes"] < 200 * MB
+        assert peak["around"]["limit_bytes"] == 300 << 20
+        assert peak["around"]["kills"] == 0, "it was killed before"
+        assert found.record["attached"]["before"]["cgroup_peak_bytes"] > 280 << 20
+        assert "cgroup      none" not in found.stderr

@@ -1,14 +1,216 @@
-"""systemd as the first process: root's service, an ordinary user's session."""
+"""systemd as the first process: root's service, an ordinary user's session, containers."""
 
 import os
 import subprocess
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 
+from . import common
+from .common import MB, groups_of_ours, holds, limited_and_not, made, wait_until, watch
+
 PLACE = "systemd"
+BELOW = "cgroup v2, child of the own group"
+USERS, SYSTEMS = (f"systemd, scope of the {manager} manager" for manager in ("user", "system"))
+REFUSED = "beyond-ram: no memory limit can be set here: "
+
+
+@cache
+def user(name: str, *, linger: bool = False) -> int:
+    """The id of an ordinary user, whose manager runs without a session with `linger`."""
+    subprocess.run(["useradd", "-m", "-s", "/bin/bash", name], check=True)
+    number = int(subprocess.run(["id", "-u", name], capture_output=True, text=True, check=True).stdout)
+    if linger:
+        subprocess.run(["loginctl", "enable-linger", name], check=True)
+        assert wait_until(Path(f"/run/user/{number}/bus").exists, 60)
+    return number
+
+
+def session(name: str = "worker") -> list[str]:
+    """A session as ssh or a login gives it."""
+    user(name)
+    service = ["systemd-run", "-q", "--wait", "--pipe", f"--uid={name}", "-p", "PAMName=login"]
+    return [*service, "-p", f"WorkingDirectory=/home/{name}", "-p", f"Environment=PATH={os.environ['PATH']}"]
+
+
+def becoming(name: str, *, linger: bool = False) -> list[str]:
+    """Another user without a session and without a variable of one."""
+    user(name, linger=linger)
+    words = ["setpriv", f"--reuid={name}", f"--regid={name}", "--init-groups", "env", "-u", "XDG_RUNTIME_DIR"]
+    return [*words, f"HOME=/home/{name}"]
 
 
 def case_systemd_is_the_first_process() -> dict[str, object]:
     assert Path("/proc/1/comm").read_text().strip() == "systemd"
-    assert "memory" in Path("/sys/fs/cgroup/cgroup.controllers").read_text().split()
     said = subprocess.run(["systemctl", "--version"], capture_output=True, text=True, check=True).stdout
     return {"kernel": os.uname().release, "systemd": said.splitlines()[0]}
+
+
+def case_user_session() -> dict[str, object]:
+    """The README's command, as an ordinary user, with nothing to configure."""
+    done = watch("--memory-limit", "2G", "--", *holds(50 * MB), prefix=session())
+    assert (done.status, done.mechanism) == (0, USERS)
+    return limited_and_not(USERS, prefix=session())
+
+
+def case_user_session_by_a_shell() -> dict[str, object]:
+    return limited_and_not(USERS, prefix=[*session(), "bash", "-c", '"$@"; exit $?', "bash"])
+
+
+def case_user_with_a_manager_and_no_session() -> dict[str, object]:
+    return limited_and_not(USERS, prefix=becoming("lingering", linger=True))
+
+
+def case_user_in_a_delegated_scope() -> dict[str, object]:
+    scope = ["systemd-run", "-q", "--user", "--scope", "-p", "Delegate=yes"]
+    return limited_and_not(BELOW, prefix=[*session(), *scope])
+
+
+def case_user_in_a_scope_with_a_limit() -> None:
+    """The limit around is told, and an inner one is possible."""
+    scope = [*session(), "systemd-run", "-q", "--user", "--scope", "-p", "MemoryMax=400M", "-p", "MemorySwapMax=0"]
+    found = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=scope)
+    assert (found.record["outcome"], found.mechanism) == ("killed_at_limit", BELOW)
+    assert found.record["peak"]["around"]["limit_bytes"] == 400 << 20
+
+
+def case_user_without_a_manager_is_refused() -> None:
+    prefix = becoming("nobodys")
+    refused = watch("--memory-limit", "150M", "--", "true", prefix=prefix)
+    assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
+    assert refused.stderr.startswith(REFUSED)
+    assert "loginctl enable-linger" in refused.stderr
+    weighed = watch("--", *holds(100 * MB), prefix=prefix)
+    assert weighed.status == 0
+    assert weighed.record["peak"]["around"]["version"] == 2, "what the own group knows is read all the same"
+    subprocess.run(["loginctl", "enable-linger", "nobodys"], check=True)
+    bus = Path(f"/run/user/{user('nobodys')}/bus")
+    assert wait_until(bus.exists, 60)
+    assert watch("--memory-limit", "150M", "--", "true", prefix=prefix).mechanism == USERS, "what was advised helps"
+
+
+def case_user_leaves_no_limit() -> None:
+    """A user with a manager, in a group of root's with a limit: a scope of the user's would be without it."""
+    prefix = ["systemd-run", "-q", "--scope", "-p", "MemoryMax=400M", *becoming("lingering", linger=True)]
+    refused = watch("--memory-limit", "150M", "--", "true", prefix=prefix)
+    assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
+    assert "would leave memory.max" in refused.stderr
+
+
+def case_service_of_root() -> dict[str, object]:
+    """In the group of the service are its shell, and the runner of these cases."""
+    return limited_and_not(SYSTEMS)
+
+
+def case_service_that_is_the_watcher() -> dict[str, object]:
+    return limited_and_not(BELOW, prefix=["systemd-run", "-q", "--wait", "--pipe"])
+
+
+def case_root_shell() -> dict[str, object]:
+    """A session of root's, as ssh gives it, with its shell."""
+    login = ["systemd-run", "-q", "--wait", "--pipe", "-p", "PAMName=login"]
+    login += ["-p", f"Environment=PATH={os.environ['PATH']}"]
+    return limited_and_not(SYSTEMS, prefix=[*login, "bash", "-c", '"$@"; exit $?', "bash"])
+
+
+def case_the_peak_of_a_service() -> None:
+    """--cgroup of a service that runs: its peak and its limit."""
+    unit = ["systemd-run", "-q", "--unit=held", "-p", "MemoryMax=300M", "-p", "MemoryAccounting=yes"]
+    work = "import time; held = bytearray(150_000_000); time.sleep(8)"
+    subprocess.run([*unit, *common.PYTHON, work], check=True)
+    folder = Path("/sys/fs/cgroup/system.slice/held.service")
+    assert wait_until(lambda: folder.exists() and int((folder / "memory.current").read_text()) > 150 * MB)
+    found = watch("--cgroup", str(folder))
+    assert found.status == 0
+    assert 150 * MB < found.cgroup_bytes < 200 * MB
+    assert found.record["peak"]["around"]["limit_bytes"] == 300 << 20
+    assert found.record["peak"]["around"]["kills"] == 0
+
+
+def _container(group: Path, mode: str, who: Sequence[str] = (), shell: str = '"$@"') -> list[str]:
+    """What a runtime does: enters the group from outside, then a namespace of groups with its mount of them."""
+    mounts = {
+        "read-only": "umount -R /sys/fs/cgroup; mount -t cgroup2 -o ro,nosuid,nodev,noexec cgroup /sys/fs/cgroup",
+        "writable": "umount -R /sys/fs/cgroup; mount -t cgroup2 cgroup /sys/fs/cgroup",
+        "host's": "mount --bind /sys/fs/cgroup /sys/fs/cgroup; mount -o remount,bind,ro /sys/fs/cgroup",
+    }
+    unshare = f'exec unshare -m -C --propagation private bash -c \'{mounts[mode]}; exec "$@"\' - "$@"'
+    inner = [*who, "bash", "-c", f"{shell}; exit $?", "bash"] if shell != '"$@"' else list(who)
+    return ["bash", "-c", f"echo $$ > {group}/cgroup.procs; {unshare}", "-", *inner]
+
+
+def _pod(**files: str) -> AbstractContextManager[Path]:
+    pod = "kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b.slice"
+    return made(f"{pod}/cri-containerd-77ff.scope", **files)
+
+
+def case_container_with_a_writable_group() -> dict[str, object]:
+    with _pod(memory_max="600M") as group:
+        found = limited_and_not(BELOW, prefix=_container(group, "writable"))
+        assert not (group / "cgroup.subtree_control").read_text().split()
+    return found
+
+
+def case_container_with_a_writable_group_of_a_user() -> dict[str, object]:
+    with _pod(memory_max="600M") as group:
+        number = user("contained")
+        for name in (".", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"):
+            os.chown(group / name, number, number)
+        who = ["setpriv", "--reuid=contained", "--regid=contained", "--init-groups"]
+        return limited_and_not(BELOW, prefix=_container(group, "writable", who))
+
+
+def case_container_with_a_read_only_group() -> None:
+    """No limit, but what the group knows: its limit, its peak, its kills."""
+    with _pod(memory_max="400M", memory_swap_max="0") as group:
+        prefix = _container(group, "read-only")
+        refused = watch("--memory-limit", "150M", "--", "true", prefix=prefix)
+        assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
+        assert "Read-only file system" in refused.stderr
+        assert "docker run --memory" in refused.stderr
+        weighed = watch("--", *holds(100 * MB), prefix=prefix)
+        around = weighed.record["peak"]["around"]
+        assert (weighed.status, around["version"], around["limit_bytes"]) == (0, 2, 400 << 20)
+        assert around["peak_bytes"] > 100 * MB
+        assert weighed.record["peak"]["kept"]["basis"] == "around"
+        killed = watch("--", *holds(600 * MB), prefix=prefix)
+        assert killed.record["killed_for_memory"]
+        assert killed.record["peak"]["around"]["kills"] == 1
+
+
+def case_container_with_the_tree_of_its_host() -> None:
+    """/proc/self/cgroup says `/`, and what is mounted there is not the own group."""
+    with _pod(memory_max="400M") as group:
+        weighed = watch("--", *holds(50 * MB), prefix=_container(group, "host's"))
+        around = weighed.record["peak"]["around"]
+        assert weighed.status == 0
+        assert around is None or around["limit_bytes"] == 400 << 20
+
+
+def case_pod_limit_around_a_container() -> None:
+    """The pod's limit kills, not the container's: seen inside as a kill without an `oom` of its own."""
+    with _pod(memory_max="500M", memory_swap_max="0") as group:
+        (group.parent / "memory.max").write_text("200M")
+        weighed = watch("--", *holds(400 * MB), prefix=_container(group, "read-only"))
+        assert weighed.record["killed_for_memory"]
+        limited = watch("--memory-limit", "450M", "--", *holds(400 * MB), prefix=_container(group, "writable"))
+        assert limited.record["killed_for_memory"]
+        assert limited.record["outcome"] == "failed", "it was not this limit"
+        (group.parent / "memory.max").write_text("max")
+
+
+def case_attach_to_a_pod() -> None:
+    with _pod(memory_max="300M") as group:
+        work = "import time; held = bytearray(150_000_000); print(flush=True); time.sleep(6)"
+        running = subprocess.Popen([*common.PYTHON, work], preexec_fn=common.joining(group), stdout=subprocess.PIPE)
+        assert running.stdout is not None
+        running.stdout.readline()
+        found = watch("--cgroup", str(group))
+        running.wait()
+        assert 150 * MB < found.cgroup_bytes < 200 * MB
+        assert found.record["peak"]["around"]["limit_bytes"] == 300 << 20
+
+
+def case_nothing_is_left() -> None:
+    assert not groups_of_ours(), groups_of_ours()

@@ -1,0 +1,34 @@
+"""A memory group for the command: the kernel's own peak of the whole tree, and a limit.
+
+A module for each way to make one: `v1` and `v2` by the kernel's files, `systemd` by a scope in which `v2` may write.
+`make` takes the first way that works here. Where none does, it says in one line which step failed and what would help.
+"""
+
+from .. import charges
+from . import systemd, v1, v2
+from .group import Group, GroupError, LimitError
+
+__all__ = ["Group", "GroupError", "LimitError", "make"]
+
+
+def make(limit_bytes: int | None = None) -> Group:
+    """A fresh group, limited to `limit_bytes` of memory and no swap beyond it.
+
+    May move this process, and processes that it has started, into another group: below its own one, or into a scope of
+    systemd's. Raises GroupError with the reason.
+    """
+    own = charges.own_folder()
+    if own is None:
+        raise GroupError("no memory controller is mounted here: on cgroup v2, mount -t cgroup2 none /sys/fs/cgroup")
+    if own.version == 1:
+        return v1.make(own, limit_bytes)
+    try:
+        return v2.below(own, limit_bytes)
+    except GroupError as error:
+        reasons = [str(error)]
+    for way in (systemd.in_scope, v2.beside):
+        try:
+            return way(own, limit_bytes)
+        except GroupError as error:
+            reasons.append(str(error))
+    raise GroupError("; ".join([*dict.fromkeys(filter(None, reasons)), v2.advice(own)]))

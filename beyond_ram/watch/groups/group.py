@@ -1,0 +1,115 @@
+"""The group that a command runs in, whatever made it."""
+
+import contextlib
+import itertools
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from .. import procfs
+from ..charges import Meter
+
+_NAME = re.compile(r"beyond-ram-(\d+)-(\d+)-(\d+)-(command|watcher)\d*")
+_REMOVED_WITHIN_S = 2.0
+_counter = itertools.count()
+
+
+class GroupError(RuntimeError):
+    """No group can be made here; the text is one line with the reason."""
+
+
+class LimitError(RuntimeError):
+    """A memory limit that cannot be set here; the text is one line with the reason."""
+
+
+class Group:
+    """A group of its own for one command. Use `processes_files` to join it, before exec."""
+
+    def __init__(
+        self, path: Path, version: int, mechanism: str, home: Path, undo: Callable[[], None] = lambda: None
+    ) -> None:
+        """`home` is the group that processes go to which outlive the command. `undo` takes back what was changed
+        around the group, after it was removed."""
+        self.path, self.version, self.mechanism = path, version, mechanism
+        self.folders = [str(path)]
+        self.processes_files = [f"{path}/cgroup.procs"]
+        self.leaf = str(home) if was_made_here(home, "watcher") else None
+        """The group that this process was moved to, to make room for the command's."""
+        self._home, self._undo = home, undo
+        self.meter = Meter(path, version, ours=True)
+
+    def killed(self) -> bool:
+        """Whether the kernel has killed a process of the group for want of memory, by whatever limit."""
+        return bool(self.meter.kills())
+
+    def killed_at_limit(self) -> bool:
+        """Whether it has killed one by the limit of this group. A limit below or around it may kill as well."""
+        return self.killed() and self.meter.at_limit()
+
+    def remove(self) -> None:
+        """Take the group away; processes that still run in it go to the group around it."""
+        self.meter.close()
+        remove(self.path, self._home)
+        self._undo()
+
+
+def new_name(kind: str) -> str:
+    """A name that tells who has made a group: PID namespace, process and the time of its start."""
+    return f"beyond-ram-{_namespace()}-{os.getpid()}-{_started(os.getpid())}-{kind}{next(_counter)}"
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a group was made by this process."""
+    return _maker(folder)[:3] == (_namespace(), str(os.getpid()), _started(os.getpid()))
+
+
+def was_made_here(folder: Path, kind: str) -> bool:
+    """Whether a group was made by a process of this program, which may have ended."""
+    return _maker(folder)[3:] == (kind,)
+
+
+def _maker(folder: Path) -> tuple[str | None, ...]:
+    """PID namespace, process and start of the process that made a group, and of which kind it is; () for others."""
+    made = _NAME.fullmatch(folder.name)
+    return made.groups() if made else ()
+
+
+def remove_abandoned(parent: Path) -> None:
+    """Remove empty groups below a group whose makers were killed."""
+    with contextlib.suppress(OSError):
+        for folder in parent.glob("beyond-ram-*-*-*-*"):
+            namespace, pid, started = _maker(folder)[:3] or ("", "0", "")
+            if namespace == _namespace() and _started(int(pid or 0)) != started:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+
+
+def remove(folder: Path, home: Path) -> None:
+    """Move what is left in a group to `home`, and remove it. What is being killed needs a moment to leave."""
+    until = time.monotonic() + _REMOVED_WITHIN_S
+    while True:
+        with contextlib.suppress(OSError):
+            for pid in (folder / "cgroup.procs").read_text().split():
+                with contextlib.suppress(OSError):
+                    (home / "cgroup.procs").write_text(pid)
+        try:
+            folder.rmdir()
+            return
+        except FileNotFoundError:
+            return
+        except OSError:
+            if time.monotonic() > until:
+                return
+            time.sleep(0.02)
+
+
+def _namespace() -> str:
+    return str(os.stat("/proc/self/ns/pid").st_ino)  # noqa: PTH116
+
+
+def _started(pid: int) -> str:
+    """When a process was started, in ticks of the kernel; "" where there is no such process."""
+    stat = procfs.read(pid, "stat")
+    return procfs.stat_fields(stat)[19].decode() if stat else ""

@@ -1,0 +1,79 @@
+"""A scope of systemd's, in which this process may make groups: the user's manager, or the system's for root.
+
+The process is put into the scope as it is, by its id. No limit is left behind by that: a process in a group with a
+limit, or in one that a scheduler or a container runtime has made, stays where it is.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from .. import charges
+from ..charges import Own
+from . import v2
+from .group import Group, GroupError, new_name
+
+_CALL_S, _MOVED_S = 25.0, 10.0
+_MANAGER = ("org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager")
+# Groups that somebody else watches over: what leaves them is not counted, not limited and not ended with the rest.
+_OTHERS = re.compile(r"slurm|htcondor|pbs|sge|lsf|kubepods|docker|libpod|crio|cri-containerd|machine\.slice|lxc")
+
+
+def in_scope(own: Own, limit_bytes: int | None) -> Group:
+    """Move this process into a scope, and make a group there. Raises GroupError with the step that failed."""
+    if not Path("/run/systemd/system").is_dir():
+        raise GroupError("")
+    if not (busctl := shutil.which("busctl")):
+        raise GroupError("systemd runs here, but there is no busctl to ask it for a scope")
+    user = os.getuid() != 0
+    _refuse_to_leave(own, user)
+    environment = os.environ | {"LC_ALL": "C", "SYSTEMD_COLORS": "0"}
+    if user:
+        environment.setdefault("XDG_RUNTIME_DIR", f"/run/user/{os.getuid()}")
+    name = f"{new_name('command')}.scope"
+    pid = str(os.getpid())
+    properties = ["PIDs", "au", "1", pid, "Delegate", "b", "true", "CollectMode", "s", "inactive-or-failed"]
+    properties += ["Description", "s", "A command that beyond-ram weighs"]
+    count = 4
+    slices = [part for part in own.folder.parts if part.endswith(".slice")]
+    if not user and slices:  # its limits hold on
+        properties += ["Slice", "s", slices[-1]]
+        count += 1
+    call = [busctl, *(["--user"] if user else []), "call", *_MANAGER, "StartTransientUnit", "ssa(sv)a(sa(sv))"]
+    try:
+        done = subprocess.run(
+            [*call, name, "fail", str(count), *properties, "0"],
+            env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_CALL_S,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise GroupError(f"systemd was asked for a scope: {type(error).__name__}") from None
+    if done.returncode:
+        raise GroupError(f"systemd was asked for a scope: {' '.join(done.stderr.split())[:200]}")
+    scope = _arrived(name)
+    return v2.below(scope, limit_bytes, f"systemd, scope of the {'user' if user else 'system'} manager")
+
+
+def _arrived(name: str) -> Own:
+    """The scope, once this process is in it: systemd answers before that. Raises GroupError."""
+    until = time.monotonic() + _MOVED_S
+    while True:
+        own = charges.own_folder()
+        if own is not None and own.folder.name == name:
+            return own
+        if time.monotonic() > until:
+            raise GroupError("systemd has made a scope, and not moved this process into it")
+        time.sleep(0.01)
+
+
+def _refuse_to_leave(own: Own, user: bool) -> None:
+    """Raises GroupError where the own group limits this process, or belongs to somebody who counts on it."""
+    if found := _OTHERS.search(str(own.folder)):
+        raise GroupError(f"this process is in {own.folder}, and leaves no group of {found[0]}")
+    for folder in (own.folder, *own.folder.parents):
+        if folder.name == f"user-{os.getuid()}.slice" if user else folder.name.endswith(".slice"):
+            return
+        if limits := [name for name in v2.LIMITS if charges.is_limited(folder, name)]:
+            raise GroupError(f"a scope of systemd's would leave {limits[0]} of {folder}")

@@ -1,0 +1,161 @@
+"""cgroup v2 by the kernel's files: a group below the own one, or below one that is around it.
+
+A group that gives its controllers to groups below holds no processes itself (but the root of all). So the processes of
+the own group go to a group of their own first, where all of them are ours: this process and what it has started.
+"""
+
+import contextlib
+import errno
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from .. import charges, procfs
+from ..charges import Own
+from .group import Group, GroupError, is_ours, new_name, remove, remove_abandoned, was_made_here
+
+_MOVES = 20
+BELOW, BESIDE = "cgroup v2, child of the own group", "cgroup v2, child of a group around"
+
+
+def below(own: Own, limit_bytes: int | None, mechanism: str = BELOW) -> Group:
+    """A group below the own one. Raises GroupError with the step that failed."""
+    if was_made_here(own.folder, "watcher"):  # one of us has moved us there: its parent has room for groups
+        own = Own(own.folder.parent, 2, is_root=False)
+    remove_abandoned(own.folder)
+    gave = _give_memory(own)
+    return _limited(own.folder, limit_bytes, mechanism, charges.own_folder_or(own.folder), _restore(own, gave=gave))
+
+
+def beside(own: Own, limit_bytes: int | None) -> Group:
+    """A group below one that is around the own one and gives memory to groups below. Raises GroupError."""
+    left = own.folder
+    while (parent := left.parent) != left and (parent / "cgroup.subtree_control").exists():
+        if made := _OF_OTHERS.match(left.name):
+            raise GroupError(f"this process is in {own.folder}, and a group beside it would leave {made[0]}")
+        if limits := [name for name in LIMITS if charges.is_limited(left, name)]:
+            raise GroupError(f"a group beside {own.folder} would leave {limits[0]} of {left}")
+        if "memory" in (parent / "cgroup.subtree_control").read_text().split() and os.access(parent, os.W_OK):
+            remove_abandoned(parent)
+            return _limited(parent, limit_bytes, BESIDE, own.folder)
+        left = parent
+    raise GroupError("")
+
+
+# What a container runtime or a scheduler has made, and ends as a whole.
+_OF_OTHERS = re.compile(r"(docker|cri-containerd|crio|libpod)-.*|kubepods.*|job_\d+|pod.*")
+LIMITS = ("memory.max", "memory.high", "cpu.max")
+"""What a command must not get rid of by leaving a group."""
+
+
+def advice(own: Own) -> str:
+    """The command that would help to make a group here."""
+    folder = own.folder
+    if not os.access(folder, os.W_OK):
+        if os.statvfs(folder).f_flag & os.ST_RDONLY:
+            return "give the container itself the limit: docker run --memory 2G"
+        if "SLURM_JOB_ID" in os.environ:
+            return "give the job itself the limit: sbatch --mem=2G"
+        if Path("/run/systemd/system").exists():
+            return f"to have systemd make one for this user: sudo loginctl enable-linger {os.getuid()}"
+        return "as root: sudo beyond-ram watch …"
+    shell = folder / "shell"
+    moved = f"for p in $(cat {folder}/cgroup.procs); do echo $p > {shell}/cgroup.procs; done"
+    return f"to make room for one: mkdir {shell}; {moved}; echo +memory > {folder}/cgroup.subtree_control"
+
+
+def _give_memory(own: Own) -> bool:
+    """Give the memory controller to groups below; whether that was new. Raises GroupError."""
+    folder = own.folder
+    control = folder / "cgroup.subtree_control"
+    step = "cgroup.controllers"
+    try:
+        if "memory" not in (folder / "cgroup.controllers").read_text().split():
+            raise GroupError(f"cgroup.controllers of {folder} has no memory")
+        step = "+memory to cgroup.subtree_control"
+        if "memory" in control.read_text().split():
+            return False
+        try:
+            control.write_text("+memory")
+            return True
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+        others = [pid for pid in _members(folder) if pid not in _ours()]
+        if others:
+            names = ", ".join(f"{procfs.name(pid)} ({pid})" for pid in others[:3])
+            raise GroupError(f"{folder} holds processes that are not ours: {names}")
+        step = "moving this process to a group below"
+        leaf = folder / new_name("watcher")
+        leaf.mkdir()
+        try:
+            _move(folder, leaf)
+            step = "+memory to cgroup.subtree_control, after the move"
+            control.write_text("+memory")
+        except BaseException:
+            _move(leaf, folder)
+            remove(leaf, folder)
+            raise
+    except OSError as error:
+        raise GroupError(f"{step} of {folder}: {error.strerror}") from None
+    return True
+
+
+def _limited(
+    parent: Path, limit_bytes: int | None, mechanism: str, home: Path, undo: Callable[[], None] = lambda: None
+) -> Group:
+    folder = parent / new_name("command")
+    step = "mkdir in"
+    try:
+        folder.mkdir()
+        if limit_bytes is not None:
+            step = "memory.max below"
+            (folder / "memory.max").write_text(str(limit_bytes))
+            if (folder / "memory.swap.max").exists():
+                (folder / "memory.swap.max").write_text("0")
+            # The kernel kills all of it: the rest might wait for ever for the one that was killed.
+            (folder / "memory.oom.group").write_text("1")
+        return Group(folder, 2, mechanism, home, undo)
+    except OSError as error:
+        remove(folder, home)
+        undo()
+        raise GroupError(f"{step} {parent}: {error.strerror}") from None
+
+
+def _restore(own: Own, *, gave: bool) -> Callable[[], None]:
+    """Takes back what `_give_memory` has changed, once no group is left below but the one that we are in."""
+
+    def restore() -> None:
+        with contextlib.suppress(OSError):
+            left = [folder for folder in own.folder.iterdir() if folder.is_dir()]
+            control = own.folder / "cgroup.subtree_control"
+            if not left and gave:
+                control.write_text("-memory")
+            if len(left) != 1 or not is_ours(left[0]) or set(_members(left[0])) - _ours():
+                return
+            control.write_text("-memory")
+            _move(left[0], own.folder)
+            remove(left[0], own.folder)
+
+    return restore
+
+
+def _move(source: Path, target: Path) -> None:
+    """Move all processes of a group; those that start meanwhile as well."""
+    for _ in range(_MOVES):
+        pids = _members(source)
+        if not pids:
+            return
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                (target / "cgroup.procs").write_text(str(pid))
+
+
+def _members(folder: Path) -> list[int]:
+    """The processes of a group; 0 is one of another PID namespace."""
+    return [int(word) for word in (folder / "cgroup.procs").read_text().split()]
+
+
+def _ours() -> set[int]:
+    return {os.getpid(), *procfs.descendants(os.getpid())}

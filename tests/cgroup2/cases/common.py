@@ -1,0 +1,123 @@
+"""What the cases of all places share: the command, its record, groups made by hand."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).resolve().parents[3]
+ROOT_GROUP = Path("/sys/fs/cgroup")
+MB = 1_000_000
+_CALL = (
+    f"import sys; sys.path.insert(0, {str(PROJECT)!r}); from beyond_ram.cli import main; sys.exit(main(sys.argv[1:]))"
+)
+BEYOND_RAM = [sys.executable, "-B", "-c", _CALL]
+PYTHON = [sys.executable, "-I", "-S", "-B", "-c"]
+
+
+def holds(size_bytes: int) -> list[str]:
+    """A command that holds so much memory for a moment."""
+    return [*PYTHON, f"import time; held = bytearray({size_bytes}); time.sleep(0.2)"]
+
+
+class Watched:
+    """A call of `beyond-ram watch` that has ended."""
+
+    def __init__(self, done: "subprocess.CompletedProcess[str]", out: Path) -> None:
+        self.status, self.stderr = done.returncode, done.stderr
+        run = out / "run.json"
+        self.record: dict[str, Any] = json.loads(run.read_text()) if run.exists() else {}
+        print(f"status {self.status}\n{self.stderr}")
+
+    @property
+    def mechanism(self) -> str:
+        return str(self.record["peak"]["cgroup"].get("mechanism"))
+
+    @property
+    def cgroup_bytes(self) -> int:
+        return int(self.record["peak"]["cgroup_bytes"])
+
+
+def watch(*words: str, prefix: Sequence[str] = (), group: Path | None = None) -> Watched:
+    """Run `beyond-ram watch` to its end, through a `prefix` that runs it elsewhere, or begun in a `group`."""
+    out = Path(tempfile.mkdtemp(prefix="out-", dir="/var/tmp"))
+    out.chmod(0o777)
+    command = [*prefix, *BEYOND_RAM, "watch", "--out", str(out), *words]
+    return Watched(run(command, group), out)
+
+
+def run(command: Sequence[str], group: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command, preexec_fn=joining(group), capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=200
+    )
+
+
+def joining(group: Path | None) -> Callable[[], None] | None:
+    """For `preexec_fn`: enter a group."""
+    return None if group is None else lambda: (group / "cgroup.procs").write_text("0") and None  # type: ignore[func-returns-value]
+
+
+@contextmanager
+def made(path: str, **files: str) -> Iterator[Path]:
+    """A group below the root of all, with memory, and with these files written (`memory_max="100M"`)."""
+    folder = ROOT_GROUP
+    for name in path.split("/"):
+        (folder / "cgroup.subtree_control").write_text("+memory")
+        folder = folder / name
+        folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("_", ".", 2)).write_text(text)
+    try:
+        yield folder
+    finally:
+        (folder / "cgroup.kill").write_text("1")
+        until = time.monotonic() + 20
+        while folder != ROOT_GROUP:
+            try:
+                for below in sorted(folder.rglob("*/"), reverse=True):
+                    below.rmdir()
+                folder.rmdir()
+                folder = folder.parent
+            except OSError:
+                if time.monotonic() > until or folder.name != path.rpartition("/")[2]:
+                    break
+                time.sleep(0.1)
+
+
+def groups_of_ours() -> list[str]:
+    """Groups that the program has made, wherever they are."""
+    return [str(folder) for folder in ROOT_GROUP.rglob("beyond-ram-*/")]
+
+
+def wait_until(true: Callable[[], object], within_s: float = 20.0) -> bool:
+    until = time.monotonic() + within_s
+    while not true():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def limited_and_not(mechanism: str, **how: Any) -> dict[str, Any]:
+    """A limit kills what needs more, lets through what needs less, and the kernel's own peak is read.
+
+    `how` is for `watch`.
+    """
+    more = watch("--memory-limit", "150M", "--", *holds(300 * MB), **how)
+    assert (more.status, more.record["outcome"]) == (137, "killed_at_limit"), more.record
+    assert 0.9 * (150 << 20) < more.cgroup_bytes <= 150 << 20
+    less = watch("--memory-limit", "150M", "--", *holds(80 * MB), **how)
+    assert (less.status, less.record["outcome"]) == (0, "completed")
+    free = watch("--", *holds(100 * MB), **how)
+    assert (free.status, free.record["outcome"]) == (0, "completed")
+    for one in (more, less, free):
+        assert one.mechanism == mechanism, one.mechanism
+    assert 100 * MB < free.cgroup_bytes < 125 * MB
+    assert free.record["peak"]["kept"]["basis"] == "group"
+    assert not groups_of_ours(), groups_of_ours()
+    return {"killed_at_bytes": more.cgroup_bytes, "peak_bytes": free.cgroup_bytes}
