@@ -119,20 +119,19 @@ class Meter:
 
     def kills(self) -> int | None:
         """How many of the group's processes the kernel has killed for want of memory; None where it does not say."""
-        descriptor = self._open.get("kills")
+        return self.events().get("oom_kill")
+
+    def events(self, name: str = "kills") -> dict[str, int]:
+        """Counts of the group's memory.events (v2), or of memory.oom_control (v1); empty where it has none."""
+        descriptor = self._open.get(name)
         if descriptor is None:
-            return None
-        fields = dict(line.split() for line in self._read(descriptor, 4096).splitlines())
-        count = fields.get(b"oom_kill")
-        return None if count is None else int(count)
+            return {}
+        lines = (line.split() for line in self._read(descriptor, 4096).decode().splitlines())
+        return {name: int(count) for name, count in lines}
 
     def at_limit(self) -> bool:
         """Whether the group's own limit has made the kernel kill, as far as it tells (v2, since 5.2)."""
-        descriptor = self._open.get("local")
-        if descriptor is None:
-            return True
-        fields = dict(line.split() for line in self._read(descriptor, 4096).splitlines())
-        return int(fields.get(b"oom", 1)) > 0
+        return self.events("local").get("oom", 1) > 0
 
     def look(self) -> bool:
         """Take a reading; whether anything is new since the last one."""
@@ -198,6 +197,7 @@ class Around:
         self.whole = bool(whole)
         self.alone = _alone(path) if whole is None else whole
         self._kills = self.meter.kills()
+        self._events = self.meter.events()
 
     @classmethod
     def find(cls) -> "Around | None":
@@ -215,8 +215,15 @@ class Around:
         return None if now is None or self._kills is None else max(0, now - self._kills)
 
     def record(self) -> dict[str, Any]:
-        found = {"version": self.meter.version, "limit_bytes": self.limit_bytes, "kills": self.kills()}
-        return found | {"peak_bytes": self.meter.peak_bytes(), "alone": self.alone}
+        """What the group knows, in bytes; `events` are those of memory.events since this began (v2)."""
+        meter = self.meter
+        found: dict[str, Any] = {"version": meter.version, "limit_bytes": self.limit_bytes, "kills": self.kills()}
+        found |= {"peak_bytes": meter.peak_bytes(), "alone": self.alone, "path": str(meter.path)}
+        if meter.version == 2:
+            now = meter.events()
+            found |= {"events": {name: max(0, count - self._events.get(name, 0)) for name, count in now.items()}}
+            found |= {"swap_limit_bytes": limit_bytes(meter.path, 2, "memory.swap.max")}
+        return found | {"charges": meter.charges()._asdict()}
 
 
 class Own(NamedTuple):
@@ -243,8 +250,13 @@ def own_folder(proc: Path = Path("/proc/self"), groups: str | None = None) -> Ow
             kinds = words[words.index("-") + 1 :]
             if kinds[0] != kind or (version == 1 and "memory" not in kinds[-1].split(",")):
                 continue
-            if words[3].startswith("/..") or path.startswith("/.."):
-                continue  # mounted from outside this namespace, or a group outside of it: its path cannot be told
+            if path.startswith("/.."):
+                continue  # a group outside of this namespace
+            if words[3].startswith("/.."):  # mounted from outside of it: names on the way to the own group are not told
+                at = _holding(Path(words[4]), words[3].count("..")) if path == "/" and groups is None else None
+                if at is None:
+                    continue
+                return Own(at, version, is_root=False)
             below = path.removeprefix(words[3]) if words[3] != "/" else path
             folder = Path(words[4] + "/" + below.strip("/")) if below.strip("/") else Path(words[4])
             if version == 1 and not (folder / "memory.stat").exists():
@@ -262,8 +274,27 @@ def own_group(proc: Path = Path("/proc/self"), groups: str | None = None) -> tup
     """Folder and version of the memory group of this process, or of one whose /proc/PID/cgroup is given; None for the
     root of all groups, and where the group is not charged with memory."""
     own = own_folder(proc, groups)
-    usage = "memory.usage_in_bytes" if own and own.version == 1 else "memory.current"
-    return (own.folder, own.version) if own and not own.is_root and (own.folder / usage).exists() else None
+    if own is None or own.is_root:
+        return None
+    if own.version == 1:
+        return (own.folder, 1) if (own.folder / "memory.usage_in_bytes").exists() else None
+    # A group that was not given the memory controller is charged as part of the one around it.
+    for folder in (own.folder, *own.folder.parents):
+        if (folder / "memory.current").exists():
+            return folder, 2
+        if not (folder / "cgroup.type").exists():
+            return None
+    return None
+
+
+def _holding(mount: Path, depth: int) -> Path | None:
+    """The group so deep below a mount that this process is in."""
+    pid = str(os.getpid())
+    for folder in mount.glob("/".join("*" * depth)):
+        with contextlib.suppress(OSError):
+            if pid in (folder / "cgroup.procs").read_text().split():
+                return folder
+    return None
 
 
 def own_folder_or(folder: Path) -> Path:
@@ -280,8 +311,11 @@ def is_limited(folder: Path, name: str) -> bool:
         return False
 
 
-def limit_bytes(path: Path, version: int) -> int | None:
-    """The limit that holds in a group: the lowest of its own and of those around it; None without one."""
+def limit_bytes(path: Path, version: int, name: str = "memory.max") -> int | None:
+    """The limit that holds in a group: the lowest of its own and of those around it; None without one.
+
+    `name` is its file on v2.
+    """
     if version == 1:
         fields = dict(line.split() for line in (path / "memory.stat").read_text().splitlines())
         limit = int(fields.get("hierarchical_memory_limit", _UNLIMITED))
@@ -289,7 +323,7 @@ def limit_bytes(path: Path, version: int) -> int | None:
     limits = []
     for folder in (path, *path.parents):
         try:
-            said = (folder / "memory.max").read_text().strip()
+            said = (folder / name).read_text().strip()
         except OSError:
             break
         if said != "max":

@@ -99,8 +99,7 @@ def snakemake_benchmark(command: Sequence[str], folder: Path, stack: Path) -> Re
 
 
 def benchexec(command: Sequence[str], folder: Path, stack: Path) -> Readings:
-    runexec = Path(sys.executable).with_name("runexec")
-    output = _run([runexec, "--no-container", "--output", os.devnull, "--", *command])
+    output = _run([stack / "bin" / "runexec", "--no-container", "--output", os.devnull, "--", *command])
     found = re.search(r"^memory=(\d+)B", output, re.MULTILINE)
     if not found:
         raise NotRunError("no memory cgroup that it may use")

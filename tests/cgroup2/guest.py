@@ -27,10 +27,11 @@ PACKAGES = ("systemd", "systemd-sysv", "dbus", "dbus-user-session", "libpam-syst
             "iproute2", "munge", "slurmctld", "slurmd", "slurm-client")  # fmt: skip
 _MODULES = ("drivers/virtio/virtio", "drivers/virtio/virtio_ring", "drivers/virtio/virtio_pci_legacy_dev",
             "drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci", "fs/fuse/fuse", "fs/fuse/virtiofs",
-            "fs/overlayfs/overlay")  # fmt: skip
+            "fs/overlayfs/overlay", "drivers/block/virtio_blk")  # fmt: skip
 _UNITS = ("job.service", "job.target")
 _VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")
 _MEMORY = "3G"
+_DISK_BYTES = 8 << 30  # a sparse file: for page cache of files on a disk
 # The longest boot takes some 40 s, and the cases of a place some minutes.
 _BOOT_S = 420
 
@@ -41,7 +42,7 @@ def missing() -> str | None:
         return "the guest needs root: its file system is served by virtiofsd, its Debian made by debootstrap"
     if not any(Path(path).exists() for path in _VIRTIOFSD):
         return "the guest needs virtiofsd, which comes with Debian's qemu-system-x86"
-    programs = ("qemu-system-x86_64", "busybox", "cpio", "debootstrap", "apt-get", "dpkg")
+    programs = ("qemu-system-x86_64", "mkfs.ext4", "busybox", "cpio", "debootstrap", "apt-get", "dpkg")
     return next((f"the guest needs {name}" for name in programs if not shutil.which(name)), None)
 
 
@@ -90,8 +91,11 @@ def boot(place: str, names: Sequence[str]) -> dict[str, Result]:
         words = f"work={work}"
         if base:
             words += f" base={base} systemd.unit=job.target systemd.show_status=no"
+        with (work / "disk").open("wb") as disk:
+            disk.truncate(_DISK_BYTES)
+        _said(["mkfs.ext4", "-q", "-F", str(work / "disk")])
         with _served(work) as socket:
-            status = _run_qemu(kernel, socket, words, console, results)
+            status = _run_qemu(kernel, socket, words, work)
         lines = [json.loads(line) for line in results.read_text().splitlines() if line.strip()]
         ended = {line.pop("name"): Result(**line) for line in lines}
         if set(names) - set(ended):
@@ -105,14 +109,15 @@ def boot(place: str, names: Sequence[str]) -> dict[str, Result]:
 def _job(place: str, names: Sequence[str]) -> str:
     """What the guest runs as root: a shell script."""
     python, project = ("/usr/bin/python3", "/project") if place == "systemd" else (sys.executable, str(PROJECT))
-    lines = [f"export PATH={os.environ['PATH']}:/usr/sbin:/sbin HOME=/root LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1"]
+    lines = [f"export PATH={os.environ['PATH']}:/usr/sbin:/sbin HOME=/root LC_ALL=C.UTF-8"]
     if place == "plain":
         lines += [
             "mount -t tmpfs tmpfs /dev/shm 2>/dev/null || { mkdir -p /dev/shm; mount -t tmpfs tmpfs /dev/shm; }",
             "umount -R /sys/fs/cgroup 2>/dev/null; mount -t cgroup2 cgroup2 /sys/fs/cgroup",
-            "mount -t tmpfs tmpfs /tmp; mount -t tmpfs tmpfs /var/tmp; ip link set lo up",
+            "mount -t tmpfs tmpfs /tmp; ip link set lo up",
         ]
     lines += [
+        "mount /dev/vda /var/tmp && chmod 1777 /var/tmp && mkdir -m 1777 /run/pycache",
         "stty -F /dev/ttyS1 raw -echo",
         f"{python} -B {project}/tests/cgroup2/inside.py {' '.join(names)} >/dev/ttyS1 </dev/null",
         "sleep 0.5",
@@ -142,7 +147,8 @@ def _served(work: Path) -> Iterator[Path]:
         process.wait()
 
 
-def _run_qemu(kernel: Path, socket: Path, words: str, console: Path, results: Path) -> int | str:
+def _run_qemu(kernel: Path, socket: Path, words: str, work: Path) -> int | str:
+    console, results = work / "console", work / "results"
     command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2"]
     command += [
         "-m",
@@ -156,6 +162,7 @@ def _run_qemu(kernel: Path, socket: Path, words: str, console: Path, results: Pa
     command += ["-append", f"console=ttyS0 loglevel=3 panic=1 {words}", "-no-reboot", "-nodefaults", "-display", "none"]
     command += ["-serial", f"file:{console}", "-serial", f"file:{results}", "-chardev", f"socket,id=c,path={socket}"]
     command += ["-device", "vhost-user-fs-pci,queue-size=1024,chardev=c,tag=host"]
+    command += ["-drive", f"if=virtio,format=raw,cache=unsafe,file={work / 'disk'}"]
     results.touch()
     console.touch()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
-# What may be imported beyond the standard library: BenchExec, for groups, and the rooms that watching needs.
+# What may be imported beyond the standard library: the rooms that watching needs.
 MAY_IMPORT = {
     "beyond_ram", "beyond_ram.advice", "beyond_ram.cli", "beyond_ram.cli.project", "beyond_ram.cli.watch",
-    "beyond_ram.files", "beyond_ram.masked", "beyond_ram.run_files", "benchexec",
+    "beyond_ram.files", "beyond_ram.masked", "beyond_ram.run_files",
 }  # fmt: skip
 WATCH_ROOM = "beyond_ram.watch"
 # Of the standard library: what takes long, and is not needed.
@@ -36,8 +36,7 @@ def test_what_watch_imports() -> None:
     assert "beyond_ram.watch.sampler" in names, "what was imported was not seen"
     standard = {name for name in names if name.partition(".")[0] in sys.stdlib_module_names}
     assert not {name.partition(".")[0] for name in standard} & TOO_MUCH
-    others = {name for name in names - standard if name.partition(".")[0] != "benchexec"}
-    assert {name for name in others if not name.startswith(WATCH_ROOM)} <= MAY_IMPORT
+    assert {name for name in names - standard if not name.startswith(WATCH_ROOM)} <= MAY_IMPORT
 
 
 def cpu_s(command: list[str]) -> float:
@@ -74,7 +73,7 @@ def small(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_it_installs_alone_and_watches(small: Path) -> None:
     distributions = {path.name.partition("-")[0] for path in small.rglob("*.dist-info")}
-    assert distributions == {"beyond_ram", "benchexec", "pyyaml"}
+    assert distributions == {"beyond_ram"}
     done = subprocess.run([small / "bin" / "beyond-ram", "watch", "--", "sleep", "0.1"], capture_output=True, text=True)
     assert done.returncode == 0
     assert "ask for" in done.stderr

@@ -22,13 +22,15 @@ def make(limit_bytes: int | None = None) -> Group:
         raise GroupError("no memory controller is mounted here: on cgroup v2, mount -t cgroup2 none /sys/fs/cgroup")
     if own.version == 1:
         return v1.make(own, limit_bytes)
-    try:
-        return v2.below(own, limit_bytes)
-    except GroupError as error:
-        reasons = [str(error)]
-    for way in (systemd.in_scope, v2.beside):
+    # What systemd has not delegated it may change at any time, and it ends a whole unit for what the kernel has killed.
+    ways = [v2.below, systemd.in_scope, v2.beside]
+    if not systemd.is_delegated(own):
+        ways = [systemd.in_scope, v2.below, v2.beside]
+    reasons = []
+    for way in ways:
         try:
             return way(own, limit_bytes)
         except GroupError as error:
             reasons.append(str(error))
+            own = charges.own_folder() or own
     raise GroupError("; ".join([*dict.fromkeys(filter(None, reasons)), v2.advice(own)]))

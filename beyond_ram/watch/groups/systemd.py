@@ -16,15 +16,27 @@ from ..charges import Own
 from . import v2
 from .group import Group, GroupError, new_name
 
+_RUNS = "/run/systemd/system"
 _CALL_S, _MOVED_S = 25.0, 10.0
 _MANAGER = ("org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager")
 # Groups that somebody else watches over: what leaves them is not counted, not limited and not ended with the rest.
 _OTHERS = re.compile(r"slurm|htcondor|pbs|sge|lsf|kubepods|docker|libpod|crio|cri-containerd|machine\.slice|lxc")
 
 
+def is_delegated(own: Own) -> bool:
+    """Whether the unit of systemd's that this process is in is left to its processes; so is all that is in none."""
+    unit = next((at for at in (own.folder, *own.folder.parents) if at.suffix in (".scope", ".service")), None)
+    if unit is None or not Path(_RUNS).is_dir():
+        return True
+    try:
+        return os.getxattr(unit, "user.delegate") == b"1"
+    except OSError:
+        return False
+
+
 def in_scope(own: Own, limit_bytes: int | None) -> Group:
     """Move this process into a scope, and make a group there. Raises GroupError with the step that failed."""
-    if not Path("/run/systemd/system").is_dir():
+    if not Path(_RUNS).is_dir():
         raise GroupError("")
     if not (busctl := shutil.which("busctl")):
         raise GroupError("systemd runs here, but there is no busctl to ask it for a scope")

@@ -15,8 +15,12 @@ from .. import charges, procfs
 from ..charges import Own
 from .group import Group, GroupError, is_ours, new_name, remove, remove_abandoned, was_made_here
 
-_MOVES = 20
+_MOVES, _ATTEMPTS = 20, 3
 BELOW, BESIDE = "cgroup v2, child of the own group", "cgroup v2, child of a group around"
+
+
+class _TakenBackError(Exception):
+    """A group that was made has no memory controller: another run beside ours has ended meanwhile."""
 
 
 def below(own: Own, limit_bytes: int | None, mechanism: str = BELOW) -> Group:
@@ -24,8 +28,12 @@ def below(own: Own, limit_bytes: int | None, mechanism: str = BELOW) -> Group:
     if was_made_here(own.folder, "watcher"):  # one of us has moved us there: its parent has room for groups
         own = Own(own.folder.parent, 2, is_root=False)
     remove_abandoned(own.folder)
-    gave = _give_memory(own)
-    return _limited(own.folder, limit_bytes, mechanism, charges.own_folder_or(own.folder), _restore(own, gave=gave))
+    for _ in range(_ATTEMPTS):
+        gave = _give_memory(own)
+        home, undo = charges.own_folder_or(own.folder), _restore(own, gave=gave)
+        with contextlib.suppress(_TakenBackError):
+            return _limited(own.folder, limit_bytes, mechanism, home, undo)
+    raise GroupError(f"memory is given to groups below {own.folder}, and taken back by others")
 
 
 def beside(own: Own, limit_bytes: int | None) -> Group:
@@ -38,7 +46,8 @@ def beside(own: Own, limit_bytes: int | None) -> Group:
             raise GroupError(f"a group beside {own.folder} would leave {limits[0]} of {left}")
         if "memory" in (parent / "cgroup.subtree_control").read_text().split() and os.access(parent, os.W_OK):
             remove_abandoned(parent)
-            return _limited(parent, limit_bytes, BESIDE, own.folder)
+            with contextlib.suppress(_TakenBackError):
+                return _limited(parent, limit_bytes, BESIDE, own.folder)
         left = parent
     raise GroupError("")
 
@@ -120,6 +129,8 @@ def _limited(
     except OSError as error:
         remove(folder, home)
         undo()
+        if isinstance(error, FileNotFoundError):
+            raise _TakenBackError from None
         raise GroupError(f"{step} {parent}: {error.strerror}") from None
 
 

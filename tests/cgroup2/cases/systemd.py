@@ -17,14 +17,16 @@ REFUSED = "beyond-ram: no memory limit can be set here: "
 
 
 @cache
-def user(name: str, *, linger: bool = False) -> int:
-    """The id of an ordinary user, whose manager runs without a session with `linger`."""
+def user(name: str) -> int:
+    """The id of an ordinary user."""
     subprocess.run(["useradd", "-m", "-s", "/bin/bash", name], check=True)
-    number = int(subprocess.run(["id", "-u", name], capture_output=True, text=True, check=True).stdout)
-    if linger:
-        subprocess.run(["loginctl", "enable-linger", name], check=True)
-        assert wait_until(Path(f"/run/user/{number}/bus").exists, 60)
-    return number
+    return int(subprocess.run(["id", "-u", name], capture_output=True, text=True, check=True).stdout)
+
+
+def linger(name: str) -> None:
+    """Have the user's manager run without a session."""
+    subprocess.run(["loginctl", "enable-linger", name], check=True)
+    assert wait_until(Path(f"/run/user/{user(name)}/bus").exists, 60)
 
 
 def session(name: str = "worker") -> list[str]:
@@ -34,9 +36,9 @@ def session(name: str = "worker") -> list[str]:
     return [*service, "-p", f"WorkingDirectory=/home/{name}", "-p", f"Environment=PATH={os.environ['PATH']}"]
 
 
-def becoming(name: str, *, linger: bool = False) -> list[str]:
+def becoming(name: str) -> list[str]:
     """Another user without a session and without a variable of one."""
-    user(name, linger=linger)
+    user(name)
     words = ["setpriv", f"--reuid={name}", f"--regid={name}", "--init-groups", "env", "-u", "XDG_RUNTIME_DIR"]
     return [*words, f"HOME=/home/{name}"]
 
@@ -59,7 +61,9 @@ def case_user_session_by_a_shell() -> dict[str, object]:
 
 
 def case_user_with_a_manager_and_no_session() -> dict[str, object]:
-    return limited_and_not(USERS, prefix=becoming("lingering", linger=True))
+    prefix = becoming("lingering")
+    linger("lingering")
+    return limited_and_not(USERS, prefix=prefix)
 
 
 def case_user_in_a_delegated_scope() -> dict[str, object]:
@@ -84,15 +88,14 @@ def case_user_without_a_manager_is_refused() -> None:
     weighed = watch("--", *holds(100 * MB), prefix=prefix)
     assert weighed.status == 0
     assert weighed.record["peak"]["around"]["version"] == 2, "what the own group knows is read all the same"
-    subprocess.run(["loginctl", "enable-linger", "nobodys"], check=True)
-    bus = Path(f"/run/user/{user('nobodys')}/bus")
-    assert wait_until(bus.exists, 60)
+    linger("nobodys")
     assert watch("--memory-limit", "150M", "--", "true", prefix=prefix).mechanism == USERS, "what was advised helps"
 
 
 def case_user_leaves_no_limit() -> None:
     """A user with a manager, in a group of root's with a limit: a scope of the user's would be without it."""
-    prefix = ["systemd-run", "-q", "--scope", "-p", "MemoryMax=400M", *becoming("lingering", linger=True)]
+    prefix = ["systemd-run", "-q", "--scope", "-p", "MemoryMax=400M", *becoming("lingering")]
+    linger("lingering")
     refused = watch("--memory-limit", "150M", "--", "true", prefix=prefix)
     assert (refused.status, len(refused.stderr.splitlines())) == (2, 1)
     assert "would leave memory.max" in refused.stderr
@@ -104,7 +107,8 @@ def case_service_of_root() -> dict[str, object]:
 
 
 def case_service_that_is_the_watcher() -> dict[str, object]:
-    return limited_and_not(BELOW, prefix=["systemd-run", "-q", "--wait", "--pipe"])
+    """Systemd ends a whole service of which the kernel has killed something, where it is not told otherwise."""
+    return limited_and_not(SYSTEMS, prefix=["systemd-run", "-q", "--wait", "--pipe"])
 
 
 def case_root_shell() -> dict[str, object]:

@@ -1,0 +1,160 @@
+"""How exact the instrument is on cgroup v2, and what it leaves behind when it is killed."""
+
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from beyond_ram.advice import advise
+
+from . import common
+from .common import BEYOND_RAM, MB, PROJECT, ROOT_GROUP, groups_of_ours, made, run, wait_until, watch
+
+PLACE = "plain"
+PROGRAMS = PROJECT / "tests/watch/programs"
+CALIBRATION = PROJECT / "beyond_ram/watch/calibration/programs"
+# The guest is emulated: what takes CPU time there, and what has to be read at one moment, is off for that reason alone.
+SLOW = {"summed RSS", "CPU time"}
+KILLS = 20
+
+
+def case_self_test() -> dict[str, object]:
+    """Every reading is within its tolerance, but for those that slowness explains."""
+    done = run([*BEYOND_RAM, "watch", "--self-test"])
+    print(done.stdout)
+    readings = [line for line in done.stdout.splitlines() if re.search(r"  (yes|NO \()", line)]
+    off = [line for line in readings if "  NO (" in line]
+    assert len(readings) > 20
+    assert not [line for line in off if not any(name in line for name in SLOW)], off
+    return {"readings": len(readings), "off": len(off)}
+
+
+def _programs() -> Iterator[tuple[str, list[str]]]:
+    """Programs that take memory of every kind, with sizes for a slow machine; {folder} is a folder on disk."""
+    words = {
+        "anonymous memory": ("anonymous.py", 60), "a mapped file": ("file.py", 60, "{folder}"),
+        "8 workers share": ("shared.py", 30, 8), "copy on write": ("copied.py", 20, 4), "spikes": ("spikes.py", 20, 8),
+        "a child that outlives": ("outlives.py", 40), "short children": ("short.py", 20, 20),
+        "threads": ("threads.py", 60),
+    }  # fmt: skip
+    for name, (file, *arguments) in words.items():
+        yield name, [*common.PYTHON[:-1], str(CALIBRATION / file), *map(str, arguments)]
+    words = {
+        "/dev/shm": ("devshm.py", 60), "memfd": ("memfd.py", 60), "files in tmpfs": ("small_files.py", 40),
+        "a shared segment": ("segment.py", 40, 3), "forks that share": ("forks.py", 100, 4, 0),
+        "forks, a tenth copied": ("forks.py", 60, 4, 10), "forks, all copied": ("forks.py", 40, 3, 1),
+        "forks of forks": ("levels.py", 60, 3), "forks in turn": ("one_after_another.py", 60, 8, "fork"),
+        "execs in turn": ("one_after_another.py", 60, 4, "exec"),
+        "locked memory": ("locked.py", 40, "anonymous", "{folder}"),
+        "a locked file": ("locked.py", 40, "file", "{folder}"), "page tables": ("sparse.py", 16),
+        "page cache": ("cached.py", 150, 20, "{folder}"), "temporary files": ("temporary.py", 30, 4, 30, "{folder}"),
+        "a private map": ("private_map.py", 40, "{folder}"), "bursts": ("burst.py", 60, 3),
+        "a buffer": ("grown.py", 60, 3),
+        "JSON": ("parsed.py", 20), "SQLite in memory": ("database.py", 20, "memory", "{folder}"),
+        "SQLite on disk": ("database.py", 20, "disk", "{folder}"), "peaks in turn": ("in_turn.py", 40, 10, 4),
+        "threads' stacks": ("stacks.py", 60), "full pipes": ("pipes.py", 100), "objects": ("objects.py", 40, 2),
+    }  # fmt: skip
+    for name, (file, *arguments) in words.items():
+        yield name, [sys.executable, "-B", str(PROGRAMS / file), *map(str, arguments)]
+    yield "a pipeline", ["sh", "-c", "head -c 40000000 /dev/zero | tail -c 30000000 | wc -c"]
+    yield "dd", ["dd", "if=/dev/zero", "of=/dev/null", "bs=60M", "count=2"]
+    yield "a small command", ["sleep", "0.2"]
+
+
+def case_programs_run_again_under_what_was_asked_for() -> dict[str, object]:
+    """Each is weighed, and completes in a group whose limit is exactly what the advice asks for."""
+    with made("weighed") as weighed, made("asked") as asked, ThreadPoolExecutor(3) as pool:
+        results = list(pool.map(lambda one: _again(weighed, asked, *one), _programs()))
+    for name, ask_bytes, status, kills in results:
+        print(f"{name}: {ask_bytes / 1e6:,.0f} MB, status {status}, {kills} killed")
+    assert len(results) >= 30
+    assert not [name for name, _, status, kills in results if status or kills]
+    return {"programs": len(results)}
+
+
+def _again(weighed: Path, asked: Path, name: str, words: Sequence[str]) -> tuple[str, int, int, int]:
+    own, limited = weighed / name.replace(" ", "-").replace("/", "-"), asked / name.replace(" ", "-").replace("/", "-")
+    folder = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    for group in (own, limited):
+        (group.parent / "cgroup.subtree_control").write_text("+memory")
+        group.mkdir()
+    command = [word.replace("{folder}", str(folder)) for word in words]
+    found = watch("--follow", "--", *command, group=own)
+    assert found.status == 0, f"{name}: {found.stderr}"
+    ask_bytes = advise(found.record).ask_bytes
+    (limited / "memory.max").write_text(str(ask_bytes))
+    (limited / "memory.swap.max").write_text("0")
+    done = run(command, limited)
+    print(done.stderr[-300:])
+    events = dict(line.split() for line in (limited / "memory.events").read_text().splitlines())
+    shutil.rmtree(folder)
+    return name, ask_bytes, done.returncode, int(events["oom_kill"])
+
+
+def case_a_limit_search_agrees_with_a_bisection_by_hand() -> dict[str, object]:
+    """The search of the workflow, with `beyond-ram watch` as its probe, against groups made here by plain files."""
+    from beyond_ram.weighing import limit as search
+
+    words = [*common.PYTHON, f"held = bytearray({60 * MB})"]
+    record = watch("--", *words).record | {"limit": {}}
+
+    def probe(*arguments: Any, **_: Any) -> dict[str, Any]:
+        limit_bytes = next(value for value in arguments if isinstance(value, int))
+        found = watch("--memory-limit", str(limit_bytes), "--", *words).record
+        return {"limit_bytes": limit_bytes} | {key: found[key] for key in ("outcome", "completed_work", "duration_s")}
+
+    search._probe, search.TOLERANCE = probe, 0.02
+    search._look(SimpleNamespace(), record)  # type: ignore[arg-type]
+    found = record["limit"]["completed_at_bytes"]
+    with made("by-hand") as group:
+        enough, killed = 100 * MB, 30 * MB
+        while enough > 1.01 * killed:
+            tried = (enough + killed) // 2
+            (group / "memory.max").write_text(str(tried))
+            if run(words, group).returncode == 0:
+                enough = tried
+            else:
+                killed = tried
+            (group / "memory.max").write_text("max")
+    assert abs(found / enough - 1) < 0.03, (found, enough)
+    return {"search_bytes": found, "by_hand_bytes": enough, "probes": len(record["limit"]["probes"])}
+
+
+def case_random_kills_leave_no_group() -> dict[str, object]:
+    """The watcher is killed at any moment, in groups where it is alone, and in the root of all groups."""
+    chosen = random.Random(28)
+    with made("kills") as parent:
+        (parent / "cgroup.subtree_control").write_text("+memory")
+
+        def killed(number: int) -> int:
+            group = parent / str(number)
+            group.mkdir()
+            words = [*BEYOND_RAM, "watch", "--memory-limit", "1G", "--", "sh", "-c", "sleep 100 & sleep 100"]
+            joined = common.joining(group if number % 2 else None)
+            running = subprocess.Popen(words, preexec_fn=joined, stderr=subprocess.DEVNULL)
+            time.sleep(chosen.uniform(0.3, 4.0))
+            running.send_signal(signal.SIGKILL)
+            running.wait()
+            return running.returncode
+
+        with ThreadPoolExecutor(4) as pool:
+            statuses = list(pool.map(killed, range(KILLS)))
+        assert statuses == [-signal.SIGKILL] * KILLS
+        gone = wait_until(lambda: not groups_of_ours())
+        left = groups_of_ours()
+        # Killed between the making of a group and the start of the guard: the next run in the same place removes it.
+        for group in {Path(folder).parent for folder in left}:
+            if group != ROOT_GROUP:
+                (group / "cgroup.subtree_control").write_text("-memory")
+            assert watch("--memory-limit", "1G", "--", "true", group=group).status == 0
+        assert not groups_of_ours()
+    return {"kills": KILLS, "left_for_the_next_run": 0 if gone else len(left)}
