@@ -66,9 +66,10 @@ def case_user_with_a_manager_and_no_session() -> dict[str, object]:
     return limited_and_not(USERS, prefix=prefix)
 
 
-def case_user_in_a_delegated_scope() -> dict[str, object]:
-    scope = ["systemd-run", "-q", "--user", "--scope", "-p", "Delegate=yes"]
-    return limited_and_not(BELOW, prefix=[*session(), *scope])
+def case_root_in_a_delegated_scope() -> None:
+    scope = ["systemd-run", "-q", "--scope", "-p", "Delegate=yes"]
+    found = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=scope)
+    assert (found.record["outcome"], found.mechanism) == ("killed_at_limit", BELOW)
 
 
 def case_user_in_a_scope_with_a_limit() -> None:
