@@ -40,11 +40,13 @@ def beside(own: Own, limit_bytes: int | None) -> Group:
     """A group below one that is around the own one and gives memory to groups below. Raises GroupError."""
     left = own.folder
     while (parent := left.parent) != left and (parent / "cgroup.subtree_control").exists():
+        if not os.access(parent, os.W_OK):
+            break
         if made := _OF_OTHERS.match(left.name):
             raise GroupError(f"this process is in {own.folder}, and a group beside it would leave {made[0]}")
         if limits := [name for name in LIMITS if charges.is_limited(left, name)]:
             raise GroupError(f"a group beside {own.folder} would leave {limits[0]} of {left}")
-        if "memory" in (parent / "cgroup.subtree_control").read_text().split() and os.access(parent, os.W_OK):
+        if "memory" in (parent / "cgroup.subtree_control").read_text().split():
             remove_abandoned(parent)
             with contextlib.suppress(_TakenBackError):
                 return _limited(parent, limit_bytes, BESIDE, own.folder)
@@ -61,7 +63,7 @@ LIMITS = ("memory.max", "memory.high", "cpu.max")
 def advice(own: Own) -> str:
     """The command that would help to make a group here."""
     folder = own.folder
-    if not os.access(folder, os.W_OK):
+    if not os.access(folder / "cgroup.subtree_control", os.W_OK):
         if os.statvfs(folder).f_flag & os.ST_RDONLY:
             return "give the container itself the limit: docker run --memory 2G"
         if "SLURM_JOB_ID" in os.environ:

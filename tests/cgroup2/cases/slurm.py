@@ -1,0 +1,106 @@
+"""Below a step of Slurm, whose daemons run here with its plugin cgroup/v2."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from . import Skip, common
+from .common import MB, holds, wait_until, watch
+from .systemd import BELOW, user
+
+PLACE = "systemd"
+_CONF = """ClusterName=c
+SlurmctldHost=node1
+SlurmUser=root
+AuthType=auth/munge
+ProctrackType=proctrack/cgroup
+TaskPlugin=task/cgroup
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+StateSaveLocation=/var/spool/slurmctld
+SlurmdSpoolDir=/var/spool/slurmd
+SlurmctldLogFile=/var/log/slurm/ctld.log
+SlurmdLogFile=/var/log/slurm/d.log
+SlurmctldTimeout=300
+MessageTimeout=100
+NodeName=node1 CPUs=2 RealMemory=1500 State=UNKNOWN
+PartitionName=p Nodes=ALL Default=YES State=UP MaxTime=INFINITE
+"""
+_CGROUP = """CgroupPlugin=cgroup/v2
+ConstrainRAMSpace=yes
+ConstrainSwapSpace=yes
+AllowedRAMSpace=100
+AllowedSwapSpace=0
+"""
+
+
+@cache
+def _up() -> None:
+    """Start Slurm's daemons. Raises Skip where they do not come up."""
+    # slurmd resolves its name to an address that is not the loopback's, and the guest has no network card.
+    for command in ("hostname node1", "ip link set lo up", "ip address add 10.99.0.1/32 dev lo"):
+        subprocess.run(command.split(), check=True)
+    Path("/etc/hosts").write_text("127.0.0.1 localhost\n10.99.0.1 node1\n")
+    for folder in ("/etc/slurm", "/var/spool/slurmctld", "/var/spool/slurmd", "/var/log/slurm"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    key = Path("/etc/munge/munge.key")
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o400)
+    subprocess.run(["chown", "munge:munge", str(key)], check=True)
+    Path("/etc/slurm/slurm.conf").write_text(_CONF)
+    Path("/etc/slurm/cgroup.conf").write_text(_CGROUP)
+    daemons = ["munge", "slurmctld", "slurmd"]
+    subprocess.run(["systemctl", "-q", "unmask", *daemons], check=True)
+    subprocess.run(["systemctl", "daemon-reload"], check=True)
+    for daemon in daemons:
+        subprocess.run(["systemctl", "start", daemon])
+    if not wait_until(lambda: b"idle" in subprocess.run(["sinfo", "-h"], capture_output=True).stdout, 60):
+        log = Path("/var/log/slurm/d.log")
+        raise Skip(f"slurmd does not come up: {log.read_text()[-1500:] if log.exists() else 'it wrote no log'}")
+
+
+def _step(mebibytes: int, who: Sequence[str] = ()) -> list[str]:
+    _up()
+    return [*who, "srun", "--chdir=/tmp", f"--mem={mebibytes}"]
+
+
+def _worker() -> list[str]:
+    user("submitter")
+    return ["setpriv", "--reuid=submitter", "--regid=submitter", "--init-groups", "env", "HOME=/home/submitter"]
+
+
+def case_step_of_a_user() -> None:
+    """Its group is Slurm's: no limit below it, but its limit, its peak and its kills are read."""
+    refused = watch("--memory-limit", "150M", "--", "true", prefix=_step(300, _worker()))
+    assert refused.status == 2
+    assert "sbatch --mem" in refused.stderr
+    weighed = watch("--", *holds(100 * MB), prefix=_step(300, _worker()))
+    around = weighed.record["peak"]["around"]
+    assert (weighed.status, around["limit_bytes"]) == (0, 300 << 20)
+    assert around["peak_bytes"] > 100 * MB
+    killed = watch("--", *holds(500 * MB), prefix=_step(300, _worker()))
+    assert killed.record["killed_for_memory"], killed.record
+
+
+def case_step_of_root() -> None:
+    found = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=_step(400))
+    assert (found.record["outcome"], found.mechanism) == ("killed_at_limit", BELOW)
+    assert found.record["peak"]["around"]["limit_bytes"] == 400 << 20
+
+
+def case_attach_to_a_job() -> None:
+    work = "import time; held = bytearray(150_000_000); time.sleep(15)"
+    running = subprocess.Popen([*_step(300, _worker()), *common.PYTHON, work], stderr=subprocess.DEVNULL)
+    try:
+        asked = ["squeue", "-h", "-t", "R", "-o", "%A"]
+        assert wait_until(lambda: subprocess.run(asked, capture_output=True).stdout.strip())
+        job = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        found = watch("--slurm", job, "--wait", "10")
+        assert found.status == 0
+        assert found.record["peak"]["around"]["limit_bytes"] == 300 << 20
+        assert found.cgroup_bytes > 150 * MB
+    finally:
+        running.wait()
