@@ -84,6 +84,7 @@ def prepare(setting: Setting, work: Path) -> None:
     if cannot_be(setting.lock):
         return
     sound.check_interpreter(setting.python)
+    sound.check_packages(setting.python)
     if setting.job.corpus:
         corpus_files(Path(setting.job.corpus, "manifest.json"))
     sound.check_data(setting.job)

@@ -1,13 +1,16 @@
-"""Whether what a run needs is still as it was made: its interpreter starts, and no file of its data was cut.
+"""Whether what a run needs is still as it was made: its interpreter starts, and no file of its packages
+or data was cut.
 
 Sizes alone are looked at: to read the data would bring it into the page cache.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
 from ..experiment import Job
 from ..files import DamagedError, read_json
+from ..stacks.venv import MARKER
 from . import processes
 
 
@@ -22,6 +25,37 @@ def check_interpreter(python: str) -> None:
         raise DamagedError(
             f"{python}: the interpreter of this stack cannot be run: {why}; delete the folder of its environment, and "
             "Snakemake builds it again"
+        )
+
+
+def check_packages(python: str) -> None:
+    """Raise DamagedError where a file of a package has another size than when it was installed.
+
+    Only in environments that are built here: what conda installs has no such records. A package that is damaged need
+    not fail: one may do without another, and other things are weighed.
+    """
+    folder = Path(python).parents[1]
+    if not (folder / MARKER).is_file():
+        return
+    for packages in folder.glob("lib/python*/site-packages"):
+        for record in packages.glob("*.dist-info/RECORD"):
+            for line in record.read_text(encoding="utf-8").splitlines():
+                name, _, size = line.rpartition(",")
+                name = name.rpartition(",")[0]
+                if size and not name.startswith('"'):
+                    _check_size(packages, name, int(size), folder)
+
+
+def _check_size(packages: Path, name: str, size: int, folder: Path) -> None:
+    try:
+        there: int | None = os.stat(f"{packages}/{name}").st_size  # noqa: PTH116 (thousands of them)
+    except OSError:
+        there = None
+    if there != size:
+        has = "missing" if there is None else f"{there} bytes"
+        raise DamagedError(
+            f"{packages}/{name}: {has}, and it was installed with {size}; delete {folder}, and Snakemake "
+            "builds it again"
         )
 
 

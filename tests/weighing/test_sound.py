@@ -32,6 +32,27 @@ def test_an_environment_without_a_working_interpreter(tmp_path: Path, kind: str)
     assert not (tmp_path / "private").exists()
 
 
+@pytest.mark.parametrize("damage", ["deleted", "cut", "longer", "none"])
+def test_an_environment_with_a_damaged_package(tmp_path: Path, damage: str) -> None:
+    packages = tmp_path / "stack/lib/python3.11/site-packages"
+    (packages / "one-1.0.dist-info").mkdir(parents=True)
+    (packages / "one.py").write_text("one = 1\n")
+    (packages / "one-1.0.dist-info/RECORD").write_text("one.py,sha256=x,8\none-1.0.dist-info/RECORD,,\n")
+    (tmp_path / "stack/beyond-ram.lock").touch()
+    if damage == "deleted":
+        (packages / "one.py").unlink()
+    elif damage != "none":
+        (packages / "one.py").write_text({"cut": "", "longer": "one = 111\n"}[damage])
+    python = str(tmp_path / "stack/bin/python")
+    if damage == "none":
+        sound.check_packages(python)
+        return
+    with pytest.raises(
+        DamagedError, match=r"one\.py: .*installed with 8; delete .*stack, and Snakemake builds it again"
+    ):
+        sound.check_packages(python)
+
+
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
     """A job with a corpus of one file, and a repository of one."""
