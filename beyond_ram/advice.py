@@ -50,6 +50,8 @@ class Advice:
 def advise(record: Mapping[str, Any]) -> Advice:
     """The advice from the record of a weighed run. Raises KeyError for a record without readings."""
     peak = record["peak"]
+    if peak["rss_bytes"] is None and not peak.get("kept") and not peak["hwm_bytes"]["processes"]:
+        raise KeyError("readings")
     kept, basis, terms = _kept(peak)
     file = peak["file_bytes"]
     if (

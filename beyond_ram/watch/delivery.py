@@ -2,7 +2,6 @@
 
 import errno
 import os
-import secrets
 import shutil
 import tempfile
 from pathlib import Path
@@ -17,6 +16,8 @@ _WRONG_FOLDER = {errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.E
 # How each file has always begun, without white space.
 _BEGINS = dict(zip(RUN_FILES, (b"t_s,phase,processes,", b'{"t_s":', b'{"outcome":'), strict=True))
 _HEAD_BYTES = 256
+# No folder, and none that anybody can make: what is to be written waits in memory.
+_NOWHERE = Path(os.devnull, "none")
 
 
 class Delivery:
@@ -24,8 +25,7 @@ class Delivery:
 
     def __init__(self, out: Path | None, missing: Missing) -> None:
         self.out, self.missing = out, missing
-        # A folder that is not there: what is to be written waits in memory.
-        self.scratch = (out or Path(tempfile.gettempdir())) / f".watch-{secrets.token_hex(8)}"
+        self.scratch = _NOWHERE
         self.folders: list[str] = []
         self._held: int | None = None
 

@@ -66,11 +66,12 @@ class Psutil:
         return str(_quietly(lambda: psutil.Process(pid).name()) or "?")
 
     def started(self, pid: int) -> float | None:
-        found = _quietly(lambda: psutil.Process(pid).create_time())
-        return None if found is None else float(found)
+        """Seconds from boot: Unix time changes for all processes where the machine's clock is set."""
+        found = _quietly(lambda: psutil.Process(pid).create_time() - psutil.boot_time())
+        return None if found is None else round(float(found), 4)
 
     def now(self) -> float:
-        return time.time()
+        return time.time() - float(_quietly(psutil.boot_time) or 0.0)
 
     def memory(self, pid: int) -> Memory | None:
         found = _quietly(lambda: psutil.Process(pid).memory_info())

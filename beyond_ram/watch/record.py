@@ -176,9 +176,14 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
     ranked = _marks(peaks, log)
     exits = sampler.exits if sampler else None
     seen = sampler is not None and sampler.recorder.samples > 0
-    high_water, together = run.marked(run.high_water_bytes), run.marked(run.together_bytes)
+
+    def marked(size_bytes: int) -> int | None:
+        """A sum or maximum of marks; None where there was nothing that had one."""
+        return run.marked(size_bytes) if seen or ranked else None
+
+    high_water, together = marked(run.high_water_bytes), marked(run.together_bytes)
     witnesses = (
-        ("sampled", run.sampled[0], "lower bound", "highest sample of RSS summed over the tree"),
+        ("sampled", run.sampled[0] if seen else None, "lower bound", "highest sample of RSS summed over the tree"),
         ("high water, one process", high_water, "exact", "kernel's mark of the largest process"),
         ("high water, summed", together, "upper bound", "marks of all that lived at the same time"),
         ("pss", run.pss_bytes, "lower bound", "highest reading of PSS: shared pages once, read seldom"),
@@ -193,12 +198,12 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
         **(run.by_kind if seen else dict.fromkeys(run.by_kind)),
         "pss_bytes": run.pss_bytes,
         "uss_bytes": run.uss_bytes,
-        "anon_upper_bound_bytes": run.marked(run.anon_bound_bytes),
+        "anon_upper_bound_bytes": marked(run.anon_bound_bytes),
         # By how much marks were above the samples of their own process, summed over those that lived at one time.
-        "unseen_bytes": run.marked(run.unseen_bytes),
+        "unseen_bytes": marked(run.unseen_bytes),
         "hwm_bytes": {
             "processes": ranked[:_PROCESSES_IN_RECORD],
-            "sum_upper_bound_bytes": run.marked(marks_bytes),
+            "sum_upper_bound_bytes": marked(marks_bytes),
             "concurrent_upper_bound_bytes": together,
             "exits_by_kernel": exits is not None,
             "exits_lost": bool(exits and exits.lost),

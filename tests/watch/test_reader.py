@@ -429,3 +429,33 @@ def test_a_readers_interface_is_one() -> None:
     wanted = {name for name in vars(Reader) if not name.startswith("_")} | {"name", "why", "unknown"}
     for kind in (Procfs(), Psutil("")):
         assert not {name for name in wanted if not hasattr(kind, name)}
+
+
+def test_a_clock_that_is_set_changes_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """psutil adds the time of boot to a start, and the kernel moves that with the clock."""
+    found = choose("psutil")
+    before, age_s = found.started(os.getpid()), found.now() - (found.started(os.getpid()) or 0)
+    day_s, boot_time, now = 86400, psutil._psplatform.boot_time, time.time
+    monkeypatch.setattr(psutil._psplatform, "boot_time", lambda: boot_time() - day_s)
+    monkeypatch.setattr(time, "time", lambda: now() - day_s)
+    assert found.started(os.getpid()) == before is not None
+    assert abs(found.now() - (before or 0) - age_s) < 1
+
+
+def test_nothing_is_advised_where_nothing_was_read(tmp_path: Path) -> None:
+    """In another PID namespace than /proc's, nothing can be sampled: that is no peak of 0."""
+    unshare = ["unshare", "--pid", "--fork"]
+    if shutil.which("unshare") is None or subprocess.run([*unshare, "true"], capture_output=True).returncode:
+        pytest.skip("no PID namespace can be made here")
+    words = [sys.executable, "-m", "beyond_ram", "watch", "--out", str(tmp_path), "--", "sleep", "0.1"]
+    done = subprocess.run([*unshare, *words], capture_output=True, text=True)
+    assert done.returncode == 0
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record["sampler"]["samples"] == 0
+    peak = record["peak"]
+    assert peak["rss_bytes"] is peak["anon_upper_bound_bytes"] is peak["unseen_bytes"] is None
+    assert peak["hwm_bytes"]["sum_upper_bound_bytes"] is peak["hwm_bytes"]["concurrent_upper_bound_bytes"] is None
+    assert all(witness["bytes"] is None for witness in peak["witnesses"])
+    with pytest.raises(KeyError, match="readings"):
+        advise(record)
+    assert "ask for" not in done.stderr and "another PID namespace" in done.stderr
