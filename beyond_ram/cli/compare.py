@@ -45,10 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     folders = [Path(side) for side in (arguments.baseline, arguments.candidate)]
     if all(_is_results(folder) for folder in folders):
-        runs, pairs = _of_folders(*folders)
+        runs, pairs, stacks_alone = _of_folders(*folders)
         results = folders[1]
     else:
-        results = arguments.results
+        results, stacks_alone = arguments.results, []
         runs, pairs = _of_stacks(results, arguments.baseline, arguments.candidate)
     made = changes(comparisons(runs, pairs))
     if made.empty:
@@ -71,8 +71,29 @@ def run(arguments: argparse.Namespace) -> int:
     for pair, found in differ.items():
         if found:
             print(f"what the locks differ in, {' and '.join(pair)}: {said(found)}")
+    for line in [*stacks_alone, *_cells_alone(runs, pairs)]:
+        print(f"not compared: {line}")
     print(f"{counts(made)}; {out}/changes.html, {out}/changes.csv")
     return int((made["verdict"] == "worse").any())
+
+
+def _cells_alone(runs: "pd.DataFrame", pairs: "list[tuple[str, str]]") -> list[str]:
+    """How many cells, and repeats of cells, one side of a pair has and the other has not: a run that failed may have
+    left nothing."""
+    from ..analysis.frame import same_but_for
+
+    lines = []
+    for sides in pairs:
+        repeats = [
+            [set(group.loc[group["stack"] == stack, "rep"]) for stack in sides]
+            for _, group in same_but_for(runs, "stack")
+        ]
+        for own, other, stack in ((0, 1, sides[0]), (1, 0, sides[1])):
+            cells = sum(bool(one[own]) and not one[other] for one in repeats)
+            more = sum(len(one[own] - one[other]) for one in repeats if one[other])
+            lines += [f"{cells} {'cell' if cells == 1 else 'cells'} that only {stack} has"] if cells else []
+            lines += [f"{more} {'repeat' if more == 1 else 'repeats'} that only {stack} has"] if more else []
+    return lines
 
 
 def _tell(made: "pd.DataFrame", lines: list[dict[str, str]]) -> None:
@@ -135,12 +156,18 @@ def _of_stacks(results: Path, baseline: str, candidate: str) -> "tuple[pd.DataFr
     return found[found["stack"].isin([baseline, candidate])], [(baseline, candidate)]
 
 
-def _of_folders(baseline: Path, candidate: Path) -> "tuple[pd.DataFrame, list[tuple[str, str]]]":
-    """Both folders' runs, the stacks of the baseline by a name of their own."""
+def _of_folders(baseline: Path, candidate: Path) -> "tuple[pd.DataFrame, list[tuple[str, str]], list[str]]":
+    """Both folders' runs, the stacks of the baseline by a name of their own; the stacks that one of them has alone."""
     import pandas as pd
 
     first, second = (_runs(folder) for folder in (baseline, candidate))
     stacks = sorted(set(first["stack"]) & set(second["stack"]))
     before = {stack: f"{stack} in {baseline}" for stack in stacks}
+    alone = [
+        f"stack {stack}, which only {folder} has"
+        for folder, runs in ((baseline, first), (candidate, second))
+        for stack in sorted({*runs["stack"]} - {*stacks})
+    ]
     first = first[first["stack"].isin(stacks)].assign(stack=lambda table: table["stack"].map(before))
-    return pd.concat([first, second], ignore_index=True), [(before[stack], stack) for stack in stacks]
+    second = second[second["stack"].isin(stacks)]
+    return pd.concat([first, second], ignore_index=True), [(before[stack], stack) for stack in stacks], alone

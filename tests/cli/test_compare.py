@@ -67,6 +67,24 @@ def test_two_folders_with_the_same_stack(results: Path, tmp_path: Path) -> None:
     assert set(table["before"]) == {f"old in {results}"}
 
 
+def test_what_one_side_lacks_is_told(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run whose job fails leaves nothing: such a candidate must not look as good as one that ran everything."""
+    for rep in (1, 2):
+        weighed(results, "old", rep, files=3)
+    weighed(results, "new", 3)
+    compare("old", "new", "--results", results)
+    said = capsys.readouterr().out
+    assert "not compared: 1 cell that only old has\n" in said
+    assert "not compared: 1 repeat that only new has\n" in said
+    later = Path(shutil.copytree(results, tmp_path / "later"))
+    shutil.rmtree(later / "runs/growth/stack~new")
+    capsys.readouterr()
+    compare(results, later)
+    said = capsys.readouterr().out
+    assert f"not compared: stack new, which only {results} has\n" in said
+    assert "cell that only" not in said
+
+
 @pytest.mark.slow
 def test_what_else_differs_is_said_on_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of two stacks their locks; where these are not known the versions that the runs read themselves."""
