@@ -42,6 +42,11 @@ def end_with_snakemake() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
+def below_snakemake() -> bool:
+    """Whether a Snakemake has started this process."""
+    return bool(_callers())
+
+
 def restore_threads() -> None:
     """Give this process's environment the variables of threads that the Snakemake above it was started with.
 

@@ -12,6 +12,8 @@ import socket
 import sys
 from pathlib import Path
 
+from .callers import below_snakemake
+
 _FILE, _LOCKS = "beyond-ram.running", "locks"
 # Held until this process ends.
 _held: list[int] = []
@@ -37,6 +39,32 @@ def clear(folder: Path) -> None:
         _add(descriptor, _hosts(descriptor))
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_SH)
+
+
+class HeldError(RuntimeError):
+    """Another workflow makes these results; the text is one line."""
+
+
+def hold(results: Path, mark: str) -> None:
+    """Hold a results folder by its mark until this process ends: Snakemake's own lock is of the working directory.
+
+    Two workflows that weigh at once disturb each other, and each replaces what the other makes. Nothing is held below
+    another Snakemake, which holds it, and where nothing can be locked. Raises HeldError.
+    """
+    try:
+        descriptor = os.open(results / mark, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return
+    _held.append(descriptor)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if not below_snakemake():
+            raise HeldError(
+                f"{results}: a snakemake of another folder works on these results; wait for it, or name others"
+            ) from None
+    except OSError:
+        return
 
 
 def _alone(descriptor: int, locks: Path) -> None:

@@ -67,6 +67,10 @@ DRIVER_ENV = "../envs/driver.yaml"
 
 onstart:
     experiment.places.open_results(RESULTS)
+    try:
+        stale.hold(Path(RESULTS), experiment.places.RESULTS_MARK)
+    except stale.HeldError as error:
+        raise WorkflowError(str(error)) from None
     experiment.specs.write(CONFIG, config)
     progress.Progress(workflow, RUNS, ALL_SLOTS, lambda cell: experiment_of(cell).workload).start()
     idle.stay_idle(workflow)

@@ -68,3 +68,29 @@ def test_where_nothing_may_be_written_all_stays_as_it_is(tmp_path: Path) -> None
     (tmp_path / ".snakemake").write_text("a file")
     ended(workflow(tmp_path))
     assert (tmp_path / ".snakemake").read_text() == "a file"
+
+
+HOLD_RESULTS = (
+    "import pathlib, sys, time; from beyond_ram import stale; from beyond_ram.experiment import places; "
+    "places.open_results(sys.argv[1]); stale.hold(pathlib.Path(sys.argv[1]), places.RESULTS_MARK); "
+    "print('held', flush=True); time.sleep(100)"
+)
+
+
+def test_results_are_made_by_one_workflow_at_a_time(tmp_path: Path) -> None:
+    def holder() -> "subprocess.Popen[str]":
+        command = [sys.executable, "-c", HOLD_RESULTS, str(tmp_path / "results")]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        return subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    first = holder()
+    assert first.stdout and first.stdout.readline() == "held\n"
+    second = holder()
+    assert "HeldError" in second.communicate()[1]
+    assert second.returncode == 1
+    ended(first)
+    third = holder()
+    assert third.stdout and third.stdout.readline() == "held\n", "a killed one holds nothing"
+    ended(third)

@@ -3,6 +3,7 @@
 Any character that a file name may hold is welcome, but for those that Snakemake reads as wildcards.
 """
 
+import contextlib
 import glob
 import os
 import re
@@ -13,7 +14,6 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from .. import files
 from ..folders import mark, protected_places
 
 # The type of a fault whose input is not repeated: it may hold a password.
@@ -152,7 +152,8 @@ def open_results(results: Path | str, stacks: Path | str = ".stacks") -> None:
     if not (folder / RESULTS_MARK).exists():
         for known in (*folder.glob("*/*/manifest.json"), *folder.glob("*/*/tokens.json")):
             mark(known.parent)
-        files.write(folder / RESULTS_MARK, "")
+        with contextlib.suppress(FileExistsError):  # another workflow holds the one that it has made
+            os.close(os.open(folder / RESULTS_MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
     for known in Path(stacks).glob("*/beyond-ram.lock"):
         mark(known.parent)
 
