@@ -112,7 +112,10 @@ def _created(path: Path) -> tuple[Path, int]:
     _sweep(path.parent)
     while True:
         partial = path.with_name(f".partial-{secrets.token_hex(8)}{path.suffix}")
-        descriptor = os.open(partial, _NEW, 0o666)
+        try:
+            descriptor = os.open(partial, _NEW, 0o666)
+        except FileNotFoundError:
+            raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent)) from None
         # Another process may take it for left, between these two lines.
         if _locked(descriptor) is not False and _names(partial, descriptor):
             return partial, descriptor

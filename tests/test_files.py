@@ -170,6 +170,11 @@ def test_a_new_file_has_an_ordinary_mode_and_a_replaced_one_its_own(write: Write
     assert names(folder) == ["run.json"]
 
 
+def test_a_folder_that_is_not_there_is_named(folder: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such folder: .*nothing'$"):
+        files.write(folder / "nothing" / "a.txt", "new")
+
+
 def test_after_an_error_all_is_as_it_was(folder: Path) -> None:
     (folder / "a.txt").write_text("before")
     with pytest.raises(RuntimeError), files.whole(folder / "a.txt") as partial:
