@@ -30,11 +30,11 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
     wanted = {f"max_{kind}": kind for kind in ceilings.KINDS}
     if marker.args or not marker.kwargs or not marker.kwargs.keys() <= wanted.keys():
-        raise pytest.UsageError(f"{item.nodeid}: beyond_ram takes {', '.join(wanted)}, each as max_anon='2G'")
+        pytest.fail(f"{item.nodeid}: beyond_ram takes {', '.join(wanted)}, each as max_anon='2G'", pytrace=False)
     try:
         limits = [ceilings.Ceiling(wanted[name], size(str(text)), str(text)) for name, text in marker.kwargs.items()]
     except ArgumentTypeError as error:
-        raise pytest.UsageError(f"{item.nodeid}: {error}") from None
+        pytest.fail(f"{item.nodeid}: {error}", pytrace=False)
     with watching() as seen:
         result = yield
     seen.record["ceilings"] = ceilings.judge(seen.record, limits)

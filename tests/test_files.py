@@ -171,7 +171,7 @@ def test_a_new_file_has_an_ordinary_mode_and_a_replaced_one_its_own(write: Write
 
 
 def test_a_folder_that_is_not_there_is_named(folder: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no such folder: .*nothing'$"):
+    with pytest.raises(FileNotFoundError, match=r"no such folder: .*nothing'$"):
         files.write(folder / "nothing" / "a.txt", "new")
 
 

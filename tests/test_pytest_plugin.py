@@ -74,6 +74,7 @@ def test_a_failure_of_its_own_stays(said: str) -> None:
 def test_a_marker_that_means_nothing_is_told(said: str) -> None:
     assert "beyond_ram takes max_anon, max_rss, max_pss" in said
     assert "'much' is no size" in said
+    assert "UsageError" not in said, "no traceback"
 
 
 def test_the_plugin_loads_nothing_until_it_is_needed(root: Path) -> None:
