@@ -54,6 +54,7 @@ _DEEPER: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("peak.kept.at_kept", "attached", "attached.before"), (dict,)),
     **dict.fromkeys(("peak.kept.kept_bytes", "peak.kept.kept_sampled_bytes"), (int, float)),
     "page_cache": (dict,),
+    "pressure": _MAYBE_MAP,
     "limit": (dict,),
     "limit.probes": (list,),
     "limit.probes.*": (dict,),

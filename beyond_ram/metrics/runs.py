@@ -29,6 +29,9 @@ _GROWN = (
 )
 _LARGEST = "largest sum over the tree"
 _IN_EACH = f"{SAMPLED}; what several processes share counts in each of them"
+_PRESSURE = (
+    "the kernel's memory.pressure: of the group of the run (cgroup v2), else of the machine, where others count too"
+)
 _MINCORE = "mincore over the input files"
 
 
@@ -99,6 +102,11 @@ def _failed(record: Record, _: Events) -> float | None:
     return float(not (record["completed_work"] and record["outcome"] == "completed"))
 
 
+def _pressure(key: str) -> Derive:
+    """Not in runs kept from before, and nowhere where the kernel does not count it."""
+    return lambda record, _: (record.get("pressure") or {}).get(key)
+
+
 def _of_run(key: str) -> Derive:
     return lambda record, _: record.get(key)
 
@@ -107,6 +115,12 @@ COLUMNS: list[Column] = [
     Metric("duration_s", "Time of the whole run", "s", ("runs",), "from the start of the command to its end",
         "monotonic clock of the watcher; the marks are in it", _of_run("duration_s"), direction="lower"),
     Metric("cpu_s", "CPU time of the whole run", "s", ("runs",), "rusage of the whole tree", CPU, _of_run("cpu_s"),
+        direction="lower"),
+    Metric("pressure_some_s", "Time of waiting for memory", "s", ("runs",),
+        "time in which at least one process waited for memory, from the start of the run to its end", _PRESSURE,
+        _pressure("some_s"), direction="lower"),
+    Metric("pressure_full_s", "Time in which all waited for memory", "s", ("runs",),
+        "the part of pressure_some_s in which no other process could work", _PRESSURE, _pressure("full_s"),
         direction="lower"),
     Metric(FAILED, "Runs that failed", "runs", ("runs",),
         "1 where a run that could be made did not finish its work, else 0", EXACT, _failed, direction="lower",

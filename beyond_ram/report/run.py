@@ -119,6 +119,10 @@ def _summary(run: Run) -> Iterator[tuple[str, str]]:
         yield "limit", f"{limit / MB:,.1f} MB"
     times = [("took", record["duration_s"]), ("CPU", record["cpu_s"])]
     yield from ((label, f"{time:,.2f} s") for label, time in times if time is not None)
+    if stalls := record.get("pressure"):
+        whose = {"group": "its group", "around": "the group around it"}.get(stalls.get("of"), "the whole machine")
+        waited = f"{stalls['some_s']:,.2f} s, {stalls['full_s']:,.2f} s of it all at once; counted for {whose}"
+        yield "waited for memory", waited
     if record["sampler"].get("samples"):
         taken = record["sampler"]["samples"]
         mean = f", every {1000 * record['duration_s'] / taken:.1f} ms in the mean" if record["duration_s"] else ""

@@ -37,6 +37,7 @@ def write(page: Path, runs: Mapping[str, Run], title: str, *, kept: bool = True)
             *((kind, f"{label} (MB)") for kind, label in PEAKS.items()),
             ("ask", "ask for (MiB)"),
             ("duration_s", "takes (s)"),
+            ("pressure_some_s", "waited for memory (s)"),
         ],
         figures=packed_json(figures),
     )
@@ -50,4 +51,5 @@ def _line(name: str, run: Run) -> dict[str, Any]:
         **{kind: None if size is None else size / MB for kind, size in sizes.items()},
         "ask": run.asked.ask_bytes / (1 << 20) if run.asked else None,
         "duration_s": run.record["duration_s"],
+        "pressure_some_s": (run.record.get("pressure") or {}).get("some_s"),
     }

@@ -68,6 +68,8 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
         "phases": [],
         "faults": {"minor": None, "major": None},
         "storage": {"read_bytes": None, "written_bytes": None},
+        # Time of waiting for memory; None where the kernel does not count it.
+        "pressure": None,
         "left_running": outcome.left_running,
         "sampler": {"interval_ms": interval_ms, "samples": 0},
         "started_at": None if weighing.started_at is None else round(weighing.started_at, 3),
@@ -81,6 +83,7 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
         lambda: {"peak": found["peak"] | _kept(sampler, counting)},
         lambda: {"phases": [span.record() for span in sampler.peaks.phases] if sampler else []},
         lambda: {"sampler": _sampling(outcome, sampler, interval_ms)},
+        lambda: {"pressure": sampler.pressure.record() if sampler and sampler.pressure else None},
         lambda: _used(outcome, sampler),
     ]
     for part in parts:

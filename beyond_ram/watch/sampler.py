@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..run_files import COLUMNS
-from . import course
+from . import course, pressure
 from .charges import Around, Meter
 from .course import Copying
 from .exits import Exit, Exits
@@ -42,7 +42,7 @@ _STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
 _PROPORTIONAL_S_PER_BYTE = 40e-12
 # CPU, faults and storage grow steadily and have no peaks to miss: they are read this often, and at events.
 _USAGE_EVERY_S = 0.5
-_EMPTY = ("",) * 9  # PSS, USS, CPU, storage, faults, and PSS by kind, of a row that has none
+_EMPTY = ("",) * 11  # PSS, USS, CPU, storage, faults, PSS by kind, and pressure, of a row that has none
 
 
 @dataclass
@@ -88,6 +88,10 @@ class Sampler:
             self.meter = around.meter
         # Whether all of it is the tree's: its peak is too.
         self._ours = bool(group or (around and around.whole))
+        # Before anything is sampled: waiting counts from here.
+        self.pressure = self._missing.attempt(
+            "pressure", lambda: pressure.open_first(group.path if group else None, around), None
+        )
         self._last_pids: set[int] = set()
         self.sharing: Sharing | None = None
         if self.meter is None and not self._unknown:
@@ -108,7 +112,7 @@ class Sampler:
         self._events_s, self._events_at = 0.0, start_s
 
     def close(self) -> None:
-        closes = [part.close for part in (self.recorder, self.tree, self.exits, self.sharing) if part]
+        closes = [part.close for part in (self.recorder, self.tree, self.exits, self.sharing, self.pressure) if part]
         for close in closes:
             with self._missing.step("samples"):
                 close()
@@ -152,6 +156,9 @@ class Sampler:
                 self._usage_at = now
                 with self._missing.step("CPU time and storage"):
                     self._read_usage(row)
+                with self._missing.step("pressure"):
+                    if self.pressure:
+                        row["pressure_some_s"], row["pressure_full_s"] = self.pressure.read()
             if proportional or self._proportional_is_due(now, self._sums[0], event=event):
                 with self._missing.step(PROPORTIONAL):
                     self._read_proportional(row, living)
@@ -222,6 +229,9 @@ class Sampler:
     def finish(self, end_s: float) -> None:
         """The last look, right after the command has ended: mostly the kernel's exit records."""
         self.sample()
+        with self._missing.step("pressure"):
+            if self.pressure:
+                self.pressure.read()
         with self._missing.step("shared pages"):
             if self.sharing:
                 self.sharing.end()

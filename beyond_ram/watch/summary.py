@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import advice
-from . import ceilings, why
+from . import ceilings, pressure, why
 
 _TERMS = {"shmem": "shared or in tmpfs", "kernel": "kernel", "swap": "swapped out", "locked_file": "locked file"}
 _WORTH_BYTES, _FAR = 8_000_000, 1.25
 _PHASES = 8
+# The least that is not 0.0 s when it is printed.
+_SHOWN_S = 0.05
 
 
 def megabytes(size_bytes: float | None) -> str:
@@ -49,6 +51,7 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     else:
         reclaimable = "" if peak["file_bytes"] is None else f"; {megabytes(peak['file_bytes'])} of the peak reclaimable"
         yield f"cgroup      none ({peak['cgroup']['reason']}){reclaimable}"
+    yield from _waited(record)
     yield f"ask for     {_asked(asked)}"
     slowed = sampler["interval_used_ms"] > 1.5 * sampler["interval_ms"]
     pace = f"every {sampler['interval_ms']} ms" + (", slowed down" if slowed else "")
@@ -64,6 +67,21 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
         yield f"note        {record['page_cache']['warning']}"
     yield from lacking(record)
     yield from ceilings.lines(record)
+
+
+_WAITED_BY = {
+    pressure.OF_GROUP: "by its group's pressure",
+    pressure.OF_AROUND: "by the pressure of the group around it, others in it included",
+    pressure.OF_MACHINE: "by the machine's pressure, others included",
+}
+
+
+def _waited(record: dict[str, Any]) -> Iterable[str]:
+    """How long the command waited for memory; nothing where that rounds to 0 or is not known."""
+    stalls = record.get("pressure")
+    if stalls and stalls["some_s"] >= _SHOWN_S:
+        share = f"{stalls['some_s']:.1f} s of {record['duration_s']:.1f} s for memory"
+        yield f"waited      {share}, {stalls['full_s']:.1f} s of it all at once, {_WAITED_BY[stalls['of']]}"
 
 
 def _marked(marks: dict[str, Any]) -> str:
