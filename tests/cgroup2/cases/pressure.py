@@ -1,0 +1,21 @@
+"""Time of waiting for memory, by the command's own group."""
+
+import os
+from pathlib import Path
+
+from ...watch.test_pressure import READ_AGAIN
+from .common import PYTHON, watch
+
+PLACE = "plain"
+
+
+def case_the_group_says_how_long_it_waited() -> dict[str, object]:
+    data = Path("/var/tmp/read-again")
+    data.write_bytes(bytes(60_000_000))
+    descriptor = os.open(data, os.O_RDWR)
+    os.fsync(descriptor)
+    limited = watch("--memory-limit", "24M", "--", *PYTHON, READ_AGAIN, str(data))
+    free = watch("--", *PYTHON, READ_AGAIN, str(data))
+    stalls = limited.record["pressure"]
+    assert stalls["of"] == free.record["pressure"]["of"] == "group", stalls
+    return {"limited_some_s": stalls["some_s"], "free_some_s": free.record["pressure"]["some_s"]}

@@ -1,0 +1,97 @@
+"""Time of waiting for memory, as the kernel counts it: real files, a real limit, records from before."""
+
+import csv
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.experiment import records
+from beyond_ram.metrics import derive
+from beyond_ram.run_files import COLUMNS
+from beyond_ram.watch import pressure, watch
+from beyond_ram.watch.summary import lines
+
+from .conftest import PYTHON, needs_group
+
+# Reads a mapped file of 60 MB again and again.
+READ_AGAIN = """
+import mmap, os, sys, time
+file = os.open(sys.argv[1], os.O_RDWR)
+view = mmap.mmap(file, 0, prot=mmap.PROT_READ)
+until = time.monotonic() + 1.5
+while time.monotonic() < until:
+    sum(view[at] for at in range(0, len(view), 4096))
+"""
+needs_pressure = pytest.mark.skipif(
+    pressure.open_first(None, None) is None, reason="this kernel does not count pressure, or it is switched off"
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "data"
+    path.write_bytes(bytes(60_000_000))
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    return path
+
+
+@needs_pressure
+@needs_group
+@pytest.mark.cgroup
+def test_a_limit_below_what_is_read_again_makes_it_wait(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    record = watch([*PYTHON, READ_AGAIN, str(data)], out, memory_limit_bytes=24 << 20)
+    stalls = record["pressure"]
+    assert record["outcome"] == "completed"
+    assert 0.05 < stalls["full_s"] <= stalls["some_s"] <= record["duration_s"]
+    with (out / "samples.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["pressure_some_s"]]
+    values = [float(row["pressure_some_s"]) for row in rows]
+    assert len(values) >= 3
+    assert values[0] < 0.1, "it counts from the start of the run"
+    assert values == sorted(values)
+    assert values[-1] <= stalls["some_s"]
+    (waited,) = (line for line in lines(record) if line.startswith("waited"))
+    assert f"{stalls['some_s']:.1f} s of {record['duration_s']:.1f} s for memory" in waited
+    derived = derive(record, [], "runs")
+    assert (derived["pressure_some_s"], derived["pressure_full_s"]) == (stalls["some_s"], stalls["full_s"])
+
+
+def test_what_the_kernel_does_not_count_is_empty_and_never_zero(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(pressure, "MACHINE", tmp_path / "missing")
+    monkeypatch.setattr(pressure, "_candidates", lambda group, around: [(tmp_path / "missing", "machine")])
+    record = watch([*PYTHON, "import time; time.sleep(0.1)"], tmp_path / "out")
+    assert record["pressure"] is None
+    assert derive(record, [], "runs")["pressure_some_s"] is None
+    with (tmp_path / "out" / "samples.csv").open(newline="") as file:
+        assert {row["pressure_some_s"] for row in csv.DictReader(file)} == {""}
+    assert not [line for line in lines(record) if line.startswith("waited")]
+
+
+def test_runs_from_before_are_read(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    watch_record = watch([*PYTHON, "import time; time.sleep(0.1)"], out)
+    del watch_record["pressure"]
+    (out / "run.json").write_text(json.dumps(watch_record))
+    rows = list(csv.reader((out / "samples.csv").open(newline="")))
+    places = [COLUMNS.index(name) for name in ("pressure_some_s", "pressure_full_s")]
+    with (out / "samples.csv").open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(row[: min(places)] for row in rows)
+    record = records.record(out, of_a_cell=False)
+    assert records.samples(out, of_a_cell=False)["rss_bytes"]
+    assert records.samples_table(out, record)["pressure_some_s"].null_count == len(rows) - 1
+    assert derive(record, [], "runs")["pressure_some_s"] is None
+    assert list(lines(record))
+
+
+def test_a_file_without_both_sums_is_refused() -> None:
+    assert pressure.parse(
+        b"some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=40\n"
+    ) == (2.5, 0.00004)
+    with pytest.raises(ValueError, match="full"):
+        pressure.parse(b"some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\n")
