@@ -44,6 +44,16 @@ def test_none_takes_it(families: dict[str, Path], tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_file_that_the_newest_encodes_at_random_goes_to_the_other(families: dict[str, Path], tmp_path: Path) -> None:
+    """tokenizers 1.0 takes one of two entries with the same id for a merge, another one in each process."""
+    spec = json.loads(families["mistral"].read_text(encoding="utf-8"))
+    spec["model"]["vocab"] |= {"twice": 7}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(spec), encoding="utf-8")
+    chosen = encoders.choose(tmp_path / "tokenizer.json")
+    assert chosen.stack == "encoder-0.23" and "id 7" in chosen.why and not chosen.cuts
+
+
+@pytest.mark.slow
 def test_a_long_reason_is_cut(families: dict[str, Path], tmp_path: Path) -> None:
     """tokenizers 1.0 lists every byte that a vocabulary lacks."""
     spec = json.loads(families["gpt2"].read_text(encoding="utf-8"))

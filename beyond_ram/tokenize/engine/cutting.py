@@ -209,9 +209,13 @@ class _Walk:
             raise NoCuts("no pre-tokenizer begins words at blanks, and the model is not BPE")
         if not self.shown:
             raise NoCuts("no pre-tokenizer begins words at blanks")
+        if self.letters is ascii_letters:  # a letter that has an entry may become one that has none
+            raise NoCuts("the normalizer may change letters, and no pre-tokenizer begins words at blanks")
         if model.get("ignore_merges") or model.get("end_of_word_suffix") or model.get("continuing_subword_prefix"):
             raise NoCuts("the model treats the ends of words apart, and no pre-tokenizer begins words at blanks")
         vocabulary = model["vocab"]
+        if len({*vocabulary.values()}) < len(vocabulary):  # merges are of ids
+            raise NoCuts("two vocabulary entries have the same id")
         crossing = re.compile(f"[{LETTERS}]{SPACE}")
         if (entry := next(filter(crossing.search, vocabulary), None)) is not None:
             raise NoCuts(f"the vocabulary entry {entry!r} goes on from a letter to a blank")

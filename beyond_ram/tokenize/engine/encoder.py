@@ -3,6 +3,7 @@
 Releases from 1.0 on give an array of ids and nothing else of an encoding; earlier ones lists, by encode_batch_fast.
 """
 
+import collections
 import ctypes
 import os
 
@@ -70,6 +71,16 @@ def vocabulary(spec):
     """(entry, id) of the model in a tokenizer file."""
     entries = spec["model"]["vocab"]
     return entries.items() if isinstance(entries, dict) else ((entry[0], id) for id, entry in enumerate(entries))
+
+
+def check_ids(spec):
+    """Raises Refused where this release encodes at random: 1.0 does if two vocabulary entries have the same id."""
+    ids = [id for _, id in vocabulary(spec)]
+    if gives_arrays() and len({*ids}) < len(ids):
+        twice = next(id for id, count in collections.Counter(ids).items() if count > 1)
+        raise Refused(
+            f"tokenizers {tokenizers.__version__} encodes at random, because two vocabulary entries have id {twice}"
+        )
 
 
 def highest_id(tokenizer, spec):

@@ -254,6 +254,8 @@ class Source:
     def __init__(self, file, packing, start=0, end=None):
         self.file, self.packing, self.told, self.ended = file, packing, start, False
         self.last = os.stat(file).st_size if end is None else end  # what is read ahead of it is another's
+        if packing and not os.stat(file).st_size:
+            raise Refused(f"{file}: empty, and no {packing} file")
         self.beneath = self.opened = open(file, "rb", buffering=0)
         self.beneath.seek(start)
         if packing == "gzip":
@@ -497,7 +499,9 @@ def parquet(file, packing, start, end, column, huge):
             left = sum(found.column(i).total_compressed_size for i in range(found.num_columns))
             share = left / max(found.num_rows, 1)
             for batch in source.iter_batches(rows, row_groups=[group], columns=[column], use_threads=False):
-                yield from of_array(batch.column(0), file, row, huge, share)
+                # A name with a dot also selects the inner column of another one.
+                place = of_schema(file, batch.schema, column)
+                yield from of_array(batch.column(place), file, row, huge, share)
                 row += len(batch)
 
 

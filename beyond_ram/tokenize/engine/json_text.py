@@ -136,6 +136,8 @@ class Stream:
         except (ValueError, RecursionError) as error:
             raise Refused(f"is not JSON ({error})") from None
         checked(row, self.column)
+        if not given:
+            raise Refused(f"has a column {self.column[:20]!r} that cannot be read in a line of this length")
 
     def short_string(self):
         """Pass over a string; its text where it is short enough to be a name, else None."""

@@ -29,9 +29,10 @@ def main():
         cuts, why = True, cutting.rules(spec).why
     except cutting.NoCuts as reason:
         cuts, why = False, str(reason)
-    del spec
-    encoder.trim()
     try:
+        encoder.check_ids(spec)
+        del spec
+        encoder.trim()
         encoder.load(path)
     except Refused as error:
         print(json.dumps({"version": version, "cannot": str(error)}))

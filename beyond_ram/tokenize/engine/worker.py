@@ -79,6 +79,7 @@ class Common:
         tokenizer = encoder.load(config["tokenizer"])
         encoder.trim()
         spec = encoder.read_spec(config["tokenizer"])
+        encoder.check_ids(spec)
         self.dtype = "<u2" if encoder.highest_id(tokenizer, spec) < 1 << 16 else "<u4"
         append = None if config["append"] is None else encoder.id_of(tokenizer, spec, config["append"])
         try:

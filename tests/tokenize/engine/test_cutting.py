@@ -134,6 +134,14 @@ NOT_CUT = {
         pre_tokenizer={"type": "Metaspace", "replacement": "\u2581", "split": False},
         model={"type": "BPE", "vocab": {"a": 0, "\u2581": 1}, "merges": [], "end_of_word_suffix": "</w>"},
     ),
+    "no words, letters that change": spec(
+        normalizer={"type": "Lowercase"}, pre_tokenizer={"type": "Metaspace", "replacement": "\u2581", "split": False},
+        model={"type": "BPE", "vocab": {"<unk>": 0, "\u2581": 1, "A": 2, "<unk>\u2581": 3}, "merges": []},
+    ),
+    "no words, an id for two entries": spec(
+        pre_tokenizer={"type": "Metaspace", "replacement": "\u2581", "split": False},
+        model={"type": "BPE", "vocab": {"\u2581": 0, "a": 1, "-": 1, "-\u2581": 2}, "merges": []},
+    ),
     "no words, another model": spec(pre_tokenizer=None, model={"type": "Unigram", "vocab": [["a", 0.0]]}),
     "the text twice": spec(post_processor={"type": "TemplateProcessing", "single": [{"Sequence": {}}] * 2}),
     "an unknown shape": spec(normalizer={"kind": "NFC"}),

@@ -137,6 +137,30 @@ def in_chunks(raw: bytes, size: int) -> str | None:
         return None
 
 
+def test_a_long_name_is_no_column_without_a_name() -> None:
+    raw = b'{"' + b"n" * 5000 + b'": "x"}'
+    with pytest.raises(json_text.Refused):
+        "".join(json_text.Stream(iter((raw,)), "").pieces())
+    with pytest.raises(json_text.Refused):
+        json_text.Lines("").text(raw)
+    assert "".join(json_text.Stream(iter((b'{"": "x"}',)), "").pieces()) == "x"
+
+
+def test_a_column_with_a_dot_is_told_from_one_inside_another(tmp_path: Path) -> None:
+    inner = [{"b": "no"}, {"b": "no"}]
+    for number, columns in enumerate(({"a": inner, "a.b": ["x", "y"]}, {"a.b": ["x", "y"], "a": inner})):
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(pa.table(columns), path)
+        assert [text for batch in inputs.read([(str(path), 0, None)], "a.b") for text in batch.texts] == ["x", "y"]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.zst", "a.txt.gz", "a.txt.zst"])
+def test_a_packed_file_without_a_byte_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(json_text.Refused, match="empty"):
+        list(inputs.read([(str(tmp_path / name), 0, None)], "text"))
+
+
 def at_once(raw: bytes) -> str | None:
     try:
         return str(json_text.Lines("text").text(raw))
