@@ -1,5 +1,6 @@
 """How exact the instrument is on cgroup v2, and what it leaves behind when it is killed."""
 
+import os
 import random
 import re
 import shutil
@@ -25,6 +26,8 @@ PROGRAMS = PROJECT / "tests/watch/programs"
 # The guest is emulated: to start and to end 200 interpreters takes more CPU time than the tolerance is for.
 SLOW = {"CPU seconds"}
 KILLS = 20
+SUBSET = ("/dev/shm", "forks, a tenth copied", "page cache", "bursts", "SQLite on disk", "a pipeline")
+"""The programs of an ordinary run; with ADVICE in the environment of the tests all of them, which takes minutes."""
 
 
 def case_self_test() -> dict[str, object]:
@@ -72,11 +75,12 @@ def _programs() -> Iterator[tuple[str, list[str]]]:
 
 def case_programs_run_again_under_what_was_asked_for() -> dict[str, object]:
     """Each is weighed, and completes in a group whose limit is exactly what the advice asks for."""
+    chosen = [one for one in _programs() if "ADVICE" in os.environ or one[0] in SUBSET]
     with made("weighed") as weighed, made("asked") as asked, ThreadPoolExecutor(3) as pool:
-        results = list(pool.map(lambda one: _again(weighed, asked, *one), _programs()))
+        results = list(pool.map(lambda one: _again(weighed, asked, *one), chosen))
     for name, ask_bytes, status, kills in results:
         print(f"{name}: {ask_bytes / 1e6:,.0f} MB, status {status}, {kills} killed")
-    assert len(results) >= 30
+    assert len(results) >= (30 if "ADVICE" in os.environ else len(SUBSET))
     assert not [name for name, _, status, kills in results if status or kills]
     return {"programs": len(results)}
 
