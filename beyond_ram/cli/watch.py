@@ -28,7 +28,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         description="Weighs any command. run.json holds its command line, without what is a secret by its name.",
         usage="beyond-ram watch [--out D] [--interval-ms N] [--memory-limit SIZE] [--max-anon SIZE] [--max-rss SIZE]\n"
         "                        [--max-pss SIZE] [--html FILE] [--follow] [--input F] -- COMMAND…\n"
-        "       beyond-ram watch [--out D] … (--pid N [--pid M] | --cgroup PATH | --slurm JOBID)\n"
+        "       beyond-ram watch [--out D] … (--pid N [--pid M] | --cgroup PATH | --container ID | --slurm JOBID)\n"
         "                        [--wait S] [--reset-marks] [--events F]\n"
         "       beyond-ram watch --self-test",
     )
@@ -62,6 +62,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="follow a process that runs, and all below; again for each",
     )
     running.add_argument("--cgroup", type=Path, metavar="PATH", help="follow all that is in a group")
+    running.add_argument(
+        "--container", metavar="ID", help="follow a container or a pod, by its id, the beginning of one, or its name"
+    )
     running.add_argument("--slurm", metavar="JOBID", help="follow a job of Slurm, on its node")
     parser.add_argument(
         "--wait", type=float, default=0.0, metavar="SECONDS", help="for the job of --slurm to begin (default: 0)"
@@ -132,14 +135,14 @@ def run(arguments: argparse.Namespace) -> int:
         from ..watch.calibration import self_test
 
         return self_test()
-    attached = bool(arguments.pid or arguments.cgroup or arguments.slurm)
+    attached = bool(arguments.pid or arguments.cgroup or arguments.container or arguments.slurm)
     if attached:
         _refuse_for_what_runs(arguments)
     elif not arguments.command or not arguments.command[0]:
         raise ValueError("what to watch? beyond-ram watch -- COMMAND…, or --pid N of what runs")
     elif arguments.reset_marks or arguments.events:
         option = "--reset-marks" if arguments.reset_marks else "--events"
-        raise ValueError(f"{option} goes with --pid, --cgroup or --slurm: a command begins with its own")
+        raise ValueError(f"{option} goes with --pid, --cgroup, --container or --slurm: a command begins with its own")
     given = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
     allowed = [ceilings.Ceiling(kind, *found) for kind, found in given.items() if found]
     kept = arguments.out is not None
@@ -190,7 +193,7 @@ def _give_back_the_path() -> None:
 def _refuse_for_what_runs(arguments: argparse.Namespace) -> None:
     """What can only be done to a command that is started here. Raises ValueError."""
     if arguments.command:
-        raise ValueError("either a command, or --pid, --cgroup or --slurm of what runs")
+        raise ValueError("either a command, or --pid, --cgroup, --container or --slurm of what runs")
     for option in ("memory_limit", "follow"):
         if getattr(arguments, option):
             raise ValueError(f"--{option.replace('_', '-')} is for a command: what runs already is only looked at")
@@ -203,6 +206,10 @@ def _target(arguments: argparse.Namespace) -> "Target":
         return targets.processes(list(dict.fromkeys(arguments.pid)), arguments.reader)
     if arguments.cgroup:
         return targets.group(arguments.cgroup, arguments.reader)
+    if arguments.container:
+        from ..watch import containers
+
+        return containers.target(arguments.container, arguments.reader)
     return targets.slurm_job(arguments.slurm, arguments.wait, arguments.reader)
 
 

@@ -35,6 +35,13 @@ class Charges(NamedTuple):
     swap_bytes: int
     swapcached_bytes: int
     """Of that, what is in memory as well, and charged as usage too."""
+    inactive_file_bytes: int = 0
+    """Of the file pages, those that reclaim takes first."""
+
+    @property
+    def working_set_bytes(self) -> int:
+        """As the kubelet and cAdvisor count it."""
+        return max(0, self.usage_bytes - self.inactive_file_bytes)
 
     @property
     def away_bytes(self) -> int:
@@ -62,7 +69,9 @@ def parse(version: int, stat: bytes, usage_bytes: int, swap_bytes: int | None = 
     swapped = get(b"swap") if swap_bytes is None else swap_bytes
     kernel = get(b"kernel") or usage_bytes - anon - file - get(b"swapcached")
     kernel = max(0, kernel - get(b"slab_reclaimable"))
-    return Charges(usage_bytes, evictable, anon, get(b"shmem"), kernel, swapped, get(b"swapcached"))
+    return Charges(
+        usage_bytes, evictable, anon, get(b"shmem"), kernel, swapped, get(b"swapcached"), get(b"inactive_file")
+    )
 
 
 class Meter:
@@ -82,6 +91,8 @@ class Meter:
         self._known: dict[int, bytes] = {}
         """What was read last of each file: the last word of a group that has been removed."""
         self.kept_bytes = self.sampled_bytes = self.bound_bytes = 0
+        self.working_set_bytes = 0
+        """The highest sample of it, whoever came before."""
         self.high_bytes: int | None = None
         """The kernel's peak at the last look, since the one before where it can be reset."""
         self.at: Charges | None = None
@@ -150,6 +161,7 @@ class Meter:
 
     def _note(self, now: Charges, high: int | None, *, fresh: bool) -> None:
         last = self.now or now
+        self.working_set_bytes = max(self.working_set_bytes, now.working_set_bytes)
         before = self._before.kept_bytes if self._before else 0
         sampled = max(0, now.kept_bytes - before)
         if sampled >= self.sampled_bytes:
@@ -179,6 +191,7 @@ class Meter:
             "kept_bytes": self.kept_bytes,
             "kept_sampled_bytes": self.sampled_bytes,
             "kept_upper_bound_bytes": max(self.kept_bytes, self.bound_bytes) if self.bound_bytes else None,
+            "working_set_bytes": self.working_set_bytes,
             "at_kept": at,
         }
 

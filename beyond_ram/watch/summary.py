@@ -51,6 +51,8 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     else:
         reclaimable = "" if peak["file_bytes"] is None else f"; {megabytes(peak['file_bytes'])} of the peak reclaimable"
         yield f"cgroup      none ({peak['cgroup']['reason']}){reclaimable}"
+    if "container" in record.get("attached", {}).get("to", {}):
+        yield from _of_container(record, asked)
     yield from _waited(record)
     yield f"ask for     {_asked(asked)}"
     slowed = sampler["interval_used_ms"] > 1.5 * sampler["interval_ms"]
@@ -67,6 +69,18 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
         yield f"note        {record['page_cache']['warning']}"
     yield from lacking(record)
     yield from ceilings.lines(record)
+
+
+def _of_container(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]:
+    """What a kubelet evicts by, what the kernel kills by, and what is kept, one below the other."""
+    peak, around = record["peak"], record["peak"].get("around") or {}
+    limit, kills = around.get("limit_bytes"), around.get("kills")
+    working_set = (peak.get("kept") or {}).get("working_set_bytes")
+    at = "without a limit" if limit is None else f"at a limit of {mebibytes(limit)}"
+    yield f"evicted by  {megabytes(working_set)} of working set: usage less inactive file, as the kubelet counts it"
+    killed = "kills are not counted" if kills is None else f"{kills} killed"
+    yield f"killed by   {megabytes(peak['cgroup_bytes'])} of usage {at}, page cache goes first; {killed}"
+    yield f"kept        {megabytes(asked.kept_bytes)}, which the kernel cannot take back"
 
 
 _WAITED_BY = {

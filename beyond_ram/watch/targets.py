@@ -102,7 +102,7 @@ def group(path: Path, reader: str | None = None) -> Target:
     found = next((place for place in places if (place / "cgroup.procs").is_file()), None)
     if found is None:
         raise ValueError(f"--cgroup {path}: there is no such group; /proc/PID/cgroup names those of a process")
-    return _of_folder({"cgroup": str(path)}, f"group {path}", found.resolve(), reader)
+    return of_folder({"cgroup": str(path)}, f"group {path}", found.resolve(), reader)
 
 
 def slurm_job(job: str, wait_s: float = 0.0, reader: str | None = None) -> Target:
@@ -130,7 +130,7 @@ def _slurm_job(job: str, reader: str | None) -> Target:
         pids = _listed_by_slurm(job)
         folder = _group_of_job(job)  # a job that has begun meanwhile: steps that come later are in its group alone
     if folder is not None:
-        return _of_folder({"slurm_job": job}, f"Slurm job {job}", folder, reader)
+        return of_folder({"slurm_job": job}, f"Slurm job {job}", folder, reader)
     if not pids:
         raise _NotThereError(f"--slurm {job}: no process of it runs on this node; squeue says on which it does")
     return replace(processes(pids, reader), asked={"slurm_job": job}, name=f"Slurm job {job}")
@@ -160,7 +160,8 @@ def _listed_by_slurm(job: str) -> list[int]:
     return [pid for pid in pids if procfs.memory(pid)]
 
 
-def _of_folder(asked: dict[str, object], name: str, folder: Path, reader: str | None) -> Target:
+def of_folder(asked: dict[str, object], name: str, folder: Path, reader: str | None) -> Target:
+    """All that is in the group in a folder. Raises ValueError where nobody is in it."""
     ours = os.getpid()
 
     def listed(_: Iterable[int]) -> list[int]:

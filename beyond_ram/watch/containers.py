@@ -1,0 +1,149 @@
+"""The memory group of a container or a pod, found in the cgroup tree and in the files that runtimes leave.
+
+No client of a runtime is called. The id of a container stands in the name of its group, whoever has made it:
+
+    docker/ID, system.slice/docker-ID.scope                        Docker, drivers cgroupfs and systemd
+    machine.slice/libpod-ID.scope, libpod_parent/libpod-ID         Podman; of a user below user@UID.service/user.slice
+    kubepods/burstable/podUID/ID                                   Kubernetes, driver cgroupfs
+    kubepods.slice/…/kubepods-burstable-podUID.slice/RUNTIME-ID.scope    driver systemd
+    NAMESPACE/ID, system.slice/nerdctl-ID.scope                    containerd without Kubernetes
+
+RUNTIME is cri-containerd, crio or docker. In the name of a slice a pod's UID has `_` in the place of `-`. Groups of `conmon` hold Podman's and CRI-O's monitor.
+"""
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from . import targets
+
+GROUPS = Path("/sys/fs/cgroup")
+# A shorter one is taken for a name alone.
+LEAST_DIGITS = 4
+_SHOWN_DIGITS, _CANDIDATES = 12, 8
+_CONTAINER = re.compile(r"(?:(?P<runtime>[a-z][a-z-]*)-)?(?P<id>[0-9a-f]{64})(?:\.scope)?")
+_POD = re.compile(r"(?:.*-)?pod(?P<uid>[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?")
+_LOG = re.compile(r"(?P<pod>[^_]+)_(?P<namespace>[^_]+)_(?P<container>.+)-(?P<id>[0-9a-f]{64})\.log")
+
+
+@dataclass(frozen=True)
+class Container:
+    """A container or a pod that has a group here."""
+
+    id: str
+    """64 digits; of a pod its UID."""
+    folder: Path
+    kind: str
+    """The runtime as the group's name has it, `container` where it has none, or `pod`."""
+    names: tuple[str, ...] = field(default=())
+
+    def __str__(self) -> str:
+        named = f" ({self.names[0]})" if self.names else ""
+        return f"{self.kind} {self.id if self.kind == 'pod' else self.id[:_SHOWN_DIGITS]}{named}"
+
+
+def target(word: str, reader: str | None = None, groups: Path = GROUPS, root: Path = Path("/")) -> targets.Target:
+    """All that is in the group of a container or pod. Raises ValueError where it is none or several.
+
+    `word` is an id or the beginning of one, or a name. `groups` is where groups are mounted; `root` is the folder below
+    which runtimes have left their files.
+    """
+    one = find(word, groups, root)
+    asked: dict[str, object] = {"container": word, "id": one.id}
+    return targets.of_folder(asked, f"container {one}" if one.kind != "pod" else str(one), one.folder, reader)
+
+
+def find(word: str, groups: Path = GROUPS, root: Path = Path("/")) -> Container:
+    """The container or pod that a word means. Raises ValueError with the candidates where it means none or several."""
+    present = list(_named(_present(groups), root))
+    meant = [one for one in present if word in (one.id, *one.names)] or [
+        one for one in present if len(word) >= LEAST_DIGITS and one.id.startswith(word.lower())
+    ]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise ValueError(f"--container {word}: it means {len(meant)} of them, give a longer id: {_listed(meant)}")
+    if not present:
+        raise ValueError(
+            f"--container {word}: no container has a group below {groups}; in a container of its own the watcher sees "
+            "no others"
+        )
+    raise ValueError(f"--container {word}: no container or pod has that id or name; here are {_listed(present)}")
+
+
+def _listed(some: list[Container]) -> str:
+    more = f", and {len(some) - _CANDIDATES} more" if len(some) > _CANDIDATES else ""
+    return ", ".join(map(str, some[:_CANDIDATES])) + more
+
+
+def _present(groups: Path) -> Iterator[Container]:
+    """Containers and pods by the names of their groups, each once: the outermost group with its id."""
+    memory = groups / "memory"
+    top = memory if (memory / "cgroup.procs").exists() else groups
+    above: set[str] = set()
+    for folder, below, _ in os.walk(top):
+        below.sort()
+        name = os.path.basename(folder)  # noqa: PTH119
+        if pod := _POD.fullmatch(name):
+            yield Container(pod["uid"].replace("_", "-"), Path(folder), "pod")
+        elif found := _CONTAINER.fullmatch(name):
+            runtime = (found["runtime"] or "container").removeprefix("cri-")
+            if not runtime.endswith("conmon") and not _is_below(folder, found["id"], above):
+                above.add(folder)
+                yield Container(found["id"], Path(folder), runtime)
+
+
+def _is_below(folder: str, container: str, above: set[str]) -> bool:
+    """Whether the group lies in another one of the same container."""
+    return any(folder.startswith(f"{outer}/") and container in os.path.basename(outer) for outer in above)  # noqa: PTH119
+
+
+def _named(present: Iterator[Container], root: Path) -> Iterator[Container]:
+    """The same, with the names that runtimes have given them. What cannot be read gives no names."""
+    names: dict[str, dict[str, None]] = {}
+    for container, name in (*_docker(root), *_storage(root), *_kubernetes(root)):
+        names.setdefault(container, {})[name] = None
+    for one in present:
+        yield replace(one, names=tuple(names.get(one.id, ())))
+
+
+def _docker(root: Path) -> Iterator[tuple[str, str]]:
+    for file in root.glob("var/lib/docker/containers/*/config.v2.json"):
+        content = _json(file)
+        if isinstance(content, dict) and isinstance(content.get("Name"), str):
+            yield str(content.get("ID", file.parent.name)), content["Name"].removeprefix("/")
+
+
+def _storage(root: Path) -> Iterator[tuple[str, str]]:
+    """Podman's and CRI-O's, of the machine and of its users."""
+    places = ("var/lib/containers/storage", "run/containers/storage", "home/*/.local/share/containers/storage")
+    places += ("root/.local/share/containers/storage", "run/user/*/containers")
+    for place in places:
+        for file in root.glob(f"{place}/*-containers/*containers.json"):
+            content = _json(file)
+            for entry in content if isinstance(content, list) else ():
+                if isinstance(entry, dict) and isinstance(entry.get("names"), list):
+                    yield from ((str(entry.get("id")), str(name)) for name in entry["names"])
+
+
+def _kubernetes(root: Path) -> Iterator[tuple[str, str]]:
+    """Containers as CONTAINER, POD/CONTAINER and NAMESPACE/POD/CONTAINER, pods as POD and NAMESPACE/POD."""
+    for file in root.glob("var/log/containers/*.log"):
+        if found := _LOG.fullmatch(file.name):
+            pod, container = found["pod"], found["container"]
+            for name in (f"{found['namespace']}/{pod}/{container}", f"{pod}/{container}", container):
+                yield found["id"], name
+    for folder in root.glob("var/log/pods/*_*_*"):
+        namespace, pod, uid = folder.name.split("_", 2)
+        yield from ((uid, name) for name in (f"{namespace}/{pod}", pod))
+
+
+def _json(file: Path) -> Any:
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        return json.loads(file.read_bytes())
+    return None

@@ -1,0 +1,22 @@
+"""Groups laid out as each runtime lays them out, on cgroup v2."""
+
+import tempfile
+from pathlib import Path
+
+from ...watch import test_containers as layouts
+from . import Skip
+
+PLACE = "plain"
+
+
+def case_the_group_of_each_runtime() -> dict[str, object]:
+    if layouts.reason:
+        raise Skip(layouts.reason)
+    for layout in layouts.LAYOUTS:
+        print(layout)
+        layouts.test_the_group_of_each_runtime(layout, Path(tempfile.mkdtemp()))
+    return {"layouts": len(layouts.LAYOUTS)}
+
+
+def case_the_summary_of_a_container() -> None:
+    layouts.test_the_summary_has_what_evicts_what_kills_and_what_is_kept(Path(tempfile.mkdtemp()))

@@ -1,0 +1,177 @@
+"""Groups laid out as each runtime lays them out, in the real cgroup tree, with a real process in each."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.cli import main
+from beyond_ram.watch import containers
+
+from .conftest import PYTHON
+
+MB = 1_000_000
+UID = "0f3c5d1e-7a2b-4c6d-8e9f-a1b2c3d4e5f6"
+ONE, TWO = "3f2a" + 30 * "1b", "3f2b" + 30 * "2c"
+POD_SLICE = f"kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{UID.replace('-', '_')}.slice"
+LAYOUTS = {
+    "docker, cgroupfs": (f"docker/{ONE}", "container"),
+    "docker, systemd": (f"system.slice/docker-{ONE}.scope", "docker"),
+    "podman, systemd": (f"machine.slice/libpod-{ONE}.scope/container", "libpod"),
+    "podman, cgroupfs": (f"libpod_parent/libpod-{ONE}", "libpod"),
+    "podman, a user's": (f"user.slice/user-1000.slice/user@1000.service/user.slice/libpod-{ONE}.scope", "libpod"),
+    "containerd": (f"default/{ONE}", "container"),
+    "nerdctl, systemd": (f"system.slice/nerdctl-{ONE}.scope", "nerdctl"),
+    "kubernetes, containerd, cgroupfs": (f"kubepods/burstable/pod{UID}/{ONE}", "container"),
+    "kubernetes, containerd, systemd": (f"{POD_SLICE}/cri-containerd-{ONE}.scope", "containerd"),
+    "kubernetes, CRI-O, systemd": (f"{POD_SLICE}/crio-{ONE}.scope", "crio"),
+}
+HOLDS = "import time; held = bytearray(60_000_000); print(flush=True); time.sleep(1000)"
+
+
+def tree() -> Path:
+    """Where memory groups are mounted."""
+    v1 = Path("/sys/fs/cgroup/memory")
+    return v1 if (v1 / "cgroup.procs").exists() else Path("/sys/fs/cgroup")
+
+
+@contextlib.contextmanager
+def laid_out(*paths: str) -> Iterator[list[Path]]:
+    """Groups with a process that holds 60 MB in each; all that was made is removed."""
+    made: list[Path] = []
+    running: list[subprocess.Popen[bytes]] = []
+    leaves = []
+    try:
+        for path in paths:
+            folder = tree()
+            for name in path.split("/"):
+                if (control := folder / "cgroup.subtree_control").exists():
+                    control.write_text("+memory")
+                folder = folder / name
+                if not folder.exists():
+                    folder.mkdir()
+                    made.append(folder)
+            leaves.append(folder)
+            enter = f"open({str(folder / 'cgroup.procs')!r}, 'w').write('0')\n"
+            running.append(subprocess.Popen([*PYTHON, enter + HOLDS], stdout=subprocess.PIPE))
+        for one in running:
+            assert one.stdout and one.stdout.readline() == b"\n"
+        yield leaves
+    finally:
+        for one in running:
+            one.kill()
+            one.wait()
+            if one.stdout:
+                one.stdout.close()
+        for folder in reversed(made):
+            for _ in range(100):
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+                    break
+                time.sleep(0.05)
+        assert not [folder for folder in made if folder.exists()]
+
+
+def _why_not() -> str | None:
+    try:
+        with laid_out("beyond-ram-test-of-layouts"):
+            return None
+    except (OSError, AssertionError) as error:
+        return f"no group can be made in the cgroup tree: {error}"
+
+
+needs_tree = pytest.mark.skipif((reason := _why_not()) is not None, reason=str(reason))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """What runtimes leave: a container of Docker and one of Podman, a pod."""
+    docker = tmp_path / "var/lib/docker/containers" / ONE
+    docker.mkdir(parents=True)
+    (docker / "config.v2.json").write_text(json.dumps({"ID": ONE, "Name": "/web"}))
+    podman = tmp_path / "var/lib/containers/storage/overlay-containers"
+    podman.mkdir(parents=True)
+    (podman / "containers.json").write_text(json.dumps([{"id": TWO, "names": ["trainer"]}]))
+    logs = tmp_path / "var/log/containers"
+    logs.mkdir(parents=True)
+    (logs / f"job-7x2_team-a_main-{ONE}.log").touch()
+    (tmp_path / f"var/log/pods/team-a_job-7x2_{UID}").mkdir(parents=True)
+    (docker / "hostconfig.json").write_text("no JSON")
+    return tmp_path
+
+
+@needs_tree
+@pytest.mark.cgroup
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_group_of_each_runtime(layout: str, tmp_path: Path) -> None:
+    path, kind = LAYOUTS[layout]
+    monitor = f"machine.slice/libpod-conmon-{ONE}.scope"
+    with laid_out(path, monitor) as (folder, _):
+        found = containers.find(ONE[:12], root=tmp_path)
+        assert folder.is_relative_to(found.folder)
+        assert (found.id, found.kind) == (ONE, kind)
+        if UID.replace("-", "_") in path or UID in path:
+            assert containers.find(UID, root=tmp_path).folder == folder.parent
+        target = containers.target(ONE, root=tmp_path)
+        assert len(target.listed(())) == 1
+
+
+@needs_tree
+@pytest.mark.cgroup
+def test_names_are_read_from_the_files_of_runtimes(files: Path) -> None:
+    pod = f"kubepods/burstable/pod{UID}"
+    with laid_out(f"{pod}/{ONE}", f"machine.slice/libpod-{TWO}.scope") as (first, second):
+        for name in ("web", "main", "job-7x2/main", "team-a/job-7x2/main"):
+            assert containers.find(name, root=files).folder == first, name
+        assert containers.find("trainer", root=files).folder == second
+        for name in ("job-7x2", "team-a/job-7x2"):
+            assert containers.find(name, root=files).folder == first.parent, name
+
+
+@needs_tree
+@pytest.mark.cgroup
+def test_what_means_none_or_several_is_refused_with_the_candidates(files: Path) -> None:
+    with laid_out(f"docker/{ONE}", f"docker/{TWO}"):
+        for word in ("nobody", ONE[:3]):
+            with pytest.raises(ValueError, match=word) as unknown:
+                containers.find(word, root=files)
+            assert ONE[:12] in str(unknown.value)
+            assert "web" in str(unknown.value)
+        (files / "var/lib/containers/storage/overlay-containers/containers.json").write_text(
+            json.dumps([{"id": TWO, "names": ["web"]}])
+        )
+        with pytest.raises(ValueError, match="2 of them") as several:
+            containers.find("web", root=files)
+        assert "\n" not in str(several.value)
+        assert TWO[:12] in str(several.value)
+
+
+@needs_tree
+@pytest.mark.cgroup
+def test_the_summary_has_what_evicts_what_kills_and_what_is_kept(tmp_path: Path) -> None:
+    with laid_out(f"docker/{ONE}"):
+        out = tmp_path / "out"
+        command = [sys.executable, "-m", "beyond_ram", "watch", "--container", ONE[:12], "--out", str(out)]
+        running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        time.sleep(3)
+        running.terminate()
+        text = running.communicate(timeout=30)[1]
+    assert running.returncode == 0, text
+    record: dict[str, Any] = json.loads((out / "run.json").read_text())
+    assert record["attached"]["to"] == {"container": ONE[:12], "id": ONE}
+    kept = record["peak"]["kept"]
+    assert 60 * MB < kept["kept_bytes"] < 90 * MB
+    assert kept["kept_bytes"] <= kept["working_set_bytes"] + MB <= record["peak"]["cgroup_bytes"] + MB
+    starts = [line.split("  ")[0] for line in text.splitlines()]
+    assert {"evicted by", "killed by", "kept"} <= set(starts), text
+
+
+def test_an_unknown_one_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["watch", "--container", "no-such-container"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
