@@ -8,7 +8,8 @@ No client of a runtime is called. The id of a container stands in the name of it
     kubepods.slice/…/kubepods-burstable-podUID.slice/RUNTIME-ID.scope    driver systemd
     NAMESPACE/ID, system.slice/nerdctl-ID.scope                    containerd without Kubernetes
 
-RUNTIME is cri-containerd, crio or docker. In the name of a slice a pod's UID has `_` in the place of `-`. Groups of `conmon` hold Podman's and CRI-O's monitor.
+RUNTIME is cri-containerd, crio or docker. In the name of a slice a pod's UID has `_` in the place of `-`. Groups of
+`conmon` hold Podman's and CRI-O's monitor.
 """
 
 import contextlib
@@ -121,8 +122,8 @@ def _docker(root: Path) -> Iterator[tuple[str, str]]:
 
 def _storage(root: Path) -> Iterator[tuple[str, str]]:
     """Podman's and CRI-O's, of the machine and of its users."""
-    places = ("var/lib/containers/storage", "run/containers/storage", "home/*/.local/share/containers/storage")
-    places += ("root/.local/share/containers/storage", "run/user/*/containers")
+    places = [f"{lib}/containers/storage" for lib in ("var/lib", "run", "home/*/.local/share", "root/.local/share")]
+    places.append("run/user/*/containers")
     for place in places:
         for file in root.glob(f"{place}/*-containers/*containers.json"):
             content = _json(file)

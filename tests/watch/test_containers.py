@@ -159,7 +159,11 @@ def test_the_summary_has_what_evicts_what_kills_and_what_is_kept(tmp_path: Path)
         out = tmp_path / "out"
         command = [sys.executable, "-m", "beyond_ram", "watch", "--container", ONE[:12], "--out", str(out)]
         running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        time.sleep(3)
+        until = time.monotonic() + 60
+        while "SigBlk:\t0000000000000000" in Path(f"/proc/{running.pid}/status").read_text():
+            assert time.monotonic() < until, "it does not begin to watch"
+            time.sleep(0.05)
+        time.sleep(1)
         running.terminate()
         text = running.communicate(timeout=30)[1]
     assert running.returncode == 0, text
