@@ -45,6 +45,10 @@ class Advice:
     `unknown`."""
     killed_at_bytes: int | None = None
     """The limit that the run was killed at, where one is known."""
+    speed_bytes: int | None = None
+    """What to ask for so that it keeps its speed; `ask_bytes` is so that it completes. None where nothing tells it."""
+    speed_is_measured: bool = False
+    """A search for limits has found `speed_bytes`; else it is the most that the run can have had use for."""
 
 
 def advise(record: Mapping[str, Any]) -> Advice:
@@ -68,8 +72,25 @@ def advise(record: Mapping[str, Any]) -> Advice:
     asked = _up(max(kept, (killed_at or 0) + 1) if killed else kept * (1 + ROOM_SHARE) + mapped + ROOM_BYTES)
     if enforced_by == POLLING:
         asked = max(asked, polled)
+    speed, measured = _speed(record, kept, limited=bool(limits))
     at_least = killed or record.get("outcome") in _ENDED_EARLY or bool(_unseen_before(record))
-    return Advice(asked, at_least, killed, kept, basis, terms, mapped, polled, enforced_by, killed_at)
+    return Advice(asked, at_least, killed, kept, basis, terms, mapped, polled, enforced_by, killed_at, speed, measured)
+
+
+def _speed(record: Mapping[str, Any], kept: int, *, limited: bool) -> tuple[int | None, bool]:
+    """What keeps the speed of a run, and whether that was measured.
+
+    A run that did not wait for memory has no use for more than its group held, page cache included.
+    """
+    if measured := record.get("limit", {}).get("speed_kept_at_bytes"):
+        return _up(measured), True
+    peak = record["peak"]
+    held = peak.get("cgroup_bytes")
+    waited = (record.get("pressure") or {}).get("some_s")
+    if held is None or record.get("outcome") != "completed" or (limited and waited != 0):
+        return None, False
+    beside = max(held - kept, peak["file_bytes"] or 0)
+    return _up(kept * (1 + ROOM_SHARE) + beside + ROOM_BYTES), False
 
 
 def _unseen_before(record: Mapping[str, Any]) -> int:

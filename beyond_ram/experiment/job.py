@@ -56,6 +56,8 @@ class Job(Strict):
     """Run the program with --check afterwards, unweighed, to say what came out."""
     find_limit: bool = False
     """Look for the smallest memory limit as well."""
+    limit_speed_share: float | None = None
+    """Look also for the smallest limit under which the work keeps this share of its speed without one."""
 
     def needs(self) -> list[str]:
         """The files and folders that have to be made before the run."""

@@ -22,6 +22,7 @@ def ended_at(probe: Record) -> str:
 
 
 _PROBED = "a bisection of whole runs under a limit of the kernel's, to 5 %"
+_PAIRED = "pairs of runs with and without a limit, until one answer leads by three; to 5 %"
 _OF_PROBE = "of the run that completed nearest to the limit"
 
 COLUMNS: list[Column] = [
@@ -41,6 +42,18 @@ COLUMNS: list[Column] = [
         "what could not be reclaimed and 10 %, mapped files up to 40 MiB, 4 MiB of room; see watch.md",
         "one rule for the terminal, this table and the workflow's requests: error_ask says how far off it is",
         direction="lower"),
+    Column("slowed_at_bytes", "Largest memory limit that slowed it down", "bytes", ("limits",),
+        "largest limit under which it was not shown to keep its share of speed", _PAIRED, direction="lower"),
+    Column("speed_kept_at_bytes", "Smallest memory limit that keeps the speed", "bytes", ("limits",),
+        "smallest limit under which it keeps the share speed_share of its speed without one", _PAIRED,
+        direction="lower"),
+    Column("speed_share", "Share of the speed that was to be kept", "share", ("limits",),
+        "limit_speed_share of the experiment", EXACT),
+    Column("speed_kept_share", "Speed at the smallest memory limit that keeps it", "share", ("limits",),
+        "time until the work is done without a limit / time with it, median over the pairs", _PAIRED,
+        direction="higher"),
+    Column("speed_pairs", "Pairs of runs for the speed", "runs", ("limits",), "with and without a limit, in all",
+        EXACT),
     Column("probes", "Runs under a memory limit", "runs", ("limits",), "steps of the bisection", EXACT),
     Column("error_PREDICTOR", "Error of a predictor", "share", ("limits",),
         f"the reading / completed_at_bytes - 1: {', '.join(PREDICTORS.values())}, and what to ask for",

@@ -55,6 +55,7 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
         yield from _of_container(record, asked)
     yield from _waited(record)
     yield f"ask for     {_asked(asked)}"
+    yield from _for_speed(asked)
     slowed = sampler["interval_used_ms"] > 1.5 * sampler["interval_ms"]
     pace = f"every {sampler['interval_ms']} ms" + (", slowed down" if slowed else "")
     yield f"sampler     {sampler['samples']:,} samples {pace}, {sampler['duty_cycle']:.2%} of one core"
@@ -155,7 +156,15 @@ def _asked(asked: advice.Advice) -> str:
         return f"at least {mebibytes(asked.ask_bytes)}: killed{at}, and how much more it needs was not seen"
     room = f"+ {advice.ROOM_SHARE:.0%}, {mebibytes(asked.mapped_bytes)} mapped, {mebibytes(advice.ROOM_BYTES)} of room"
     least = "at least " if asked.at_least else ""
-    return f"{least}{mebibytes(asked.ask_bytes)}: {mebibytes(asked.kept_bytes)} kept, {_COUNTED_BY[asked.basis]} {room}"
+    kept = f"{mebibytes(asked.kept_bytes)} kept, {_COUNTED_BY[asked.basis]}"
+    return f"{least}{mebibytes(asked.ask_bytes)} to complete: {kept} {room}"
+
+
+def _for_speed(asked: advice.Advice) -> Iterable[str]:
+    """What keeps the speed, where that is more than what completes."""
+    if asked.speed_bytes is not None and asked.speed_bytes > asked.ask_bytes:
+        most = "" if asked.speed_is_measured else "at most "
+        yield f"at speed    {most}{mebibytes(asked.speed_bytes)}: with less it completes, and may wait for its files"
 
 
 def _enforced(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]:

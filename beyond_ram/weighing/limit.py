@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from ..advice import advise
+from ..experiment import records
 from ..metrics.limits import ENDED_AT, ended_at
 from ..watch import LimitError
-from .cell import Setting, check_end, finish, prepare, weighed
+from .cell import Setting, WeighingError, check_end, finish, prepare, weighed
 from .private import private_folder
 
 # Where to stop: the smallest limit that was enough over the largest that was not.
@@ -19,6 +20,11 @@ _FLOOR_BYTES = 8 << 20
 # Close to its limit a program may read the same pages again and again. It counts as not completing when it takes this
 # many times as long as without a limit, and some seconds more.
 _PATIENCE, _PATIENCE_S = 10, 60
+# Pairs by which one answer has to lead before it is taken, and pairs after which nothing is shown. Where noise turns
+# one pair in five, a lead of three is wrong in 1.5 % of all cases.
+_LEAD, _PAIRS = 3, 9
+# A run so many times slower than may be is ended: it has lost its pair.
+_TOO_SLOW = 3
 
 
 def weigh_limit(setting: Setting, runs: Path) -> None:
@@ -57,8 +63,70 @@ def _look(setting: Setting, record: dict[str, Any]) -> None:
             limit = _next(
                 max(filter(None, map(found.get, ENDED_AT.values())), default=None), found["completed_at_bytes"]
             )
+        if share := setting.job.limit_speed_share:
+            _look_for_speed(setting, record, share)
     except LimitError as reason:
         found["not_run"] = str(reason)
+
+
+def _look_for_speed(setting: Setting, record: dict[str, Any], share: float) -> None:
+    """Bisect between the smallest limit that completes and what the group held at most without one."""
+    found = record["limit"]
+    found |= {"speed_share": share, "slowed_at_bytes": None, "speed_kept_at_bytes": None, "speed_probes": []}
+    completed = found["completed_at_bytes"]
+    most = max(
+        record["peak"]["cgroup_bytes"] or 0, record["peak"]["rss_bytes"] or 0, round(completed * (1 + TOLERANCE))
+    )
+    limit: int | None = completed
+    while limit:
+        name = (
+            "speed_kept_at_bytes" if _keeps_speed(setting, limit, share, found["speed_probes"]) else "slowed_at_bytes"
+        )
+        found[name] = limit
+        limit = _next_for_speed(found["slowed_at_bytes"], found["speed_kept_at_bytes"], most)
+
+
+def _next_for_speed(slowed: int | None, kept: int | None, most: int) -> int | None:
+    """The limit to try next; None where there is nothing left to find out."""
+    if slowed is None:
+        return None
+    if kept is None:
+        # With all that it ever held there is nothing to wait for; beyond it for noise alone.
+        return max(most, round(slowed * _UP)) if slowed < most * _UP else None
+    return round(math.sqrt(slowed * kept)) if kept > slowed * (1 + TOLERANCE) else None
+
+
+def _keeps_speed(setting: Setting, limit_bytes: int, share: float, probes: list[dict[str, Any]]) -> bool:
+    """Whether the work keeps this share of its speed, by pairs of runs, each with and without the limit.
+
+    A pair says yes or no. One side has to lead by `_LEAD` pairs; after `_PAIRS` pairs the limit counts as too small.
+    """
+    lead = 0
+    for number in range(_PAIRS):
+        sides = (None, limit_bytes) if number % 2 == 0 else (limit_bytes, None)
+        pair: dict[int | None, dict[str, Any]] = {}
+        for side in sides:
+            slowest_s = max((one["without_limit_s"] for one in probes), default=math.inf)
+            timeout_s = None if side is None or slowest_s == math.inf else _TOO_SLOW * slowest_s / share + _PATIENCE_S
+            pair[side] = _probe(setting, side, timeout_s)
+        free, limited = pair[None], pair[limit_bytes]
+        if not free["completed_work"]:
+            raise WeighingError(f"{setting.job.path}: a run without a limit ended without its work: {free['outcome']}")
+        kept = limited["completed_work"] and free["work_s"] >= share * limited["work_s"]
+        lead += 1 if kept else -1
+        probes.append(
+            {
+                "limit_bytes": limit_bytes,
+                "without_limit_s": free["work_s"],
+                "at_limit_s": limited["work_s"],
+                "outcome": limited["outcome"],
+                "waited_s": limited["waited_s"],
+                "kept": kept,
+            }
+        )
+        if abs(lead) == _LEAD:
+            return lead > 0
+    return False
 
 
 def _next(too_small: int | None, completed: int | None) -> int | None:
@@ -70,20 +138,27 @@ def _next(too_small: int | None, completed: int | None) -> int | None:
     return round(math.sqrt(too_small * completed)) if completed > too_small * (1 + TOLERANCE) else None
 
 
-def _probe(setting: Setting, limit_bytes: int, timeout_s: float) -> dict[str, Any]:
+def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -> dict[str, Any]:
+    """One run under a limit, or without one, in a fresh folder."""
     with (
         private_folder(setting.work, f"limit/{setting.job.path}") as work,
         private_folder(setting.work, f"probe/{setting.job.path}") as out,
     ):
         prepare(setting, work)
-        record = weighed(setting, work, out, memory_limit_bytes=limit_bytes, timeout_s=timeout_s)
+        limits = {"memory_limit_bytes": limit_bytes} if limit_bytes else {}
+        record = weighed(setting, work, out, **limits, **({"timeout_s": timeout_s} if timeout_s else {}))
+        done_s = [event["t_s"] for event in records.events(out) if event["event"] == "work"]
     check_end(setting.job, record)
     done = "done" if record["completed_work"] else "not done"
-    said = f"{limit_bytes / 1e6:,.0f} MB: {record['outcome']}, work {done}, {record['duration_s']:.1f} s"
+    under = f"{limit_bytes / 1e6:,.0f} MB" if limit_bytes else "no limit"
+    said = f"{under}: {record['outcome']}, work {done}, {record['duration_s']:.1f} s"
     print(f"{setting.job.path}: {said}", file=sys.stderr)
     return {
         "limit_bytes": limit_bytes,
         **{key: record[key] for key in ("outcome", "completed_work", "duration_s", "cpu_s")},
+        # Until the work was done: what is taken apart and weighed after it does not count.
+        "work_s": done_s[-1] if done_s else record["duration_s"],
+        "waited_s": (record.get("pressure") or {}).get("some_s"),
         "major_faults": record["faults"]["major"],
         "read_bytes": record["storage"]["read_bytes"],
         "cgroup_bytes": record["peak"]["cgroup_bytes"],

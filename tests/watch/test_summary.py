@@ -15,7 +15,7 @@ from .conftest import PYTHON, Watch
 def test_ten_lines_and_one_for_each_note(watched: Watch) -> None:
     record = watched("import time; held = bytearray(100_000_000); time.sleep(0.3)")
     said = list(lines(record))
-    notes = [line for line in said if line.startswith(("note", "waited"))]
+    notes = [line for line in said if line.startswith(("note", "waited", "at speed"))]
     assert len(said) - len(notes) == 10
     assert max(map(len, said)) <= 120
     for word in ("anonymous", "file", "PSS", "high water", "cgroup", "ask for", "sampler"):

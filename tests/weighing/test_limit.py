@@ -1,6 +1,7 @@
 """The smallest limit, found with real limits, of programs whose need is known."""
 
 import json
+import random
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,9 +21,10 @@ ROOT = Path(__file__).parents[2]
 MB = 1_000_000
 
 
-def weigh(folder: Path, workload: str, **axes: Any) -> dict[str, Any]:
+def weigh(folder: Path, workload: str, speed_share: float | None = None, **axes: Any) -> dict[str, Any]:
     matrix = {"stack": ["current"]} | {axis: [value] for axis, value in axes.items()}
-    experiment = WORKLOADS[workload].model_validate({"workload": workload, "find_limit": True, "matrix": matrix})
+    asked = {"workload": workload, "find_limit": True, "limit_speed_share": speed_share, "matrix": matrix}
+    experiment = WORKLOADS[workload].model_validate(asked)
     (cell,) = experiment.cells("limits")
     job = experiment.job(cell, SimpleNamespace())  # type: ignore[arg-type]
     job = job.but(program=str(ROOT / job.program))
@@ -83,3 +85,41 @@ def test_a_run_that_is_too_slow_is_not_said_to_be_killed(tmp_path: Path, monkeyp
     limit = weigh(tmp_path, "planted", case="flat", size_mb=10, epochs=1)["limit"]
     assert (limit["killed_at_bytes"] or 0) < 20 * MB < limit["timed_out_at_bytes"] < 40 * MB
     assert limit["timed_out_at_bytes"] < limit["completed_at_bytes"] <= 1.05 * limit["timed_out_at_bytes"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept_from_mb", [20, 70])
+def test_the_speed_is_decided_by_pairs_that_noise_may_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept_from_mb: int
+) -> None:
+    noise = random.Random(1)
+
+    def probe(_: Setting, limit_bytes: int | None, __: float | None) -> dict[str, Any]:
+        size = 1 << 60 if limit_bytes is None else limit_bytes
+        work_s = noise.gauss(1.0, 0.03) * (1.0 if size >= kept_from_mb * MB else 1.5)
+        outcome = "completed" if size >= 20 * MB else "killed_at_limit"
+        known = {"duration_s": work_s, "work_s": work_s, "waited_s": None, "major_faults": 0, "outcome": outcome}
+        return known | {"limit_bytes": limit_bytes, "completed_work": outcome == "completed"}
+
+    monkeypatch.setattr("beyond_ram.weighing.limit._probe", probe)
+    record = weigh(tmp_path, "planted", speed_share=0.9, case="flat", size_mb=10, epochs=1)
+    limit = record["limit"]
+    assert limit["speed_kept_at_bytes"] >= limit["completed_at_bytes"]
+    if kept_from_mb == 20:
+        assert limit["speed_kept_at_bytes"] == limit["completed_at_bytes"]
+        assert limit["slowed_at_bytes"] is None
+    else:
+        assert limit["slowed_at_bytes"] < 70 * MB <= limit["speed_kept_at_bytes"] <= 1.05 * limit["slowed_at_bytes"]
+    line = limits([(record, [])]).iloc[0]
+    assert line["speed_kept_share"] == pytest.approx(1, abs=0.1)
+    assert line["speed_pairs"] == len(limit["speed_probes"])
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+@needs_group
+def test_mapped_files_that_have_no_room_slow_it_down(tmp_path: Path) -> None:
+    record = weigh(tmp_path, "scan", speed_share=0.9, size_mb=60)
+    limit = record["limit"]
+    assert limit["completed_at_bytes"] <= limit["speed_kept_at_bytes"] <= 1.5 * record["peak"]["rss_bytes"]
+    assert {one["limit_bytes"] for one in limit["speed_probes"]} >= {limit["completed_at_bytes"]}

@@ -290,6 +290,7 @@ def _limits(tables: Tables) -> Iterator[Finding]:
             f"In {counted}{tried} it was killed under {low:,.0f} MB and completed under {high:,.0f} MB"
             + f", there in {_range(group['time_ratio'], '.2f')} times the time without a limit"
             + (" (one run against one)" if n < AT_LEAST else "")
+            + _speed_in_words(group)
             + ". Of the readings without one "
             f"nearest: {nearest}. From such a run `beyond-ram watch` asks a scheduler for {asked}."
             f"{failures(line)}",
@@ -308,6 +309,15 @@ def _limits(tables: Tables) -> Iterator[Finding]:
             ),
             seen=tuple(lines),
         )
+
+
+def _speed_in_words(group: pd.DataFrame) -> str:
+    """From what limit on the speed is kept, where that was looked for."""
+    if "speed_kept_at_bytes" not in group or group["speed_kept_at_bytes"].isna().all():
+        return ""
+    known = group.dropna(subset=["speed_kept_at_bytes"])
+    kept, share = _range(known["speed_kept_at_bytes"] / MB), _range(known["speed_share"], ".0%")
+    return f"; {share} of its speed it keeps from {kept} MB on, by {known['speed_pairs'].sum():.0f} pairs of runs"
 
 
 def _range(values: "pd.Series[float]", form: str = ",.0f") -> str:

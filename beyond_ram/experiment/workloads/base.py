@@ -191,6 +191,11 @@ class Experiment(Strict):
     find_limit: bool = Field(
         False, description="Look for the smallest memory limit under which each cell completes, to 5 %."
     )
+    limit_speed_share: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        None,
+        description="With `find_limit`: look also for the smallest limit under which each cell keeps this share of its "
+        "speed without one, as 0.9; by pairs of runs. Default: not looked for.",
+    )
 
     def cells(self, name: str) -> list[Cell]:
         """Every cell of the matrix, and every repeat of it."""
@@ -213,6 +218,7 @@ class Experiment(Strict):
             timeout_s=self.timeout_s,
             interval_ms=self.interval_ms,
             find_limit=self.find_limit,
+            limit_speed_share=self.limit_speed_share if self.find_limit else None,
         )
 
     @classmethod
