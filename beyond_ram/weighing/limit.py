@@ -13,7 +13,7 @@ from .cell import Setting, WeighingError, check_end, finish, prepare, weighed
 from .private import private_folder
 
 # Where to stop: the smallest limit that was enough over the largest that was not.
-TOLERANCE = 0.05
+TOLERANCE = 0.03
 # First steps away from the guess, down while it is enough and up while it is not.
 _DOWN, _UP = 0.7, 1.3
 _FLOOR_BYTES = 8 << 20

@@ -129,7 +129,7 @@ class Pipelines:
             return {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"}
         return {
             "type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": 1 << 20, "vocab": {entry: id for id, entry in enumerate(entries)},
+            "max_input_chars_per_word": 1000, "vocab": {entry: id for id, entry in enumerate(entries)},
         }  # fmt: skip
 
     def large_ids(self):

@@ -189,12 +189,12 @@ class Experiment(Strict):
         None, description="Seconds after which a run is ended and recorded as timed out; default: never."
     )
     find_limit: bool = Field(
-        False, description="Look for the smallest memory limit under which each cell completes, to 5 %."
+        False, description="Look for the smallest memory limit under which each cell completes, to 3 %."
     )
     limit_speed_share: Annotated[float, Field(gt=0, lt=1)] | None = Field(
-        None,
+        0.9,
         description="With `find_limit`: look also for the smallest limit under which each cell keeps this share of its "
-        "speed without one, as 0.9; by pairs of runs. Default: not looked for.",
+        "speed, by at least three pairs of runs. null: do not look for it.",
     )
 
     def cells(self, name: str) -> list[Cell]:

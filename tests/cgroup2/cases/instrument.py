@@ -118,8 +118,9 @@ def case_a_limit_search_agrees_with_a_bisection_by_hand() -> dict[str, object]:
         found = watch("--memory-limit", str(limit_bytes), "--", *words).record
         return {"limit_bytes": limit_bytes} | {key: found[key] for key in ("outcome", "completed_work", "duration_s")}
 
-    search._probe, search.TOLERANCE = probe, 0.02
-    search._look(SimpleNamespace(), record)  # type: ignore[arg-type]
+    search._probe = probe
+    setting = SimpleNamespace(job=SimpleNamespace(limit_speed_share=None))
+    search._look(setting, record)  # type: ignore[arg-type]
     found = record["limit"]["completed_at_bytes"]
     with made("by-hand") as group:
         enough, killed = 100 * MB, 30 * MB

@@ -81,6 +81,7 @@ def case_step_of_a_user() -> None:
     around = weighed.record["peak"]["around"]
     assert (weighed.status, around["limit_bytes"]) == (0, 300 << 20)
     assert around["peak_bytes"] > 100 * MB
+    assert weighed.record["pressure"]["of"] != "machine"
     killed = watch("--", *holds(500 * MB), prefix=_step(300, _worker()))
     assert killed.record["killed_for_memory"], killed.record
 

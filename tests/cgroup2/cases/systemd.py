@@ -179,6 +179,7 @@ def case_container_with_a_read_only_group() -> None:
         assert (weighed.status, around["version"], around["limit_bytes"]) == (0, 2, 400 << 20)
         assert around["peak_bytes"] > 100 * MB
         assert weighed.record["peak"]["kept"]["basis"] == "around"
+        assert weighed.record["pressure"]["of"] != "machine"
         killed = watch("--", *holds(600 * MB), prefix=prefix)
         assert killed.record["killed_for_memory"]
         assert killed.record["peak"]["around"]["kills"] == 1
