@@ -6,6 +6,7 @@ from . import guest
 from .conftest import Check
 
 
+@pytest.mark.slow
 @pytest.mark.guest
 @pytest.mark.timeout(900)  # the first of them makes and boots the guest
 @pytest.mark.parametrize("case", guest.cases("systemd"))

@@ -12,7 +12,7 @@ WATCH = [sys.executable, "-m", "beyond_ram", "watch"]
 # What may be imported beyond the standard library: the rooms that watching needs.
 MAY_IMPORT = {
     "beyond_ram", "beyond_ram.advice", "beyond_ram.cli", "beyond_ram.cli.project", "beyond_ram.cli.watch",
-    "beyond_ram.files", "beyond_ram.masked", "beyond_ram.run_files",
+    "beyond_ram.files", "beyond_ram.folders", "beyond_ram.masked", "beyond_ram.run_files",
 }  # fmt: skip
 WATCH_ROOM = "beyond_ram.watch"
 # Of the standard library: what takes long, and is not needed.

@@ -98,7 +98,7 @@ def test_a_user_without_rights_is_told_in_one_line_and_can_still_weigh(for_anybo
     assert limited.returncode == 2, limited.stderr
     assert limited.stderr.startswith("beyond-ram: no memory limit can be set here: ")
     assert len(limited.stderr.splitlines()) == 1
-    plain = subprocess.run([*command, "--", "sh", "-c", "exit 3"], **nobody)
+    plain = subprocess.run([*command, "--", "sh", "-c", "sleep 0.5; exit 3"], **nobody)
     assert plain.returncode == 3, plain.stderr
     assert "cgroup      none" in plain.stderr
 
