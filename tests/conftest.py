@@ -20,8 +20,10 @@ from beyond_ram.stacks import locks, venv
 ROOT = Path(__file__).resolve().parents[1]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
-# A shell starts what runs in the background with Ctrl-C ignored, which all that tests start would inherit.
+# A shell ignores Ctrl-C for what it starts in the background, and nohup ignores SIGHUP: all that tests start would
+# inherit it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # `pytest --hypothesis-profile long`: for who has the time.
 settings.register_profile("long", max_examples=2000)

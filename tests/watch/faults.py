@@ -136,10 +136,13 @@ class _Finder(importlib.abc.MetaPathFinder):
         if fullname == "beyond_ram.cli.watch":
             file = ROOM.parent / "cli" / "watch.py"
         elif fullname.startswith("beyond_ram.watch.") and "calibration" not in fullname:
-            file = ROOM / (fullname.rpartition(".")[2] + ".py")
+            place = ROOM.joinpath(*fullname.split(".")[2:])
+            file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
         else:
             return None
-        return importlib.util.spec_from_file_location(fullname, file, loader=_Loader(fullname, str(file)))
+        folders = [str(file.parent)] if file.name == "__init__.py" else None
+        loader = _Loader(fullname, str(file))
+        return importlib.util.spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=folders)
 
 
 GUARD_PROGRAM = """
