@@ -23,7 +23,7 @@ _PATIENCE, _PATIENCE_S = 10, 60
 # Pairs by which one answer has to lead before it is taken, and pairs after which nothing is shown. Where noise turns
 # one pair in five, a lead of three is wrong in 1.5 % of all cases.
 _LEAD, _PAIRS = 3, 9
-# A run so many times slower than may be is ended: it has lost its pair.
+# A run this many times slower than allowed is ended, and has lost its pair.
 _TOO_SLOW = 3
 
 

@@ -105,7 +105,7 @@ class Stream:
                 self.at += 1
                 return
             if len(self.buffer) - self.at > 2 * _LONGEST:
-                raise Refused("is not JSON (a backslash before what is none of its escapes)")
+                raise Refused("is not JSON (an unknown escape)")
             self.more()
 
     def pieces(self):

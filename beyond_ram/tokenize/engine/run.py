@@ -438,7 +438,7 @@ class Run:
         self.todo = [unit for unit in self.mine if self.records[unit] is None]
 
     def examine_flat(self, state):
-        """How far the flat file holds what the units' records say, up to what is known to be in it."""
+        """Compare the flat file with the units' records, and note up to which unit both agree."""
         import outputs
 
         flat = self.flat()

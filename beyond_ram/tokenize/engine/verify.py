@@ -13,7 +13,7 @@ from trouble import Refused
 SHARE = 0.002  # of the text, where the user asks for nothing
 ASKED = 0.05  # with --verify
 LEAST = 1 << 17  # characters, however small the share
-UNITS = 64  # of so many units at least one is read again
+UNITS = 64  # one in 64 units is read again, and at least one
 
 
 class Unit:
@@ -55,7 +55,7 @@ def choose(units, share, seed):
 
 
 def verify(units, chosen, tokenizer, config, append, budget, need):
-    """Compare the chosen documents; counts of what was compared and of what takes more than `budget` bytes of memory.
+    """Compare the chosen documents; how many were compared, and how many take more than `budget` bytes of memory.
 
     Raises Refused at the first document with other ids.
     """
