@@ -141,8 +141,8 @@ def _prepare(chosen: "Cells", out: Path) -> None:
         return
     log = out / "prepare.log"
     words = [sys.executable, "-m", "beyond_ram", "run", *targets, "--configfile", str(chosen.file), "--nolock"]
-    with files.log(log) as said:
-        done = subprocess.run(words, stdout=said, stderr=subprocess.STDOUT, cwd=project(), check=False)
+    with files.log(log) as output:
+        done = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, cwd=project(), check=False)
     if done.returncode:
         raise RuntimeError(f"what the cells read could not be made: {log}")
 

@@ -37,7 +37,7 @@ _BOOT_S = 560
 
 
 def missing() -> str | None:
-    """What is missing to boot a guest; None where nothing is."""
+    """What this machine lacks to boot a guest, or None."""
     if os.getuid():
         return "the guest needs root: its file system is served by virtiofsd, its Debian made by debootstrap"
     if not any(Path(path).exists() for path in _VIRTIOFSD):

@@ -12,6 +12,7 @@ what has a record is never done again, so the same command goes on after a kill,
 import argparse
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import re
@@ -32,7 +33,7 @@ from trouble import Refused
 
 WORK = ".beyond-ram-tokenize"
 FORMATS = {"bin": ".bin", "datasets": ".arrow", "parquet": ".parquet"}
-FORM = 4  # of the work folder and of what is written
+FORM = 4  # version of the layout of the work folder and the output
 LOOK_EVERY = 0.2  # seconds between looks at the memory of all
 ENDING = 2.0  # seconds for the workers of a run that was killed to end; until then they hold its lock
 LEAST = 16 << 20  # memory a worker has beside its tokenizer, at the least
@@ -459,14 +460,17 @@ class Run:
         return self.args.format != "bin" or outputs.intact(self.lengths(unit), self.records[unit]["lengths"])
 
     def finished(self):
-        """The record of this shard, where all that it names is there as recorded; else None."""
+        """The record of this shard if all its files are as recorded, else None. `examine` has read the ids already."""
         import outputs
 
         record = read_record(self.done_record())
-        if not record:
-            return None
-        files = record["files"]
-        return record if all(outputs.intact(self.args.out / name, files[name]) for name in files) else None
+        for name, (size, digest) in (record or {"files": {}})["files"].items():
+            file = self.args.out / name
+            if not file.is_file() or file.stat().st_size != size:
+                return None
+            if name.endswith(".idx") and not outputs.intact(file, [size, digest]):
+                return None
+        return record
 
     def withdraw(self):
         """Remove what says that the result is whole, before it is made or checked again."""
@@ -674,6 +678,7 @@ class Run:
 
         Raises Refused for wrong ids.
         """
+        import outputs
         import verify
 
         share = self.args.verify_share
@@ -684,7 +689,7 @@ class Run:
             where, lengths = self.path(unit), None
             if self.args.format == "bin":
                 where, lengths = self.flat(), self.lengths(unit)
-            documents = verify.documents_of(self.args.format, where, self.dtype, lengths, start)
+            documents = functools.partial(outputs.documents_of, self.args.format, where, self.dtype, lengths, start)
             units.append(verify.Unit(one, self.units[unit], documents))
             start += one["file"][0]
         room = self.args.memory_limit or int(available() * SHARE)

@@ -7,7 +7,6 @@ import csv
 import random
 
 import inputs
-import outputs
 from trouble import Refused
 
 SHARE = 0.002  # of the text, where the user asks for nothing
@@ -17,7 +16,7 @@ UNITS = 64  # one in 64 units is read again, and at least one
 
 
 class Unit:
-    """A finished unit: its record, the spans of its inputs, and how its documents are read back."""
+    """A finished unit: its record, the spans of its inputs, and a function that yields its documents' ids from disk."""
 
     def __init__(self, record, spans, documents):
         self.record, self.spans, self.documents = record, spans, documents
@@ -108,8 +107,3 @@ def difference(where, expected, ids):
         f"{where}: wrong ids: {len(ids)} on disk, {len(expected)} by the library, {at}. Do not use this output; please "
         "report the tokenizer file and this document to beyond-ram"
     )
-
-
-def documents_of(kind, path, dtype, lengths=None, start=0):
-    """How the documents of a unit are read back: a function that begins anew."""
-    return lambda: outputs.documents_of(kind, path, dtype, lengths, start)

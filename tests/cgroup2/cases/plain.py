@@ -22,14 +22,14 @@ def case_the_kernel_has_cgroup_v2() -> dict[str, object]:
 def case_root_group() -> dict[str, object]:
     (ROOT_GROUP / "cgroup.subtree_control").write_text("-memory")
     found = limited_and_not(BELOW)
-    assert "memory" not in (ROOT_GROUP / "cgroup.subtree_control").read_text().split(), "what was changed is put back"
+    assert "memory" not in (ROOT_GROUP / "cgroup.subtree_control").read_text().split(), "the controllers are restored"
     return found
 
 
 def case_alone_in_a_group() -> dict[str, object]:
     with made("alone") as group:
         found = limited_and_not(BELOW, group=group)
-        assert not (group / "cgroup.subtree_control").read_text().split(), "what was changed is put back"
+        assert not (group / "cgroup.subtree_control").read_text().split(), "the controllers are restored"
     return found
 
 

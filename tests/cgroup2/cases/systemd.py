@@ -73,7 +73,7 @@ def case_root_in_a_delegated_scope() -> None:
 
 
 def case_user_in_a_scope_with_a_limit() -> None:
-    """The limit around is told, and an inner one is possible."""
+    """The record has the limit of the scope, and a lower limit inside it works."""
     scope = [*session(), "systemd-run", "-q", "--user", "--scope", "-p", "MemoryMax=400M", "-p", "MemorySwapMax=0"]
     found = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=scope)
     assert (found.record["outcome"], found.mechanism) == ("killed_at_limit", BELOW)

@@ -23,7 +23,7 @@ FLAGS = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special
 
 
 def large(spec: dict[str, Any], entries: int) -> dict[str, Any]:
-    """A tokenizer file with a vocabulary filled up to so many entries."""
+    """A tokenizer file whose vocabulary is filled up to a number of entries."""
     vocabulary = spec["model"]["vocab"]
     vocabulary |= {f"zz{number}": number for number in range(len(vocabulary), entries)}
     return spec
