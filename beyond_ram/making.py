@@ -2,13 +2,13 @@
 
 import importlib
 import runpy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from . import tables
+from . import outputs, tables
 from .analysis.outcomes import counted
 from .collected import Runs, Samples
 
@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 
 
 def table(name: str, arguments: Mapping[str, Any], runs: Runs) -> pd.DataFrame:
-    """Table NAME: the function `NAME` of beyond_ram/analysis/NAME.py, with what became of the runs behind each line.
+    """Table NAME, made by its function, with what became of the runs behind each line.
 
     `runs` are all that were asked for, also any that has no record.
     """
-    made: pd.DataFrame = getattr(importlib.import_module(f"beyond_ram.analysis.{name}"), name)(**arguments)
-    return counted(made, runs.outcomes())
+    return counted(table_function(name)(**arguments), runs.outcomes())
+
+
+def table_function(name: str) -> Callable[..., pd.DataFrame]:
+    """The function that makes table NAME."""
+    module = importlib.import_module(f"beyond_ram.analysis.{outputs.MODULES.get(name, name)}")
+    function: Callable[..., pd.DataFrame] = getattr(module, name)
+    return function
 
 
 def figure(script: Path | str, arguments: Mapping[str, Any]) -> "Drawn":

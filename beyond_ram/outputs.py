@@ -19,6 +19,8 @@ TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
 GENERAL = "report"
 # Parameters that are no tables.
 RUNS, SETTINGS = ("records", "samples"), ("pairs", "claimed", "locks")
+# Tables whose module has another name.
+MODULES = {"verdicts": "causes"}
 Kind = Literal["table", "figure"]
 Condition = Callable[[Experiment], bool]
 
@@ -137,7 +139,7 @@ class Outputs:
 
 def source(kind: Kind, name: str) -> str:
     """The file of the function that makes a table or figure, relative to the root."""
-    return f"{TABLES if kind == 'table' else FIGURES}/{name}.py"
+    return f"{TABLES}/{MODULES.get(name, name)}.py" if kind == "table" else f"{FIGURES}/{name}.py"
 
 
 def parameters(path: Path, function: str) -> list[str]:

@@ -71,7 +71,7 @@ OUTPUTS.add(
     "load",
     "Loading",
     covers=lambda found: found.workload == "load",
-    tables=["loaders", "choices"],
+    tables=["loaders", "pareto"],
     figures={
         "loading_cost": Figure("Loading: rows against memory"),
         "loading_workers": Figure("Loading: memory by workers", varies("workers")),
@@ -82,7 +82,7 @@ OUTPUTS.add(
             lambda found: any(found.matrix.limit_percent),
         ),
     },
-    pages={"choices": Page("which loader to choose", ["loaders"])},
+    pages={"pareto": Page("choosing a loader", ["loaders"])},
 )
 OUTPUTS.add(
     "load",

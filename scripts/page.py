@@ -26,9 +26,9 @@ def history(table, stack_differences):
     return {"stacks": stacks, "steps": steps, "others": others[:MOST], "left_out": left_out}
 
 
-def choices(table, loaders):
+def pareto(table, loaders):
     """For each data, order, memory and number of workers, the loaders that no other beats."""
-    return {"groups": list(sections.choices(table)), "unranked": sections.unranked(loaders, table)}
+    return {"groups": list(sections.pareto(table)), "unranked": sections.unranked(loaders, table)}
 
 
 def claims(table):
@@ -38,7 +38,7 @@ def claims(table):
 
 def main(snakemake):
     given = {name: tables.read(snakemake.input[name]) for name in ("table", *snakemake.params.tables)}
-    values = {page.__name__: page for page in (changes, history, choices, claims)}[snakemake.params.name](**given)
+    values = {page.__name__: page for page in (changes, history, pareto, claims)}[snakemake.params.name](**given)
     pages.write(snakemake.input["template"], snakemake.output[0], **values)
 
 

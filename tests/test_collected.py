@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from beyond_ram import tables
+from beyond_ram.analysis.causes import verdicts
 from beyond_ram.analysis.runs import runs as table_runs
-from beyond_ram.analysis.verdicts import verdicts
 from beyond_ram.collected import RUNS_AT_A_TIME, Runs, Samples, collect
 from beyond_ram.experiment import Cell, kept, records
 from beyond_ram.files import DamagedError

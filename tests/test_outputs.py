@@ -7,7 +7,19 @@ from typing import Any
 import pytest
 
 from beyond_ram.experiment import load
-from beyond_ram.outputs import FIGURES, GENERAL, RUNS, SETTINGS, TABLES, Figure, Outputs, has, parameters, varies
+from beyond_ram.outputs import (
+    FIGURES,
+    GENERAL,
+    MODULES,
+    RUNS,
+    SETTINGS,
+    TABLES,
+    Figure,
+    Outputs,
+    has,
+    parameters,
+    varies,
+)
 
 SCAN = {"workload": "scan", "matrix": {"stack": ["current"], "size_mb": [10]}}
 WRITE = {"workload": "write", "matrix": {"stack": ["loaders"], "tokens": ["t"], "format": ["npy"]}}
@@ -70,13 +82,15 @@ def test_tables_and_figures_are_made_of_what_there_is() -> None:
     """Else a parameter that is a setting reaches its function as None, when the workflow calls it."""
     repository = Path(__file__).parents[1]
     chapters = "".join(path.read_text() for path in (repository / "rules").glob("*.smk"))
-    makers = [(path, path.stem) for path in (repository / TABLES).glob("*.py") if f'"{path.stem}"' in chapters]
+    table_of = {module: table for table, module in MODULES.items()}
+    modules = {path: table_of.get(path.stem, path.stem) for path in (repository / TABLES).glob("*.py")}
+    makers = [(path, table) for path, table in modules.items() if f'"{table}"' in chapters]
     makers += [(path, "plot") for path in (repository / FIGURES).glob("*.py")]
     needs = {}
     for path, function in makers:
         with contextlib.suppress(ValueError):
             needs[path] = parameters(path, function)
-    known = {*RUNS, *SETTINGS, *(path.stem for path in needs if path.parent.name == "analysis")}
+    known = {*RUNS, *SETTINGS, *(modules[path] for path in needs if path in modules)}
     # The table of version sweeps has a rule of its own.
     unknown = {path.stem: {*names} - known for path, names in needs.items() if path.stem != "ladders"}
     assert {name: names for name, names in unknown.items() if names} == {}

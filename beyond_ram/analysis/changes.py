@@ -8,8 +8,8 @@ import pandas as pd
 from ..metrics import METRICS
 from ..units import amount
 from .frame import describe, varied
-from .matters import ABSURD, bound_of
 from .outcomes import COUNTS
+from .thresholds import ABSURD, bound_of
 
 COLUMNS = ["experiment", "stack", "axis", "before", "after", "metric", "baseline", "candidate", "ratio", "difference"]
 COLUMNS += ["low", "high", "p", "p_corrected", "n", "verdict", "bound", "could_see", "machines", *COUNTS]

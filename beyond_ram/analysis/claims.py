@@ -18,7 +18,7 @@ from .decide import ALPHA, AT_LEAST, LEVEL, Decision, Question, decide, held, ho
 from .dedup import against, described
 from .frame import Cell, Pairs, axes_of, describe, same_but_for, where
 from .frame import against as compared
-from .matters import Bound
+from .thresholds import Bound
 
 SOURCE = "Streaming datasets: 100x more efficient"
 COLUMNS = ["experiment", "stack", "source", "claim", "conditions", "claimed", "measured", "low", "high"]

@@ -16,8 +16,8 @@ from ..metrics.loading import AT_FAULT
 from ..metrics.runs import FAILED
 from .decide import ALPHA, LEVEL, Decision, Question, decide, side
 from .frame import Cell, Pairs, against, axes, same_but_for
-from .matters import bound_of
 from .outcomes import COUNTS, OUTCOME, tally
+from .thresholds import bound_of
 
 DECIDED = [
     "metric", "baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "paired", "exact",

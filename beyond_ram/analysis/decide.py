@@ -18,7 +18,7 @@ from scipy.special import betaln, gammaln, stdtr, stdtrit
 from ..metrics import METRICS
 from ..metrics.base import EXACT
 from ..metrics.runs import FAILED
-from .matters import Bound, bound_of
+from .thresholds import Bound, bound_of
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Verdict = Literal["better", "worse", "differs", "same", "not shown", "not enough data"]

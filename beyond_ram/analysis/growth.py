@@ -16,8 +16,8 @@ from ..metrics import Events, Record
 from ..units import GB, MB
 from .decide import ALPHA, LEVEL, holm, strength, verdict
 from .frame import Cell, Pairs, against, axes, same_but_for, where
-from .matters import GROWN_BYTES, GROWN_SHARE, Bound
 from .owners import readings
+from .thresholds import GROWN_BYTES, GROWN_SHARE, Bound
 
 Run = tuple[Record, Events]
 Array = np.ndarray[Any, np.dtype[np.float64]]

@@ -13,9 +13,9 @@ from ..stacks.variants import parts_of
 from .comparisons import ratio_of
 from .decide import AT_LEAST, Decision, Question, decide, side
 from .frame import axes
-from .matters import LEAST, STEP_SHARE
 from .outcomes import COUNTS, tally
 from .runs import runs as runs_table
+from .thresholds import LEAST, STEP_SHARE
 
 _MOVE = re.compile(r"(\S+) (\S+) to ([^\s,]+)")
 COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..metrics import Events, Record, Records
 from ..metrics.base import Event
-from .matters import GROWN_BYTES
+from .thresholds import GROWN_BYTES
 
 RESIDUE = "residue"
 COLUMNS = ["experiment", "stack", "rung", "owner", "anon_released_bytes", "file_released_bytes", "share"]

@@ -11,9 +11,9 @@ from scipy import stats
 
 from ..metrics import Events, Record, Records
 from .decide import AT_LEAST, LEVEL
-from .matters import EPOCH_BYTES, EPOCH_SHARE
 from .outcomes import by_cell
 from .owners import readings
+from .thresholds import EPOCH_BYTES, EPOCH_SHARE
 
 # Fewer later epochs than this cannot tell a slope from noise.
 LATER = 3

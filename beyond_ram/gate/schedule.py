@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 
 from ..analysis.frame import key as key_of
-from ..analysis.looks import AT, look, undecided
 from ..analysis.runs import runs as table_of
+from ..analysis.sequential import AT, look, undecided
 from ..experiment import Cell, Config
 from ..metrics.runs import FAILED
 from ..run_files import RUN_FILES

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from ..analysis.changes import changes, counts, in_words
-from ..analysis.looks import AT, UNDECIDED, must_be_decided, without_work
+from ..analysis.sequential import AT, UNDECIDED, must_be_decided, without_work
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
 from ..units import GB

@@ -216,7 +216,7 @@ COLUMNS: list[Column] = [
             _first_batch(kind), direction="neither" if kind == "file_bytes" else "lower")
         for kind, label in MEMORIES.items()
     ),
-    Metric("held_bytes", "Memory that cannot be taken back", "bytes", ("runs", "loaders", "choices"),
+    Metric("held_bytes", "Memory that cannot be taken back", "bytes", ("runs", "loaders", "pareto"),
         "anonymous PSS and PSS of shared memory, the larger of those after the first batch and at the end",
         f"{_IN_PHASE}; what was more between is in peak_anon_bytes", _held, direction="lower", decided=("load",)),
     *(
@@ -229,10 +229,10 @@ COLUMNS: list[Column] = [
     Metric("ceiling_rows_per_cpu_s", "Read ceiling", "rows/CPU-s", ("loaders",),
         "of the ways of reading without a loader that deliver in the same order the fastest, from the page "
         f"cache; {_RATES}", "over half a CPU-second; the account is in it", _ceiling),
-    Metric("rows_per_cpu_s", "Rows per CPU-second", "rows/CPU-s", ("runs", "loaders", "choices"),
+    Metric("rows_per_cpu_s", "Rows per CPU-second", "rows/CPU-s", ("runs", "loaders", "pareto"),
         f"rows delivered / CPU-seconds, {_FIRST}{_LONG}; {_RATES}", CPU, _first_rate, direction="higher",
         decided=("load",)),
-    Metric("rows_per_cpu_s_warm", "Rows per CPU-second of later epochs", "rows/CPU-s", ("runs", "loaders", "choices"),
+    Metric("rows_per_cpu_s_warm", "Rows per CPU-second of later epochs", "rows/CPU-s", ("runs", "loaders", "pareto"),
         f"rows delivered / CPU-seconds, {_WARM}{_LONG}; {_RATES}", CPU, _warm_rate, direction="higher",
         decided=("load",), beside="rows_per_cpu_s"),
     Metric("rows_per_s_first_epoch", "Rows per second, first epoch", "rows/s", ("loaders",),
@@ -248,7 +248,7 @@ COLUMNS: list[Column] = [
     Metric("startup_cpu_s", "CPU time to start workers", "s", ("loaders",),
         "of each worker until it began to work, its imports included, and of the process that starts them "
         "until the first batch", CPU, _startup, direction="lower"),
-    Metric("share_of_limit", "Share of the read ceiling", "share", ("loaders", "choices"),
+    Metric("share_of_limit", "Share of the read ceiling", "share", ("loaders", "pareto"),
         "rows_per_cpu_s_warm / ceiling_rows_per_cpu_s of the same run; geometric mean over repeats that "
         "finished, with the 95 % interval of `against_ceiling`'s decision",
         "both are from the page cache, and have the account in them", _share_of_ceiling, direction="higher"),
@@ -273,5 +273,5 @@ COLUMNS: list[Column] = [
         direction="lower"),
     Metric("write_cpu_s", "CPU time to write", "s", ("writers",),
         "CPU-seconds of the tree from the mark `imported` to the mark `work`", CPU, _write_cpu_s, direction="lower"),
-    Column("end_pss_bytes", "PSS at the end", "bytes", ("choices",), "that of table loaders", MARK, direction="lower"),
+    Column("end_pss_bytes", "PSS at the end", "bytes", ("pareto",), "that of table loaders", MARK, direction="lower"),
 ]  # fmt: skip

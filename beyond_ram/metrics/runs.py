@@ -169,7 +169,7 @@ COLUMNS: list[Column] = [
         direction="lower", decided=("tokenize", "soak")),
     Metric("cache_written_bytes", "Written into map's cache, or as the result", "bytes", ("runs", "peers"),
         "sizes of the files below the cache, before and after each shard", EXACT, _cache_written, direction="lower"),
-    Metric("peak_cgroup_bytes", "Peak of the memory group", "bytes", ("runs", "loaders", "choices", "limits"),
+    Metric("peak_cgroup_bytes", "Peak of the memory group", "bytes", ("runs", "loaders", "pareto", "limits"),
         "the kernel's own peak, where a group could be made",
         "exact, each page once; page cache and kernel memory count", peak("cgroup_bytes"), direction="lower"),
     Metric("hwm_sum_bytes", "High-water marks, summed (upper bound)", "bytes", ("runs",),

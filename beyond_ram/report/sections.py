@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ..analysis import changes as changes_of
-from ..analysis import choices as choices_of
+from ..analysis import pareto as pareto_of
 from ..analysis import stack_differences
 from ..analysis.findings import Finding
 from ..analysis.frame import Cell, cells, describe, same_but_for, varied
@@ -182,7 +182,7 @@ def _why(line: Mapping[Any, Any]) -> str:
     )
 
 
-def choices(table: pd.DataFrame) -> Iterator[tuple[str, list[Line]]]:
+def pareto(table: pd.DataFrame) -> Iterator[tuple[str, list[Line]]]:
     """Title and lines of each front."""
     if table.empty:
         return
@@ -195,7 +195,7 @@ def unranked(loaders: pd.DataFrame | None, table: pd.DataFrame) -> list[str]:
     """Where loaders ran and none could be chosen, in words."""
     if loaders is None:
         return []
-    return [f"{_loaded(cell, loaders)}: {why}" for cell, why in choices_of.unranked(loaders, table)]
+    return [f"{_loaded(cell, loaders)}: {why}" for cell, why in pareto_of.unranked(loaders, table)]
 
 
 def _loaded(cell: Cell, table: pd.DataFrame) -> str:

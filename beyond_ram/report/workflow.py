@@ -13,7 +13,7 @@ import beyond_ram
 from ..analysis import changes
 from ..analysis.findings import Finding, findings, undecided
 from ..analysis.frame import key
-from ..analysis.matters import SHARE
+from ..analysis.thresholds import SHARE
 from ..collected import Runs, Samples
 from ..figures import NOT_DRAWN
 from ..pages import caption
@@ -27,7 +27,7 @@ from .packed import packed_json
 
 STRONGEST = 3
 # Pages of chapters that are sections here.
-_SECTIONS = ("claims", "choices", "changes")
+_SECTIONS = ("claims", "pareto", "changes")
 # Sentences on what is not decided, and letters of a line, that a terminal has room for.
 _OPEN, _WIDE = 2, 200
 Tables = Mapping[str, pd.DataFrame]
@@ -165,8 +165,8 @@ def report(
         sweeps=len(tables.get("ladders", ())) > 0,
         claims=list(sections.claims(tables["claims"])) if "claims" in tables else [],
         source=tables["claims"]["source"].iloc[0] if len(tables.get("claims", ())) else "",
-        choices=list(sections.choices(tables["choices"])) if "choices" in tables else [],
-        unranked=sections.unranked(tables.get("loaders"), tables["choices"]) if "choices" in tables else [],
+        pareto=list(sections.pareto(tables["pareto"])) if "pareto" in tables else [],
+        unranked=sections.unranked(tables.get("loaders"), tables["pareto"]) if "pareto" in tables else [],
         changes=[] if changed is None else sections.changes(changed),
         changed="" if changed is None else changes.counts(changed),
         differences=[] if changed is None else sections.differences(changed, tables.get("stack_differences")),

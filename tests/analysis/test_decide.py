@@ -24,7 +24,7 @@ from beyond_ram.analysis.decide import (
     selected,
     strength,
 )
-from beyond_ram.analysis.matters import Bound, bound_of
+from beyond_ram.analysis.thresholds import Bound, bound_of
 
 from . import simulated
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.looks import look
+from beyond_ram.analysis.sequential import look
 from beyond_ram.gate.verdict import Gate
 from beyond_ram.gate.wheels import Requirement
 

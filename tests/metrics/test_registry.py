@@ -9,7 +9,7 @@ import pytest
 
 from beyond_ram.experiment import AXES
 from beyond_ram.metrics import COLUMNS, IDENTIFYING, METRICS, Metric, column, derive, identifies
-from beyond_ram.outputs import TABLES
+from beyond_ram.outputs import source
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = sorted((ROOT / "tests/data/tables").glob("*.csv"))
@@ -90,7 +90,7 @@ def test_the_endpoints_work_is_taken_out_as_far_as_it_is_known() -> None:
 def test_columns_are_of_tables_that_there_are_and_say_all_about_themselves() -> None:
     for found in COLUMNS:
         assert found.tables
-        assert all((ROOT / TABLES / f"{table}.py").exists() for table in found.tables), found.key
+        assert all((ROOT / source("table", table)).exists() for table in found.tables), found.key
         assert all((found.label, found.unit, found.derivation, found.trust)), found.key
         assert "|" not in f"{found.label}{found.unit}{found.derivation}{found.trust}", "it is a cell of a table in docs"
 

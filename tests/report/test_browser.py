@@ -303,8 +303,8 @@ def test_pages_of_tables_fit_a_phone(root: Path, tmp_path: Path, opened: Opened)
     lines = [{"claim": "c", "claimed": "2", "summary": "1 holds", "lines": [claim | {"conditions": said}]}]
     given: dict[str, dict[str, Any]] = {
         "claims": {"claims": lines, "source": "A post"},
-        "choices": {
-            "groups": [(title, [line | {"why": said}]) for title, (line,) in sections.choices(pd.DataFrame([LOADED]))],
+        "pareto": {
+            "groups": [(title, [line | {"why": said}]) for title, (line,) in sections.pareto(pd.DataFrame([LOADED]))],
             "unranked": [said],
         },
     }

@@ -84,7 +84,7 @@ def written(folder: Path, name: str, line: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> None:
-    def choices(planted: str) -> str:
+    def pareto(planted: str) -> str:
         told = dict.fromkeys(
             ("tokens", "order", "page_cache", "loader", "loader_kind", "shuffle", "lends", "ranked_by", "chosen_for"),
             planted,
@@ -99,10 +99,10 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> Non
             "leaner_than": 0,
             "without_rate": 0,
         }
-        given, page = written(tmp_path, "choices", line | told), tmp_path / "choices.html"
-        template = str(root / "report/choices.html.jinja")
+        given, page = written(tmp_path, "pareto", line | told), tmp_path / "pareto.html"
+        template = str(root / "report/pareto.html.jinja")
         loaders = written(tmp_path, "loaders", line | told | {"outcome": "completed", "account": planted})
-        params = SimpleNamespace(name="choices", tables=["loaders"])
+        params = SimpleNamespace(name="pareto", tables=["loaders"])
         script("page", tmp_path, [str(page)], params, table=given, loaders=loaders, template=template)
         return page.read_text()
 
@@ -123,7 +123,7 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> Non
         return page.read_text()
 
     planted = PLANTED[kind].encode("utf-8", "ignore").decode()  # Parquet takes no lone surrogate
-    same_but_for_text(choices, planted, seen(planted))
+    same_but_for_text(pareto, planted, seen(planted))
     same_but_for_text(claims, planted, seen(planted)[1:])
 
 

@@ -31,8 +31,8 @@ LOADED = {
     ],
 )
 def test_pss_above_what_the_group_held_says_so(root: Path, tmp_path: Path, held: float | None, said: str) -> None:
-    groups = list(sections.choices(pd.DataFrame([LOADED | {"peak_cgroup_bytes": held}])))
-    pages.write(str(root / "report/choices.html.jinja"), str(tmp_path / "c.html"), groups=groups, unranked=[])
+    groups = list(sections.pareto(pd.DataFrame([LOADED | {"peak_cgroup_bytes": held}])))
+    pages.write(str(root / "report/pareto.html.jinja"), str(tmp_path / "c.html"), groups=groups, unranked=[])
     assert f"<td>{said}" in (tmp_path / "c.html").read_text()
 
 

@@ -63,7 +63,7 @@ def test_a_part_plans_its_own(planned: Planned, part: str, tables: set[str], oth
 def test_a_report_is_made_of_the_part_that_is_named_beside_it(planned: Planned) -> None:
     found = planned("limit", "report")
     assert {"report", "table_runs", "table_limits"} <= set(found)
-    assert not {"claims_page", "choices_page", "figure_memory_over_time", "tokens", "repository"} & set(found)
+    assert not {"claims_page", "pareto_page", "figure_memory_over_time", "tokens", "repository"} & set(found)
     assert found["weigh"] == 2
 
 

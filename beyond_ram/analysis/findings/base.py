@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..matters import SHARE
+from ..thresholds import SHARE
 
 Tables = Mapping[str, pd.DataFrame]
 Line = dict[str, Any]

@@ -13,8 +13,8 @@ from ...stacks.differences import said
 from ...units import amount, digits
 from ..comparisons import CONTRASTS, decision
 from ..frame import axes, describe, varied
-from ..matters import ABSURD, bound_of
 from ..stack_differences import between
+from ..thresholds import ABSURD, bound_of
 from .base import Bar, Finding, Line, Source, Tables, lines_of, reads
 
 # What shows a difference between stacks, by workload.

@@ -15,7 +15,7 @@ from ..decide import AT_LEAST, strength
 from ..frame import cells, describe, varied
 from ..growth import in_words
 from ..ladders import effect_in_words
-from ..matters import EPOCH_BYTES, GROWN_BYTES, LEAST, SHARE
+from ..thresholds import EPOCH_BYTES, GROWN_BYTES, LEAST, SHARE
 from .base import Bar, Finding, Line, Source, Tables, failures, lines_of, reads
 
 # What a cell of table `growth` is, beside its stack.

@@ -17,10 +17,10 @@ from ..experiment import Cell
 from ..metrics import Events, Record
 from ..units import MB
 from .decide import middle
-from .matters import GROWN_BYTES, GROWN_SHARE
 from .outcomes import by_cell
 from .owners import RESIDUE, readings, steps
 from .regrowth import Regrowth, Slope, epoch_input_bytes, fit, over
+from .thresholds import GROWN_BYTES, GROWN_SHARE
 
 # What carries a verdict; below it the sentence tells the shares, and the verdict is undecided.
 CARRIES = 2 / 3

@@ -1,12 +1,12 @@
-"""Table `choices`."""
+"""Table `pareto`."""
 
 import math
 
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.choices import choices, unranked
 from beyond_ram.analysis.loaders import loaders
+from beyond_ram.analysis.pareto import pareto, unranked
 
 from .by_hand import Run, loader, record
 
@@ -14,7 +14,7 @@ from .by_hand import Run, loader, record
 def test_only_who_is_beaten_by_nobody_is_a_choice() -> None:
     sound = [loader("fast", 9, 900), loader("lean", 1, 100), loader("between", 5, 500), loader("beaten", 4, 600)]
     table = pd.DataFrame([*sound, loader("wrong", 99, 1, "3 missing")])
-    found = choices(table, []).set_index("loader")["chosen_for"].to_dict()
+    found = pareto(table, []).set_index("loader")["chosen_for"].to_dict()
     assert found == {
         "fast": "most rows per CPU-second",
         "between": "no other is both faster and leaner",
@@ -24,18 +24,18 @@ def test_only_who_is_beaten_by_nobody_is_a_choice() -> None:
 
 def test_a_loader_that_nothing_was_held_against_is_no_choice() -> None:
     alone = loader("alone", 9, 900) | {"workers": 4}
-    assert not len(choices(pd.DataFrame([alone]), []))
+    assert not len(pareto(pd.DataFrame([alone]), []))
     # Neither a loader that lost rows nor the same one in another stack is another to choose.
     rivals = [alone | {"loader": "wrong", "account": "3 missing"}, alone | {"stack": "other", "rows_per_cpu_s": 1}]
-    assert not len(choices(pd.DataFrame([alone, *rivals]), []))
+    assert not len(pareto(pd.DataFrame([alone, *rivals]), []))
     pair = [loader("fast", 9, 900), loader("lean", 1, 100)]
-    assert set(choices(pd.DataFrame([alone, *rivals, *pair]), [])["loader"]) == {"fast", "lean"}
+    assert set(pareto(pd.DataFrame([alone, *rivals, *pair]), [])["loader"]) == {"fast", "lean"}
 
 
 def test_a_loader_with_another_option_is_another_to_choose() -> None:
     told = {"advice": "none", "option": "none"}
     pair = [loader("scan", 9, 900) | told, loader("scan", 5, 100) | told | {"option": "ahead-0"}]
-    found = choices(pd.DataFrame(pair), [])
+    found = pareto(pd.DataFrame(pair), [])
     assert found.set_index("option")["chosen_for"].to_dict() == {
         "none": "most rows per CPU-second",
         "ahead-0": "least memory",
@@ -46,7 +46,7 @@ def test_each_order_has_a_front_of_its_own() -> None:
     shuffled = [loader("fast", 9, 900), loader("lean", 1, 100)]
     in_order = [loader("lean", 2, 50, order="sequential"), loader("beaten", 1, 60, order="sequential")]
     table = pd.DataFrame([*shuffled, *in_order])
-    found = choices(table, [])
+    found = pareto(table, [])
     assert found[["loader", "order", "of_loaders"]].to_numpy().tolist() == [
         ["fast", "shuffled", 2],
         ["lean", "shuffled", 2],
@@ -56,21 +56,21 @@ def test_each_order_has_a_front_of_its_own() -> None:
 
 
 def test_without_a_sound_loader_there_is_no_choice() -> None:
-    assert choices(pd.DataFrame([loader("wrong", 9, 900, "3 missing")]), []).empty
-    assert choices(loaders([]), []).empty
+    assert pareto(pd.DataFrame([loader("wrong", 9, 900, "3 missing")]), []).empty
+    assert pareto(loaders([]), []).empty
 
 
 def test_the_first_epoch_is_ranked_first_and_the_warm_ones_where_there_is_no_rate_of_it() -> None:
     cold = [loader("fast", 9, 900, rows_per_cpu_s_warm=1), loader("lean", 1, 100, rows_per_cpu_s_warm=9)]
     short = loader("short", math.nan, 50, rows_per_cpu_s_warm=100)
-    found = choices(pd.DataFrame(cold), []).set_index("loader")
+    found = pareto(pd.DataFrame(cold), []).set_index("loader")
     assert found["chosen_for"].to_dict() == {"fast": "most rows per CPU-second", "lean": "least memory"}
     assert set(found["ranked_by"]) == {"first epoch"}
-    warm = choices(pd.DataFrame([*cold, short]), [])
+    warm = pareto(pd.DataFrame([*cold, short]), [])
     assert list(warm["loader"]) == ["short"], "too fast for a rate of one epoch is no reason to leave the best out"
     assert list(warm["ranked_by"]) == ["warm epochs"]
     failed = [loader("failed", math.nan, 50, rows_per_cpu_s_warm=math.nan)]
-    assert set(choices(pd.DataFrame(cold + failed), [])["without_rate"]) == {1}, "it is not ranked, and counted"
+    assert set(pareto(pd.DataFrame(cold + failed), [])["without_rate"]) == {1}, "it is not ranked, and counted"
 
 
 @pytest.mark.parametrize(("verdict", "matters", "faster"), [("better", True, 1), ("not shown", False, 0)])
@@ -82,13 +82,13 @@ def test_a_pair_that_comparisons_has_is_not_decided_again(verdict: str, matters:
     said = {"axis": "loader", "before": "slow", "after": "fast", "verdict": verdict, "matters": matters}
     # Beside workloads that have no such axis, whole numbers are floats there.
     compared = pd.DataFrame([line | said | {"metric": "rows_per_cpu_s"}]).astype({"workers": float})
-    found = choices(table, records, compared).set_index("loader")
+    found = pareto(table, records, compared).set_index("loader")
     assert found.loc["fast", "faster_than"] == faster
 
 
 def test_what_the_kernel_takes_back_is_not_ranked() -> None:
     mapped = loader("mapped", 9, 100, end_pss_bytes=5000)
-    found = choices(pd.DataFrame([mapped, loader("copied", 5, 500, end_pss_bytes=600)]), [])
+    found = pareto(pd.DataFrame([mapped, loader("copied", 5, 500, end_pss_bytes=600)]), [])
     assert found["loader"].tolist() == ["mapped"]
     assert found["end_pss_bytes"].tolist() == [5000], "beside it"
 
@@ -100,7 +100,7 @@ def test_who_is_said_to_be_faster_was_shown_to_be(rates: list[float], faster: in
     """Far apart, wild noise, one run, and none faster."""
     cells = {"fast": rates, "slow": [10.0, 10.1, 10.2][: len(rates)]}
     records = [delivered(name, rate, rep) for name, values in cells.items() for rep, rate in enumerate(values, start=1)]
-    found = choices(loaders(records), records)
+    found = pareto(loaders(records), records)
     assert found.loc[found["loader"].eq("fast"), "faster_than"].tolist() in ([faster], [])
 
 
@@ -123,7 +123,7 @@ def test_where_no_choice_could_be_made_is_told() -> None:
     one_sound = [loader("right", 9, 900) | {"workers": 4}, loader("wrong", 8, 800, "3 missing") | {"workers": 4}]
     not_run = loader("pinned", 9, 900) | {"workers": 2, "outcome": "not_applicable"}
     table = pd.DataFrame([loader("fast", 9, 900), loader("lean", 1, 100), *one_sound, not_run])
-    ((cell, why),) = unranked(table, choices(table, []))
+    ((cell, why),) = unranked(table, pareto(table, []))
     assert (cell["workers"], why) == (4, "of 2, 1 delivered every row once, and 1 of these had a rate")
-    ((cell, _),) = unranked(pd.DataFrame(one_sound), choices(pd.DataFrame(one_sound), []))
+    ((cell, _),) = unranked(pd.DataFrame(one_sound), pareto(pd.DataFrame(one_sound), []))
     assert cell["workers"] == 4

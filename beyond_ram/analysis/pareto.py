@@ -1,4 +1,4 @@
-"""Table `choices`: which loaders are worth choosing."""
+"""Table `pareto`: which loaders are worth choosing."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -22,7 +22,7 @@ _WANTED += ["faster_than", "leaner_than", "n", "chosen_for"]
 COLUMNS = ["experiment", "stack", "loader", *_WANTED]
 
 
-def choices(loaders: pd.DataFrame, records: Records, comparisons: pd.DataFrame | None = None) -> pd.DataFrame:
+def pareto(loaders: pd.DataFrame, records: Records, comparisons: pd.DataFrame | None = None) -> pd.DataFrame:
     """The loaders on the Pareto front of rate against memory, per experiment, order, worker count and page cache.
 
     The rate is that of the first epoch, or where more loaders have one, that of the warm ones (`ranked_by`): who reads
@@ -66,11 +66,11 @@ def choices(loaders: pd.DataFrame, records: Records, comparisons: pd.DataFrame |
     return found[[*axes(found), *_WANTED]] if len(found) else pd.DataFrame(columns=COLUMNS)
 
 
-def unranked(loaders: pd.DataFrame, choices: pd.DataFrame) -> list[tuple[Cell, str]]:
+def unranked(loaders: pd.DataFrame, pareto: pd.DataFrame) -> list[tuple[Cell, str]]:
     """The conditions under which loaders ran and none could be chosen, each with how far they came."""
     if "held_bytes" not in loaders or "account" not in loaders:
         return []
-    ranked = {key(cell) for cell, _ in same_but_for(choices, *OF_A_LOADER)} if len(choices) else set()
+    ranked = {key(cell) for cell, _ in same_but_for(pareto, *OF_A_LOADER)} if len(pareto) else set()
     found = []
     ran = loaders[loaders["outcome"] != "not_applicable"]
     for cell, group in same_but_for(by_way(ran), *OF_A_LOADER):

@@ -10,7 +10,7 @@ import pytest
 from beyond_ram.analysis.changes import changes
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.frame import key
-from beyond_ram.analysis.looks import AT, SHARE, look, undecided, without_work
+from beyond_ram.analysis.sequential import AT, SHARE, look, undecided, without_work
 
 from .simulated import NOISE
 from .test_comparisons import runs

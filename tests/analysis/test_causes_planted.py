@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from beyond_ram.analysis.causes import judge
 from beyond_ram.analysis.owners import owners
-from beyond_ram.analysis.verdicts import judge
 from beyond_ram.experiment.events import faults
 from beyond_ram.watch import watch
 

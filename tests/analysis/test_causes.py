@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from beyond_ram.analysis.verdicts import Judged, verdicts
-from beyond_ram.analysis.verdicts import judge as judge_all
+from beyond_ram.analysis.causes import Judged, verdicts
+from beyond_ram.analysis.causes import judge as judge_all
 
 from .by_hand import MB, Event, torn_down, tree
 
