@@ -1,4 +1,4 @@
-"""Table `changes`: what candidates changed against their baselines, worst first."""
+"""Table `changes`: the lines of table `comparisons` that compare stacks, worst first."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,46 +9,31 @@ from ..metrics import METRICS
 from ..units import amount
 from .frame import describe, varied
 from .outcomes import COUNTS
-from .thresholds import ABSURD, bound_of
+from .thresholds import ABSURD, threshold_of
 
 COLUMNS = ["experiment", "stack", "axis", "before", "after", "metric", "baseline", "candidate", "ratio", "difference"]
-COLUMNS += ["low", "high", "p", "p_corrected", "n", "verdict", "bound", "could_see", "machines", *COUNTS]
-ORDER = ("worse", "better", "not enough data", "same")
+COLUMNS += ["low", "high", "p", "p_corrected", "n", "verdict", "reason", "threshold", "detectable", "machines", *COUNTS]
+ORDER = ("worse", "better", "undecided", "same")
 
 
 def changes(comparisons: pd.DataFrame) -> pd.DataFrame:
-    """The lines of table `comparisons` that hold a stack against its baseline, worst first.
-
-    `worse` and `better` are shown and matter; `same` lies whole within `bound`; all else is `not enough data`, with
-    what could have been seen. What differs and has no better, as the number of tokens, is `worse`: the two did not do
-    the same work.
-    """
-    table = comparisons[comparisons["axis"] == "stack"]
-    table = table.assign(
-        verdict=[verdict(line) for line in table.to_dict("records")],
-        bound=[_bound(line) for line in table.to_dict("records")],
-    )
-    place = {verdict: number for number, verdict in enumerate(ORDER)}
+    """The comparisons of a stack with its baseline, worst first; `verdict` is their result, `threshold` in words."""
+    table = comparisons[comparisons["axis"] == "stack"].rename(columns={"result": "verdict"})
+    table = table.assign(threshold=[_threshold(line) for line in table.to_dict("records")])
+    place = {result: number for number, result in enumerate(ORDER)}
     order = table.assign(_place=table["verdict"].map(place), _strength=-table["strength"].fillna(0.0))
     table = table.loc[order.sort_values(["_place", "_strength"], kind="stable").index]
     cell = list(comparisons)[: list(comparisons).index("workload")]
     return table[[*cell, *COLUMNS[2:]]]
 
 
-def verdict(line: Mapping[Any, Any]) -> str:
-    """What a line of table `comparisons` says of the candidate."""
-    if line["verdict"] in ("better", "worse", "differs") and line["matters"]:
-        return "better" if line["verdict"] == "better" else "worse"
-    return "same" if line["verdict"] == "same" else "not enough data"
-
-
-def _bound(line: Mapping[Any, Any]) -> str:
-    """What is too little to matter, in words."""
-    known = bound_of(line["metric"])
-    least = f"{in_unit(line['metric'], known.least)}" if known.least else ""
+def _threshold(line: Mapping[Any, Any]) -> str:
+    """The threshold of a line in words."""
+    threshold = threshold_of(line["metric"])
+    least = f"{in_unit(line['metric'], threshold.least)}" if threshold.least else ""
     if line["exact"]:
-        return f"under {least}" if known.least else "none"
-    return " or ".join([f"{known.share:.0%}", *([least] if least else [])])
+        return f"under {least}" if threshold.least else "none"
+    return " or ".join([f"{threshold.share:.0%}", *([least] if least else [])])
 
 
 def in_unit(metric: str, value: float, *, signed: bool = False) -> str:
@@ -57,7 +42,7 @@ def in_unit(metric: str, value: float, *, signed: bool = False) -> str:
 
 
 def in_words(table: pd.DataFrame) -> list[dict[str, str]]:
-    """The lines of the table for a page or a terminal: the metric, where, both sides, by how much, how sure."""
+    """The lines of the table as text, for a page or a terminal."""
     conditions = [axis for axis in varied(table) if axis not in ("experiment", "stack")]
     return [_line(line, conditions) for line in table.to_dict("records")]
 
@@ -69,6 +54,9 @@ def _line(line: Mapping[Any, Any], conditions: list[str]) -> dict[str, str]:
         f"{line[name]:,.3f}" if as_ratio else in_unit(metric, line[name], signed=True)
         for name in ("ratio" if as_ratio else "difference", "low", "high")
     ]
+    exact = line["low"] == line["high"]
+    interval = "the same in every repeat" if exact else f"{effect[1]} to {effect[2]}"
+    notes = [line["machines"], line["why"], line["reason"] if line["verdict"] != "undecided" else ""]
     return {
         "verdict": str(line["verdict"]),
         "metric": METRICS[metric].label,
@@ -77,26 +65,27 @@ def _line(line: Mapping[Any, Any], conditions: list[str]) -> dict[str, str]:
         "baseline": in_unit(metric, line["baseline"]),
         "candidate": in_unit(metric, line["candidate"]),
         "effect": f"{effect[0]} times" if as_ratio else effect[0],
-        "interval": ""
-        if pd.isna(line["low"])
-        else "the same in every repeat"
-        if line["low"] == line["high"]
-        else f"{effect[1]} to {effect[2]}",
+        "interval": "" if pd.isna(line["low"]) else interval,
         "p": "" if pd.isna(line["p_corrected"]) else f"{line['p_corrected']:.2g}",
         "n": f"{line['n']:.0f}",
-        "bound": str(line["bound"]),
-        "could_see": ""
-        if line["verdict"] != "not enough data" or pd.isna(line["could_see"])
-        else f"over {ABSURD} times"
-        if as_ratio and line["could_see"] >= ABSURD
-        else f"{line['could_see']:,.2f} times"
-        if as_ratio
-        else in_unit(metric, line["could_see"], signed=True),
-        "notes": "; ".join(str(note) for note in (line["machines"], line["why"]) if isinstance(note, str) and note),
+        "threshold": str(line["threshold"]),
+        "reason": str(line["reason"]),
+        "detectable": _detectable(line) if line["verdict"] == "undecided" else "",
+        "notes": "; ".join(str(note) for note in notes if isinstance(note, str) and note),
     }
 
 
+def _detectable(line: Mapping[Any, Any]) -> str:
+    """The smallest change that would have been confirmed."""
+    smallest = line["detectable"]
+    if pd.isna(smallest):
+        return ""
+    if pd.isna(line["ratio"]):
+        return in_unit(str(line["metric"]), smallest, signed=True)
+    return f"over {ABSURD} times" if smallest >= ABSURD else f"{smallest:,.2f} times"
+
+
 def counts(table: pd.DataFrame) -> str:
-    """How many lines have which verdict, in words."""
-    known = table["verdict"].value_counts()
-    return ", ".join(f"{known[verdict]} {verdict}" for verdict in ORDER if verdict in known) or "nothing"
+    """How many lines have each result."""
+    numbers = table["verdict"].value_counts()
+    return ", ".join(f"{numbers[result]} {result}" for result in ORDER if result in numbers) or "nothing compared"

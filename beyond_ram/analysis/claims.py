@@ -14,11 +14,11 @@ from typing import Any
 import pandas as pd
 
 from .comparisons import decision
-from .decide import ALPHA, AT_LEAST, LEVEL, Decision, Question, decide, held, holds, middle, side
+from .decide import ALPHA, AT_LEAST, LEVEL, Decision, Question, decide, holds, middle, reaches, side
 from .dedup import against, described
 from .frame import Cell, Pairs, axes_of, describe, same_but_for, where
 from .frame import against as compared
-from .thresholds import Bound
+from .thresholds import Threshold
 
 SOURCE = "Streaming datasets: 100x more efficient"
 COLUMNS = ["experiment", "stack", "source", "claim", "conditions", "claimed", "measured", "low", "high"]
@@ -38,7 +38,7 @@ _SPARK = "a Spark data source reads and writes datasets"
 CHUNKED = "Parquet content-defined chunking: fewer new bytes after an edit, in Xet storage"
 _PIPELINES = "HfFileSystem serves custom pipelines (share of right samples)"
 # What is claimed is a ratio, however small the numbers are.
-RATIO = Bound()
+RATIO = Threshold()
 # The time that a metric is, or is a rate of, and the same without the endpoint's own work.
 _WITHOUT_ENDPOINT = ("resolution_s", "rows_per_s")
 # All of them, with what is claimed.
@@ -80,9 +80,9 @@ def claims(
 
     `claimed` are the stacks from before the post, each with one from it on.
 
-    `holds` is what `decide.holds` says of the corrected interval: of a pair that table `comparisons` has too, with its
-    decision, and of all others corrected by what is asked here. A claim that nothing here was run for has one line,
-    `not run`, without a number; where nothing was run at all there is no line.
+    `holds` is the answer of `decide.holds`: by the decision of table `comparisons` if it has the pair, else corrected
+    over the claims of this table. A claim without any run has one line, `not run`, without a number; without any run of
+    any claim the table is empty.
     """
     streamed = where(runs, workload="stream")
     asked: list[_Asked] = []
@@ -131,7 +131,7 @@ def _by_release(runs: pd.DataFrame, pairs: Pairs, known: Mapping[Hashable, Decis
                     conditions = f"{after} against {before}; {_conditions(cell)}{of_endpoint}"
                     yield _Asked(
                         _known(own, claim, conditions),
-                        Question(from_, to, metric, bound=RATIO),
+                        Question(from_, to, metric, threshold=RATIO),
                         known.get(_key("stack", before, after, metric, own)),
                         inverse=not higher,
                         without_endpoint=without,
@@ -186,7 +186,7 @@ def _buffering(runs: pd.DataFrame, known: Mapping[Hashable, Decision]) -> Iterat
             decided = known.get(_key("buffering", "default", str(name), "rows_per_s", cell | {"buffering": name}))
             yield _Asked(
                 _known(cell, _BUFFERED, conditions),
-                Question(one, other, "rows_per_s", bound=RATIO),
+                Question(one, other, "rows_per_s", threshold=RATIO),
                 decided,
                 inverse=off,
             )
@@ -215,7 +215,7 @@ def _deduplicated(dedup: pd.DataFrame) -> Iterator[_Asked]:
             same = where(dedup, edit=edit, **setting)
             sides = [side(where(same, cdc=cdc), "new_bytes") for cdc in ("on", "off")]
             known = _known(setting, CHUNKED, described(setting, edit))
-            yield _Asked(known, Question(sides[0], sides[1], "new_bytes", bound=RATIO, counted=True))
+            yield _Asked(known, Question(sides[0], sides[1], "new_bytes", threshold=RATIO, counted=True))
 
 
 def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -243,7 +243,7 @@ def _share(cell: Cell, claim: str, conditions: str, shares: Sequence[float]) -> 
     One failure is enough to say that it does not always, one success is not enough to say that it does.
     """
     found = middle(shares, counted=True)
-    works = "holds" if found.n >= AT_LEAST else "not enough data"
+    works = "yes" if found.n >= AT_LEAST else "undecided"
     decided = works if min(shares) == 1 else "no" if max(shares) == 0 else "partly"
     same = {"low": found.low, "high": found.high} if found.low == found.high else {}
     ends = same | {f"{end}_corrected": value for end, value in same.items()}
@@ -280,17 +280,16 @@ def _decided(asked: Iterable[_Asked]) -> Iterator[dict[str, Any]]:
             continue
         compared = one.compared
         if compared and _is_ratio(compared):
-            decided = compared.other_way_round() if one.inverse else compared
+            decided = compared.inverted() if one.inverse else compared
         else:
             decided = found[id(one)]
         if not math.isnan(decided.ratio):
             line = one.known | _numbers((decided.ratio, decided.low, decided.high), decided.corrected_ends)
             said = holds(decided, one.known["claimed"])
-            if compared and not _is_ratio(compared) and compared.verdict != "better" and said != "no":
-                # Of so small numbers a difference was compared, and none is shown that is better.
-                said = said if said == "not enough data" else "not shown"
-            if said != "not enough data" and (one.without_endpoint - 1) * (decided.ratio - 1) < 0:
-                said = "not shown"  # the endpoint's own work decides which way it goes
+            if compared and not _is_ratio(compared) and compared.result != "better" and said != "no":
+                said = "undecided"  # only differences of such small numbers were compared, and none is better
+            if (one.without_endpoint - 1) * (decided.ratio - 1) < 0:
+                said = "undecided"  # the endpoint's own work decides the direction
             yield line | {"n": decided.n, "holds": said}
 
 
@@ -307,7 +306,7 @@ def _none(values: Sequence[float], level: float) -> dict[str, Any]:
     """Of counts of which none is claimed. Below none there is nothing."""
     plain, strict = (middle(values, counted=True, level=at) for at in (LEVEL, level))
     ends = [max(found.low, 0.0) if found.low == found.low else found.low for found in (plain, strict)]
-    said = held(strict.mean, ends[1], strict.high, 0.0, higher=False, none=0.0)
+    said = reaches(strict.mean, ends[1], strict.high, 0.0, higher=False, none=0.0)
     return _numbers((plain.mean, ends[0], plain.high), (ends[1], strict.high)) | {"n": plain.n, "holds": said}
 
 

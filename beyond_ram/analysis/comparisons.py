@@ -17,11 +17,11 @@ from ..metrics.runs import FAILED
 from .decide import ALPHA, LEVEL, Decision, Question, decide, side
 from .frame import Cell, Pairs, against, axes, same_but_for
 from .outcomes import COUNTS, OUTCOME, tally
-from .thresholds import bound_of
+from .thresholds import threshold_of
 
 DECIDED = [
     "metric", "baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "paired", "exact",
-    "verdict", "matters", "could_see", "strength",
+    "result", "reason", "confirmed", "detectable", "strength",
 ]  # fmt: skip
 COLUMNS = ["experiment", "stack", "workload", "axis", "before", "after", *DECIDED, *COUNTS, "machines"]
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
@@ -192,7 +192,7 @@ def ratio_of(line: Mapping[str, Any]) -> dict[str, float]:
     """
     if not pd.isna(line["ratio"]):
         return {name: line[name] for name in ("ratio", "low", "high")}
-    if not line["baseline"] > bound_of(line["metric"]).floor:
+    if not line["baseline"] > threshold_of(line["metric"]).floor:
         return dict.fromkeys(("ratio", "low", "high"), math.nan)
     changes = zip(("ratio", "low", "high"), ("difference", "low", "high"), strict=True)
     return {name: 1 + line[change] / line["baseline"] for name, change in changes}

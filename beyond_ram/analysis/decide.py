@@ -1,49 +1,35 @@
-"""The one place that says better, worse, same, not shown, not enough data: pure functions on values.
-
-Method, limits and what was found by simulation: docs/method.md.
-"""
+"""Decide comparisons: pure functions from repeats to results. Method and simulations: docs/method.md."""
 
 import functools
 import itertools
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from scipy import stats
-from scipy.special import betaln, gammaln, stdtr, stdtrit
 
 from ..metrics import METRICS
 from ..metrics.base import EXACT
 from ..metrics.runs import FAILED
-from .thresholds import Bound, bound_of
+from .noise import Array, Noise
+from .results import FEW, NOISY, OTHER_WORK, SMALL, Holds, Result
+from .thresholds import Threshold, threshold_of
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
-Verdict = Literal["better", "worse", "differs", "same", "not shown", "not enough data"]
-Holds = Literal["holds", "reached, not shown", "partly", "no", "not shown", "not enough data"]
 Direction = Literal["lower", "higher", "neither"]
 
 ALPHA = 0.05
-"""At most this share of reports in which nothing differs says any difference."""
+"""The share of reports without any real difference that name one, at most."""
 LEVEL = 0.95
-"""Of every interval that is given: it is for the one comparison, and not corrected."""
+"""Level of every interval in tables. Intervals are for one comparison and not corrected."""
 AT_LEAST = 2
-"""Repeats on each side, below which nothing is decided."""
-# Fewer comparisons than this tell nothing of how noise differs among them.
-_POOL = 3
-# Candidates for the prior degrees of freedom, and for the log of the prior variance around those seen.
-_DEGREES = np.array([0.5, 1, 2, 4, 8, 16, 32, 64, 128])
-_AROUND, _STEPS = 3.0, 49
-# Readings of memory, of processors and of clocks scatter by this share at least, also where two happen to agree.
+"""Repeats per side that a decision needs."""
+# Readings of memory, processors and clocks scatter by at least this share, even if two happen to agree.
 _RESOLUTION = 0.001
-# Differences that are the same but for rounding.
+# Differences that are equal but for rounding.
 _SAME = 1e-12
-# Intervals are known to this share of their width.
-_STEP = 1e-12
-# Weights of the prior that are less than this change no p-value that is decided on.
-_NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -52,14 +38,14 @@ class Side:
 
     values: tuple[float, ...]
     repeats: tuple[int, ...] = ()
-    """The number of each; without them the sides are not paired."""
+    """The number of each repeat; empty for sides that cannot be paired."""
     started_at: tuple[float, ...] = ()
-    """Unix time at which each began; empty or NaN where it is not known."""
+    """Unix time at which each began; empty or NaN if unknown."""
     ended_at: tuple[float, ...] = ()
 
 
 def side(runs: pd.DataFrame, metric: str) -> Side:
-    """The runs of a cell that have the metric, as lines of table `runs`; of metrics but FAILED those that finished."""
+    """The values of a metric in some lines of table `runs`; of finished runs only, except for FAILED."""
     values = runs[metric].to_numpy(float, na_value=math.nan)
     kept = ~np.isnan(values)
     if "completed_work" in runs and metric != FAILED:
@@ -69,17 +55,17 @@ def side(runs: pd.DataFrame, metric: str) -> Side:
         return Side(tuple(values[places].tolist()))
     order = runs["rep"].to_numpy()[places].astype(int)
     places = places[np.argsort(order, kind="stable")]
-    found, repeats = tuple(values[places].tolist()), tuple(sorted(order.tolist()))
+    kept_values, repeats = tuple(values[places].tolist()), tuple(sorted(order.tolist()))
     if not {"started_at", "duration_s"} <= {*runs}:
-        return Side(found, repeats)
-    starts, took = (pd.to_numeric(runs[name]).to_numpy(float)[places] for name in ("started_at", "duration_s"))
-    return Side(found, repeats, tuple(starts.tolist()), tuple((starts + took).tolist()))
+        return Side(kept_values, repeats)
+    starts, durations = (pd.to_numeric(runs[name]).to_numpy(float)[places] for name in ("started_at", "duration_s"))
+    return Side(kept_values, repeats, tuple(starts.tolist()), tuple((starts + durations).tolist()))
 
 
 def interleaved(first: Side, second: Side) -> list[int]:
-    """The repeats that are blocks: run on both sides, and one over before the next begins. None where it is not known.
+    """The repeats that form blocks: both sides ran, and each block ended before the next began; else none.
 
-    They are read off the runs' own times. Runs of one block share what the machine did meanwhile.
+    The runs' own times decide. Runs of one block shared the state of the machine, so they are compared in pairs.
     """
     common = sorted(set(first.repeats) & set(second.repeats))
     if len(set(first.repeats)) < len(first.repeats) or len(set(second.repeats)) < len(second.repeats):
@@ -90,8 +76,8 @@ def interleaved(first: Side, second: Side) -> list[int]:
         return []
     spans = []
     for repeat in common:
-        at = [(one, one.repeats.index(repeat)) for one in (first, second)]
-        spans.append((min(one.started_at[i] for one, i in at), max(one.ended_at[i] for one, i in at)))
+        runs = [(side, side.repeats.index(repeat)) for side in (first, second)]
+        spans.append((min(side.started_at[i] for side, i in runs), max(side.ended_at[i] for side, i in runs)))
     return common if all(before[1] <= after[0] for before, after in itertools.pairwise(sorted(spans))) else []
 
 
@@ -102,204 +88,112 @@ class Question:
     baseline: Side
     candidate: Side
     metric: str = ""
-    """Of the registry. Questions of one metric share what is known of noise."""
+    """A key of the registry. Questions of one metric share their noise."""
     direction: Direction | None = None
-    """Which way is better; the metric's own by default."""
-    bound: Bound | None = None
-    """What is too little to matter; the metric's own by default."""
+    """Which way is better; by default the metric's own."""
+    threshold: Threshold | None = None
+    """By default the metric's own."""
     counted: bool | None = None
-    """Whether values are exact counts; by default what the registry says of the metric."""
+    """Whether values are exact counts; by default from the registry."""
 
     @property
     def better(self) -> Direction:
         """Which way is better."""
-        known = METRICS.get(self.metric)
-        return self.direction or (known.direction if known else "neither")
+        metric = METRICS.get(self.metric)
+        return self.direction or (metric.direction if metric else "neither")
 
     @property
     def counts(self) -> bool:
-        """Whether values are counts, of which repeats that agree are exact; readings may agree by chance."""
+        """Whether values are counts, which are exact if all repeats agree; readings may agree by chance."""
         if self.counted is not None:
             return self.counted
         return self.metric in METRICS and METRICS[self.metric].trust.startswith(EXACT)
 
     @property
-    def trivial(self) -> Bound:
-        """What is too little to matter."""
-        return self.bound or bound_of(self.metric)
+    def smallest(self) -> Threshold:
+        """The smallest difference that matters."""
+        return self.threshold or threshold_of(self.metric)
 
     @functools.cached_property
     def as_ratio(self) -> bool:
-        """Whether it is a ratio that is compared: every value is large enough that one means something.
-
-        It looks at both sides together, so that which one is the candidate cannot matter.
-        """
+        """Whether ratios are compared: every value of both sides reaches the floor of ratios."""
         values = (*self.baseline.values, *self.candidate.values)
-        return bool(values) and min(values) > 0 and min(values) >= self.trivial.floor
+        return bool(values) and min(values) > 0 and min(values) >= self.smallest.floor
 
     @functools.cached_property
     def blocks(self) -> list[int]:
-        """The repeats that are blocks."""
+        """The repeats that form blocks."""
         return interleaved(self.baseline, self.candidate)
 
     @property
     def paired(self) -> bool:
-        """Whether repeats are blocks."""
+        """Whether repeats form blocks."""
         return bool(self.blocks)
 
     def scaled(self) -> tuple[Array, Array]:
-        """The values that are compared, as logarithms or as they are; of paired ones the common repeats."""
+        """The values to compare, as logarithms for ratios; with blocks only their repeats."""
         blocks = self.blocks
-        found = []
-        for one in (self.baseline, self.candidate):
-            kept = [v for v, r in zip(one.values, one.repeats, strict=True) if r in blocks] if blocks else one.values
+        sides = []
+        for side in (self.baseline, self.candidate):
+            kept = [v for v, r in zip(side.values, side.repeats, strict=True) if r in blocks] if blocks else side.values
             values = np.asarray(kept, float)
-            found.append(np.log(values) if self.as_ratio else values)
-        return found[0], found[1]
+            sides.append(np.log(values) if self.as_ratio else values)
+        return sides[0], sides[1]
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What may be said of a question. Numbers that are not known are NaN."""
+    """The answer to a question. Unknown numbers are NaN."""
 
     baseline: float
-    """The mean of the baseline: geometric where a ratio is compared."""
+    """The mean of the baseline: geometric if ratios are compared."""
     candidate: float
     ratio: float
-    """Candidate over baseline; NaN where a difference is compared."""
+    """Candidate over baseline; NaN if differences are compared."""
     difference: float
-    """Candidate less baseline; NaN where a ratio is compared."""
+    """Candidate less baseline; NaN if ratios are compared."""
     low: float
-    """The lower end of the interval of the ratio, or of the difference: a 95 % one unless asked otherwise."""
+    """Lower end of the interval of the ratio or difference, by default a 95 % one."""
     high: float
     p: float
     p_corrected: float
-    """By Holm, over all comparisons that were decided together; of an exact one, which is no draw, as it is."""
+    """By Holm, over all questions that were decided together. An exact count has p 0 or 1 and needs no correction."""
     n: int
-    """Repeats of the side that has fewer; of paired ones the pairs."""
+    """Repeats of the side that has fewer; of paired sides the pairs."""
     paired: bool
     exact: bool
-    """Every repeat of each side gave the same, and they differ by more than any other cell of the metric scatters."""
-    verdict: Verdict
-    matters: bool
-    """Whether it differs by more than what is too little to matter."""
-    could_see: float
-    """The smallest ratio above 1, or difference above 0, that would have been called one here."""
+    """All repeats of each side agree, and the sides differ by more than any other cell of the metric scatters."""
+    result: Result
+    reason: str
+    """Why it is undecided, or why a metric without a better direction is worse; else empty."""
+    confirmed: bool
+    """The corrected p is below the level: the sides differ, whether or not by enough to matter."""
+    detectable: float
+    """The smallest ratio above 1, or difference above 0, that would have been confirmed here."""
     strength: float
-    """How much it differs for sure: the log of the interval's bad end, as a ratio; 0 where it need not differ."""
+    """How much the sides differ for sure: log of the ratio at the end of the interval nearest to no effect, or 0."""
 
     @property
     def corrected_ends(self) -> tuple[float, float]:
-        """The ends of the interval that is corrected for all comparisons that were decided together."""
+        """The ends of the interval at the corrected level."""
         if math.isnan(self.ratio):
-            return self.difference - self.could_see, self.difference + self.could_see
-        return self.ratio / self.could_see, self.ratio * self.could_see
+            return self.difference - self.detectable, self.difference + self.detectable
+        return self.ratio / self.detectable, self.ratio * self.detectable
 
-    def other_way_round(self) -> "Decision":
-        """Of a ratio, the baseline over the candidate: a larger one is better where a smaller one was."""
-        verdicts: dict[str, Verdict] = {"better": "worse", "worse": "better"}
+    def inverted(self) -> "Decision":
+        """The baseline over the candidate, of a ratio: the direction that is better turns round too."""
+        results: dict[Result, Result] = {"better": "worse", "worse": "better"}
         return replace(
             self, baseline=self.candidate, candidate=self.baseline, ratio=1 / self.ratio, low=1 / self.high,
-            high=1 / self.low, verdict=verdicts.get(self.verdict, self.verdict),
+            high=1 / self.low, result=results.get(self.result, self.result),
         )  # fmt: skip
-
-    @property
-    def worth(self) -> str:
-        """The numbers in words: what was found, between what, over how many."""
-        if self.n < AT_LEAST:
-            return f"{self._effect(self.middle)} (n = {self.n})"
-        sure = (
-            "the same in every repeat" if self.exact else f"95 % {self._effect(self.low)} to {self._effect(self.high)}"
-        )
-        return f"{self._effect(self.middle)} ({sure}, n = {self.n})"
-
-    @property
-    def middle(self) -> float:
-        """The ratio, or the difference."""
-        return self.difference if math.isnan(self.ratio) else self.ratio
-
-    def _effect(self, value: float) -> str:
-        return f"{value:+,.4g}" if math.isnan(self.ratio) else f"{value:,.3g}"
-
-
-class Noise:
-    """What the comparisons of one metric tell together of the variance of each: it is drawn from a common distribution.
-
-    A scaled inverse chi-square, as in limma (Smyth 2004, doi:10.2202/1544-6115.1027). Its degrees of freedom and its
-    scale are not estimated by moments, of which few comparisons give poor ones, but averaged over their likelihood
-    F(d, d0), with a prior of 1/(1 + d0)^2 on the degrees: in doubt each comparison stands alone.
-    """
-
-    def __init__(self, variances: Array, degrees: Array) -> None:
-        seen = variances > 0  # without a logarithm, and no evidence of noise
-        logs, own = np.log(variances[seen]), degrees[seen]
-        self.pooled = len(logs) >= _POOL
-        self.weight, self.prior, self.degrees = np.ones(1), np.ones(1), np.zeros(1)
-        if not self.pooled:
-            return
-        scale = np.linspace(logs.min() - _AROUND, logs.max() + _AROUND, _STEPS)
-        d, d0 = own[:, None, None], _DEGREES[None, None, :]
-        away = logs[:, None, None] - scale[None, :, None]
-        with np.errstate(over="ignore"):
-            likely = d / 2 * (np.log(d / d0) + away) - (d + d0) / 2 * np.log1p(d / d0 * np.exp(away))
-        summed = (likely - betaln(d / 2, d0 / 2)).sum(0) - 2 * np.log1p(_DEGREES)
-        weight = np.exp(summed - summed.max())
-        at_scale, at_degree = np.nonzero(weight > _NEGLIGIBLE * weight.sum())
-        kept = weight[at_scale, at_degree]
-        self.weight, self.prior, self.degrees = kept / kept.sum(), np.exp(scale[at_scale]), _DEGREES[at_degree]
-
-    def p(self, effect: Array, variance: Array, degrees: Array, n: Array) -> Array:
-        """Two-sided p of means of n with these variances; of one without any variance NaN."""
-        moderated, together = self._moderated(variance, degrees)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.abs(effect)[:, None] / np.sqrt(moderated / n[:, None])
-        found: Array = (self.weight * 2 * stdtr(together, -t)).sum(1)
-        known: Array = np.where((moderated > 0).all(1), found, math.nan)
-        return known
-
-    def _moderated(self, variance: Array, degrees: Array) -> tuple[Array, Array]:
-        """The variance of each for each weight of the prior, and the degrees of freedom of both together."""
-        own = degrees[:, None]
-        together = own + self.degrees
-        return (self.degrees * self.prior + own * variance[:, None]) / together, together
-
-    def half(self, level: Array, variance: Array, degrees: Array, n: Array) -> Array:
-        """Half the width of the interval outside which p is below `level`.
-
-        It lies between the narrowest and the widest that Student's t gives with a single weight. From there Newton's
-        steps on logarithms lead to it, and bisection where a step leaves what is left.
-        """
-        moderated, together = self._moderated(variance, degrees)
-        scale = np.sqrt(np.maximum(moderated, 1e-300) / n[:, None])
-        kinds, place = np.unique(self.degrees, return_inverse=True)
-        quantiles = -stdtrit(degrees[:, None] + kinds, level[:, None] / 2)[:, place]
-        with np.errstate(divide="ignore"):
-            ends = np.log(np.maximum(quantiles * scale, 1e-300))
-        low, high = ends.min(1), ends.max(1)
-        height = 2 * self.weight * np.exp(gammaln((together + 1) / 2) - gammaln(together / 2))
-        height /= np.sqrt(together * math.pi)
-        middle = (low + high) / 2
-        for _ in range(60):
-            t = np.exp(middle)[:, None] / scale
-            p = (self.weight * 2 * stdtr(together, -t)).sum(1)
-            low, high = np.where(p > level, middle, low), np.where(p > level, high, middle)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                slope = (height * t * np.exp(-(together + 1) / 2 * np.log1p(t**2 / together))).sum(1)
-                step = middle + np.log(p / level) * p / slope
-            new = np.where((step >= low) & (step <= high), step, (low + high) / 2)
-            done = np.abs(new - middle).max(initial=0.0) < _STEP
-            middle = new
-            if done:
-                break
-        found: Array = np.exp(middle)
-        return found
 
 
 def differences(first: Array, second: Array) -> Array:
-    """One value a pair, whose mean is that of the second less that of the first, and whose scatter is that mean's.
+    """A value per pair: their mean is the second mean less the first, and their scatter is the scatter of that mean.
 
-    With equal numbers the plain differences; with unequal ones those of Scheffé (1943, doi:10.1214/aoms/1177731465),
-    which hold however much the two sides' variances differ.
+    Plain differences for equal numbers; for unequal ones the method of Scheffé (1943, doi:10.1214/aoms/1177731465),
+    which is valid for any two variances.
     """
     if len(first) == len(second):
         return second - first
@@ -308,15 +202,15 @@ def differences(first: Array, second: Array) -> Array:
         first, second, sign = second, first, -1.0
     few, many = len(second), len(first)
     spread = first[:few] * math.sqrt(few / many)
-    found: Array = sign * (second - spread + spread.mean() - first.mean())
-    return found
+    apart: Array = sign * (second - spread + spread.mean() - first.mean())
+    return apart
 
 
 def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = LEVEL) -> list[Decision]:
-    """Decide questions together: those of one metric share what is known of noise, and all are corrected for all.
+    """Decide questions together: those of one metric share their noise, and all p-values are corrected for all.
 
-    Pairs where the runs' times show that repeats are blocks, else repeats in order. A side with fewer than two repeats
-    decides nothing. `level` is that of the intervals, by which something is the same.
+    Repeats are compared in pairs if the runs' times form blocks, else in order. A side with fewer than AT_LEAST repeats
+    leaves its question undecided. `level` is the level of the intervals.
     """
     prepared, pools = _with_p(questions)
     _levels(prepared, alpha)
@@ -326,13 +220,13 @@ def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = L
 
 
 def corrected(questions: Sequence[Question]) -> list[float]:
-    """The corrected p-values that `decide` comes to, without its intervals."""
+    """The corrected p-values of `decide`, without its intervals."""
     return [one.p_corrected for one in _with_p(questions)[0]]
 
 
 @dataclass(frozen=True)
 class Middle:
-    """The mean of repeats with its 95 % interval; the ends are NaN where one repeat has none."""
+    """The mean of repeats with its 95 % interval; the ends are NaN for a single repeat."""
 
     mean: float = math.nan
     low: float = math.nan
@@ -341,9 +235,9 @@ class Middle:
 
 
 def middle(values: Sequence[float], *, counted: bool = False, level: float = LEVEL) -> Middle:
-    """Student's interval on the mean. Counts that are the same in every repeat, two or more, are exact.
+    """Student's interval on the mean. Counts that agree in two repeats or more are exact.
 
-    Readings scatter by `_RESOLUTION` of their mean at least, also where they happen to agree.
+    Readings scatter by at least `_RESOLUTION` of their mean, even if they happen to agree.
     """
     sample = np.asarray(values, float)
     mean = float(sample.mean()) if len(sample) else math.nan
@@ -355,18 +249,18 @@ def middle(values: Sequence[float], *, counted: bool = False, level: float = LEV
 
 
 def geometric(values: Sequence[float]) -> Middle:
-    """The geometric mean of rates, and Student's interval on the logarithms: rates scatter in ratios.
+    """The geometric mean of rates, with Student's interval on their logarithms: rates scatter in ratios.
 
-    Raises ValueError where a value is not above 0.
+    Raises ValueError if a value is not above 0.
     """
     if not len(values) or min(values) <= 0:
-        raise ValueError(f"a geometric mean needs values above 0; given: {list(values)}")
-    found = middle(np.log(values).tolist(), counted=True)
-    return Middle(math.exp(found.mean), math.exp(found.low), math.exp(found.high), found.n)
+        raise ValueError(f"a geometric mean needs values above 0, not {list(values)}")
+    logs = middle(np.log(values).tolist(), counted=True)
+    return Middle(math.exp(logs.mean), math.exp(logs.low), math.exp(logs.high), logs.n)
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """p-values corrected by Holm (1979): whatever depends on what, at most alpha of all families hold a false one."""
+    """p-values corrected by Holm (1979), valid for any dependence between them."""
     order = sorted(range(len(p)), key=p.__getitem__)
     corrected, largest = [math.nan] * len(p), 0.0
     for place, i in enumerate(order):
@@ -377,13 +271,13 @@ def holm(p: Sequence[float]) -> list[float]:
 
 @dataclass
 class _Prepared:
-    """A question while it is decided."""
+    """A question that is being decided."""
 
     question: Question
     paired: bool
     as_ratio: bool
     means: tuple[float, float]
-    """On the scale that is compared."""
+    """On the compared scale."""
     identical: bool
     n: int
     effect: float
@@ -393,25 +287,24 @@ class _Prepared:
     p: float = math.nan
     p_corrected: float = math.nan
     level: float = math.nan
-    """What p has to be below, at its place in Holm's order."""
+    """The level that p must be below, at its place in Holm's order."""
     half: float = math.nan
     half_corrected: float = math.nan
     exact: bool = False
 
     @property
     def drawn(self) -> bool:
-        """Whether it has a p-value, and is no exact count."""
+        """Whether it has a p-value and is not an exact count."""
         return not math.isnan(self.p) and not self.exact
 
     def decision(self, alpha: float) -> Decision:
         low, high = self.effect - self.half, self.effect + self.half
-        # Of what is known exactly a share is not too little to matter: one request more is one more.
-        asked = self.question
-        trivial = replace(asked.trivial, share=0.0) if self.exact and asked.bound is None else asked.trivial
-        said = verdict(
-            self.effect, low, high, self.p_corrected, trivial, asked.better,
-            baseline=self.means[0], as_ratio=self.as_ratio, alpha=alpha,
-        )  # fmt: skip
+        question = self.question
+        # An exact count has no share that is too small: one request more is one more.
+        exact = self.exact and question.threshold is None
+        threshold = replace(question.smallest, share=0.0) if exact else question.smallest
+        covered = [threshold.covers(one, self.means[0], self.as_ratio) for one in (low, self.effect, high)]
+        result, reason = result_of(self.effect, self.p_corrected, covered, question.better, alpha)
         effect = _back(self.effect, self.as_ratio)
         return Decision(
             baseline=_back(self.means[0], self.as_ratio),
@@ -425,28 +318,33 @@ class _Prepared:
             n=self.n,
             paired=self.paired,
             exact=self.exact,
-            verdict=said,
-            matters=said in ("better", "worse", "differs")
-            and not trivial.holds(self.effect, self.means[0], self.as_ratio),
-            could_see=_back(self.half_corrected, self.as_ratio),
-            strength=strength(low, high, self.means[0], trivial.floor, as_ratio=self.as_ratio),
+            result=result,
+            reason=reason,
+            confirmed=self.p_corrected < alpha,
+            detectable=_back(self.half_corrected, self.as_ratio),
+            strength=strength(low, high, self.means[0], threshold.floor, as_ratio=self.as_ratio),
         )
 
 
-def verdict(
-    effect: float, low: float, high: float, p: float, trivial: Bound, better: Direction, *,
-    baseline: float = 0.0, as_ratio: bool = False, alpha: float = ALPHA,
-) -> Verdict:  # fmt: skip
-    """What may be said of an effect with its interval and its corrected p: logarithms of ratios, or differences."""
+def result_of(
+    effect: float, p: float, covered: Sequence[bool], better: Direction, alpha: float = ALPHA
+) -> tuple[Result, str]:
+    """The result of a comparison, and the reason of an undecided one.
+
+    `effect` is the log of a ratio or a difference, `p` its corrected p, and `covered` says of the interval's low end,
+    the effect and the high end whether the threshold covers them.
+    """
     if math.isnan(p):
-        return "not enough data"
-    if all(trivial.holds(end, baseline, as_ratio) for end in (low, high)):
-        return "same"
+        return "undecided", FEW
+    if covered[0] and covered[-1]:
+        return "same", ""
     if p >= alpha:
-        return "not shown"
+        return "undecided", NOISY
+    if covered[1]:
+        return "undecided", SMALL
     if better == "neither":
-        return "differs"
-    return "better" if (effect < 0) == (better == "lower") else "worse"
+        return "worse", OTHER_WORK
+    return ("better" if (effect < 0) == (better == "lower") else "worse"), ""
 
 
 def _back(value: float, as_ratio: bool) -> float:
@@ -454,7 +352,7 @@ def _back(value: float, as_ratio: bool) -> float:
 
 
 def _with_p(questions: Sequence[Question]) -> "tuple[list[_Prepared], list[tuple[list[_Prepared], Noise]]]":
-    """Questions with their p-values, and those that share their noise, with it."""
+    """Questions with their p-values, and the groups that share their noise."""
     prepared = [_prepared(question) for question in questions]
     pools: dict[Hashable, list[_Prepared]] = {}
     for one in prepared:
@@ -486,7 +384,7 @@ def _prepared(question: Question) -> _Prepared:
 
 
 def _variance(first: Array, second: Array) -> float:
-    """Of the difference of a pair. Whole numbers may differ by the same in every pair and scatter all the same."""
+    """The variance of a pair's difference. Whole numbers may differ by the same in every pair and still scatter."""
     if np.ptp(first) == 0 and np.ptp(second) == 0:
         return 0.0  # and not that of a rounded logarithm
     apart = differences(first, second)
@@ -494,10 +392,10 @@ def _variance(first: Array, second: Array) -> float:
 
 
 def _judge(members: Sequence[_Prepared]) -> Noise:
-    """Give one metric's questions their p-values. What is exact is no draw, and tells nothing of the others' noise."""
+    """Set the p-values of one metric's questions. Exact counts are no sample and say nothing about noise."""
     scatter = max((one.scatter for one in members if not one.identical), default=0.0)
     for one in members:
-        # Two repeats of a count may agree by chance: one that differs by less than others scatter is not exact.
+        # Two repeats of a count may agree by chance: a difference within the others' scatter is not exact.
         one.exact = one.identical and (scatter == 0 or abs(one.effect) > scatter)
         if one.exact:
             one.p = float(one.effect == 0)
@@ -506,100 +404,96 @@ def _judge(members: Sequence[_Prepared]) -> Noise:
     variance = np.array([one.variance for one in members])
     noise = Noise(variance, n - 1)
     if members and not noise.pooled:
-        # Nothing says how noisy one is whose repeats happen to agree: as noisy as the noisiest.
+        # Repeats that happen to agree say nothing about their noise: they get that of the noisiest.
         variance = np.where(variance > 0, variance, variance.max())
-        for one, known in zip(members, variance, strict=True):
-            one.variance = float(known)
+        for one, value in zip(members, variance, strict=True):
+            one.variance = float(value)
     for one, p in zip(members, noise.p(np.array([o.effect for o in members]), variance, n - 1, n), strict=True):
         one.p = float(p)
     return noise
 
 
 def _levels(prepared: Sequence[_Prepared], alpha: float) -> None:
-    """The level of each question by Holm: of what is not shown that of the first that is not.
+    """Set each question's level by Holm. Unconfirmed questions use the level of the first one that failed.
 
-    So an interval at this level holds no difference just where the corrected p is `alpha` or more.
+    An interval at this level excludes no effect exactly when the corrected p is below `alpha`.
     """
     decided = sorted((one for one in prepared if one.drawn), key=lambda one: one.p)
-    shown = sum(one.p_corrected < alpha for one in decided)
+    confirmed = sum(one.p_corrected < alpha for one in decided)
     for place, one in enumerate(decided):
-        one.level = alpha / (len(decided) - min(place, shown))
+        one.level = alpha / (len(decided) - min(place, confirmed))
 
 
 def _widths(members: Sequence[_Prepared], noise: Noise, outside: float) -> None:
-    """The intervals of one metric's questions, which leave `outside` out, and their width at the corrected level."""
+    """Set the half widths of one metric's intervals, at level 1 - `outside` and at the corrected level."""
     for one in members:
         if one.exact:
             one.half = one.half_corrected = 0.0
-    known = [one for one in members if one.drawn]
-    if not known:
+    noisy = [one for one in members if one.drawn]
+    if not noisy:
         return
-    n, variance = np.array([one.n for one in known], float), np.array([one.variance for one in known])
-    level = np.full(len(known), outside)
-    plain = noise.half(level, variance, n - 1, n)
-    strict = noise.half(np.minimum(level, [one.level for one in known]), variance, n - 1, n)
-    for one, half, half_corrected in zip(known, plain, strict, strict=True):
+    n, variance = np.array([one.n for one in noisy], float), np.array([one.variance for one in noisy])
+    level = np.full(len(noisy), outside)
+    plain = noise.half_width(level, variance, n - 1, n)
+    strict = noise.half_width(np.minimum(level, [one.level for one in noisy]), variance, n - 1, n)
+    for one, half, half_corrected in zip(noisy, plain, strict, strict=True):
         one.half, one.half_corrected = float(half), float(half_corrected)
 
 
 def strength(low: float, high: float, baseline: float, floor: float = 0.0, *, as_ratio: bool = True) -> float:
-    """How much two sides differ for sure, as the log of a ratio: at the end of the interval that is nearest to none.
+    """How much two sides differ for sure: the log of the ratio at the end of the interval nearest to no effect.
 
-    `low`, `high` and `baseline` are logarithms, or of a difference the values themselves; then sizes below `floor`
-    count as that, so that a ratio to nothing is not endless. 0 where the interval holds no difference, or is not known.
+    0 if the interval contains no effect or is unknown. `low`, `high` and `baseline` are logarithms if `as_ratio`, else
+    plain values, of which sizes below `floor` count as `floor`, so that no ratio is infinite.
     """
     if math.isnan(low) or math.isnan(high) or low <= 0 <= high:
         return 0.0
-    bad = low if low > 0 else high
+    nearest = low if low > 0 else high
     if as_ratio:
-        return abs(bad)
+        return abs(nearest)
     least = floor or 1.0
-    return abs(math.log(max(baseline + bad, least) / max(baseline, least)))
+    return abs(math.log(max(baseline + nearest, least) / max(baseline, least)))
 
 
 def holds(decision: Decision, claimed: float) -> Holds:
-    """Whether a published ratio is reached, of which a larger one is better.
+    """Whether a published ratio is reached, for a metric of which more is better.
 
-    `holds` where the bad end of the corrected interval reaches it; `reached, not shown` where the middle does and the
-    bad end does not; `partly` where it is better for sure, by more than what is too little to matter, and less than
-    claimed for sure; `no` where it is less than claimed for sure, and so much better it is not. What is none of these
-    is `not shown`. One run a side is not enough.
+    `yes`: the low end of the corrected interval reaches it. `partly`: confirmed to be better, and surely less than
+    claimed. `no`: surely less than claimed, and not confirmed to be better. `undecided`: none of these.
     """
     low, high = decision.corrected_ends
-    found = held(decision.ratio, low, high, claimed)
-    # Of a claim of any gain at all, none is what does not hold.
-    if found not in ("partly", "no") and not (found == "holds" and claimed == 1):
-        return found
-    shown = decision.verdict in ("better", "worse", "differs") and decision.ratio > 1
-    return found if found == "holds" and shown else "partly" if shown else "no"
+    reached = reaches(decision.ratio, low, high, claimed)
+    # A claim of any gain at all cannot hold by an interval that ends at no gain.
+    if reached == "undecided" or (reached == "yes" and claimed != 1):
+        return reached
+    better = decision.confirmed and decision.result != "same" and decision.ratio > 1
+    return reached if reached == "yes" and better else "partly" if better else "no"
 
 
 # Means of logarithms do not come back exactly.
 _ROUNDING = 1e-9
 
 
-def held(middle: float, low: float, high: float, claimed: float, *, higher: bool = True, none: float = 1.0) -> Holds:
-    """The rule of `holds` for any number with an interval, where `none` is what there is without any gain."""
+def reaches(middle: float, low: float, high: float, claimed: float, *, higher: bool = True, none: float = 1.0) -> Holds:
+    """The rule of `holds` for any number with an interval; `none` is the value without any gain."""
     if math.isnan(middle) or math.isnan(low) or math.isnan(high):
-        return "not enough data"
-    bad, good = (low, high) if higher else (-high, -low)
-    middle, claimed, none = (middle, claimed, none) if higher else (-middle, -claimed, -none)
+        return "undecided"
+    worst, best = (low, high) if higher else (-high, -low)
+    claimed, none = (claimed, none) if higher else (-claimed, -none)
     slack = _ROUNDING * max(abs(claimed), 1e-300)
-    if bad >= claimed - slack:
-        return "holds"
-    if middle >= claimed - slack:
-        return "reached, not shown"
-    if good >= claimed - slack:
-        return "not shown"
-    return "partly" if bad > none else "no"
+    if worst >= claimed - slack:
+        return "yes"
+    if best >= claimed - slack:
+        return "undecided"
+    return "partly" if worst > none else "no"
 
 
-def selected(names: Sequence[str], values: Sequence[float]) -> tuple[str, str]:
-    """The one of several that has the largest value, and what may be said of it: that it is so of those run here.
+def largest(names: Sequence[str], values: Sequence[float]) -> tuple[str, str]:
+    """The name with the largest value, and a note that only those that ran here were compared.
 
-    Raises ValueError where there is none.
+    Raises ValueError if no value is known.
     """
-    known = [(value, name) for name, value in zip(names, values, strict=True) if not math.isnan(value)]
-    if not known:
-        raise ValueError("nothing to select from")
-    return max(known)[1], f"largest of {len(known)} run here" if len(known) > 1 else "no other was run here"
+    pairs = [(value, name) for name, value in zip(names, values, strict=True) if not math.isnan(value)]
+    if not pairs:
+        raise ValueError("no value to select from")
+    return max(pairs)[1], f"largest of {len(pairs)} run here" if len(pairs) > 1 else "no other was run here"

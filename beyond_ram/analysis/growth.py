@@ -14,14 +14,14 @@ from scipy import optimize, stats
 
 from ..metrics import Events, Record
 from ..units import GB, MB
-from .decide import ALPHA, LEVEL, holm, strength, verdict
+from .decide import ALPHA, LEVEL, holm, result_of, strength
 from .frame import Cell, Pairs, against, axes, same_but_for, where
 from .owners import readings
-from .thresholds import GROWN_BYTES, GROWN_SHARE, Bound
+from .thresholds import GROWN_BYTES, GROWN_SHARE, Threshold
 
 Run = tuple[Record, Events]
 Array = np.ndarray[Any, np.dtype[np.float64]]
-Shape = Literal["straight", "levels off", "grows", "not shown to grow", "too small an input"]
+Shape = Literal["straight", "levels off", "grows", "flat", "undecided"]
 SIZE = "num_files"
 """The axis that a slope is taken over."""
 KINDS = ("anon", "file")
@@ -35,16 +35,14 @@ _SHARES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95, 0.99)
 _ADDS_UP = 20
 # A level is shown where the fitted rise has come so near to it within the input: three scales are 95 %.
 _SCALES = 3
-# MB per GB: memory that grows as fast as its input. Where not even this could have been seen, nothing is said.
-_AS_INPUT = 1000.0
-# What is too little to matter, of slopes in MB per GB.
-BOUND = Bound(least=1000 * GROWN_SHARE, floor=1000 * GROWN_SHARE)
+# The smallest slope that matters, in MB per GB.
+SMALLEST = Threshold(least=1000 * GROWN_SHARE, floor=1000 * GROWN_SHARE)
 _COMPARED = (
     "against",
     "difference_mb_per_gb",
     "difference_low",
     "difference_high",
-    "difference_verdict",
+    "difference_result",
     "difference_strength",
 )
 COLUMNS = [
@@ -253,15 +251,14 @@ def judged(x: Array, y: Array) -> Judged:
     """Decide between memory that does not grow, grows in proportion, and rises to a level a (1 - exp(-x / b)).
 
     `x` is input done, in GB, `y` memory then, in MB. A level is shown where it fits better than a straight line (F
-    test), is reached within the input, and matters. Growth is shown where the slope's interval lies above 0, and is
-    `straight` where that of the later half does too. Without any of these it was not shown, or could not be: where
-    memory that grows as fast as its input would not have been seen, the input is too small.
+    test), is reached within the input, and matters. Memory `grows` if the slope's interval lies above 0, and grows
+    `straight` if that of the later half does too. It is `flat` if all readings agree, and `undecided` otherwise.
     """
     if len(x) < _ENOUGH:
         mean = float(np.polyfit(x, y, 1)[0])
-        return Judged("too small an input", Slope(mean, math.nan, math.nan, math.nan, len(x)))
+        return Judged("undecided", Slope(mean, math.nan, math.nan, math.nan, len(x)))
     if np.ptp(y) == 0:
-        return Judged("not shown to grow", Slope(0.0, 0.0, 0.0, 1.0, len(x)))
+        return Judged("flat", Slope(0.0, 0.0, 0.0, 1.0, len(x)))
     scatter = Scatter(x, y)
     at = scatter.x
     slope = scatter.slope(scatter.design(at), (0, 1))
@@ -277,7 +274,7 @@ def judged(x: Array, y: Array) -> Judged:
     if slope.low > 0:
         goes_on = len(x) > _BENDS and scatter.slope(later_half, (0, 1, 1)).low > 0
         return Judged("straight" if goes_on and not bends else "grows", slope)
-    return Judged("not shown to grow" if slope.high < _AS_INPUT else "too small an input", slope)
+    return Judged("undecided", slope)
 
 
 def _scale(scatter: Scatter) -> float:
@@ -306,9 +303,10 @@ def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.
     corrected = dict(zip(known, holm([asked[here][2].p for here in known]), strict=True))
     columns: dict[str, list[Any]] = {column: [None] * len(table) for column in _COMPARED}
     for here, (baseline, grown, slope) in asked.items():
-        said = verdict(slope.mean, slope.low, slope.high, corrected.get(here, math.nan), BOUND, "lower")
-        sure = strength(slope.low, slope.high, grown, BOUND.floor, as_ratio=False)
-        values = (baseline, slope.mean, slope.low, slope.high, said, sure)
+        covered = [SMALLEST.covers(end, 0.0, False) for end in (slope.low, slope.mean, slope.high)]
+        result, _ = result_of(slope.mean, corrected.get(here, math.nan), covered, "lower")
+        sure = strength(slope.low, slope.high, grown, SMALLEST.floor, as_ratio=False)
+        values = (baseline, slope.mean, slope.low, slope.high, result, sure)
         for column, value in zip(_COMPARED, values, strict=True):
             columns[column][here] = value
     return table.assign(**columns)
@@ -356,20 +354,23 @@ def fitted(records: Sequence[Run], line: "pd.Series[Any]", kind: str) -> Fit | N
 
 
 def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False) -> str:
-    """What a line of table `growth` says of a kind of memory: how it grows, how surely, and over what. MB per MB."""
+    """How a kind of memory grows, from a line of table `growth`: as the rest of a sentence, in MB per MB of text."""
     slope, low, high = (line[f"{kind}_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
-    sure = "" if math.isnan(low) else f" (95 % {low:,.2f} to {high:,.2f})"
+    interval = "" if math.isnan(low) else f" (95 % {low:,.2f} to {high:,.2f})"
     runs = "1 run" if line["runs"] == 1 else f"{line['runs']:.0f} runs"
-    of_each = f"readings in each of {runs}" if line["runs"] > 1 else "readings of 1 run"
-    over = f"{line['n']:.0f} {of_each}" if line["readings_of"] == "documents" else f"ends of {runs}"
+    each = f"readings in each of {runs}" if line["runs"] > 1 else "readings of 1 run"
+    readings = f"{line['n']:.0f} {each}" if line["readings_of"] == "documents" else f"ends of {runs}"
     shape = line[f"{kind}_shape"]
     if shape == "levels off":
-        said = f"levels off at {line[f'{kind}_level_mb']:,.0f} MB"
+        words = f"levels off at {line[f'{kind}_level_mb']:,.0f} MB"
     elif shape in ("straight", "grows"):
-        said = f"{'grows straight' if shape == 'straight' else 'grows'}, {slope:,.2f} MB per MB of text{sure}"
+        way = "grows straight" if shape == "straight" else "grows"
+        words = f"{way}, {slope:,.2f} MB per MB of text{interval}"
+    elif shape == "flat":
+        words = "does not grow"
     else:
-        # No slope is named that was not shown, but where there is room for how far it may be from none.
-        small = "too few sizes" if line["readings_of"] == "sizes" else "too little input for its scatter"
-        unshown = "was not shown to grow" if shape == "not shown to grow" else f"may or may not grow: {small}"
-        said = unshown + ("" if short or not sure else f", {slope:,.2f} MB per MB of text{sure}")
-    return f"{said}; {over}" if short else f"{said}, over {line['bytes_in_max'] / MB:,.1f} MB of text ({over})"
+        words = "may or may not grow (undecided)"
+        words += f", {slope:,.2f} MB per MB of text{interval}" if interval and not short else ""
+    return (
+        f"{words}; {readings}" if short else f"{words}, over {line['bytes_in_max'] / MB:,.1f} MB of text ({readings})"
+    )

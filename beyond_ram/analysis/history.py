@@ -1,4 +1,4 @@
-"""Table `history`: what each lock of a stack gave, oldest first, and the steps between locks that are shown."""
+"""Table `history`: each metric under every lock of a stack, oldest first, with the steps between locks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -9,27 +9,27 @@ import pandas as pd
 from ..metrics import METRICS
 from ..metrics.base import EXACT
 from ..stacks.differences import base_of, said
-from .changes import in_unit, verdict
+from .changes import in_unit
 from .decide import middle, side
 from .frame import Pairs, axes, describe, key, same_but_for, varied
 from .stack_differences import between
 
 VALUES = ["series", "place", "measured_at", "metric", "value", "low", "high", "n"]
-STEP = ["before", "ratio", "difference", "step_low", "step_high", "step_n", "p_corrected", "verdict"]
-STEP += ["could_see", "packages"]
+STEP = ["before", "ratio", "difference", "step_low", "step_high", "step_n", "p_corrected", "result"]
+STEP += ["detectable", "packages"]
 COLUMNS = ["experiment", "stack", "workload", *VALUES, *STEP, "machines"]
 SHOWN = ("better", "worse")
-"""What a step has to be, to be named with the packages that moved."""
+"""Results of steps that are reported with the packages that moved."""
 Line = Mapping[Any, Any]
 
 
 def history(
     runs: pd.DataFrame, comparisons: pd.DataFrame, stack_differences: pd.DataFrame, pairs: Pairs
 ) -> pd.DataFrame:
-    """A line a metric of a cell under a lock: `series` is the stack, `stack` the lock, `place` its number from 0.
+    """A line per metric of a cell under a lock: `series` is the stack, `stack` the lock, `place` its number from 0.
 
-    `verdict` is that of table `comparisons` on the lock and the one `before` it which ran the cell, as table `changes`
-    words it, and empty where there is none. `packages` is what the two pin otherwise, only where a step is shown.
+    `result` is that of table `comparisons` for the lock and the one `before` it that ran the cell; empty if there is
+    none. `packages` names the packages whose versions differ, for steps that are better or worse.
     """
     chains = locks_of(pairs)
     decided = {
@@ -59,7 +59,7 @@ def history(
                     before = lock
     table = pd.DataFrame(lines)
     table = table.reindex(columns=[*COLUMNS[:2], *(name for name in table if name not in COLUMNS), *COLUMNS[2:]])
-    return table.fillna(dict.fromkeys(("verdict", "packages", "machines"), ""))
+    return table.fillna(dict.fromkeys(("result", "packages", "machines"), ""))
 
 
 def locks_of(pairs: Pairs) -> dict[str, list[str]]:
@@ -86,15 +86,15 @@ def _followed(runs: pd.DataFrame) -> list[str]:
 
 
 def _step(line: Line, stack_differences: pd.DataFrame) -> dict[str, Any]:
-    """What a line of table `comparisons` says of a step, with the packages that moved where it is shown."""
-    shown = verdict(line)
-    moved = between(stack_differences, line["before"], line["after"]) if shown in SHOWN else []
+    """The numbers of a step from its line of table `comparisons`, with the packages that moved."""
+    result = line["result"]
+    moved = between(stack_differences, line["before"], line["after"]) if result in SHOWN else []
     return {
-        **{name: line[name] for name in ("ratio", "difference", "p_corrected", "could_see", "machines")},
+        **{name: line[name] for name in ("ratio", "difference", "p_corrected", "detectable", "machines")},
         "step_low": line["low"],
         "step_high": line["high"],
         "step_n": line["n"],
-        "verdict": shown,
+        "result": result,
         "packages": said(moved, len(moved)),
     }
 
@@ -140,8 +140,8 @@ def in_words(table: pd.DataFrame) -> list[dict[str, Any]]:
         lines: list[dict[Any, Any]] = group.sort_values("place").to_dict("records")
         metric = str(lines[0]["metric"])
         where = ", ".join([str(lines[0]["experiment"]), *describe(lines[0], conditions)])
-        steps = [_words(metric, line) for line in lines if line["verdict"] in SHOWN]
-        worst = min((SHOWN[::-1].index(step["verdict"]) for step in steps), default=len(SHOWN))
+        steps = [_words(metric, line) for line in lines if line["result"] in SHOWN]
+        worst = min((SHOWN[::-1].index(step["result"]) for step in steps), default=len(SHOWN))
         drawn = {"points": list(_points(metric, lines)), "first": lines[0]["stack"], "last": lines[-1]["stack"]}
         ends = [in_unit(metric, lines[end]["value"]) for end in (0, -1)]
         found.append(
@@ -160,7 +160,7 @@ def _words(metric: str, line: Line) -> dict[str, str]:
     exact = line["step_low"] == line["step_high"]
     ends = "the same in every repeat" if exact else f"{effect(line['step_low'])} to {effect(line['step_high'])}"
     return {
-        "verdict": line["verdict"],
+        "result": line["result"],
         "change": f"{change} ({ends}, n = {line['step_n']:.0f})",
         "sides": f"{line['before']} to {line['stack']}",
         "why": why(line),
@@ -186,6 +186,6 @@ def _points(metric: str, lines: Sequence[Line]) -> Iterator[dict[str, Any]]:
             "y": up(line["value"]),
             "low": up(low),
             "high": up(high),
-            "kind": line["verdict"].split()[0] if line["verdict"] in SHOWN else "",
+            "kind": line["result"] if line["result"] in SHOWN else "",
             "said": f"{line['stack']}: {value}{sure} (n = {line['n']:.0f})",
         }

@@ -110,7 +110,7 @@ def _moved(before: str, after: str) -> str:
 
 def _step(question: Question, found: Decision) -> dict[str, Any]:
     first, second = (float(pd.Series(one.values).median()) for one in (question.baseline, question.candidate))
-    differs = found.verdict in ("better", "worse", "differs")
+    differs = found.confirmed and found.result != "same"
     return {
         "from_value": first,
         "to_value": second,

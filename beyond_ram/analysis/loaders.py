@@ -24,8 +24,6 @@ _SET = ("advice", "option", "torch_threads")
 OF_A_LOADER = ("stack", "loader", "start", *_SET)
 """The axes that belong to a way of loading; on the others two loaders that are compared must agree."""
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
-# What a rate is called beside the read ceiling, by what is decided of the two.
-_BESIDE = {"better": "above", "worse": "below", "same": "reached"}
 
 
 def loaders(records: Records) -> pd.DataFrame:
@@ -34,8 +32,8 @@ def loaders(records: Records) -> pd.DataFrame:
     All numbers are of the repeats that finished, `n` of them. Rates are geometric means with their 95 % interval in
     `_low` and `_high`: of the first epoch, and of the warm ones after it; `no_rate` says why there is none.
     `share_of_limit` is the share of the read ceiling, the fastest way without a loader in the same run;
-    `against_ceiling` says what is decided of the two (`below`, `reached`, `above`, `not shown`, `not enough data`), by
-    all cells together, and the share's interval is that decision's. Sizes are medians, in bytes; `copied_bytes` is
+    `against_ceiling` is the result of the warm rate against the ceiling, decided for all cells together, and the
+    share's interval is the decision's. Sizes are medians, in bytes; `copied_bytes` is
     what anonymous PSS grew by from the first batch to the end, which with forked workers is copying on write. Accounts
     are the worst of the repeats, summed up in `account`. `lends` is `yes` where a batch that was kept had changed in
     the end.
@@ -43,7 +41,7 @@ def loaders(records: Records) -> pd.DataFrame:
     cells = by_cell((record, _run(record, events)) for record, events in records if record.get("workload") == "load")
     lines = [cell | _merged(repeats) for cell, repeats in cells]
     for line, decided in zip(lines, _beside_the_ceiling([repeats for _, repeats in cells]), strict=True):
-        line["against_ceiling"] = _BESIDE.get(decided.verdict, decided.verdict) if decided else None
+        line["against_ceiling"] = decided.result if decided else None
         if decided and pd.notna(line.get("share_of_limit")):
             line |= {"share_of_limit_low": decided.low, "share_of_limit_high": decided.high}
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)

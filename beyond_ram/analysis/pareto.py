@@ -61,7 +61,7 @@ def pareto(loaders: pd.DataFrame, records: Records, comparisons: pd.DataFrame | 
                             chosen[count] += winner == chosen["loader"]
     decided = decide([question for _, _, question in questions])
     for (chosen, count, _), decision in zip(questions, decided, strict=True):
-        chosen[count] += decision.verdict == "better" and decision.matters
+        chosen[count] += decision.result == "better"
     found = pd.DataFrame(fronts)
     return found[[*axes(found), *_WANTED]] if len(found) else pd.DataFrame(columns=COLUMNS)
 
@@ -89,9 +89,9 @@ def _compared(comparisons: pd.DataFrame | None) -> dict[Hashable, str]:
     lines = comparisons[comparisons["axis"] == "loader"].to_dict("records")
     return {
         _pair(line | {"loader": line["before"]}, line | {"loader": line["after"]}, line["metric"]): ""
-        if not line["matters"]
+        if line["result"] not in ("better", "worse")
         else line["after"]
-        if line["verdict"] == "better"
+        if line["result"] == "better"
         else line["before"]
         for line in lines
     }

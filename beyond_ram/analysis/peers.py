@@ -132,4 +132,4 @@ def _beside(cells: Sequence[tuple[Cell, pd.DataFrame]]) -> Iterator[Mapping[str,
             questions.append(Question(sides[0], sides[1], metric))
     decided = decide(questions)
     for line, places in found:
-        yield line | {name: decided[at].verdict for name, at in places.items()}
+        yield line | {name: decided[at].result for name, at in places.items()}

@@ -13,13 +13,24 @@ from ..metrics import Events, Record, Records
 from .decide import AT_LEAST, LEVEL
 from .outcomes import by_cell
 from .owners import readings
+from .results import FEW, NOISY
 from .thresholds import EPOCH_BYTES, EPOCH_SHARE
 
 # Fewer later epochs than this cannot tell a slope from noise.
 LATER = 3
 # The kernel counts memory in pages: slopes of runs that agree scatter by this much at least.
 _PAGE = 4096.0
-COLUMNS = ["experiment", "stack", "epochs_read", "slope_bytes", "slope_bytes_low", "slope_bytes_high", "n", "regrowth"]
+COLUMNS = [
+    "experiment",
+    "stack",
+    "epochs_read",
+    "slope_bytes",
+    "slope_bytes_low",
+    "slope_bytes_high",
+    "n",
+    "regrowth",
+    "reason",
+]
 
 
 @dataclass(frozen=True)
@@ -35,7 +46,9 @@ class Slope:
 class Regrowth:
     """Of a cell: the mean of its runs' slopes, in bytes an epoch, with its 95 % interval, NaN of one run."""
 
-    verdict: Literal["levels off", "grows", "too few epochs", "one run", "unclear"]
+    shape: Literal["levels off", "grows", "undecided"]
+    reason: str = ""
+    """Why it is undecided."""
     slope_bytes: float = math.nan
     low_bytes: float = math.nan
     high_bytes: float = math.nan
@@ -58,21 +71,21 @@ def fit(events: Events) -> Slope:
 def over(runs: Sequence[Slope], epoch_input_bytes: float) -> Regrowth:
     """Decide over the runs of a cell, which do not depend on each other, as its epochs do.
 
-    `grows` where the interval of the mean slope lies above what matters, `levels off` where it lies below, `unclear`
-    between; `one run` has no interval.
+    `grows` if the interval of the mean slope lies above the threshold, `levels off` if it lies below.
     """
     slopes = np.array([run.slope_bytes for run in runs if run.slope_bytes is not None])
     if not len(slopes):
-        return Regrowth("too few epochs")
+        return Regrowth("undecided", "too few epochs")
     mean = float(slopes.mean())
     if len(slopes) < AT_LEAST:
-        return Regrowth("one run", mean, n=len(slopes))
+        return Regrowth("undecided", FEW, mean, n=len(slopes))
     scatter = max(float(slopes.std(ddof=1)), _PAGE)
     half = float(stats.t.ppf((1 + LEVEL) / 2, len(slopes) - 1)) * scatter / math.sqrt(len(slopes))
     matters = max(EPOCH_BYTES, EPOCH_SHARE * epoch_input_bytes)
-    verdict: Literal["levels off", "grows", "unclear"]
-    verdict = "grows" if mean - half > matters else "levels off" if mean + half < matters else "unclear"
-    return Regrowth(verdict, mean, mean - half, mean + half, len(slopes))
+    ends = (mean, mean - half, mean + half, len(slopes))
+    if mean - half > matters:
+        return Regrowth("grows", "", *ends)
+    return Regrowth("levels off", "", *ends) if mean + half < matters else Regrowth("undecided", NOISY, *ends)
 
 
 def regrowth(records: Records) -> pd.DataFrame:
@@ -97,7 +110,8 @@ def regrowth(records: Records) -> pd.DataFrame:
                 "slope_bytes_low": decided.low_bytes,
                 "slope_bytes_high": decided.high_bytes,
                 "n": len(runs),
-                "regrowth": decided.verdict,
+                "regrowth": decided.shape,
+                "reason": decided.reason,
             }
         )
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)

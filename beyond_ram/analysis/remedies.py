@@ -21,19 +21,16 @@ COLUMNS = [
     "low",
     "high",
     "n",
-    "effect",
+    "result",
     "reason",
 ]
-_EFFECTS = {"better": "helps", "worse": "harms", "same": "nothing"}
 
 
 def remedies(comparisons: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """A line a cell, remedy and metric. `effect` is `helps`, `harms`, `nothing`, `not enough data` or `not run`.
+    """A line per cell, remedy and metric: the result of table `comparisons`, or `not run` with the reason.
 
-    They are lines of table `comparisons`: corrected for everything else that is compared. `nothing` is claimed only
-    where the whole interval lies within what is too little to matter; what is neither that nor significant is `not
-    shown`. Where growth comes so near none that only a difference was compared, the ratio is that of the difference to
-    what grows without, whose own scatter is not in it.
+    If only a difference was compared, because growth is near zero, `ratio` is 1 plus the difference over the growth
+    without the remedy, and its interval leaves out the scatter of the latter.
     """
     lines = [*_decided(of(comparisons, "remedy")), *_not_run(runs)]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
@@ -42,10 +39,14 @@ def remedies(comparisons: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 def _decided(compared: pd.DataFrame) -> Iterator[dict[str, Any]]:
     held = axes(compared)
     for line in compared[compared["metric"].isin(SHOWN)].to_dict("records"):
-        found = {str(axis): line[axis] for axis in held} | {"metric": line["metric"], "n": line["n"], "reason": ""}
+        found = {str(axis): line[axis] for axis in held} | {
+            "metric": line["metric"],
+            "n": line["n"],
+            "reason": line["reason"],
+        }
         found |= {"without": line["baseline"], "with": line["candidate"]}
         found |= ratio_of({str(name): value for name, value in line.items()})
-        yield found | {"effect": _EFFECTS.get(line["verdict"], line["verdict"])}
+        yield found | {"result": line["result"]}
 
 
 def _not_run(runs: pd.DataFrame) -> Iterator[Cell]:
@@ -61,6 +62,6 @@ def _not_run(runs: pd.DataFrame) -> Iterator[Cell]:
                 **{str(axis): line[axis] for axis in held},
                 "metric": metric,
                 "n": 0,
-                "effect": "not run",
+                "result": "not run",
                 "reason": line["reason"],
             }

@@ -12,7 +12,6 @@ import pandas as pd
 from ..metrics import METRICS
 from ..metrics.base import CLOCK
 from ..metrics.runs import FAILED
-from .changes import verdict
 from .comparisons import comparisons
 from .decide import ALPHA
 from .frame import Key, Pairs, key
@@ -21,7 +20,6 @@ AT = (2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
 """Repeats after which one looks."""
 SHARE = ALPHA / len(AT)
 """Of the level, for each look."""
-UNDECIDED = "not enough data"
 
 
 def look(known: pd.DataFrame | None, runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
@@ -38,8 +36,8 @@ def look(known: pd.DataFrame | None, runs: pd.DataFrame, pairs: Pairs) -> pd.Dat
 
 
 def is_decided(line: Mapping[Any, Any]) -> bool:
-    """Whether a line says better, worse or the same."""
-    return verdict(line) != UNDECIDED
+    """Whether a line is better, worse or the same."""
+    return bool(line["result"] != "undecided")
 
 
 def must_be_decided(metric: str) -> bool:

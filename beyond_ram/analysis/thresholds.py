@@ -1,4 +1,4 @@
-"""How large a difference has to be to matter. One that is real and smaller is not worth a sentence."""
+"""How large a difference has to be to matter."""
 
 import math
 from collections.abc import Mapping
@@ -7,32 +7,38 @@ from dataclasses import dataclass
 from ..metrics import METRICS
 
 SHARE = 0.05
-"""Of a metric, between two ways of doing the same: nobody would notice less."""
+"""Share of the baseline, for comparisons of two ways to do the same work."""
 LEAST = {"bytes": 8e6, "requests": 1.0, "s": 0.1}
-"""In the metric's unit, between two versions."""
-ABSURD = 100
-"""A ratio that could have been seen says nothing above this: two repeats that scatter come to such."""
+"""Smallest difference in the metric's unit."""
 STEP_SHARE = 0.10
-"""Of the larger side of a step between two versions. With one run on a side, which says nothing about noise, a step
-that is twice as large as this and as LEAST is looked at more closely."""
+"""Share of the larger side, for steps between two versions. A step of single runs, which cannot be confirmed, is
+bisected if it is twice this share and twice LEAST."""
 EPOCH_SHARE, EPOCH_BYTES = 0.01, 500_000
-"""Growth an epoch: this share of an epoch's input, or this much."""
+"""Growth per epoch: the larger of this share of an epoch's input and this many bytes."""
 GROWN_BYTES, GROWN_SHARE = 16e6, 0.05
-"""Growth over the work: this much, or this share of the input. Interpreters and libraries move by less."""
+"""Growth over the whole work: the larger of this many bytes and this share of the input. Interpreters and libraries
+move by less."""
+ABSURD = 100
+"""A detectable ratio above this is reported as "over 100 times": two noisy repeats can give any number."""
 
 
 @dataclass(frozen=True)
-class Bound:
-    """What is too little to matter, of one metric: a share of the baseline, or so much in its unit."""
+class Threshold:
+    """The smallest difference of one metric that matters."""
 
     share: float = SHARE
+    """Of the baseline."""
     least: float = 0.0
+    """In the metric's unit."""
     floor: float = 0.0
-    """Below it, in the metric's unit, a ratio means nothing: differences are compared."""
+    """Values below it, in the metric's unit, are compared by differences and not by ratios."""
 
-    def holds(self, effect: float, baseline: float, as_ratio: bool) -> bool:
-        """Whether an effect is too little: the log of a ratio to a baseline's log, or a difference to a baseline."""
-        if as_ratio and effect > 100:  # no float holds what it would come to
+    def covers(self, effect: float, baseline: float, as_ratio: bool) -> bool:
+        """Whether an effect is too small to matter.
+
+        With `as_ratio` the effect is the log of a ratio and the baseline a log; else a difference and a plain value.
+        """
+        if as_ratio and effect > 100:  # exp() would overflow
             return False
         if as_ratio and abs(effect) <= math.log1p(self.share):
             return True
@@ -40,11 +46,11 @@ class Bound:
         return difference < self.least or (not as_ratio and difference <= self.share * abs(baseline))
 
 
-BOUNDS: Mapping[str, Bound] = {"run_failed": Bound(floor=0.1)}
-"""Of metrics for which their unit's bound is not the right one."""
+THRESHOLDS: Mapping[str, Threshold] = {"run_failed": Threshold(floor=0.1)}
+"""Metrics whose threshold is not the one of their unit."""
 
 
-def bound_of(metric: str) -> Bound:
-    """The bound of a metric, by its unit: SHARE, and LEAST, which is the floor of ratios too."""
+def threshold_of(metric: str) -> Threshold:
+    """The threshold of a metric, from its unit."""
     least = LEAST.get(METRICS[metric].unit, 0.0) if metric in METRICS else 0.0
-    return BOUNDS.get(metric, Bound(least=least, floor=least))
+    return THRESHOLDS.get(metric, Threshold(least=least, floor=least))

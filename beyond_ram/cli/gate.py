@@ -100,7 +100,7 @@ def _weighed(
         base: sides.apart(built[base, sides.BASELINE], built[base, sides.CANDIDATE], named) for base in chosen.bases
     }
     return verdict.Gate(
-        asked=asked, runs=found.runs, table=found.comparisons, used_s=found.used_s, budget_s=budget_s,
+        requested=asked, runs=found.runs, table=found.comparisons, used_s=found.used_s, budget_s=budget_s,
         apart={base: what for base, what in apart.items() if what},
         moved={one.stack: one.moved for one in built.values() if one.moved},
         cells=[cell.experiment for cell in chosen.cells],

@@ -1,4 +1,4 @@
-"""What a gate says: its verdict, in ten lines and in files."""
+"""The verdict of a gate: ten lines for the terminal, and the files gate.json, gate.md and gate.xml."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,92 +9,101 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from ..analysis.changes import changes, counts, in_words
-from ..analysis.sequential import AT, UNDECIDED, must_be_decided, without_work
+from ..analysis.results import Result
+from ..analysis.sequential import AT, must_be_decided, without_work
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
 from ..units import GB
 from .sides import BASELINE
 from .wheels import Requirement
 
-WORSE, NOTHING_WORSE, CANNOT_SAY = "worse", "nothing worse", "cannot say"
-STATUS = {NOTHING_WORSE: 0, WORSE: 1, CANNOT_SAY: 2}
+STATUS: Mapping[Result, int] = {"better": 0, "same": 0, "worse": 1, "undecided": 2}
+"""The exit status of each verdict."""
+HEADLINES: Mapping[Result, str] = {
+    "better": "better, nothing worse",
+    "same": "nothing worse",
+    "worse": "worse",
+    "undecided": "undecided",
+}
 LINES = 10
-_NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "could_see")
+_NUMBERS = ("baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "detectable")
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
 
 
 @dataclass(frozen=True)
 class Gate:
-    """All that a gate found out."""
+    """The runs of a gate and their comparisons."""
 
-    asked: Mapping[str, Sequence[Requirement]]
-    """By side."""
+    requested: Mapping[str, Sequence[Requirement]]
+    """The requirements of each side."""
     runs: pd.DataFrame
     table: pd.DataFrame
     """Table `comparisons`."""
     used_s: float
     budget_s: float
     apart: Mapping[str, str] = field(default_factory=dict)
-    """What differs beside what was asked for, by base stack; only where something does."""
+    """Other packages whose versions differ between the sides, by base stack."""
     moved: Mapping[str, str] = field(default_factory=dict)
-    """What had to move beside what was asked for, by stack of a side."""
+    """Other packages that the requirements moved, by stack of a side."""
     cells: Sequence[str] = ()
-    """The experiments of the cells that were weighed, as often as they have cells."""
+    """The experiment of each measured cell."""
 
     @property
     def changes(self) -> pd.DataFrame:
-        """Table `changes`, worst first; `why` says too what differs beside what was asked for."""
-        found = changes(self.table)
-        beside = found["before"].str.removesuffix(f".{BASELINE}").map(self.apart)
-        said = [
-            "; ".join(part for part in (why, f"differs beside: {other}" if isinstance(other, str) else "") if part)
-            for why, other in zip(found["why"], beside, strict=True)
+        """Table `changes`, worst first; `why` also names other packages that differ."""
+        table = changes(self.table)
+        others = table["before"].str.removesuffix(f".{BASELINE}").map(self.apart)
+        notes = [
+            "; ".join(part for part in (why, f"also differs: {other}" if isinstance(other, str) else "") if part)
+            for why, other in zip(table["why"], others, strict=True)
         ]
-        return found.assign(why=said)
+        return table.assign(why=notes)
 
     @property
     def words(self) -> list[dict[str, str]]:
-        """The changes in words, in their order; a cell by the axes in which those of its experiment differ."""
-        found = self.changes.reset_index(drop=True)
-        said = dict[int, dict[str, str]]()
-        for _, lines in found.groupby("experiment"):
-            said |= zip(lines.index, in_words(lines), strict=True)
-        return [said[number] for number in found.index]
+        """The changes as text, in their order. A cell is described by the axes that vary in its experiment."""
+        table = self.changes.reset_index(drop=True)
+        words = dict[int, dict[str, str]]()
+        for _, lines in table.groupby("experiment"):
+            words |= zip(lines.index, in_words(lines), strict=True)
+        return [words[number] for number in table.index]
 
     @property
-    def verdict(self) -> str:
-        """Worse where anything is; else whether everything that must be decided is."""
-        found = self.changes
-        if (found["verdict"] == WORSE).any():
-            return WORSE
-        open_ = found[(found["verdict"] == UNDECIDED) & found["metric"].map(must_be_decided)]
-        return NOTHING_WORSE if len(found) and open_.empty and not self.without else CANNOT_SAY
+    def verdict(self) -> Result:
+        """`worse` if any change is; `undecided` if a metric that must be decided is; else `better` or `same`."""
+        table = self.changes
+        if (table["verdict"] == "worse").any():
+            return "worse"
+        pending = table[(table["verdict"] == "undecided") & table["metric"].map(must_be_decided)]
+        if table.empty or len(pending) or self.without:
+            return "undecided"
+        return "better" if (table["verdict"] == "better").any() else "same"
 
     @property
     def without(self) -> list[str]:
-        """Cells that say nothing, in words: what is not applicable on a side, and what fails on both."""
-        said = []
+        """Cells without a comparison: not applicable on a side, or failing on both."""
+        notes = []
         left_out = self.runs[self.runs["outcome"] == "not_applicable"]
         for (experiment, stack), lines in left_out.groupby(["experiment", "stack"], sort=False):
-            said.append(f"{experiment}, {stack}: not applicable: {lines['reason'].iloc[0]}")
+            notes.append(f"{experiment}, {stack}: not applicable: {lines['reason'].iloc[0]}")
         for cell in without_work(self.table):
-            known = dict(cell)
-            failed = self.runs[(self.runs["experiment"] == known["experiment"]) & self.runs["reason"].ne("")]
-            said.append(f"{known['experiment']}: fails on both sides: {failed['reason'].iloc[0]}")
-        return said
+            experiment = dict(cell)["experiment"]
+            failed = self.runs[(self.runs["experiment"] == experiment) & self.runs["reason"].ne("")]
+            notes.append(f"{experiment}: fails on both sides: {failed['reason'].iloc[0]}")
+        return notes
 
     @property
     def machine(self) -> dict[str, Any]:
-        """What the runs say of the machine."""
+        """The machine, from the runs' records."""
         return {name: _plain(self.runs[name].dropna().iloc[0]) for name in _MACHINE if self.runs.get(name) is not None}
 
     @property
     def built(self) -> list[dict[str, Any]]:
-        """What was asked for, and of wheels their versions and hashes."""
+        """The requirements of both sides; of wheels with version and hash."""
         return [
             {"side": side, "asked": one.asked, "package": one.package, "version": one.version, "sha256": one.sha256}
-            for side, asked in self.asked.items()
-            for one in asked
+            for side, requirements in self.requested.items()
+            for one in requirements
         ]
 
     def as_json(self) -> dict[str, Any]:
@@ -102,10 +111,11 @@ class Gate:
         return {
             "verdict": self.verdict,
             "changes": [
-                {"cell": said["cell"], "metric": line["metric"], "verdict": line["verdict"], "bound": line["bound"]}
+                {"cell": words["cell"], "metric": line["metric"], "verdict": line["verdict"]}
+                | {"reason": line["reason"], "threshold": line["threshold"]}
                 | {name: _plain(line[name]) for name in _NUMBERS}
                 | {"must_be_decided": must_be_decided(line["metric"])}
-                for line, said in zip(self.changes.to_dict("records"), self.words, strict=True)
+                for line, words in zip(self.changes.to_dict("records"), self.words, strict=True)
             ],
             "says_nothing": self.without,
             "n": {str(name): int(n) for name, n in self.runs.groupby("stack", sort=False)["rep"].max().items()},
@@ -119,71 +129,86 @@ class Gate:
 
     def lines(self) -> list[str]:
         """The verdict in at most ten lines, worst first."""
-        found = self.changes
-        sides = " against ".join(" ".join(one.asked for one in self.asked[side]) for side in ("candidate", "baseline"))
-        head = [f"{self.verdict}: {sides}"]
-        notes = [f"{base}: differs beside: {what}" for base, what in self.apart.items()]
+        table = self.changes
+        candidate, baseline = (
+            " ".join(one.asked for one in self.requested[side]) for side in ("candidate", "baseline")
+        )
+        head = [f"{HEADLINES[self.verdict]}: {candidate} compared with {baseline}"]
+        notes = [f"{base}: also differs: {what}" for base, what in self.apart.items()]
         notes = [*self.without, *notes][:2]
         last = (
-            f"{counts(found)}; {len(self.cells)} cells, {len(self.runs)} runs in {self.used_s / 60:.1f} of "
+            f"{counts(table)}; {len(self.cells)} cells, {len(self.runs)} runs in {self.used_s / 60:.1f} of "
             f"{self.budget_s / 60:g} minutes on {self._machine()}"
         )
-        told = [
-            (line, said)
-            for line, said in zip(found.to_dict("records"), self.words, strict=True)
+        relevant = [
+            words
+            for line, words in zip(table.to_dict("records"), self.words, strict=True)
             if line["verdict"] in ("worse", "better")
-            or (line["verdict"] == UNDECIDED and must_be_decided(line["metric"]))
+            or (line["verdict"] == "undecided" and must_be_decided(line["metric"]))
         ]
         room = LINES - len(head) - len(notes) - 1
-        shown = told if len(told) <= room else told[: room - 1]
-        more = [f"and {len(told) - len(shown)} more"] if len(shown) < len(told) else []
-        return [*head, *(_sentence(said) for _, said in shown), *more, *notes, last]
+        shown = relevant if len(relevant) <= room else relevant[: room - 1]
+        more = [f"and {len(relevant) - len(shown)} more"] if len(shown) < len(relevant) else []
+        return [*head, *map(_sentence, shown), *more, *notes, last]
 
     def _machine(self) -> str:
-        known = self.machine
-        memory = known.get("machine_memory_bytes")
-        return f"{known.get('cpu_count', '?')} processors" + (f" and {memory / GB:.0f} GB" if memory else "")
+        machine = self.machine
+        memory = machine.get("machine_memory_bytes")
+        return f"{machine.get('cpu_count', '?')} processors" + (f" and {memory / GB:.0f} GB" if memory else "")
 
     def markdown(self) -> str:
-        """gate.md: the ten lines, then all of it."""
+        """gate.md: the ten lines, then every metric."""
         first, *rest = self.lines()
         lines = [f"**beyond-ram gate: {_escaped(first)}**", "", *(f"- {_escaped(line)}" for line in rest), ""]
         lines += ["<details><summary>Every metric</summary>", ""]
-        columns = ("verdict", "metric", "cell", "baseline", "candidate", "effect", "interval", "n", "bound", "notes")
-        titles = ("verdict", "metric", "cell", "baseline", "candidate", "change", "95 %, over all looks", "n")
-        lines += [f"| {' | '.join((*titles, 'too little to matter', 'notes'))} |", "|---" * len(columns) + "|"]
-        lines += [f"| {' | '.join(_escaped(said[name]) for name in columns)} |" for said in self.words]
+        columns = (
+            "verdict",
+            "metric",
+            "cell",
+            "baseline",
+            "candidate",
+            "effect",
+            "interval",
+            "n",
+            "threshold",
+            "notes",
+        )
+        titles = ("verdict", "metric", "cell", "baseline", "candidate", "change", "95 % over all looks", "n")
+        lines += [f"| {' | '.join((*titles, 'threshold', 'notes'))} |", "|---" * len(columns) + "|"]
+        lines += [f"| {' | '.join(_escaped(words[name]) for name in columns)} |" for words in self.words]
         lines += ["", "Built and installed:", ""]
         for one in self.built:
             wheel = f", wheel of version {one['version']}, SHA-256 `{one['sha256']}`" if one["sha256"] else ""
             lines.append(f"- {one['side']}: `{one['asked']}`{wheel}")
-        lines += [f"- {stack}: had to move: {_escaped(what)}" for stack, what in self.moved.items()]
-        lines += [f"- {base}: differs beside between the sides: {_escaped(what)}" for base, what in self.apart.items()]
+        lines += [f"- {stack}: also moved: {_escaped(what)}" for stack, what in self.moved.items()]
+        lines += [f"- {base}: also differs between the sides: {_escaped(what)}" for base, what in self.apart.items()]
         return "\n".join([*lines, "", "</details>", ""])
 
     def junit(self) -> ElementTree.Element:
-        """gate.xml: a test case a cell and metric."""
-        found = self.changes
-        bad = found["verdict"] == "worse"
-        skipped = found["verdict"] == UNDECIDED
-        numbers = {"tests": len(found), "failures": int(bad.sum()), "skipped": int(skipped.sum()), "errors": 0}
+        """gate.xml: a test case per cell and metric."""
+        table = self.changes
+        bad = table["verdict"] == "worse"
+        skipped = table["verdict"] == "undecided"
+        numbers = {"tests": len(table), "failures": int(bad.sum()), "skipped": int(skipped.sum()), "errors": 0}
         suite = ElementTree.Element("testsuite", {"name": "beyond-ram gate"} | {k: str(v) for k, v in numbers.items()})
-        for line, said in zip(found.to_dict("records"), self.words, strict=True):
-            case = ElementTree.SubElement(suite, "testcase", {"classname": said["cell"], "name": str(line["metric"])})
-            if line["verdict"] == WORSE:
-                ElementTree.SubElement(case, "failure", {"message": _sentence(said)})
-            elif line["verdict"] == UNDECIDED:
-                ElementTree.SubElement(case, "skipped", {"message": _sentence(said)})
+        for line, words in zip(table.to_dict("records"), self.words, strict=True):
+            case = ElementTree.SubElement(suite, "testcase", {"classname": words["cell"], "name": str(line["metric"])})
+            if line["verdict"] == "worse":
+                ElementTree.SubElement(case, "failure", {"message": _sentence(words)})
+            elif line["verdict"] == "undecided":
+                ElementTree.SubElement(case, "skipped", {"message": _sentence(words)})
         return suite
 
 
-def _sentence(said: Mapping[str, str]) -> str:
-    undecided = said["verdict"] == UNDECIDED
-    sure = f"{said['interval']}, n = {said['n']}" if said["interval"] and not undecided else f"n = {said['n']}"
-    seen = f"; could have been seen: {said['could_see']}" if said["could_see"] and int(said["n"]) >= AT[1] else ""
-    why = f"; {said['notes']}" if said["notes"] and said["metric"] == METRICS[FAILED].label else ""
-    change = f"{said['baseline']} to {said['candidate']}, {said['effect']} ({sure})"
-    return f"{said['verdict']}: {said['metric']}, {said['cell']}: {change}{seen}{why}"
+def _sentence(words: Mapping[str, str]) -> str:
+    """A change in one line."""
+    undecided = words["verdict"] == "undecided"
+    certainty = f"{words['interval']}, n = {words['n']}" if words["interval"] and not undecided else f"n = {words['n']}"
+    detectable = words["detectable"] if int(words["n"]) >= AT[1] else ""
+    why = words["notes"] if words["metric"] == METRICS[FAILED].label else ""
+    notes = [words["reason"], f"detectable: {detectable}" if detectable else "", why]
+    change = f"{words['baseline']} to {words['candidate']}, {words['effect']} ({certainty})"
+    return "; ".join([f"{words['verdict']}: {words['metric']}, {words['cell']}: {change}", *filter(None, notes)])
 
 
 def _escaped(text: str) -> str:

@@ -95,7 +95,8 @@ COLUMNS: list[Column] = [
         "see docs/method.md", names=("p",)),
     Column("p_corrected", "p, corrected", "probability", ("comparisons", "changes"),
         "p by Holm, over all lines of the table", "holds whatever depends on what"),
-    Column("could_see", "Smallest that could be seen", "ratio, or the metric's", ("comparisons", "changes"),
+    Column("detectable", "Smallest change that would be confirmed", "ratio, or the metric's",
+        ("comparisons", "changes"),
         "the ratio above 1, or difference above 0, from which on this line would be called different, at its place in "
         "Holm's order",
         "of such an effect about half are found"),
@@ -109,7 +110,7 @@ COLUMNS: list[Column] = [
         "the lock less the one before it, where a value is too small for a ratio", _DECIDED),
     Column("p_corrected", "p of a step, corrected", "probability", ("history",),
         "p by Holm, over all lines of table `comparisons`", "holds whatever depends on what"),
-    Column("could_see", "Smallest step that could be seen", "ratio, or the metric's", ("history",),
+    Column("detectable", "Smallest step that would be confirmed", "ratio, or the metric's", ("history",),
         "the ratio above 1, or difference above 0, from which on this step would be called different",
         "of such an effect about half are found"),
     Column("strength", "Strength", "log of a ratio", ("comparisons",),

@@ -29,15 +29,13 @@ Tags = dict[str, list[str]]
 
 # As they are listed below a claim, with how each is called there.
 HOLDS = {
-    "holds": "holds",
-    "reached, not shown": "reached, not shown (the interval reaches below)",
-    "partly": "better, by less",
-    "not shown": "not shown",
+    "yes": "holds",
+    "partly": "better, by less than claimed",
     "no": "does not hold",
-    "not enough data": "not enough data",
+    "undecided": "undecided",
     "not run": "not run",
 }
-_OF_SEVERAL = {"holds": "hold", "no": "do not hold"}
+_OF_SEVERAL = {"yes": "hold", "no": "do not hold"}
 
 
 def tags(lines: Iterable[Mapping[Any, Any]], **more: Iterable[str]) -> Tags:
@@ -106,7 +104,7 @@ def finding(found: Finding) -> Line:
     largest = max((bar.value for bar in found.bars), default=0.0)
     widths = [bar.value / largest if largest > 0 else 0.0 for bar in found.bars]
     drawn = [
-        {"label": bar.label, "said": bar.said, "percent": round(100 * share, 1)}
+        {"label": bar.label, "said": bar.text, "percent": round(100 * share, 1)}
         for bar, share in zip(found.bars, widths, strict=True)
     ]
     return {
@@ -115,7 +113,7 @@ def finding(found: Finding) -> Line:
         "action": found.action,
         "bars": drawn,
         "figure": found.figure,
-        "more": found.more,
+        "more": [(other.title, other.text) for other in found.more],
         "seen": found.seen,
         "tags": tags(found.seen, experiment=[found.experiment]),
     }

@@ -104,8 +104,8 @@ def in_brief(tables: Tables, page: Path, lost: Sequence[str] = ()) -> list[str]:
     if lost:
         lines += [f"Without {len(lost)} that could not be made: {', '.join(named(lost))}."]
     for number, finding in enumerate([one for one in found if not one.small][:STRONGEST], 1):
-        lines += [f"{number}. {finding.title}", *([f"What to do: {finding.action}"] if finding.action else [])]
-    lines += [f"Not decided: {sentence}" for sentence in undecided(tables)[: _OPEN - bool(lost)]]
+        lines += [f"{number}. {finding.title}", *([f"   {finding.action}"] if finding.action else [])]
+    lines += [f"Undecided: {sentence}" for sentence in undecided(tables)[: _OPEN - bool(lost)]]
     return [*(plain(line, _WIDE) for line in lines), f"All of it: {page}"]
 
 

@@ -131,7 +131,7 @@ def in_brief(name: str, most: int = 3) -> None:
     told = [one for one in _findings(FOLDER / name) if not one.small][:most]
     _show(
         *(f"- **{one.title}.** {re.split(r'(?<=[.]) (?=[A-Z])', one.text)[0]}" for one in told),
-        *(f"- Not decided: {sentence}" for sentence in undecided(tables(FOLDER / name))[:1]),
+        *(f"- {sentence}" for sentence in undecided(tables(FOLDER / name))[:1]),
     )
 
 

@@ -23,7 +23,9 @@ def plot(comparisons):
     norm = TwoSlopeNorm(0, -REACH, REACH)
     for axes, (cell, part) in zip(panels, cells, strict=True):
         # Only what is shown to differ has a colour.
-        shown = part.assign(colour=np.log2(part["ratio"].where(part["matters"].astype(bool), 1.0)), said=said(part))
+        shown = part.assign(
+            colour=np.log2(part["ratio"].where(part["result"].isin(["better", "worse"]), 1.0)), said=said(part)
+        )
         square, texts = (
             shown.pivot_table(index="latency_ms", columns="bandwidth_mb_per_s", values=name, aggfunc="first")
             for name in ("colour", "said")
@@ -41,8 +43,8 @@ def plot(comparisons):
         axes.set(xlabel="bandwidth (MB/s)", ylabel="latency (ms)")
         axes.tick_params(axis="y", rotation=0)
         axes.invert_yaxis()
-    known = compared["verdict"].value_counts()
-    counts = ", ".join(f"{known[verdict]} {verdict}" for verdict in known.index)
+    numbers = compared["result"].value_counts()
+    counts = ", ".join(f"{numbers[result]} {result}" for result in numbers.index)
     best, worst = compared.loc[compared["ratio"].idxmax()], compared.loc[compared["ratio"].idxmin()]
     ends = (
         f"Largest of {len(compared)} run here {best['ratio']:.2f} ({place(best)}), smallest {worst['ratio']:.2f} "

@@ -34,9 +34,9 @@ def plot(remedies):
             n = figures.counts(mine.loc[(mine["subject"] == subject) & (mine["n"] > 0), "n"].astype(int))
             style = {"color": colours[subject], "markerfacecolor": "none", "label": f"{subject} ({n})"}
             axes.errorbar(lines["ratio"], y, xerr=reach, fmt="o", capsize=3, linewidth=1.2, **style)
-            shown = lines["effect"].isin(["helps", "harms"])
+            shown = lines["result"].isin(["better", "worse"])
             axes.plot(lines.loc[shown, "ratio"], y[shown], "o", color=colours[subject])
-        for row in mine[mine["effect"] == "not run"].drop_duplicates("remedy").itertuples():
+        for row in mine[mine["result"] == "not run"].drop_duplicates("remedy").itertuples():
             axes.annotate("not run", (0.02, order.index(row.remedy)), xycoords=("axes fraction", "data"), va="center")
         axes.set_xscale("log")
         shown = remedies[["ratio", "low", "high"]].stack()
@@ -50,8 +50,8 @@ def plot(remedies):
     grid[-1].set_xlabel("ratio to none")
     grid[0].set_ylim(len(order) - 0.5, -0.5)
     figure.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(subjects))
-    growth = first[first["effect"] == "helps"].sort_values("ratio")
-    idle, open_ = (sorted(first.loc[first["effect"] == word, "remedy"].unique()) for word in ("nothing", "not shown"))
+    growth = first[first["result"] == "better"].sort_values("ratio")
+    idle, open_ = (sorted(first.loc[first["result"] == word, "remedy"].unique()) for word in ("same", "undecided"))
     best = "; ".join(
         f"{row.remedy} ({row.stack}) {row.ratio:.2f} ({row.low:.2f} to {row.high:.2f})"
         for row in growth.head(4).itertuples()

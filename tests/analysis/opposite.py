@@ -253,7 +253,7 @@ def _swept(runs: pd.DataFrame) -> pd.DataFrame:
     return ladders("tokenizers", "tokenizers", "grown_anon_bytes", varied, sorted({v for _, _, v in parts}))
 
 
-def finding_sources() -> dict[str, findings.base.Source]:
+def finding_sources() -> dict[str, findings.finding.Source]:
     """Every source of findings, by its module and name."""
     modules = [
         importlib.import_module(f"{findings.__name__}.{m.name}") for m in pkgutil.iter_modules(findings.__path__)
@@ -416,6 +416,8 @@ def _carries(transform: str, table: str) -> tuple[str, np.ndarray[Any, Any], np.
         scales = (1e-9, 1e-6, 1e-3, 1 / 2**20) if values.max() > 1e3 else ()
         scales += (100, 1000) if values.max() <= 100 else ()
         numbers += [values, *(values * scale for scale in scales)]
+        if column == "ratio":  # "4 times slower" and "25% faster"
+            numbers += [1 / values[values != 0], 100 * np.abs(1 - values)]
         if len(values) < 20:
             ratios.append(np.divide.outer(values, values[values != 0]).ravel())
     return "\n".join(words), *(np.sort(np.abs(np.concatenate(known))) for known in (numbers, ratios))

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from beyond_ram.analysis.decide import ALPHA, Noise, Question, Side, corrected, decide, differences
+from beyond_ram.analysis.decide import ALPHA, Question, Side, corrected, decide, differences
 from beyond_ram.analysis.growth import judged
+from beyond_ram.analysis.noise import Noise
 
 NOISE = Path(__file__).parent.parent / "data" / "noise.csv"
 SPREADS = ("equal", "inverse chi-square", "lognormal", "two kinds")
-DIFFERENT = ("better", "worse", "differs")
+DIFFERENT = ("better", "worse")
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -91,7 +92,7 @@ def differ(asked: list[Question]) -> bool:
     """Whether a report says any difference. Most do not come so far that their intervals are wanted."""
     if all(math.isnan(p) or p >= ALPHA for p in corrected(asked)):
         return False
-    return any(one.verdict in DIFFERENT for one in decide(asked))
+    return any(one.confirmed and one.result != "same" for one in decide(asked))
 
 
 def false_alarms(n: int, reports: int, rng: np.random.Generator, *, blocked: bool) -> float:
@@ -127,7 +128,7 @@ def found(n: int, effect: float, reports: int, rng: np.random.Generator, *, bloc
             more = Side(tuple(factor * v for v in second.values), second.repeats, second.started_at, second.ended_at)
             questions.append(Question(first, more, metric))
         hits.setdefault(asked[planted][0], []).append(
-            corrected(questions)[planted] < ALPHA and decide(questions)[planted].verdict in DIFFERENT
+            corrected(questions)[planted] < ALPHA and decide(questions)[planted].result in DIFFERENT
         )
     return {metric: float(np.mean(each)) for metric, each in sorted(hits.items())}
 
@@ -163,7 +164,7 @@ def shapes(
 
 def growths(reports: int, rng: np.random.Generator) -> None:
     """Print how memory that is known is judged."""
-    names = ("straight", "levels off", "grows", "not shown to grow", "too small an input")
+    names = ("straight", "levels off", "grows", "flat", "undecided")
     print(f"\n| memory | n | documents | single | {' | '.join(names)} | intervals that hold |")
     print(f"|---|--:|--:|--:|{'--:|' * len(names)}--:|")
     for kind in GROWN:

@@ -36,11 +36,11 @@ def test_stacks_of_the_configs_pairs_are_held_against_each_other_and_no_others()
     found = table(*(runs(stack=stack, grown=grown) for stack, grown in (("old", 400), ("new", 100), ("other", 100))))
     assert found[["axis", "before", "after"]].drop_duplicates().to_numpy().tolist() == [["stack", "old", "new"]]
     line = of(found, "stack", "grown_anon_bytes").iloc[0]
-    assert line["verdict"] == "better"
+    assert line["result"] == "better"
     assert line["stack"] == "new"
     assert line["ratio"] == pytest.approx(0.25, rel=0.01)
     assert line["paired"]
-    assert decision(line).worth.startswith("0.25 (95 % 0.2")
+    assert decision(line).ratio == line["ratio"]
 
 
 def test_all_lines_are_corrected_for_each_other() -> None:
@@ -83,23 +83,23 @@ def test_clients_that_read_other_rows_are_no_rivals() -> None:
     assert table(*cells).empty
     cells = [runs("stream", stack=s, rows=5, requests_metadata=k) for s, k in (("old", 90), ("new", 9))]
     line = table(*cells).iloc[0]
-    assert (line["exact"], line["verdict"]) == (True, "better")
+    assert (line["exact"], line["result"]) == (True, "better")
 
 
 def test_a_side_that_fails_is_worse_whatever_it_reads() -> None:
     broken = runs("stream", stack="new", rows=50, outcome="failed", run_failed=1.0)
     found = table(runs("stream", stack="old", rows=5, run_failed=0.0), broken)
-    assert found[["metric", "verdict", "exact", "matters"]].to_numpy().tolist() == [["run_failed", "worse", True, True]]
+    assert found[["metric", "result", "exact"]].to_numpy().tolist() == [["run_failed", "worse", True]]
     assert found["strength"].iloc[0] > 1
 
 
 def test_one_row_of_many_is_a_change_where_it_is_so_in_every_repeat() -> None:
     cells = [runs("load", stack=s, rows_at_fault=k) for s, k in (("old", 0), ("new", 1))]
     line = table(*cells).iloc[0]
-    assert (line["metric"], line["verdict"], line["exact"]) == ("rows_at_fault", "worse", True)
+    assert (line["metric"], line["result"], line["exact"]) == ("rows_at_fault", "worse", True)
     tokens = of(table(*(runs(stack=s, token_count=k) for s, k in (("old", 10**6), ("new", 10**6 - 1)))), "stack")
     line = tokens[tokens["metric"] == "token_count"].iloc[0]
-    assert (line["verdict"], line["matters"]) == ("differs", True)
+    assert (line["result"], line["reason"]) == ("worse", "not the same work")
 
 
 def test_what_is_exact_needs_no_correction_and_makes_none_harder() -> None:
@@ -125,8 +125,8 @@ def test_a_run_that_failed_is_counted_beside_what_is_said() -> None:
 
 def test_one_run_a_side_is_a_line_that_says_so() -> None:
     found = table(runs(stack="old", n=1), runs(stack="new", n=1, grown=900))
-    assert set(found["verdict"]) == {"not enough data"}
-    assert not found["matters"].any()
+    assert set(found["result"]) == {"undecided"}
+    assert set(found["reason"]) == {"too few repeats"}
 
 
 def test_without_anything_to_compare_the_columns_are_the_same() -> None:

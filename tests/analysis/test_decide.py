@@ -10,21 +10,22 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from beyond_ram.analysis.decide import (
-    Noise,
     Question,
     Side,
     corrected,
     decide,
     differences,
     geometric,
-    held,
     holm,
     interleaved,
+    largest,
     middle,
-    selected,
+    reaches,
     strength,
 )
-from beyond_ram.analysis.thresholds import Bound, bound_of
+from beyond_ram.analysis.noise import Noise
+from beyond_ram.analysis.results import FEW, OTHER_WORK
+from beyond_ram.analysis.thresholds import Threshold, threshold_of
 
 from . import simulated
 
@@ -57,18 +58,17 @@ def test_one_comparison_alone_is_the_paired_t_test_on_logarithms() -> None:
     assert found.p == pytest.approx(known.pvalue)
     assert (found.low, found.high) == pytest.approx((math.exp(interval.low), math.exp(interval.high)), rel=1e-9)
     assert found.ratio == pytest.approx(stats.gmean(second) / stats.gmean(first))
-    assert found.verdict == "worse"
-    assert found.matters
+    assert found.result == "worse"
     assert found.strength == pytest.approx(interval.low)
 
 
 def test_by_hand_two_pairs() -> None:
     """Differences 2 and 4: mean 3, standard error 1, t(1) at 97.5 % 12.706."""
-    found = compare(plain(10, 20), plain(12, 24), bound=Bound(floor=1e9))
+    found = compare(plain(10, 20), plain(12, 24), threshold=Threshold(floor=1e9))
     assert found.difference == 3
     assert (found.low, found.high) == pytest.approx((3 - 12.706, 3 + 12.706), abs=1e-3)
-    assert found.verdict == "not shown"
-    assert found.could_see == pytest.approx(12.706, abs=1e-3)
+    assert found.result == "undecided"
+    assert found.detectable == pytest.approx(12.706, abs=1e-3)
 
 
 def test_numbers_of_repeats_that_differ_lose_none_of_them() -> None:
@@ -89,18 +89,19 @@ def test_runs_that_alternate_are_paired_and_others_are_not() -> None:
 
 def test_what_a_block_shares_is_taken_out_of_paired_runs() -> None:
     first, second = [100.0, 200.0, 400.0], [110.0, 221.0, 439.0]
-    together = compare(at(first, [0, 10, 20]), at(second, [2, 12, 22]), direction="lower", bound=Bound(share=0.01))
+    together = compare(
+        at(first, [0, 10, 20]), at(second, [2, 12, 22]), direction="lower", threshold=Threshold(share=0.01)
+    )
     assert together.paired
-    assert together.verdict == "worse"
+    assert together.result == "worse"
     apart = compare(at(first, [0, 10, 20]), at([221.0, 439.0, 110.0], [50, 60, 70]), direction="lower")
     assert not apart.paired
-    assert apart.verdict == "not shown"
+    assert apart.result == "undecided"
 
 
 def test_repeats_that_are_the_same_are_exact_unless_others_of_the_metric_are_not() -> None:
     alone = compare(plain(65, 65), plain(129, 129), metric="requests_metadata")
-    assert (alone.exact, alone.verdict, alone.low, alone.high) == (True, "worse", alone.ratio, alone.ratio)
-    assert "the same in every repeat" in alone.worth
+    assert (alone.exact, alone.result, alone.low, alone.high) == (True, "worse", alone.ratio, alone.ratio)
     racing = Question(plain(65, 70), plain(69, 66), "requests_metadata")
     beside, _ = decide([Question(plain(65, 65), plain(67, 67), "requests_metadata"), racing])
     assert not beside.exact
@@ -114,23 +115,23 @@ def test_repeats_that_are_the_same_are_exact_unless_others_of_the_metric_are_not
 def test_counts_from_none_are_a_difference_and_no_ratio() -> None:
     found = compare(plain(0, 0), plain(8, 8), metric="requests_listing_of_workers")
     assert math.isnan(found.ratio)
-    assert (found.difference, found.low, found.verdict) == (8, 8, "worse")
+    assert (found.difference, found.low, found.result) == (8, 8, "worse")
     assert found.strength == pytest.approx(math.log(8))
 
 
 def test_growth_about_nothing_is_a_difference() -> None:
     found = compare(plain(2e5, -1e5, 4e5), plain(400e6, 401e6, 402e6), metric="grown_anon_bytes")
     assert math.isnan(found.ratio)
-    assert found.verdict == "worse"
+    assert found.result == "worse"
     assert found.difference == pytest.approx(400.83e6, rel=1e-3)
 
 
 def test_the_same_needs_the_whole_interval_within_what_matters() -> None:
     inside = compare(plain(100e6, 101e6, 100e6), plain(101e6, 101e6, 102e6), metric="peak_grown_anon_bytes")
-    assert inside.verdict == "same"
+    assert inside.result == "same"
     wild = compare(plain(100e6, 150e6, 100e6), plain(101e6, 101e6, 152e6), metric="peak_grown_anon_bytes")
-    assert wild.verdict == "not shown"
-    assert wild.could_see > 1.2
+    assert wild.result == "undecided"
+    assert wild.detectable > 1.2
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -150,20 +151,21 @@ def test_a_corrected_interval_holds_no_difference_where_and_only_where_one_is_sh
     assert not all(shown)
     for one, is_shown in zip(decided, shown, strict=True):
         low, high = one.corrected_ends
-        assert (low > 1 or high < 1) == is_shown == (max(one.ratio, 1 / one.ratio) > one.could_see)
+        assert (low > 1 or high < 1) == is_shown == (max(one.ratio, 1 / one.ratio) > one.detectable)
 
 
 def test_what_is_real_and_small_does_not_matter() -> None:
     close = [plain(*(100e6 + d for d in (0, 1e5, 2e5, 1e5, 0))), plain(*(106e6 + d for d in (1e5, 0, 1e5, 2e5, 0)))]
     found = compare(*close, metric="peak_grown_anon_bytes")
-    assert found.verdict == "same", "within 8 MB"
-    assert compare(*close, metric="peak_grown_anon_bytes", bound=Bound(share=0.01)).matters
+    assert found.result == "same", "within 8 MB"
+    assert compare(*close, metric="peak_grown_anon_bytes", threshold=Threshold(share=0.01)).result == "worse"
     speed = [plain(1000, 1001, 1002), plain(930, 931, 933)]
-    assert compare(*speed, metric="tokens_per_cpu_s").matters
+    assert compare(*speed, metric="tokens_per_cpu_s").result == "worse"
 
 
-def test_a_way_that_is_neither_better_nor_worse_differs() -> None:
-    assert compare(plain(10, 10.1), plain(20, 20.1), direction="neither").verdict == "differs"
+def test_a_difference_without_a_better_direction_is_other_work() -> None:
+    other = compare(plain(10, 10.1), plain(20, 20.1), direction="neither")
+    assert (other.result, other.reason) == ("worse", OTHER_WORK)
 
 
 def test_holm_by_hand() -> None:
@@ -175,10 +177,10 @@ def test_each_comparison_more_makes_every_other_harder_to_show() -> None:
     strong = Question(plain(100, 101, 100), plain(108, 110, 109), direction="lower")
     idle = [Question(plain(5, 6, 7), plain(6, 7, 5), f"idle {i}") for i in range(40)]
     alone, among = decide([strong])[0], decide([strong, *idle])[0]
-    assert alone.verdict == "worse"
-    assert among.verdict == "not shown"
+    assert alone.result == "worse"
+    assert among.result == "undecided"
     assert (alone.p, alone.low) == (among.p, among.low), "the interval is for the one comparison"
-    assert among.could_see > alone.could_see
+    assert among.detectable > alone.detectable
 
 
 def test_cells_of_one_metric_share_what_is_known_of_noise() -> None:
@@ -212,8 +214,8 @@ def test_sides_that_are_swapped_turn_the_verdict_round(sides: tuple[list[float],
     there, back = (compare(plain(*a), plain(*b), direction="lower") for a, b in (sides, sides[::-1]))
     assert back.p == pytest.approx(there.p, rel=1e-6, abs=1e-12)
     assert 1 / back.ratio == pytest.approx(there.ratio, rel=1e-9)
-    if "same" not in (there.verdict, back.verdict):  # a share of the baseline is of another one then
-        assert back.verdict == OPPOSITE.get(there.verdict, there.verdict)
+    if "same" not in (there.result, back.result):  # a share of the baseline is of another one then
+        assert back.result == OPPOSITE.get(there.result, there.result)
 
 
 @given(st.lists(SIZE, min_size=1, max_size=8), SIZE)
@@ -221,8 +223,8 @@ def test_sides_that_are_swapped_turn_the_verdict_round(sides: tuple[list[float],
 def test_one_run_never_decides(values: list[float], other: float) -> None:
     for pair in ((plain(*values), plain(other)), (plain(other), plain(*values))):
         found = compare(*pair, direction="lower")
-        assert found.verdict == "not enough data"
-        assert not (found.exact or found.matters)
+        assert (found.result, found.reason) == ("undecided", FEW)
+        assert not (found.exact or found.confirmed)
         assert found.strength == 0
         assert math.isnan(found.low)
 
@@ -247,27 +249,27 @@ def test_wider_noise_never_makes_it_more_certain(effect: float, noise: list[floa
 @pytest.mark.parametrize(
     ("middle", "low", "high", "said"),
     [
-        (2.5, 2.0, 3.0, "holds"),
-        (2.04, 1.08, 3.86, "reached, not shown"),
-        (5.0, 0.6, 40.0, "reached, not shown"),
+        (2.5, 2.0, 3.0, "yes"),
+        (2.04, 1.08, 3.86, "undecided"),
+        (5.0, 0.6, 40.0, "undecided"),
         (1.5, 1.2, 1.9, "partly"),
-        (1.5, 1.2, 2.3, "not shown"),
+        (1.5, 1.2, 2.3, "undecided"),
         (1.1, 0.9, 1.3, "no"),
         (0.8, 0.7, 0.9, "no"),
-        (1.1, 0.4, 3.0, "not shown"),
-        (2.5, math.nan, math.nan, "not enough data"),
-        (2.0, 2.0, 2.0, "holds"),
+        (1.1, 0.4, 3.0, "undecided"),
+        (2.5, math.nan, math.nan, "undecided"),
+        (2.0, 2.0, 2.0, "yes"),
         (1.0, 1.0, 1.0, "no"),
     ],
 )
 def test_a_claim_of_two_by_the_one_rule(middle: float, low: float, high: float, said: str) -> None:
-    assert held(middle, low, high, 2.0) == said
-    assert held(1 / middle, 1 / high, 1 / low, 0.5, higher=False) == said
+    assert reaches(middle, low, high, 2.0) == said
+    assert reaches(1 / middle, 1 / high, 1 / low, 0.5, higher=False) == said
 
 
 def test_a_claim_that_nothing_remains_is_reached_by_nothing_only() -> None:
-    assert held(0, 0, 0, 0, higher=False, none=1) == "holds"
-    assert held(2, 2, 2, 0, higher=False, none=1) == "no"
+    assert reaches(0, 0, 0, 0, higher=False, none=1) == "yes"
+    assert reaches(2, 2, 2, 0, higher=False, none=1) == "no"
 
 
 def test_a_mean_has_an_interval_from_two_repeats_on() -> None:
@@ -286,19 +288,19 @@ def test_strength_is_how_much_it_differs_for_sure() -> None:
 
 
 def test_what_was_selected_says_among_how_many() -> None:
-    assert selected(["a", "b", "c", "d"], [1, 4, 2, math.nan]) == ("b", "largest of 3 run here")
-    assert selected(["a"], [1]) == ("a", "no other was run here")
-    with pytest.raises(ValueError, match="nothing"):
-        selected(["a"], [math.nan])
+    assert largest(["a", "b", "c", "d"], [1, 4, 2, math.nan]) == ("b", "largest of 3 run here")
+    assert largest(["a"], [1]) == ("a", "no other was run here")
+    with pytest.raises(ValueError, match="no value"):
+        largest(["a"], [math.nan])
 
 
 def test_a_bound_is_a_share_or_so_much_in_the_metrics_unit() -> None:
-    assert bound_of("grown_anon_bytes") == Bound(least=8e6, floor=8e6)
-    assert bound_of("tokens_per_cpu_s") == Bound()
-    with_least = Bound(share=0.05, least=8)
-    assert with_least.holds(math.log(1.2), math.log(20), True), "4 of 20 are fewer than 8"
-    assert not with_least.holds(math.log(1.2), math.log(200), True)
-    assert not Bound().holds(1e9, 1.0, True)
+    assert threshold_of("grown_anon_bytes") == Threshold(least=8e6, floor=8e6)
+    assert threshold_of("tokens_per_cpu_s") == Threshold()
+    with_least = Threshold(share=0.05, least=8)
+    assert with_least.covers(math.log(1.2), math.log(20), True), "4 of 20 are fewer than 8"
+    assert not with_least.covers(math.log(1.2), math.log(200), True)
+    assert not Threshold().covers(1e9, 1.0, True)
 
 
 @pytest.mark.slow

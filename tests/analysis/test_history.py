@@ -49,7 +49,7 @@ def test_locks_are_in_the_order_in_which_they_were_kept() -> None:
 def test_a_step_that_is_shown_is_named_with_all_that_moved_and_others_are_not() -> None:
     table, _ = made(lock(OLD, 1, grown=100), lock(MID, 2, grown=200), lock(NEW, 3, grown=200))
     growth = of(table, "grown_anon_bytes")
-    assert growth[["stack", "place", "before", "verdict"]].to_numpy().tolist() == [
+    assert growth[["stack", "place", "before", "result"]].to_numpy().tolist() == [
         [OLD, 0, "", ""],
         [MID, 1, OLD, "worse"],
         [NEW, 2, MID, "same"],
@@ -71,14 +71,14 @@ def test_a_step_that_is_shown_is_named_with_all_that_moved_and_others_are_not() 
 def test_the_opposite_data_says_the_opposite() -> None:
     table, _ = made(lock(OLD, grown=200), lock(MID, grown=200), lock(NEW, grown=100))
     growth = of(table, "grown_anon_bytes")
-    assert growth["verdict"].tolist() == ["", "same", "better"]
+    assert growth["result"].tolist() == ["", "same", "better"]
     assert growth["packages"].tolist() == ["", "", "pyarrow 21 to 22"]
     assert in_words(table)[0]["steps"][0]["why"] == "pyarrow 21 to 22"
 
 
 def test_of_one_run_a_lock_no_step_is_named() -> None:
     table, _ = made(lock(OLD, grown=100, n=1), lock(NEW, grown=900, n=1))
-    assert set(table["verdict"]) == {"", "not enough data"}
+    assert set(table["result"]) == {"", "undecided"}
     assert set(table["packages"]) == {""}
     assert [line["steps"] for line in in_words(table)] == [[], []]
 
@@ -90,7 +90,7 @@ def test_a_lock_that_did_not_run_a_cell_is_passed_over_and_what_differs_is_from_
         lock(NEW, grown=300, num_files=2),
     )
     growth = of(table, "grown_anon_bytes")
-    (step,) = growth[growth["verdict"] == "worse"].to_dict("records")
+    (step,) = growth[growth["result"] == "worse"].to_dict("records")
     assert (step["num_files"], step["before"], step["stack"]) == (2, OLD, NEW)
     assert step["packages"] == "datasets 1 to 2, pyarrow 20 to 22"
 

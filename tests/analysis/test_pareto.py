@@ -73,13 +73,13 @@ def test_the_first_epoch_is_ranked_first_and_the_warm_ones_where_there_is_no_rat
     assert set(pareto(pd.DataFrame(cold + failed), [])["without_rate"]) == {1}, "it is not ranked, and counted"
 
 
-@pytest.mark.parametrize(("verdict", "matters", "faster"), [("better", True, 1), ("not shown", False, 0)])
-def test_a_pair_that_comparisons_has_is_not_decided_again(verdict: str, matters: bool, faster: int) -> None:
+@pytest.mark.parametrize(("result", "faster"), [("better", 1), ("undecided", 0)])
+def test_a_pair_that_comparisons_has_is_not_decided_again(result: str, faster: int) -> None:
     cells = {"slow": [10.0, 10.1, 10.2], "fast": [100.0, 101, 102]}
     records = [delivered(name, rate, rep) for name, values in cells.items() for rep, rate in enumerate(values, start=1)]
     table = loaders(records)
     line = table[table["loader"] == "fast"].iloc[0].to_dict()
-    said = {"axis": "loader", "before": "slow", "after": "fast", "verdict": verdict, "matters": matters}
+    said = {"axis": "loader", "before": "slow", "after": "fast", "result": result}
     # Beside workloads that have no such axis, whole numbers are floats there.
     compared = pd.DataFrame([line | said | {"metric": "rows_per_cpu_s"}]).astype({"workers": float})
     found = pareto(table, records, compared).set_index("loader")

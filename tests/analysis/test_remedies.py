@@ -25,14 +25,14 @@ def test_a_remedy_that_does_nothing_is_told_from_one_that_was_not_shown_to() -> 
     lines += runs("gone", [1, 2, 1, 1])
     lines += runs("absent", [math.nan], "not_applicable")
     table = remedies(comparisons(pd.DataFrame(lines), []), pd.DataFrame(lines))
-    effects = table[table["metric"] == "grown_anon_bytes"].set_index("remedy")["effect"].to_dict()
+    effects = table[table["metric"] == "grown_anon_bytes"].set_index("remedy")["result"].to_dict()
     assert effects == {
-        "idle": "nothing",
-        "noisy": "not shown",
-        "good": "helps",
-        "gone": "helps",
-        "bad": "harms",
-        "once": "not enough data",
+        "idle": "same",
+        "noisy": "undecided",
+        "good": "better",
+        "gone": "better",
+        "bad": "worse",
+        "once": "undecided",
         "absent": "not run",
     }
     gone = table[(table["metric"] == "grown_anon_bytes") & (table["remedy"] == "gone")].iloc[0]

@@ -220,7 +220,7 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -
         ("requests_by_workers", "the smallest to the largest repeat (n = 1). Each cell was run once"),
         ("requests_by_workers", "Each cell was run once, and is hollow"),
         ("worker_memory", "a starved worker looks thrifty. One run each. The largest of 4 run here"),
-        ("prefetch_gain", "Of 1: 1 not enough data."),
+        ("prefetch_gain", "Of 1: 1 undecided."),
         (
             "break_even",
             "2 workers: from epoch 5 on (one run of a way, so nothing says how sure that is, extrapolated from 2)",

@@ -74,7 +74,7 @@ def test_the_budget_ends_it_before_a_repeat_that_would_not_fit() -> None:
     found, runs = gate(lambda *_: {"tokens_per_cpu_s": 1000 * np.exp(rng.normal())}, budget_s=21)
     assert max(repeat for _, _, repeat in runs.done) == 4
     assert found.used_s == len(runs.done) == 20
-    assert "not enough data" in set(changes(found.comparisons)["verdict"])
+    assert "undecided" in set(changes(found.comparisons)["verdict"])
 
 
 def test_a_candidate_that_fails_is_decided_with_two_repeats() -> None:

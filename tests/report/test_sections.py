@@ -39,9 +39,9 @@ def test_pss_above_what_the_group_held_says_so(root: Path, tmp_path: Path, held:
 def test_counts_of_conditions_agree_with_their_verbs() -> None:
     known = {"claim": "c", "claimed": 2.0, "measured": 1.0, "low": 1.0, "high": 1.0, "low_corrected": 1.0}
     known |= {"high_corrected": 1.0, "n": 2, "conditions": "x", "experiment": "e", "stack": "s"}
-    table = pd.DataFrame([known | {"holds": holds} for holds in ("holds", "holds", "no", "no", "not shown")])
+    table = pd.DataFrame([known | {"holds": holds} for holds in ("yes", "yes", "no", "no", "undecided")])
     (claim,) = sections.claims(table)
-    assert claim["summary"] == "Of 5 conditions: 2 hold; 1 not shown; 2 do not hold"
+    assert claim["summary"] == "Of 5 conditions: 2 hold; 2 do not hold; 1 undecided"
 
 
 def test_an_experiment_and_its_stack_of_one_name_are_named_once() -> None:

@@ -1,7 +1,7 @@
-"""Findings: what the tables show, in sentences, strongest first. Each is computed; none is written down beforehand."""
+"""Findings: what the tables show, strongest first, as data (`finding.py`) and in sentences (`sentences.py`)."""
 
 from . import compared, explaining, hub, loading, streaming
-from .base import Bar, Finding, Tables, one_per_cause
+from .finding import Bar, Finding, Tables, one_per_cause
 from .undecided import undecided
 
 __all__ = ["Bar", "Finding", "Tables", "findings", "undecided"]

@@ -1,4 +1,4 @@
-"""Findings on what grew, who held it, and how much is needed."""
+"""Findings on what grew, who held it, what changed it, and how much is needed."""
 
 import math
 from collections import Counter
@@ -14,67 +14,66 @@ from ...units import GB, MB
 from ..decide import AT_LEAST, strength
 from ..frame import cells, describe, varied
 from ..growth import in_words
-from ..ladders import effect_in_words
-from ..thresholds import EPOCH_BYTES, GROWN_BYTES, LEAST, SHARE
-from .base import Bar, Finding, Line, Source, Tables, failures, lines_of, reads
+from ..thresholds import EPOCH_BYTES, GROWN_BYTES
+from .finding import Advice, Bar, Effect, Finding, Line, Scope, Source, Tables, failed, lines_of, reads
 
-# What a cell of table `growth` is, beside its stack.
+# The columns that name a cell of table `growth`, beside its stack.
 _CELL = ("experiment", *(axis for axis in AXES if axis != "stack"))
 
 
 @reads("growth")
 def _growth(tables: Tables) -> Iterator[Finding]:
-    """How memory grows with the input: stacks that the roles compare, by document, and what is in no such pair."""
+    """How memory grows with the input: compared stacks in pairs, then the others."""
     growth = tables["growth"]
     lines = lines_of(growth[growth["cache"] == "cold"])
     first = {_cell(line, line["stack"]): place for place, line in reversed([*enumerate(lines)])}
-    told = set()
+    paired = set()
     for place, line in enumerate(lines):
-        if line["difference_verdict"] not in ("better", "worse", "differs"):
-            continue
         other = first.get(_cell(line, line["against"]))
-        if other is None:
+        if line["difference_result"] not in ("better", "worse") or other is None:
             continue
-        told |= {place, other}
-        apart, low, high = (line[f"difference_{end}"] / 1000 for end in ("mb_per_gb", "low", "high"))
+        paired |= {place, other}
+        ends = {name: line[f"difference_{name}"] / 1000 for name in ("low", "high")}
+        before, after = (lines[at]["anon_slope_mb_per_gb"] / 1000 for at in (other, place))
+        apart = line["difference_mb_per_gb"] / 1000
+        effect = Effect("anon_slope_mb_per_gb", before, after, difference=apart, **ends, n=int(line["n"]))
+        better = line["difference_result"] == "better"
+        stacks = (str(line["stack"]), str(line["against"]))
+        choice, instead = stacks if better else stacks[::-1]
         yield Finding(
-            f"{line['stack']} keeps {abs(apart):,.3g} MB {'less' if apart < 0 else 'more'} anonymous memory per MB of "
-            f"text than {line['against']}",
-            f"{_where(line)}: paired by document, {apart:+,.3g} MB per MB of text (95 % {low:+,.3g} to {high:+,.3g}): "
-            "the readings all along the runs are in it; table `comparisons` has what each run grew by in the end. "
-            f"{line['against']} {in_words(lines[other])}; {line['stack']} {in_words(line)}.{_not_weighed(line)}",
-            "growth_by_input",
-            str(line["experiment"]),
-            math.exp(line["difference_strength"]),
-            action=_keeps_less(line),
+            kind="growth difference",
+            subject=stacks[0],
+            baseline=stacks[1],
+            effects=(effect,),
+            scope=_where(line),
+            advice=Advice("use", (choice,), instead, better=("anon_slope_mb_per_gb",)),
+            facts={"lines": (lines[other], line)},
+            figure="growth_by_input",
+            strength=math.exp(line["difference_strength"]),
             bars=(_slope(lines[other]), _slope(line)),
             seen=(lines[other], line),
-            cause=("growth", str(line["against"]), str(line["stack"])),
+            cause=("growth", *stacks[::-1]),
         )
     for place, line in enumerate(lines):
-        if place not in told:
+        if place not in paired:
             yield Finding(
-                f"{line['stack']}: anonymous memory {in_words(line, short=True)}",
-                f"{_where(line)}: {in_words(line)}.{_not_weighed(line)}",
-                "growth_by_input",
-                str(line["experiment"]),
-                math.exp(_grows_for_sure(line)),
+                kind="growth",
+                subject=str(line["stack"]),
+                scope=_where(line),
+                facts={"line": line},
+                figure="growth_by_input",
+                strength=math.exp(_surely_grows(line)),
                 seen=(line,),
                 cause=("growth", str(line["stack"]), str(line["anon_shape"])),
             )
 
 
-def _keeps_less(line: Line) -> str:
-    """Which of two stacks keeps less, where one is shown to."""
-    if line["difference_verdict"] not in ("better", "worse"):
-        return ""
-    sides = (str(line["stack"]), str(line["against"]))
-    choice, other = sides if line["difference_verdict"] == "better" else sides[::-1]
-    return f"Where growth with the text decides, choose {choice}, not {other}."
+def _where(line: Line) -> Scope:
+    return Scope(str(line["experiment"]), (f"mode {line['mode']}", f"corpus {line['corpus']}"), failed=failed(line))
 
 
 def _slope(line: Line) -> Bar:
-    """Of memory that is not shown to grow there is no slope to draw."""
+    """The slope of a line, if growth is confirmed."""
     if line["anon_shape"] not in ("straight", "grows"):
         return Bar(str(line["stack"]), 0.0, in_words(line, short=True).partition(";")[0])
     value = line["anon_slope_mb_per_gb"] / 1000
@@ -82,93 +81,79 @@ def _slope(line: Line) -> Bar:
 
 
 def _cell(line: Line, stack: object) -> tuple[str, ...]:
-    """The cell of a line with another stack, or its own."""
+    """The cell of a line, with any stack."""
     return (str(stack), *(str(line[axis]) for axis in _CELL if axis in line))
 
 
-def _grows_for_sure(line: Line) -> float:
-    """How much memory grows over the input weighed for sure, as the log of a ratio to what it began with."""
+def _surely_grows(line: Line) -> float:
+    """How much memory surely grows over the measured input, as the log of a ratio to its start."""
     if line["anon_shape"] not in ("straight", "grows"):
         return 0.0
-    begun = line["anon_intercept_mb"]
+    start = line["anon_intercept_mb"]
     low, high = (line[f"anon_slope_mb_per_gb_{end}"] * line["bytes_in_max"] / GB for end in ("low", "high"))
-    return strength(low, high, max(begun, 0.0), GROWN_BYTES / MB, as_ratio=False)
-
-
-def _not_weighed(line: Line) -> str:
-    """That a gigabyte lies beyond what was weighed."""
-    far = line["gb_over_largest"]
-    return f" A gigabyte would be {far:,.0f} times the largest input, and was not weighed." if far > 1 else ""
-
-
-def _where(line: Line) -> str:
-    return f"Mode {line['mode']}, corpus {line['corpus']}"
+    return strength(low, high, max(start, 0.0), GROWN_BYTES / MB, as_ratio=False)
 
 
 @reads("verdicts")
 def _owners(tables: Tables) -> Iterator[Finding]:
-    """Of each stack the cell that grew most, of those whose owner is known."""
-    known = tables["verdicts"]
-    known = known[known["verdict"].isin(["held", "leak", "retained"])]
-    for stack, group in known.groupby("stack", sort=False):
+    """Of each stack the cell that grew most among those with a cause."""
+    table = tables["verdicts"]
+    explained = table[table["verdict"].isin(["held", "leak", "retained"])]
+    for stack, group in explained.groupby("stack", sort=False):
         line = max(lines_of(group), key=lambda line: line["anon_grown_bytes"])
         same = lines_of(group[group["verdict"].eq(line["verdict"]) & group["owner"].eq(line["owner"])])
-        all_of_stack = tables["verdicts"][tables["verdicts"]["stack"] == stack]
-        beside = tables["verdicts"][tables["verdicts"]["experiment"] == line["experiment"]]
-        axes = (axis for axis in varied(beside) if axis not in ("experiment", "stack"))
-        where = ", ".join([f"Experiment {line['experiment']}", *describe(line, axes)])
-        repeats = "one run" if line["n"] == 1 else f"each of {line['n']:.0f} runs"
-        title = {
-            "held": f"{line['owner']} held most of what grew",
-            "leak": f"{line['owner']} grew with every epoch",
-            "retained": f"most of what grew is in use by nobody, and kept by {line['owner']}",
-        }[line["verdict"]]
+        of_stack = table[table["stack"] == stack].fillna({"owner": ""})
+        of_experiment = table[table["experiment"] == line["experiment"]]
+        conditions = describe(line, (axis for axis in varied(of_experiment) if axis not in ("experiment", "stack")))
+        ends = (line["anon_grown_bytes_low"], line["anon_grown_bytes_high"], line["imported_anon_bytes"])
         yield Finding(
-            f"{stack}: {title}, in {repeats}",
-            f"{where}: {line['sentence']}{failures(line)} {_in_all(all_of_stack)} Evidence: {line['evidence']}.",
-            # Cells with worker processes are not in the figure.
-            "" if line.get("workers", 0) > 0 else "who_holds_it",
-            str(line["experiment"]),
-            math.exp(
-                strength(
-                    line["anon_grown_bytes_low"], line["anon_grown_bytes_high"], line["imported_anon_bytes"],
-                    as_ratio=False,
-                )
-            ),
-            bars=(_bar("once imported", line["imported_anon_bytes"]), _bar("grown by", line["anon_grown_bytes"])),
+            kind="owner",
+            subject=str(stack),
+            scope=Scope(str(line["experiment"]), tuple(conditions), failed=failed(line)),
+            facts={
+                "cause": str(line["verdict"]),
+                "owner": str(line["owner"]),
+                "sentence": str(line["sentence"]),
+                "evidence": str(line["evidence"]),
+                "n": int(line["n"]),
+                "cells": Counter((str(one["verdict"]), str(one["owner"])) for one in lines_of(of_stack)),
+            },
+            # The figure leaves out cells with worker processes.
+            figure="" if line.get("workers", 0) > 0 else "who_holds_it",
+            strength=math.exp(strength(*ends, as_ratio=False)),
+            bars=(_bar("after the imports", line["imported_anon_bytes"]), _bar("growth", line["anon_grown_bytes"])),
             seen=tuple(same),
             cause=("owner", str(line["verdict"]), str(line["owner"])),
-        )  # fmt: skip
-
-
-def _in_all(verdicts: pd.DataFrame) -> str:
-    """What became of all cells of a stack: the one that grew most need not be like the others."""
-    said = {"held": "{} held most of it", "retained": "{} kept it unused", "leak": "{} leaked"}
-    said |= {"flat": "nothing to speak of", "undecided": "undecided"}
-    kinds = Counter((str(line["verdict"]), str(line["owner"])) for line in lines_of(verdicts.fillna({"owner": ""})))
-    counted = [f"{said.get(verdict, verdict).format(owner)} in {n}" for (verdict, owner), n in kinds.items()]
-    return f"All cells of this stack, {len(verdicts)}: {', '.join(counted)}."
+        )
 
 
 @reads("remedies")
-def _remedies(tables: Tables) -> Iterator[Finding]:
-    """What is told to people and does nothing: in every cell of the stack in which it was tried."""
+def _without_effect(tables: Tables) -> Iterator[Finding]:
+    """Remedies without effect on heap growth in every cell of the stack in which they were tried."""
     remedies = tables["remedies"]
-    growth = remedies[(remedies["metric"] == "grown_anon_bytes") & remedies["effect"].ne("not run")]
+    growth = remedies[(remedies["metric"] == "grown_anon_bytes") & remedies["result"].ne("not run")]
     for stack, group in growth.groupby("stack", sort=False):
         tried = {str(name): lines_of(lines) for name, lines in group.groupby("remedy", sort=False)}
-        idle = {n: lines for n, lines in tried.items() if all(one["effect"] == "nothing" for one in lines)}
+        idle = {name: lines for name, lines in tried.items() if all(one["result"] == "same" for one in lines)}
         if not idle:
             continue
-        said = [f"{name} {_ratio(line)}" for name, lines in idle.items() for line in lines]
+        effects = [
+            Effect(
+                "grown_anon_bytes", line["without"], line["with"], line["ratio"], low=line["low"], high=line["high"],
+                n=int(line["n"]), conditions=(name,),
+            )
+            for name, lines in idle.items()
+            for line in lines
+        ]  # fmt: skip
         yield Finding(
-            f"No effect on the growth that matters ({stack}): {', '.join(idle)}",
-            f"Growth with it over growth without it, 95 % intervals that lie wholly within {SHARE:.0%} or "
-            f"{LEAST['bytes'] / MB:,.0f} MB of no effect: {'; '.join(said)}. Tried were {len(tried)}.",
-            "what_helps",
-            str(group["experiment"].iloc[0]),
-            1.0,
-            action=f"Leave out {', '.join(idle)}: on this growth it is decided to do nothing.",
+            kind="no effect",
+            subject=str(stack),
+            effects=tuple(effects),
+            scope=Scope(str(group["experiment"].iloc[0])),
+            advice=Advice("drop", tuple(idle)),
+            facts={"tried": len(tried)},
+            strength=1.0,
+            figure="what_helps",
             seen=tuple(line for lines in idle.values() for line in lines),
         )
 
@@ -177,93 +162,86 @@ def _bar(label: str, size_bytes: float) -> Bar:
     return Bar(label, max(0.0, float(size_bytes)), f"{size_bytes / MB:,.0f} MB")
 
 
-def _ratio(line: Line) -> str:
-    """A ratio, its interval and n; where what grows is too small for one, how much that is."""
-    if math.isnan(line["low"]):
-        return f"on {line['without'] / MB:,.1f} MB (n = {line['n']:.0f})"
-    return f"{line['ratio']:.2f} ({line['low']:.2f} to {line['high']:.2f}, n = {line['n']:.0f})"
-
-
 @reads("regrowth")
 def _regrowth(tables: Tables) -> Iterator[Finding]:
-    """Repeated work that does not level off, over several runs."""
+    """Repeated work whose memory does not level off."""
     regrowth = tables["regrowth"]
-    for row in lines_of(regrowth[regrowth["regrowth"].eq("grows") & regrowth["slope_bytes_low"].gt(0)]):
-        what = ", ".join([str(row["stack"]), *describe(row, ("subject", "case", "between"))])
-        slope, low, high = (row[f"slope_bytes{end}"] / MB for end in ("", "_low", "_high"))
-        least, most = (row[f"slope_bytes_{end}"] * row["epochs_read"] for end in ("low", "high"))
+    for line in lines_of(regrowth[regrowth["regrowth"].eq("grows") & regrowth["slope_bytes_low"].gt(0)]):
+        conditions = tuple(describe(line, ("subject", "case", "between")))
+        low, high = (line[f"slope_bytes_{end}"] * line["epochs_read"] for end in ("low", "high"))
+        start = max(line["first_epoch_bytes"], 0.0)
         yield Finding(
-            f"Grows with every epoch: {what}",
-            f"{slope:,.2f} MB an epoch over the later half of {row['epochs_read']:.0f} epochs (95 % {low:,.2f} to "
-            f"{high:,.2f}, n = {row['n']:.0f} runs), each over the same {row['epoch_input_bytes'] / MB:,.0f} MB of "
-            f"input.{failures(row)}",
-            "memory_by_epoch",
-            str(row["experiment"]),
-            math.exp(strength(least, most, max(row["first_epoch_bytes"], 0.0), EPOCH_BYTES, as_ratio=False)),
-            seen=(row,),
-            cause=("epochs", str(row["stack"]), what),
+            kind="regrowth",
+            subject=str(line["stack"]),
+            scope=Scope(str(line["experiment"]), conditions, failed=failed(line)),
+            facts={"line": line},
+            strength=math.exp(strength(low, high, start, EPOCH_BYTES, as_ratio=False)),
+            figure="memory_by_epoch",
+            seen=(line,),
+            cause=("epochs", str(line["stack"]), *conditions),
         )
 
 
 @reads("ladders")
 def _version_steps(tables: Tables) -> Iterator[Finding]:
-    """Between which releases something changed, over repeats of both."""
+    """The releases between which a metric changed."""
     steps = tables["ladders"]
     steps = steps[steps["significant"].astype(bool) & (steps["n"] >= AT_LEAST)]
     for line in lines_of(steps):
         if line["low"] <= 1 <= line["high"]:
             continue
-        metric = METRICS[line["metric"]]
-        unit, scale = ("MB", MB) if metric.unit == "bytes" else (metric.unit, 1)
-        first, second = line["from_value"] / scale, line["to_value"] / scale
-        known = ", ".join(filter(None, [effect_in_words(line, unit, scale), f"n = {line['n']:.0f}"]))
-        near = "neighbouring " if line["neighbours"] else ""
-        release, besides = f"{line['factor']} {line['to_version']}", "Everything"
-        if isinstance(line.get("moved"), str) and line["moved"]:
-            release += " and what moved with it"
-            besides = f"With {line['moved']}, since not both can be installed otherwise. Everything"
+        unit = METRICS[line["metric"]].unit
+        size, name = (MB, "MB") if unit == "bytes" else (1, unit)
+        release = f"{line['factor']} {line['to_version']}"
+        sides = (("from_version", "from_value"), ("to_version", "to_value"))
+        axes = (axis for axis in AXES if axis not in ("experiment", "stack") and axis in line)
         yield Finding(
-            f"{release}: {metric.label}, {second:,.0f} {unit}, where {line['from_version']} has {first:,.0f} {unit}",
-            f"{besides} else as stack {line['stack']} locks it, the median goes from {first:,.0f} to "
-            f"{second:,.0f} {unit} between these two {near}releases{_work(line)}: {known}.{failures(line)}",
-            "versions",
-            str(line["experiment"]),
-            _sure_factor(line["low"], line["high"]),
-            action=_version(line, steps),
+            kind="version step",
+            subject=release,
+            baseline=str(line["from_version"]),
+            effects=(
+                Effect(
+                    line["metric"], line["from_value"], line["to_value"], line["ratio"],
+                    low=line["low"], high=line["high"], n=int(line["n"]),
+                ),
+            ),
+            scope=Scope(str(line["experiment"]), tuple(describe(line, axes)), failed=failed(line)),
+            advice=_version(line, steps),
+            facts={
+                "package": str(line["factor"]),
+                "stack": str(line["stack"]),
+                "neighbours": bool(line["neighbours"]),
+                "moved": line["moved"] if isinstance(line.get("moved"), str) else "",
+            },
+            strength=_sure_factor(line["low"], line["high"]),
+            figure="versions",
             bars=tuple(
-                Bar(str(version), float(line[value]), f"{line[value] / scale:,.0f} {unit}")
-                for version, value in ((line["from_version"], "from_value"), (line["to_version"], "to_value"))
+                Bar(str(line[version]), float(line[value]), f"{line[value] / size:,.0f} {name}")
+                for version, value in sides
             ),
             seen=(line,),
             cause=("versions", str(line["factor"]), str(line["from_version"]), str(line["to_version"])),
-        )
+        )  # fmt: skip
 
 
-def _work(line: Line) -> str:
-    """What was done in each version."""
-    done = ", ".join(describe(line, (axis for axis in AXES if axis not in ("experiment", "stack") and axis in line)))
-    return f" ({done})" if done else ""
-
-
-def _version(line: Line, steps: pd.DataFrame) -> str:
-    """Which of two releases is better in the metric; empty where none is, or another step leads to one better still."""
+def _version(line: Line, steps: pd.DataFrame) -> Advice | None:
+    """The better of two releases; None if neither is, or if another step leads to a better one."""
     lower = line["to_value"] < line["from_value"]
     better = {"lower": lower, "higher": not lower}.get(METRICS[line["metric"]].direction)
     if better is None:
-        return ""
+        return None
     versions = (line["to_version"], line["from_version"])
-    choice, other = versions if better else versions[::-1]
+    choice, instead = versions if better else versions[::-1]
     mine = steps[(steps["ladder"] == line["ladder"]) & (steps["stack"] == line["stack"])]
     values = [*mine["from_value"], *mine["to_value"]]
     best = min(values) if METRICS[line["metric"]].direction == "lower" else max(values)
     if best not in (line["from_value"], line["to_value"]):
-        return ""
-    label = METRICS[line["metric"]].label
-    return f"Where {label[0].lower()}{label[1:]} decides, choose {line['factor']} {choice}, not {other}."
+        return None
+    return Advice("use", (f"{line['factor']} {choice}",), str(instead), better=(line["metric"],))
 
 
 def _sure_factor(low: float, high: float) -> float:
-    """The end of a ratio's interval that is nearest to 1, as a factor; 1 where it is not known."""
+    """The end of a ratio's interval nearest to 1, as a factor; 1 if unknown."""
     if pd.isna(low) or low <= 0:
         return 1 / high if 0 < high < 1 else 1.0
     return math.exp(strength(math.log(low), math.log(high), 0.0))
@@ -271,59 +249,52 @@ def _sure_factor(low: float, high: float) -> float:
 
 @reads("limits")
 def _limits(tables: Tables) -> Iterator[Finding]:
-    """How much memory is really needed, between what limits, and how far readings are from it."""
-    known = tables["limits"].dropna(subset=["completed_at_bytes", "killed_at_bytes"])
-    for _, group in cells(known):
+    """The smallest memory limit of a cell, and how far the readings without a limit are from it."""
+    limits = tables["limits"].dropna(subset=["completed_at_bytes", "killed_at_bytes"])
+    for _, group in cells(limits):
         lines = lines_of(group)
         line, n = lines[0], len(lines)
-        low, high = group["killed_at_bytes"].min() / MB, group["completed_at_bytes"].max() / MB
-        rss, ask = group["peak_rss_bytes"] / MB, group["ask_bytes"] / MB
-        # In whole MiB, as a scheduler takes it and every page gives it.
-        asked = f"{_range(np.ceil(group['ask_bytes'] / MIB))} MiB ({_range(ask)} MB)"
-        cell = ", ".join([str(line["stack"]), *describe(line, ("mode", "size_mb"))])
-        counted = "one bisection" if n == 1 else f"{n} bisections"
+        killed, completed = float(group["killed_at_bytes"].min()), float(group["completed_at_bytes"].max())
+        rss = (float(group["peak_rss_bytes"].min()), float(group["peak_rss_bytes"].max()))
+        # Whole MiB, as a scheduler takes it.
+        request_mib = tuple(float(np.ceil(end / MIB)) for end in (group["ask_bytes"].min(), group["ask_bytes"].max()))
         probes = group["probes"].sum() if "probes" in group else math.nan
-        tried = "" if pd.isna(probes) else f" of {probes:.0f} runs under limits"
-        nearest = ", ".join(dict.fromkeys(str(one["nearest_predictor"]) for one in lines))
+        enough = group["ask_bytes"].min() >= completed
         yield Finding(
-            f"{line['experiment']}, {cell}: needs {low:,.0f} to {high:,.0f} MB, and shows {_range(rss)} MB of RSS",
-            f"In {counted}{tried} it was killed under {low:,.0f} MB and completed under {high:,.0f} MB"
-            + f", there in {_range(group['time_ratio'], '.2f')} times the time without a limit"
-            + (" (one run against one)" if n < AT_LEAST else "")
-            + _speed_in_words(group)
-            + ". Of the readings without one "
-            f"nearest: {nearest}. From such a run `beyond-ram watch` asks a scheduler for {asked}."
-            f"{failures(line)}",
-            "smallest_limit",
-            str(line["experiment"]),
-            # One bisection says nothing of how much another would differ.
-            1.0 if n < AT_LEAST else _sure_factor(rss.min() / high, rss.max() / low),
-            action=f"Ask a scheduler for {asked}: it completed with less." if ask.min() >= high else "",
+            kind="limit",
+            subject=", ".join([str(line["stack"]), *describe(line, ("mode", "size_mb"))]),
+            scope=Scope(str(line["experiment"]), failed=failed(line)),
+            advice=Advice("request", (f"{request_mib[1]:,.0f} MiB",)) if enough else None,
+            facts={
+                "killed_bytes": killed,
+                "completed_bytes": completed,
+                "rss_bytes": rss,
+                "request_mib": request_mib,
+                "n": n,
+                "probes": None if pd.isna(probes) else int(probes),
+                "time_ratio": (float(group["time_ratio"].min()), float(group["time_ratio"].max())),
+                "nearest": tuple(dict.fromkeys(str(one["nearest_predictor"]) for one in lines)),
+                "speed": _speed(group),
+            },
+            strength=1.0 if n < AT_LEAST else _sure_factor(rss[0] / completed, rss[1] / killed),
+            figure="smallest_limit",
             bars=(
-                _bar("killed under", low * MB),
-                _bar("completed under", high * MB),
-                Bar(
-                    "asked for", float(group["ask_bytes"].max()), f"{np.ceil(group['ask_bytes'].max() / MIB):,.0f} MiB"
-                ),
-                _bar("RSS without a limit", float(rss.max()) * MB),
+                _bar("killed at", killed),
+                _bar("completed at", completed),
+                Bar("request", float(group["ask_bytes"].max()), f"{request_mib[1]:,.0f} MiB"),
+                _bar("RSS without a limit", rss[1]),
             ),
             seen=tuple(lines),
         )
 
 
-def _speed_in_words(group: pd.DataFrame) -> str:
-    """From what limit on the speed is kept, where that was looked for."""
+def _speed(group: pd.DataFrame) -> dict[str, tuple[float, float] | int] | None:
+    """The limit that keeps a share of the speed, if it was searched."""
     if "speed_kept_at_bytes" not in group or group["speed_kept_at_bytes"].isna().all():
-        return ""
-    known = group.dropna(subset=["speed_kept_at_bytes"])
-    kept, share = _range(known["speed_kept_at_bytes"] / MB), _range(known["speed_share"], ".0%")
-    return f"; {share} of its speed it keeps from {kept} MB on, by {known['speed_pairs'].sum():.0f} pairs of runs"
+        return None
+    kept = group.dropna(subset=["speed_kept_at_bytes"])
+    ends = {name: (kept[name].min(), kept[name].max()) for name in ("speed_kept_at_bytes", "speed_share")}
+    return {**ends, "pairs": int(kept["speed_pairs"].sum())}
 
 
-def _range(values: "pd.Series[float]", form: str = ",.0f") -> str:
-    """The lowest and the highest of some values; one where they are written alike."""
-    low, high = format(values.min(), form), format(values.max(), form)
-    return low if low == high else f"{low} to {high}"
-
-
-SOURCES: tuple[Source, ...] = (_growth, _version_steps, _limits, _owners, _remedies, _regrowth)
+SOURCES: tuple[Source, ...] = (_growth, _version_steps, _limits, _owners, _without_effect, _regrowth)

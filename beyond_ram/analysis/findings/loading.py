@@ -1,14 +1,15 @@
-"""Findings on loading for training. How loaders compare, table `comparisons` decides (compared.py)."""
+"""Findings on loading for training: lost rows, the read ceiling, readahead under a limit."""
 
 import math
 from collections.abc import Iterator
 
 import pandas as pd
 
-from ..decide import AT_LEAST, selected
+from ..decide import AT_LEAST, largest
 from ..frame import same_but_for
 from ..loaders import EVERY_ROW_ONCE, OF_A_LOADER, by_way
-from .base import Bar, Finding, Line, Source, Tables, lines_of, reads, tries
+from ..results import RESULTS
+from .finding import Advice, Bar, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
 
 
 @reads("loaders")
@@ -19,28 +20,31 @@ def _rows_lost(tables: Tables) -> Iterator[Finding]:
     for name, group in wrong.groupby("loader", sort=False):
         lines = lines_of(group.sort_values("rows_delivered"))
         line = lines[-1]
-        cells = int((loaders["loader"] == name).sum())
+        sound = _sound(loaders, lines)
         yield Finding(
-            f"{name} does not deliver every row once: {line['account']}",
-            f"Of {line['rows_expected']:,.0f} rows of {line['tokens']}, {line['order']}, {_workers(line)}, "
-            f"{line['rows_delivered']:,.0f} came; {line['account']} (n = {line['n']:.0f}). Rows are missing, twice or "
-            f"wrong in {len(lines)} of {cells} cells of it.",
-            "loading_accounts",
-            str(line["experiment"]),
-            tries(int(line["n"]), int(line["n"])),
-            action=_instead(loaders, lines),
+            kind="rows",
+            subject=str(name),
+            scope=Scope(
+                str(line["experiment"]),
+                (str(line["tokens"]), str(line["order"]), _workers(line)),
+                len(lines),
+                int((loaders["loader"] == name).sum()),
+            ),
+            advice=Advice("use", sound, str(name)) if sound else None,
+            facts={name: line[name] for name in ("account", "rows_expected", "rows_delivered", "n")},
+            strength=tries(int(line["n"]), int(line["n"])),
+            figure="loading_accounts",
             bars=(_rows("expected", line["rows_expected"]), _rows("delivered", line["rows_delivered"])),
             seen=tuple(lines),
         )
 
 
-def _instead(loaders: pd.DataFrame, lines: list[Line]) -> str:
-    """The loaders that delivered every row once wherever the same was asked of them, and of this one."""
+def _sound(loaders: pd.DataFrame, lines: list[Line]) -> tuple[str, ...]:
+    """The loaders that delivered every row once under the same conditions."""
     conditions = [(line["tokens"], line["order"], line["workers"], line["limit_percent"]) for line in lines]
-    asked = loaders[["tokens", "order", "workers", "limit_percent"]].apply(tuple, axis=1).isin(conditions)
-    same = loaders[asked & loaders["n"].ge(AT_LEAST)].assign(sound=lambda table: table["account"] == EVERY_ROW_ONCE)
-    sound = [str(name) for name, group in same.groupby("loader", sort=False) if group["sound"].all()]
-    return f"Take one that delivered every row once there: {', '.join(sound)}." if sound else ""
+    alike = loaders[["tokens", "order", "workers", "limit_percent"]].apply(tuple, axis=1).isin(conditions)
+    same = loaders[alike & loaders["n"].ge(AT_LEAST)].assign(sound=lambda table: table["account"] == EVERY_ROW_ONCE)
+    return tuple(str(name) for name, group in same.groupby("loader", sort=False) if group["sound"].all())
 
 
 def _rows(label: str, rows: float) -> Bar:
@@ -49,63 +53,58 @@ def _rows(label: str, rows: float) -> Bar:
 
 @reads("ranks")
 def _rows_of_ranks(tables: Tables) -> Iterator[Finding]:
-    """Rows that several ranks together missed, or had twice, in runs that finished."""
+    """Rows that several ranks together missed or had twice, in runs that finished."""
     ranks = tables["ranks"]
-    done = ranks[ranks["outcome"].eq("completed")]
-    for cell, group in same_but_for(done):
+    for cell, group in same_but_for(ranks[ranks["outcome"].eq("completed")]):
         wrong = group[group["account"].str.contains(r"\d (?:missing|twice|wrong)")]
         if wrong.empty:
             continue
         line = lines_of(wrong)[0]
+        expected, count = int(line["rows_expected"]), int(line["ranks"])
+        padded = -expected % count
         yield Finding(
-            f"{cell['loader']}, {cell['ranks']:.0f} ranks: not every row once: {line['account']}",
-            f"Of {line['rows_expected']:,.0f} rows of {cell['tokens']}, {cell['order']}, {line['rows_delivered']:,.0f} "
-            f"came to all ranks together: {line['account']}, so in {len(wrong)} of {len(group)} runs that finished."
-            + _equal_parts(line),
-            "",
-            str(cell["experiment"]),
-            tries(len(wrong), len(group)),
+            kind="rows of ranks",
+            subject=str(cell["loader"]),
+            scope=Scope(str(cell["experiment"]), (str(cell["tokens"]), str(cell["order"])), len(wrong), len(group)),
+            facts={
+                "ranks": count,
+                # Rows that come again so that all ranks have the same number.
+                "padded": padded if padded and line["account"] == f"{padded} twice" else 0,
+                **{name: line[name] for name in ("account", "rows_expected", "rows_delivered")},
+            },
+            strength=tries(len(wrong), len(group)),
             bars=(_rows("expected", line["rows_expected"]), _rows("delivered", line["rows_delivered"])),
             seen=tuple(lines_of(wrong)),
             cause=("ranks", str(cell["loader"])),
         )
 
 
-def _equal_parts(line: Line) -> str:
-    """Where no more rows came than are needed for ranks to have the same number: that they are."""
-    expected, ranks = int(line["rows_expected"]), int(line["ranks"])
-    padded = -expected % ranks
-    if not padded or line["account"] != f"{padded} twice":
-        return ""
-    return f" For {ranks} ranks to have the same number of rows, {padded} of these {expected:,} had to come again."
-
-
 @reads("loaders")
-def _beside_the_ceiling(tables: Tables) -> Iterator[Finding]:
-    """How near the nearest loader comes to reading without one, of each order; above it, that the ceiling is none."""
+def _read_ceiling(tables: Tables) -> Iterator[Finding]:
+    """How near the nearest loader of each order comes to reading without a loader."""
     loaders = by_way(tables["loaders"])
     if "against_ceiling" not in loaders:
         return
-    said = {"above": "is faster than", "reached": "is as fast as", "below": "is slower than"}
-    said["not shown"] = "is not shown to differ from"
     for _, group in same_but_for(loaders[loaders["share_of_limit"].notna()], *OF_A_LOADER, "workers"):
         ordered = lines_of(group.sort_values("share_of_limit"))
         ways = [f"{line['loader']}, {_workers(line)}" for line in ordered]
-        nearest, which = selected(ways, [line["share_of_limit"] for line in ordered])
+        nearest, note = largest(ways, [line["share_of_limit"] for line in ordered])
         line = ordered[ways.index(nearest)]
-        if line["against_ceiling"] not in said:
+        if line["against_ceiling"] not in RESULTS or math.isnan(line["share_of_limit_low"]):
             continue
-        ends = (
-            f"{line['share_of_limit']:.0%} (95 % {line['share_of_limit_low']:.0%} to {line['share_of_limit_high']:.0%}"
-        )
         yield Finding(
-            f"{nearest}, {said[line['against_ceiling']]} the fastest way tried to read without a loader: "
-            f"{line['share_of_limit']:.0%} of it ({line['order']}; {which})",
-            f"Rows per CPU-second from the page cache: {ends}, n = {line['n']:.0f}) of {line['ceiling_way']}."
-            + (" So there is a faster way to read than those tried." if line["against_ceiling"] == "above" else ""),
-            "loading_cost",
-            str(line["experiment"]),
-            max(1.0, line["share_of_limit_low"], 1 / line["share_of_limit_high"]),
+            kind="read ceiling",
+            subject=nearest,
+            baseline=str(line["ceiling_way"]),
+            scope=Scope(str(line["experiment"]), (str(line["order"]),)),
+            facts={
+                "result": str(line["against_ceiling"]),
+                "share": tuple(float(line[f"share_of_limit{end}"]) for end in ("", "_low", "_high")),
+                "n": int(line["n"]),
+                "note": note,
+            },
+            strength=max(1.0, line["share_of_limit_low"], 1 / line["share_of_limit_high"]),
+            figure="loading_cost",
             bars=(
                 Bar(str(line["ceiling_way"]), 1.0, "100%"),
                 Bar(nearest, float(line["share_of_limit"]), f"{line['share_of_limit']:.0%}"),
@@ -116,7 +115,7 @@ def _beside_the_ceiling(tables: Tables) -> Iterator[Finding]:
 
 @reads("loaders")
 def _readahead(tables: Tables) -> Iterator[Finding]:
-    """Under a memory limit: what every run completes with MADV_RANDOM, and none without."""
+    """Under a memory limit: loaders that complete with MADV_RANDOM in every run, and without it in none."""
     loaders = tables["loaders"]
     if "advice" not in loaders:
         return
@@ -127,20 +126,23 @@ def _readahead(tables: Tables) -> Iterator[Finding]:
         if not advised or not plain:
             continue
         runs, without = _runs(advised), _runs(plain)
-        # One run a side is not enough, as in decide.py.
         if min(runs, without) < AT_LEAST or advised["n"] < runs or plain["n"] > 0:
             continue
         if plain["outcome"] in ("completed", "not_applicable"):
             continue
         yield Finding(
-            f"{advised['loader']}, {advised['order']} under a memory limit: completes with MADV_RANDOM, "
-            "and without it not",
-            f"The limit is {advised['limit_percent']:.0f} % of the data's size, {_workers(advised)}: with it "
-            f"{runs} of {runs} runs complete, without it 0 of {without}: {plain['account']}.",
-            "loading_limit",
-            str(advised["experiment"]),
-            tries(without, without),
-            action=f"Map the file with MADV_RANDOM where {advised['loader']} reads {advised['order']} under a limit.",
+            kind="readahead",
+            subject=str(advised["loader"]),
+            scope=Scope(str(advised["experiment"]), (str(advised["order"]), _workers(advised))),
+            advice=Advice("use", ("MADV_RANDOM",), conditions=(str(advised["loader"]), str(advised["order"]))),
+            facts={
+                "limit_percent": float(advised["limit_percent"]),
+                "runs": runs,
+                "without": without,
+                "account": str(plain["account"]),
+            },
+            strength=tries(without, without),
+            figure="loading_limit",
             bars=(
                 Bar("with MADV_RANDOM", float(runs), f"{runs} of {runs} runs complete"),
                 Bar("without", 0.0, f"0 of {without}"),
@@ -154,9 +156,9 @@ def _workers(line: Line) -> str:
 
 
 def _runs(line: Line) -> int:
-    """The runs that were asked for; tables kept from before count all as n."""
-    asked: float = line.get("asked", math.nan)
-    return int(line["n"] if math.isnan(asked) else asked)
+    """The runs that were planned; a table from before they were counted has n."""
+    planned: float = line.get("asked", math.nan)
+    return int(line["n"] if math.isnan(planned) else planned)
 
 
-SOURCES: tuple[Source, ...] = (_rows_lost, _rows_of_ranks, _beside_the_ceiling, _readahead)
+SOURCES: tuple[Source, ...] = (_rows_lost, _rows_of_ranks, _read_ceiling, _readahead)

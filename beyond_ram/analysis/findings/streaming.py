@@ -2,23 +2,24 @@
 
 from collections.abc import Iterator
 
-from ..decide import selected
-from .base import Bar, Finding, Line, Source, Tables, lines_of, reads, tries
+from ..decide import largest
+from .finding import Bar, Finding, Line, Scope, Source, Tables, lines_of, reads, tries
 
 
 @reads("streaming")
-def _gave_up(tables: Tables) -> Iterator[Finding]:
-    """Clients that do not get through, where nothing was made to fail."""
+def _gives_up(tables: Tables) -> Iterator[Finding]:
+    """Clients that fail without an injected fault."""
     streaming = tables["streaming"]
     for line in lines_of(streaming[streaming["fault"] == "none"]):
-        failed, runs = _failed(line)
-        if failed:
+        failures, runs = _failed(line)
+        if failures:
             yield Finding(
-                f"{line['stack']} gives up with {_workers(line)} in {_of(failed, runs)}",
-                f"Streaming repository {line['repository']} ends with {line.get('why') or line['reason']}.",
-                "requests_by_workers",
-                str(line["experiment"]),
-                tries(failed, runs),
+                kind="gives up",
+                subject=str(line["stack"]),
+                scope=Scope(str(line["experiment"]), (_workers(line),), failed=failures),
+                facts={"runs": runs, "repository": line["repository"], "reason": line.get("why") or line["reason"]},
+                strength=tries(failures, runs),
+                figure="requests_by_workers",
                 seen=(line,),
                 cause=("gives up", str(line["stack"])),
             )
@@ -26,7 +27,7 @@ def _gave_up(tables: Tables) -> Iterator[Finding]:
 
 @reads("streaming")
 def _under_faults(tables: Tables) -> Iterator[Finding]:
-    """Which faults of a Hub, each of them gone when asked again, end a stream."""
+    """The injected faults, each gone when the request is repeated, that end a stream."""
     streaming = tables["streaming"]
     tried = streaming[streaming["fault"].ne("none") & streaming["outcome"].ne("not_applicable")]
     for (experiment, stack), group in tried.groupby(["experiment", "stack"], sort=False):
@@ -34,78 +35,71 @@ def _under_faults(tables: Tables) -> Iterator[Finding]:
         broken = [line for line in lines if _failed(line)[0]]
         if not broken:
             continue
-        said = "; ".join(
-            f"{line['fault']}: {_of(*_failed(line))}, {line.get('why') or line['reason']}" for line in broken
-        )
-        through = ", ".join(f"{line['fault']} (n = {line['n']})" for line in lines if line not in broken) or "none"
-        kinds, all_kinds = ({str(line["fault"]) for line in found} for found in (broken, lines))
         yield Finding(
-            f"{stack} gives up under {len(kinds)} of {len(all_kinds)} kinds of faults",
-            f"The endpoint injects each fault once, and answers when the same is asked again. Failed: {said}. "
-            f"Gets through: {through}.",
-            "requests_by_workers",
-            str(experiment),
-            max(tries(*_failed(line)) for line in broken),
+            kind="faults",
+            subject=str(stack),
+            scope=Scope(str(experiment), failed=sum(_failed(line)[0] for line in broken)),
+            facts={
+                "broken": [(str(line["fault"]), *_failed(line), line.get("why") or line["reason"]) for line in broken],
+                "passed": [(str(line["fault"]), int(line["n"])) for line in lines if line not in broken],
+                "kinds": len({line["fault"] for line in lines}),
+            },
+            strength=max(tries(*_failed(line)) for line in broken),
+            figure="requests_by_workers",
             seen=tuple(broken),
         )
 
 
 @reads("streaming")
-def _requests_of_workers(tables: Tables) -> Iterator[Finding]:
+def _listing(tables: Tables) -> Iterator[Finding]:
     """Requests of workers for the list of files, which their parent has: the cell of a stack with most of them."""
     streaming = tables["streaming"]
     asking = streaming[(streaming["requests_listing_of_workers_min"] > 0) & (streaming["n"] > 0)]
-    asking = asking[asking["workers"] > 0]  # processes that a client starts by itself are no workers of the loader
+    asking = asking[asking["workers"] > 0]  # processes that a client starts itself are not workers of the loader
     asking = asking[
         (asking["mode"] == "stream") & (asking["fault"] == "none") & ~asking["stack"].str.contains("+", regex=False)
     ]
     for _, group in asking.groupby(["stack", "start"], sort=False):
         lines = lines_of(group.sort_values("requests_listing_of_workers"))
         line = lines[-1]
-        _, which = selected(
-            [str(n) for n in range(len(lines))], [float(one["requests_listing_of_workers"]) for one in lines]
-        )
+        counts = [float(one["requests_listing_of_workers"]) for one in lines]
+        _, note = largest([str(n) for n in range(len(lines))], counts)
         least, most = line["requests_listing_of_workers_min"], line["requests_listing_of_workers_max"]
-        asked = f"{least:,.0f}" if least == most else f"{least:,.0f} to {most:,.0f}"
-        requests = "request" if most == 1 else "requests"
         rest = line["requests_metadata_max"] - least
         yield Finding(
-            f"{line['stack']}: {_workers(line)} make {asked} {requests} for the list of files",
-            f"Repository {line['repository']}: {_count(line['requests_metadata'])} requests beside reads of data in "
-            f"all{' in the median' if line['n'] > 1 else ''}, {asked} of them by workers for the list of files, "
-            f"{least / line['workers']:,.2g} for each worker at least (n = {line['n']}; {which}).",
-            "requests_by_workers",
-            str(line["experiment"]),
-            # Over what would be left without them, at least; of one run nothing is sure.
-            (rest + least) / max(rest, 1) if line["n"] > 1 else 1.0,
+            kind="listing",
+            subject=str(line["stack"]),
+            scope=Scope(str(line["experiment"]), (_workers(line),)),
+            facts={
+                "requests": (float(least), float(most)),
+                "per_worker": least / line["workers"],
+                "metadata": float(line["requests_metadata"]),
+                "repository": line["repository"],
+                "n": int(line["n"]),
+                "note": note,
+            },
+            # Over the requests that would be left without them; one run proves nothing.
+            strength=(rest + least) / max(rest, 1) if line["n"] > 1 else 1.0,
+            figure="requests_by_workers",
             bars=(
-                Bar("by workers, for the list", float(most), asked),
-                Bar("all but reads of data", float(line["requests_metadata"]), _count(line["requests_metadata"])),
+                Bar("by workers, for the list", float(most), f"{most:,.0f}"),
+                Bar("all but reads of data", float(line["requests_metadata"]), f"{line['requests_metadata']:,.10g}"),
             ),
             seen=tuple(lines),
             cause=("listing", str(line["stack"])),
         )
 
 
-def _count(median: float) -> str:
-    """A count; the median of two is not always whole."""
-    return f"{median:,.10g}"
-
-
 def _failed(line: Line) -> tuple[int, int]:
     """How many of how many runs failed."""
     if "failed" in line:
         return int(line["failed"]), int(line["finished"] + line["failed"])
-    failed = int(line["outcome"] not in ("completed", "not_applicable"))
-    return failed, failed + int(line["n"])
-
-
-def _of(failed: int, runs: int) -> str:
-    return f"{failed} of {runs} {'run' if runs == 1 else 'runs'}"
+    failures = int(line["outcome"] not in ("completed", "not_applicable"))
+    return failures, failures + int(line["n"])
 
 
 def _workers(line: Line) -> str:
     return f"{line['workers']:.0f} workers by {line['start']}" if line["workers"] else "no workers"
 
 
-SOURCES: tuple[Source, ...] = (_gave_up, _under_faults, _requests_of_workers)
+SOURCES: tuple[Source, ...] = (_gives_up, _under_faults, _listing)

@@ -1,55 +1,77 @@
-"""What the tables could not decide, counted: the other half of what they show."""
+"""What the tables leave undecided, counted."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 import pandas as pd
 
 from ..outcomes import AS_ASKED
-from .base import Tables
-from .compared import detectable
+from ..results import FEW
+from .finding import Tables
+from .sentences import detectable
 
-_FEW, _OPEN = "not enough data", "not shown"
+
+@dataclass(frozen=True)
+class Undecided:
+    """How many of how many have no answer, and why."""
+
+    kind: Literal["too few repeats", "comparisons", "causes", "failed", "not applicable"]
+    count: int
+    total: int
+    detectable: tuple[float, ...] = ()
+    """Of comparisons of ratios: the smallest ratio above 1 that each would have confirmed."""
+    reasons: tuple[str, ...] = ()
+
+
+def count(tables: Tables) -> list[Undecided]:
+    """What has no answer in the tables; empty if everything has one."""
+    sources = {"comparisons": _comparisons, "verdicts": _causes, "runs": _runs}
+    counts = [one for name, source in sources.items() if len(tables.get(name, ())) for one in source(tables[name])]
+    return [one for one in counts if one.count]
 
 
 def undecided(tables: Tables) -> list[str]:
-    """Sentences on what was asked and has no answer; none where everything has."""
-    sources = {"comparisons": _comparisons, "verdicts": _verdicts, "runs": _runs}
-    return [said for name, source in sources.items() if len(tables.get(name, ())) for said in source(tables[name])]
+    """The same as sentences."""
+    return [sentence(one) for one in count(tables)]
 
 
-def _comparisons(table: pd.DataFrame) -> Iterator[str]:
-    """Comparisons that show neither a difference nor that there is none."""
-    asked = len(table)
-    few, open_ = (table[table["verdict"] == verdict] for verdict in (_FEW, _OPEN))
-    if len(few):
-        yield f"{len(few)} of {asked} comparisons have fewer than two values on a side: too few to decide."
-    if len(open_):
-        known = open_.loc[open_["ratio"].notna(), "could_see"].dropna()
-        reach = detectable(known, "these")
-        yield f"{len(open_)} of {asked} comparisons show neither a difference nor that there is none.{reach}"
+def _comparisons(table: pd.DataFrame) -> Iterator[Undecided]:
+    pending = table[table["result"] == "undecided"]
+    few = pending["reason"] == FEW
+    yield Undecided("too few repeats", int(few.sum()), len(table))
+    ratios = pending.loc[~few & pending["ratio"].notna(), "detectable"].dropna()
+    yield Undecided("comparisons", int((~few).sum()), len(table), tuple(ratios))
 
 
-def _verdicts(table: pd.DataFrame) -> Iterator[str]:
-    """Cells of which no cause carries enough."""
-    lacking = table[table["verdict"] == "undecided"]
-    if len(lacking):
-        yield f"Why memory grew is undecided in {len(lacking)} of {len(table)} cells."
+def _causes(table: pd.DataFrame) -> Iterator[Undecided]:
+    yield Undecided("causes", int((table["verdict"] == "undecided").sum()), len(table))
 
 
-def _runs(table: pd.DataFrame) -> Iterator[str]:
-    """Runs that gave no result."""
-    absent = int(table["outcome"].eq("not_applicable").sum())
-    failed = int((~table["completed_work"].astype(bool) & ~table["outcome"].isin(AS_ASKED)).sum())
-    if failed:
-        yield f"{failed} of {len(table)} runs did not finish their work, and no average has them in it."
-    if absent:
-        mean = "means" if absent == 1 else "mean"
-        yield f"{absent} of {len(table)} runs {mean} nothing here: {'; '.join(_not_applicable(table))}."
-
-
-def _not_applicable(table: pd.DataFrame) -> Iterator[str]:
-    """The experiments whose runs mean nothing with their versions or on this machine, each with what was said."""
+def _runs(table: pd.DataFrame) -> Iterator[Undecided]:
+    unfinished = ~table["completed_work"].astype(bool) & ~table["outcome"].isin(AS_ASKED)
+    yield Undecided("failed", int(unfinished.sum()), len(table))
     absent = table[table["outcome"].eq("not_applicable")]
-    for experiment, group in absent.groupby("experiment", sort=False):
-        reasons = [str(reason) for reason in group["reason"].dropna().unique() if reason] if "reason" in group else []
-        yield f"{experiment} ({' and '.join(reasons) or 'it does not say why'})"
+    reasons = tuple(
+        f"{experiment} ({' and '.join(_reasons(group)) or 'no reason given'})"
+        for experiment, group in absent.groupby("experiment", sort=False)
+    )
+    yield Undecided("not applicable", len(absent), len(table), reasons=reasons)
+
+
+def _reasons(group: pd.DataFrame) -> list[str]:
+    return [str(reason) for reason in group["reason"].dropna().unique() if reason] if "reason" in group else []
+
+
+def sentence(one: Undecided) -> str:
+    """A count as a sentence."""
+    of = f"{one.count} of {one.total}"
+    if one.kind == "too few repeats":
+        return f"{of} comparisons are undecided: fewer than two repeats on a side."
+    if one.kind == "comparisons":
+        return " ".join(filter(None, [f"{of} comparisons are undecided: too noisy.", detectable(one.detectable)]))
+    if one.kind == "causes":
+        return f"The cause of memory growth is undecided in {of} cells."
+    if one.kind == "failed":
+        return f"{of} runs did not finish their work; they are excluded from averages."
+    return f"{of} runs are not applicable here: {'; '.join(one.reasons)}."

@@ -1,4 +1,4 @@
-"""What is found in tables `dedup`, `claims` and `spark`, and of blocks in `comparisons`, from runs made by hand."""
+"""Findings from tables `dedup`, `claims` and `spark`, and on blocks from `comparisons`, from runs made by hand."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.dedup import dedup
 from beyond_ram.analysis.findings import Finding
 from beyond_ram.analysis.findings.compared import _differences
-from beyond_ram.analysis.findings.hub import SOURCES, _dedup, _spark
+from beyond_ram.analysis.findings.hub import SOURCES, _chunking, _spark
 from beyond_ram.analysis.runs import runs
 from beyond_ram.analysis.spark import spark
 
@@ -29,7 +29,7 @@ def saved(off: dict[str, list[int]], on: dict[str, list[int]]) -> list[Finding]:
             (record | {"cell": record["cell"] | {"rep": rep + 1}}, events) for record, events in pushed(**sides)
         ]
     table = dedup(repeats)
-    return list(_dedup({"dedup": table, "claims": claims(pd.DataFrame(), dedup=table)}))
+    return list(_chunking({"dedup": table, "claims": claims(pd.DataFrame(), dedup=table)}))
 
 
 def test_no_runs_are_no_findings() -> None:
@@ -39,35 +39,34 @@ def test_no_runs_are_no_findings() -> None:
 
 def test_what_chunking_saves_is_said_of_the_edit_that_gains_most_and_of_all_others() -> None:
     (found,) = saved({"delete": [500, 500], "append": [20, 20]}, {"delete": [50, 50], "append": [20, 20]})
-    assert "after delete 10.0 times fewer new bytes" in found.title
-    assert "largest of 2 edits run here" in found.text
-    assert "delete 50.0% and 5.0% (10.00 times, n = 2); append 2.0% and 2.0% (1.00 times, n = 2)" in found.text
-    assert "Shown to save: delete." in found.text
+    assert found.facts["best"] == "delete"
+    assert found.advice is not None
+    assert found.advice.conditions == ("delete",)
+    delete, append = (found.facts["edits"][name] for name in ("delete", "append"))
+    assert (delete["off"], delete["on"], delete["measured"], delete["n"]) == (0.5, 0.05, 10, 2)
+    assert (append["off"], append["on"], append["measured"]) == (0.02, 0.02, 1)
     assert found.strength == pytest.approx(10)
 
 
 @pytest.mark.parametrize(
-    ("off", "on", "said"),
+    ("off", "on", "decidable"),
     [
-        ({"delete": [500]}, {"delete": [50]}, "too few repeats"),  # n = 1
-        ({"delete": [500, 500]}, {"delete": [500, 500]}, "not shown to save"),  # no effect
-        ({"delete": [50, 50]}, {"delete": [500, 500]}, "not shown to save"),  # the other way round
-        ({"delete": [50, 900, 300]}, {"delete": [700, 60, 200]}, "not shown to save"),  # wild noise
+        ({"delete": [500]}, {"delete": [50]}, False),  # n = 1
+        ({"delete": [500, 500]}, {"delete": [500, 500]}, True),  # no effect
+        ({"delete": [50, 50]}, {"delete": [500, 500]}, True),  # the other way round
+        ({"delete": [50, 900, 300]}, {"delete": [700, 60, 200]}, True),  # wild noise
     ],
 )
 def test_no_saving_is_said_that_the_runs_do_not_show(
-    off: dict[str, list[int]], on: dict[str, list[int]], said: str
+    off: dict[str, list[int]], on: dict[str, list[int]], decidable: bool
 ) -> None:
     (found,) = saved(off, on)
-    assert said in found.title
-    assert "fewer" not in found.title
-    assert "Shown to save: none." in found.text
-    assert found.strength == 0
+    assert (found.advice, found.strength, found.facts["decidable"]) == (None, 0, decidable)
 
 
 def test_chunking_without_its_opposite_is_held_against_nothing() -> None:
     table = dedup(pushed(on=[edit("none", 1000), edit("delete", 50)]))
-    assert list(_dedup({"dedup": table, "claims": claims(pd.DataFrame(), dedup=table)})) == []
+    assert list(_chunking({"dedup": table, "claims": claims(pd.DataFrame(), dedup=table)})) == []
 
 
 def of_blocks(*repeats: tuple[int, int]) -> list[Finding]:
@@ -86,25 +85,26 @@ def of_blocks(*repeats: tuple[int, int]) -> list[Finding]:
 
 def test_blocks_are_held_against_those_of_the_library() -> None:
     (found,) = of_blocks((100, 1000), (100, 1000))
-    assert found.title == "blocks 64 KiB against blocks 5,120 KiB: bytes received 0.10 times"
+    assert (found.subject, found.baseline) == ("blocks 64 KiB", "blocks 5,120 KiB")
+    assert found.effects[0].ratio == pytest.approx(0.1)
     assert found.figure == "hub_files"
     assert of_blocks((100, 800)) == [], "n = 1"
     assert of_blocks((800, 800), (800, 800)) == [], "no effect"
-    assert "8.00 times" in of_blocks((800, 100), (800, 100))[0].title, "the other way round"
+    assert of_blocks((800, 100), (800, 100))[0].effects[0].ratio == pytest.approx(8), "the other way round"
     assert of_blocks((100, 900), (800, 90), (300, 200)) == [], "wild noise"
 
 
 def test_steps_that_do_not_work_are_named_with_how_often() -> None:
     (found,) = _spark({"spark": spark(sparked())})
-    assert found.title == "pyspark_huggingface 2.1.0: write fails in 1 of 1 run"
-    assert "TypeError: x. Works: read (n = 1)." in found.text
+    assert (found.facts["broken"], found.facts["works"]) == ({"write": (1, 1)}, {"read": 1})
+    assert found.facts["reasons"] == ("TypeError: x",)
     (known, steps), _ = sparked()
     again = ({**known, "cell": known["cell"] | {"rep": 2}}, [step | {"works": True, "reason": ""} for step in steps])
     (half,) = _spark({"spark": spark([(known, steps), again])})
-    assert half.title == "pyspark_huggingface 2.1.0: write fails in 1 of 2 runs"
+    assert half.facts["broken"] == {"write": (1, 2)}
     assert half.strength < found.strength
     cut = ({**known, "cell": known["cell"] | {"rep": 2}, "outcome": "failed", "completed_work": False}, steps)
     (one,) = _spark({"spark": spark([(known, steps), cut])})
-    assert one.title == found.title, "of a run that did not come to its end no step counts"
-    assert one.text.endswith("Works: read (n = 1). 1 of 2 runs failed.")
+    assert one.facts == found.facts, "no step of a run that failed counts"
+    assert one.scope.failed == 1
     assert not list(_spark({"spark": spark([again])}))

@@ -1,11 +1,11 @@
-"""What is found in table `loaders`, from lines made by hand."""
+"""Findings from table `loaders`, from lines made by hand."""
 
 import math
 
 import pandas as pd
 import pytest
 
-from beyond_ram.analysis.findings import loading
+from beyond_ram.analysis.findings import Finding, loading
 from beyond_ram.analysis.loaders import loaders
 
 from ..by_hand import loader
@@ -15,44 +15,41 @@ def test_no_runs_are_no_findings() -> None:
     assert not [finding for source in loading.SOURCES for finding in source({"loaders": loaders([])})]
 
 
-def titles(*lines: dict[str, object]) -> list[str]:
+def made(*lines: dict[str, object]) -> list[Finding]:
     table = pd.DataFrame(lines)
-    return [finding.title for source in loading.SOURCES for finding in source({"loaders": table})]
+    return [finding for source in loading.SOURCES for finding in source({"loaders": table})]
 
 
 def test_a_loader_that_loses_rows_is_named() -> None:
     wrong = loader("wrong", 99, 1e6, "3 missing", rows_expected=10, rows_delivered=7, workers=0)
-    assert titles(wrong) == ["wrong does not deliver every row once: 3 missing"]
-    assert titles(wrong | {"account": "not done in time", "n": 0, "rows_delivered": math.nan}) == []
-    assert titles(wrong | {"account": "every row once", "rows_delivered": 10}) == []
+    (finding,) = made(wrong)
+    assert (finding.kind, finding.subject, finding.facts["account"]) == ("rows", "wrong", "3 missing")
+    assert made(wrong | {"account": "not done in time", "n": 0, "rows_delivered": math.nan}) == []
+    assert made(wrong | {"account": "every row once", "rows_delivered": 10}) == []
 
 
-def beside(name: str, share: float, said: object, **more: object) -> dict[str, object]:
+def beside(name: str, share: float, result: object, **more: object) -> dict[str, object]:
     ends = {"share_of_limit": share, "share_of_limit_low": 0.9 * share, "share_of_limit_high": 1.1 * share}
-    return loader(name, 9, 9) | ends | {"against_ceiling": said, "ceiling_way": "memmap_take", "n": 3} | more
+    return loader(name, 9, 9) | ends | {"against_ceiling": result, "ceiling_way": "memmap_take", "n": 3} | more
 
 
-def test_the_nearest_to_reading_without_a_loader_is_named_as_selected() -> None:
-    near, far = beside("near", 0.8, "below"), beside("far", 0.3, "below", workers=4)
-    said = "near, 0 workers, is slower than the fastest way tried to read without a loader: 80% of it (shuffled; "
-    assert titles(near, far) == [f"{said}largest of 2 run here)"]
-    assert titles(near) == [f"{said}no other was run here)"]
-    (above,) = titles(beside("quick", 1.3, "above"), near)
-    assert above.startswith("quick, 0 workers, is faster than")
-    (reached,) = titles(beside("quick", 1.0, "reached"))
-    assert "is as fast as" in reached
+def test_the_loader_nearest_to_the_read_ceiling_is_named() -> None:
+    near, far = beside("near", 0.8, "worse"), beside("far", 0.3, "worse", workers=4)
+    (finding,) = made(near, far)
+    assert (finding.subject, finding.facts["result"], finding.facts["share"][0]) == ("near, 0 workers", "worse", 0.8)
+    assert (finding.facts["note"], made(near)[0].facts["note"]) == ("largest of 2 run here", "no other was run here")
 
 
-@pytest.mark.parametrize("said", ["not enough data", None])
-def test_nothing_is_said_of_a_share_that_cannot_be_decided(said: object) -> None:
-    assert titles(beside("one", 1.9, said, n=1), beside("other", 0.2, "below")) == []
+@pytest.mark.parametrize("result", ["better", "same", "undecided"])
+def test_the_result_against_the_read_ceiling_is_the_tables(result: str) -> None:
+    (finding,) = made(beside("quick", 1.9, result), beside("other", 0.2, "worse"))
+    assert (finding.subject, finding.facts["result"]) == ("quick, 0 workers", result)
 
 
-def test_a_share_that_is_not_shown_to_differ_is_said_to_be_so() -> None:
-    (wild,) = titles(beside("wild", 1.9, "not shown"), beside("other", 0.2, "below"))
-    assert wild.startswith(
-        "wild, 0 workers, is not shown to differ from the fastest way tried to read without a loader"
-    )
+def test_a_share_without_an_interval_is_no_finding() -> None:
+    ends = {"share_of_limit_low": math.nan, "share_of_limit_high": math.nan}
+    assert made(beside("one", 1.9, "undecided", n=1, **ends), beside("other", 0.2, "worse")) == []
+    assert made(beside("one", 1.9, None, n=1), beside("other", 0.2, "worse")) == []
 
 
 ADVISED = loader("threads", 1, 1) | {"advice": "random", "limit_percent": 25, "n": 3, "asked": 3}
@@ -60,7 +57,7 @@ PLAIN = ADVISED | {"advice": "none", "outcome": "timed_out", "account": "not don
 
 
 @pytest.mark.parametrize(
-    ("advised", "plain", "findings"),
+    ("advised", "plain", "number"),
     [
         ({}, {}, 1),
         ({}, {"outcome": "completed", "n": 3}, 0),
@@ -73,10 +70,10 @@ PLAIN = ADVISED | {"advice": "none", "outcome": "timed_out", "account": "not don
     ids=["shown", "absent", "not applicable", "one fails", "one completes", "reversed", "one run"],
 )
 def test_advice_is_told_where_every_run_completes_with_it_and_none_without(
-    advised: dict[str, object], plain: dict[str, object], findings: int
+    advised: dict[str, object], plain: dict[str, object], number: int
 ) -> None:
-    found = titles(ADVISED | advised, PLAIN | {"experiment": "plain"} | plain)
-    assert sum("completes with MADV_RANDOM" in title for title in found) == findings
+    findings = made(ADVISED | advised, PLAIN | {"experiment": "plain"} | plain)
+    assert sum(finding.kind == "readahead" for finding in findings) == number
 
 
 def ranked(account: str, delivered: int, rep: int = 1, outcome: str = "completed") -> dict[str, object]:
@@ -95,9 +92,8 @@ def ranked(account: str, delivered: int, rep: int = 1, outcome: str = "completed
 def test_a_row_that_two_ranks_had_is_told_with_how_many_runs() -> None:
     lines = [ranked("1 twice", 2004), ranked("every row once", 2003, 2), ranked("9 missing", 1994, 3, "failed")]
     (found,) = loading._rows_of_ranks({"ranks": pd.DataFrame(lines)})
-    assert found.title == "a, 2 ranks: not every row once: 1 twice"
-    assert "2,004 came to all ranks together: 1 twice, so in 1 of 2 runs that finished" in found.text
-    assert "For 2 ranks to have the same number of rows, 1 of these 2,003 had to come again." in found.text
+    assert (found.subject, found.facts["ranks"], found.facts["account"]) == ("a", 2, "1 twice")
+    assert (found.scope.confirmed, found.scope.compared, found.facts["padded"]) == (1, 2, 1)
     (more,) = loading._rows_of_ranks({"ranks": pd.DataFrame([ranked("3 twice", 2006)])})
-    assert "had to come again" not in more.text
+    assert more.facts["padded"] == 0
     assert not list(loading._rows_of_ranks({"ranks": pd.DataFrame([ranked("every row once", 2003)])}))

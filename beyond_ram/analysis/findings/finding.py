@@ -1,0 +1,196 @@
+"""What a finding is: data. `sentences.py` turns it into text."""
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+
+from ..thresholds import SHARE
+
+if TYPE_CHECKING:
+    from . import sentences
+
+Tables = Mapping[str, pd.DataFrame]
+Line = dict[str, Any]
+Kind = Literal[
+    "difference", "no regression", "growth", "growth difference", "owner", "no effect", "regrowth", "version step",
+    "limit", "read ceiling", "readahead", "rows", "rows of ranks", "gives up", "faults", "listing", "chunking", "spark",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A metric on both sides, with the interval of their ratio or difference. Unknown numbers are NaN."""
+
+    metric: str
+    """A key of the registry."""
+    baseline: float
+    candidate: float
+    ratio: float = math.nan
+    """Candidate over baseline; NaN if the difference was compared."""
+    difference: float = math.nan
+    low: float = math.nan
+    """Ends of the 95 % interval of the ratio or difference."""
+    high: float = math.nan
+    n: int = 0
+    exact: bool = False
+    conditions: tuple[str, ...] = ()
+    """The cell, in words, by the axes that vary."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a finding holds."""
+
+    experiment: str
+    conditions: tuple[str, ...] = ()
+    """The settings it is limited to, in words; empty if it holds in all that were compared."""
+    confirmed: int = 0
+    """In how many of the `compared` settings it is confirmed."""
+    compared: int = 0
+    failed: int = 0
+    """Runs that failed."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do."""
+
+    do: Literal["use", "weigh", "request", "drop"]
+    choose: tuple[str, ...] = ()
+    instead_of: str = ""
+    conditions: tuple[str, ...] = ()
+    """Where it holds; empty for everywhere."""
+    better: tuple[str, ...] = ()
+    """Metrics that speak for the choice."""
+    worse: tuple[str, ...] = ()
+    """Metrics that speak against it."""
+    unconfirmed: tuple[str, ...] = ()
+    """Metrics that point the other way without being confirmed."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A value of a finding's small picture."""
+
+    label: str
+    value: float
+    text: str
+    """The value with its unit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One paragraph of a report, as data. `title`, `text` and `action` come from `sentences.py`."""
+
+    kind: Kind
+    subject: str
+    """What it is about: a stack, a loader, a release, a setting."""
+    baseline: str = ""
+    """What the subject was compared with."""
+    effects: tuple[Effect, ...] = ()
+    """Strongest first."""
+    scope: Scope
+    advice: Advice | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Further numbers and names, by kind."""
+    strength: float
+    """The effect at the near end of its interval, as a factor; 0 if nothing is confirmed. It orders findings."""
+    figure: str = ""
+    """The figure that shows it."""
+    bars: tuple[Bar, ...] = ()
+    seen: tuple[Line, ...] = ()
+    """The lines of tables behind it."""
+    cause: tuple[str, ...] = ()
+    """Findings of one cause are merged; empty: never merged."""
+    more: tuple["Finding", ...] = ()
+    """Weaker findings of the same cause."""
+
+    @functools.cached_property
+    def words(self) -> "sentences.Text":
+        """Title, text and advice."""
+        from . import sentences
+
+        return sentences.of(self)
+
+    @property
+    def title(self) -> str:
+        """One line."""
+        return self.words.title
+
+    @property
+    def text(self) -> str:
+        """The numbers, in sentences."""
+        return self.words.text
+
+    @property
+    def action(self) -> str:
+        """What to do; empty without advice."""
+        return self.words.action
+
+    @property
+    def experiment(self) -> str:
+        """The experiment that shows it alone."""
+        return self.scope.experiment
+
+    @property
+    def small(self) -> bool:
+        """Whether the effect may be smaller than SHARE. Strength 0 answers a question and has no size."""
+        return 0 < self.strength < 1 + SHARE
+
+
+def one_per_cause(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings strongest first; those of one cause become the strongest of them. Conflicting advice is dropped."""
+    by_cause: dict[object, list[Finding]] = {}
+    for place, finding in enumerate(sorted(findings, key=lambda finding: -finding.strength)):
+        by_cause.setdefault(finding.cause or place, []).append(finding)
+    return [_merged(same) for same in by_cause.values()]
+
+
+def _merged(same: Sequence[Finding]) -> Finding:
+    first, *others = same
+    return replace(
+        first,
+        advice=first.advice if all(finding.advice == first.advice for finding in others) else None,
+        seen=tuple(line for finding in same for line in finding.seen),
+        more=tuple(others),
+    )
+
+
+Source = Callable[[Tables], Iterator[Finding]]
+
+
+def reads(*names: str) -> Callable[[Source], Source]:
+    """A source yields nothing if one of its tables is missing or empty."""
+
+    def only_with_tables(source: Source) -> Source:
+        @functools.wraps(source)
+        def yield_findings(tables: Tables) -> Iterator[Finding]:
+            if all(name in tables and len(tables[name]) for name in names):
+                yield from source(tables)
+
+        return yield_findings
+
+    return only_with_tables
+
+
+def lines_of(table: pd.DataFrame) -> list[Line]:
+    """The lines of a table as dictionaries."""
+    return [{str(key): value for key, value in line.items()} for line in table.to_dict("records")]
+
+
+def failed(line: Mapping[str, Any]) -> int:
+    """How many runs of a line failed; 0 if the table does not count them."""
+    count = line.get("failed", 0)
+    return 0 if pd.isna(count) else int(count)
+
+
+def tries(failed: int, runs: int) -> float:
+    """The strength of a failure: the expected number of tries until a run succeeds.
+
+    From the mean of Jeffreys' posterior of the share that fails: 4 after one failed run, 8 after three.
+    """
+    return (runs + 1) / (runs - failed + 0.5) if failed else 1.0

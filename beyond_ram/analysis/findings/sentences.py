@@ -1,0 +1,505 @@
+"""The one module that turns findings into sentences."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...metrics import METRICS
+from ...stacks.differences import said as packages_in_words
+from ...units import MB, amount, digits
+from ..growth import in_words
+from ..thresholds import ABSURD, LEAST, SHARE
+from .finding import Advice, Effect, Finding, Kind, Scope
+
+
+@dataclass(frozen=True)
+class Text:
+    """A finding in words."""
+
+    title: str
+    text: str
+    action: str = ""
+
+
+def of(finding: Finding) -> Text:
+    """Title, text and advice of a finding."""
+    title, *sentences = _WRITERS[finding.kind](finding)
+    failures = f"{_plural(finding.scope.failed, 'run')} failed." if finding.scope.failed else ""
+    text = " ".join(filter(None, [*sentences, "" if finding.kind in _COUNT_FAILURES else failures]))
+    return Text(title, text, _advice(finding))
+
+
+def _plural(count: float, noun: str) -> str:
+    return f"{count:,.0f} {noun}{'' if count == 1 else 's'}"
+
+
+def _range(pair: Sequence[float], form: str = ",.0f", scale: float = 1) -> str:
+    """The two ends of a range; one number if both read alike."""
+    ends = [format(end / scale, form) for end in pair]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _label(metric: str) -> str:
+    """The label of a metric inside a sentence."""
+    label = METRICS[metric].label
+    return label if label[:2].isupper() else label[:1].lower() + label[1:]
+
+
+def _labels(metrics: Iterable[str]) -> str:
+    return ", ".join(map(_label, metrics))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def factor(ratio: float) -> str:
+    """How a rate changed: "14 times slower", "25% faster"."""
+    slower = ratio < 1
+    larger = 1 / ratio if slower else ratio
+    direction = "slower" if slower else "faster"
+    if larger >= 2:
+        return f"{larger:,.3g} times {direction}"
+    return f"{abs(1 - ratio):.0%} {direction}"
+
+
+def _change(effect: Effect, before: str, after: str, *, ordered: bool) -> str:
+    """The change of a metric in one clause. Ordered sides are a before and an after, as releases are."""
+    metric = METRICS[effect.metric]
+    if metric.direction == "higher" and not math.isnan(effect.ratio) and "/" in metric.unit and not ordered:
+        per = " per CPU-second" if metric.unit.endswith("CPU-s") else ""
+        return f"{after}: {factor(effect.ratio)}{per} than {before}"
+    verb = "fell" if effect.candidate < effect.baseline else "rose"
+    sides = [amount(value, metric.unit) for value in (effect.baseline, effect.candidate)]
+    if ordered:
+        return f"{metric.label} {verb} from {sides[0]} ({before}) to {sides[1]} ({after})"
+    if metric.unit != "bytes" and metric.unit in metric.label.lower():
+        sides = [digits(value, metric.unit) for value in (effect.baseline, effect.candidate)]
+    return f"{metric.label}: {sides[1]} with {after}, {sides[0]} with {before}"
+
+
+def _certainty(effect: Effect) -> str:
+    """The ratio or difference of an effect, with its interval and n."""
+    unit = METRICS[effect.metric].unit
+    if math.isnan(effect.ratio):
+        middle = amount(effect.difference, unit, signed=True)
+        ends = f"{digits(effect.low, unit, signed=True)} to {digits(effect.high, unit, signed=True)}"
+    else:
+        middle, ends = f"ratio {effect.ratio:,.3g}", f"{effect.low:,.3g} to {effect.high:,.3g}"
+    interval = "" if math.isnan(effect.low) else "the same in every repeat, " if effect.exact else f"95 % {ends}, "
+    return f"{middle} ({interval}n = {effect.n})"
+
+
+def _both_sides(effect: Effect, *, where: bool = True) -> str:
+    """A metric on both sides with its certainty: baseline, then candidate."""
+    unit = METRICS[effect.metric].unit
+    sides = f"{digits(effect.baseline, unit)} to {amount(effect.candidate, unit)}"
+    conditions = f" ({', '.join(effect.conditions)})" if where and effect.conditions else ""
+    return f"{METRICS[effect.metric].label}: {sides}, {_certainty(effect)}{conditions}."
+
+
+def _packages(finding: Finding) -> str:
+    words = packages_in_words(finding.facts["packages"])
+    return f"Packages that differ: {words}." if words else ""
+
+
+# More conditions than this are named by their experiment.
+_MOST_CONDITIONS = 3
+
+
+def _limited_to(scope: Scope) -> str:
+    """The settings that a finding is limited to, in a few words; empty if it is not."""
+    if len(scope.conditions) > _MOST_CONDITIONS:
+        return f"experiment {scope.experiment}"
+    return ", ".join(scope.conditions)
+
+
+def _conditions(scope: Scope) -> str:
+    return f" ({', '.join(scope.conditions)})" if scope.conditions else ""
+
+
+Sentences = Sequence[str]
+"""The title, then the sentences of the text; empty ones are dropped."""
+
+
+def _difference(finding: Finding) -> Sentences:
+    first, *_ = finding.effects
+    scope, facts = finding.scope, finding.facts
+    ordered = facts["axis"] == "stack"
+    here = [effect for effect in finding.effects if effect.conditions == first.conditions]
+    others = [effect for effect in finding.effects if effect.conditions != first.conditions]
+    settings = "setting" if scope.compared == 1 else "settings"
+    where = f" ({', '.join(first.conditions)})" if first.conditions else ""
+    return (
+        _change(first, finding.baseline, finding.subject, ordered=ordered)
+        + (f" ({_limited_to(scope)})" if scope.conditions else ""),
+        f"From {finding.baseline} to {finding.subject}{where}:",
+        *(_both_sides(effect, where=False) for effect in here),
+        "In other settings:" if others else "",
+        *(_both_sides(effect) for effect in others),
+        f"{_capital(_label(first.metric))}: confirmed in {scope.confirmed} of {scope.compared} {settings}"
+        + (f"; {_plural(scope.failed, 'run')} failed." if scope.failed else "."),
+        f"Compared: {_labels(facts['compared'])}." if finding.advice and finding.advice.do == "use" else "",
+        _packages(finding),
+    )
+
+
+def _no_regression(finding: Finding) -> Sentences:
+    facts = finding.facts
+    results = ", ".join(f"{count} {result}" for result, count in facts["results"].items())
+    unconfirmed = list(dict.fromkeys(effect.metric for effect in finding.effects))
+    if not facts["decidable"]:
+        title = f"{finding.baseline} and {finding.subject}: too few repeats to decide"
+    else:
+        title = f"No confirmed regression from {finding.baseline} to {finding.subject}"
+        title += f", but unconfirmed ones: {_labels(unconfirmed)}" if unconfirmed else ""
+    least, most = facts["n"]
+    n = f"n = {least}" if least == most else f"n = {least} to {most}"
+    return (
+        title,
+        f"Of {_plural(finding.scope.compared, 'comparison')}: {results} ({n}).",
+        f"{facts['too_small']} of those that are the same are too small on both sides to differ by what matters."
+        if facts["too_small"]
+        else "",
+        detectable(facts["detectable"]),
+        "Unconfirmed, but worse by their own interval, as one in twenty is by chance:" if unconfirmed else "",
+        *map(_both_sides, finding.effects),
+        _packages(finding),
+    )
+
+
+def detectable(ratios: Sequence[float]) -> str:
+    """What undecided comparisons of ratios could have detected, as a sentence."""
+    if not len(ratios):
+        return ""
+    ordered = sorted(ratios)
+    middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    if ordered[0] >= ABSURD:
+        return f"Only changes of over {ABSURD} times would have been detected."
+    if len(ordered) == 1:
+        return f"A change of {_times(middle)} would have been detected."
+    return f"Typically a change of {_times(middle)} would have been detected, at worst one of {_times(ordered[-1])}."
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.2f} times" if ratio < ABSURD else f"over {ABSURD} times"
+
+
+def _growth_difference(finding: Finding) -> Sentences:
+    (effect,) = finding.effects
+    other, line = finding.facts["lines"]
+    more = "less" if effect.difference < 0 else "more"
+    return (
+        f"{finding.subject} keeps {abs(effect.difference):,.3g} MB {more} heap per MB of text than {finding.baseline}",
+        f"{_capital(', '.join(finding.scope.conditions))}: {effect.difference:+,.3g} MB per MB of text "
+        f"(95 % {effect.low:+,.3g} to {effect.high:+,.3g}), paired by document over all readings of the runs.",
+        f"{finding.baseline} {in_words(other)}; {finding.subject} {in_words(line)}.",
+        _beyond(line),
+    )
+
+
+def _growth(finding: Finding) -> Sentences:
+    line = finding.facts["line"]
+    return (
+        f"{finding.subject}: the heap {in_words(line, short=True)}",
+        f"{_capital(', '.join(finding.scope.conditions))}: the heap {in_words(line)}.",
+        _beyond(line),
+    )
+
+
+def _beyond(line: Mapping[str, Any]) -> str:
+    """A note that a gigabyte lies beyond the measured input."""
+    times = line["gb_over_largest"]
+    return f"A gigabyte would be {times:,.0f} times the largest input and was not measured." if times > 1 else ""
+
+
+_OWNED = {
+    "held": "{} held most of the growth",
+    "leak": "{} grew with every epoch",
+    "retained": "most of the growth is unused memory kept by {}",
+}
+_CAUSES = {"held": "{} held it", "retained": "{} kept it unused", "leak": "{} leaked", "flat": "no growth"}
+
+
+def _owner(finding: Finding) -> Sentences:
+    facts, conditions = finding.facts, finding.scope.conditions
+    repeats = "one run" if facts["n"] == 1 else f"each of {facts['n']} runs"
+    counts = [f"{_CAUSES.get(cause, cause).format(owner)} in {n}" for (cause, owner), n in facts["cells"].items()]
+    return (
+        f"{finding.subject}: {_OWNED[facts['cause']].format(facts['owner'])}, in {repeats}",
+        f"Experiment {', '.join([finding.scope.experiment, *conditions])}: {facts['sentence']}",
+        f"Cells of this stack: {', '.join(counts)}." if sum(facts["cells"].values()) > 1 else "",
+        f"Evidence: {facts['evidence']}.",
+    )
+
+
+def _no_effect(finding: Finding) -> Sentences:
+    remedies = list(dict.fromkeys(effect.conditions[0] for effect in finding.effects))
+    ratios = [f"{effect.conditions[0]} {_growth_ratio(effect)}" for effect in finding.effects]
+    return (
+        f"{finding.subject}: no effect on heap growth by {', '.join(remedies)}",
+        f"Growth with the remedy over growth without, where the whole 95 % interval lies within {SHARE:.0%} or "
+        f"{LEAST['bytes'] / MB:,.0f} MB of no effect: {'; '.join(ratios)}.",
+        f"Remedies tried: {finding.facts['tried']}.",
+    )
+
+
+def _growth_ratio(effect: Effect) -> str:
+    if math.isnan(effect.low):
+        return f"on {effect.baseline / MB:,.1f} MB (n = {effect.n})"
+    return f"{effect.ratio:.2f} ({effect.low:.2f} to {effect.high:.2f}, n = {effect.n})"
+
+
+def _regrowth(finding: Finding) -> Sentences:
+    line = finding.facts["line"]
+    slope, low, high = (line[f"slope_bytes{end}"] / MB for end in ("", "_low", "_high"))
+    return (
+        f"Memory grows with every epoch: {', '.join([finding.subject, *finding.scope.conditions])}",
+        f"{slope:,.2f} MB per epoch over the later half of {line['epochs_read']:.0f} epochs (95 % {low:,.2f} to "
+        f"{high:,.2f}, n = {line['n']:.0f} runs); each epoch reads the same {line['epoch_input_bytes'] / MB:,.0f} MB.",
+    )
+
+
+def _version_step(finding: Finding) -> Sentences:
+    (effect,), facts = finding.effects, finding.facts
+    unit = METRICS[effect.metric].unit
+    scale, name = (MB, "MB") if unit == "bytes" else (1, unit)
+    verb = "fell" if effect.candidate < effect.baseline else "rose"
+    sides = [f"{value / scale:,.0f} {name}" for value in (effect.baseline, effect.candidate)]
+    release = f"{facts['package']} {finding.baseline}"
+    to = finding.subject.removeprefix(f"{facts['package']} ")
+    varied = f"{facts['package']} and what it needs ({facts['moved']}) differ" if facts["moved"] else ""
+    varied = varied or f"Only {facts['package']} differs"
+    neighbours = "neighbouring releases" if facts["neighbours"] else "releases"
+    return (
+        f"{METRICS[effect.metric].label} {verb} from {sides[0]} ({release}) to {sides[1]} ({to})",
+        f"{varied} between these two {neighbours} in stack {facts['stack']}"
+        f"{_conditions(finding.scope)}: {_step(effect, name, scale)}, n = {effect.n}.",
+    )
+
+
+def _step(effect: Effect, unit: str, scale: float) -> str:
+    """A step with its interval; as a difference if the interval of the ratio reaches below zero."""
+    if effect.low > 0:
+        return f"ratio {effect.ratio:.3g} (95 % {effect.low:.3g} to {effect.high:.3g})"
+    change, low, high = ((end - 1) * effect.baseline / scale for end in (effect.ratio, effect.low, effect.high))
+    return f"{change:+,.4g} {unit} (95 % {low:+,.4g} to {high:+,.4g})"
+
+
+def _limit(finding: Finding) -> Sentences:
+    facts = finding.facts
+    killed, completed = (f"{facts[name] / MB:,.0f} MB" for name in ("killed_bytes", "completed_bytes"))
+    rss = _range(facts["rss_bytes"], scale=MB)
+    probes = f", {facts['probes']} runs under limits" if facts["probes"] else ""
+    bisections = "one bisection" if facts["n"] == 1 else f"{facts['n']} bisections"
+    once = " (one run of each)" if facts["n"] == 1 else ""
+    speed = ""
+    if facts["speed"]:
+        kept = _range(facts["speed"]["speed_kept_at_bytes"], scale=MB)
+        share = _range(facts["speed"]["speed_share"], ".0%")
+        speed = f"It keeps {share} of its speed from {kept} MB on ({facts['speed']['pairs']} pairs of runs)."
+    return (
+        f"{finding.scope.experiment}, {finding.subject}: killed at {killed}, ran at {completed}; RSS reads {rss} MB",
+        f"Found by {bisections}{probes}.",
+        f"At {completed} it took {_range(facts['time_ratio'], '.2f')} times as long as without a limit{once}.",
+        speed,
+        f"The nearest reading without a limit: {', '.join(facts['nearest'])}.",
+        f"From an unlimited run `beyond-ram watch` requests {_range(facts['request_mib'])} MiB.",
+    )
+
+
+def _read_ceiling(finding: Finding) -> Sentences:
+    share, low, high = finding.facts["share"]
+    return (
+        f"{finding.subject} reaches {share:.0%} of raw read speed ({finding.scope.conditions[0]}; "
+        f"{finding.facts['note']})",
+        f"Rows per CPU-second from the page cache, over {finding.baseline} without a loader: {share:.0%} (95 % "
+        f"{low:.0%} to {high:.0%}, n = {finding.facts['n']}): {_CEILING[finding.facts['result']]}.",
+    )
+
+
+_CEILING = {
+    "better": "faster, so the ways tried without a loader are not the fastest",
+    "same": "the same",
+    "worse": "slower",
+    "undecided": "undecided",
+}
+
+
+def _readahead(finding: Finding) -> Sentences:
+    facts, (order, workers) = finding.facts, finding.scope.conditions
+    return (
+        f"{finding.subject}, {order}, under a memory limit: completes only with MADV_RANDOM",
+        f"The limit is {facts['limit_percent']:.0f} % of the data's size, {workers}. With MADV_RANDOM {facts['runs']} "
+        f"of {facts['runs']} runs complete, without it 0 of {facts['without']}: {facts['account']}.",
+    )
+
+
+def _rows(finding: Finding) -> Sentences:
+    facts, scope = finding.facts, finding.scope
+    return (
+        f"{finding.subject} does not deliver every row once: {facts['account']}",
+        f"{facts['rows_delivered']:,.0f} of {facts['rows_expected']:,.0f} rows came ({', '.join(scope.conditions)}, "
+        f"n = {facts['n']:.0f}): {facts['account']}. Rows are missing, repeated or wrong in {scope.confirmed} of its "
+        f"{_plural(scope.compared, 'cell')}.",
+    )
+
+
+def _rows_of_ranks(finding: Finding) -> Sentences:
+    facts, scope = finding.facts, finding.scope
+    return (
+        f"{finding.subject}, {facts['ranks']} ranks: not every row once: {facts['account']}",
+        f"{facts['rows_delivered']:,.0f} of {facts['rows_expected']:,.0f} rows came to all ranks together "
+        f"({', '.join(scope.conditions)}): {facts['account']}, in {scope.confirmed} of {scope.compared} finished runs.",
+        f"{facts['padded']} of {facts['rows_expected']:,.0f} rows come twice so that {facts['ranks']} ranks have the "
+        "same number of rows."
+        if facts["padded"]
+        else "",
+    )
+
+
+def _gives_up(finding: Finding) -> Sentences:
+    failed = f"{finding.scope.failed} of {_plural(finding.facts['runs'], 'run')}"
+    return (
+        f"{finding.subject} gives up with {finding.scope.conditions[0]} in {failed}",
+        f"Streaming repository {finding.facts['repository']} ends with {finding.facts['reason']}.",
+    )
+
+
+def _faults(finding: Finding) -> Sentences:
+    facts = finding.facts
+    broken = "; ".join(
+        f"{fault}: {failed} of {_plural(runs, 'run')}, {reason}" for fault, failed, runs, reason in facts["broken"]
+    )
+    passed = ", ".join(f"{fault} (n = {n})" for fault, n in facts["passed"]) or "none"
+    kinds = len({fault for fault, *_ in facts["broken"]})
+    return (
+        f"{finding.subject} gives up under {kinds} of {facts['kinds']} kinds of faults",
+        "The endpoint injects each fault once and answers when the request is repeated.",
+        f"Failed: {broken}. Passed: {passed}.",
+    )
+
+
+def _listing(finding: Finding) -> Sentences:
+    facts = finding.facts
+    requests = f"{_range(facts['requests'])} {'request' if facts['requests'][1] == 1 else 'requests'}"
+    return (
+        f"{finding.subject}: {finding.scope.conditions[0]} make {requests} for the list of files",
+        f"Repository {facts['repository']}: {facts['metadata']:,.10g} requests besides reads of data"
+        f"{' (median)' if facts['n'] > 1 else ''}. Workers make {_range(facts['requests'])} to list the files, "
+        f"at least {facts['per_worker']:,.2g} per worker (n = {facts['n']}; {facts['note']}).",
+    )
+
+
+def _chunking(finding: Finding) -> Sentences:
+    facts, saving = finding.facts, finding.advice.conditions if finding.advice else ()
+    best, edits = facts["best"], facts["edits"]
+    if saving:
+        result = f"{edits[best]['measured']:,.1f} times fewer new bytes after {best}"
+    elif facts["decidable"]:
+        result = "no confirmed saving after any edit"
+    else:
+        result = "too few repeats to decide"
+    shares = [
+        f"{edit} {line['off']:.1%} and {line['on']:.1%} ({line['measured']:,.2f} times"
+        + (f", 95 % {line['low']:,.2f} to {line['high']:,.2f}" if line["low"] < line["high"] else "")
+        + f", n = {line['n']:.0f})"
+        for edit, line in edits.items()
+    ]
+    return (
+        f"Content-defined chunking, {finding.subject}: {result}",
+        f"{_capital(finding.scope.conditions[0])}. New bytes as a share of the file, as hf_xet counts them before "
+        f"compression, without and with chunking: {'; '.join(shares)}.",
+        f"Confirmed savings: {', '.join(saving) or 'none'}, of {_plural(finding.scope.compared, 'edit')}.",
+    )
+
+
+def _spark(finding: Finding) -> Sentences:
+    facts = finding.facts
+    broken = ", ".join(
+        f"{step} fails in {failed} of {_plural(n, 'run')}" for step, (failed, n) in facts["broken"].items()
+    )
+    works = ", ".join(f"{step} (n = {n})" for step, n in facts["works"].items()) or "none"
+    return (
+        f"{finding.subject}: {broken}",
+        f"With pyspark {facts['pyspark']} and huggingface_hub {facts['huggingface_hub']}, against the local endpoint: "
+        f"{'; '.join(facts['reasons'])}. Works: {works}.",
+    )
+
+
+_WRITERS: Mapping[Kind, Callable[[Finding], Sentences]] = {
+    "difference": _difference,
+    "no regression": _no_regression,
+    "growth": _growth,
+    "growth difference": _growth_difference,
+    "owner": _owner,
+    "no effect": _no_effect,
+    "regrowth": _regrowth,
+    "version step": _version_step,
+    "limit": _limit,
+    "read ceiling": _read_ceiling,
+    "readahead": _readahead,
+    "rows": _rows,
+    "rows of ranks": _rows_of_ranks,
+    "gives up": _gives_up,
+    "faults": _faults,
+    "listing": _listing,
+    "chunking": _chunking,
+    "spark": _spark,
+}
+# Kinds whose own sentences give the number of failed runs.
+_COUNT_FAILURES = ("difference", "gives up", "faults")
+
+
+def _advice(finding: Finding) -> str:
+    advice = finding.advice
+    if advice is None:
+        return ""
+    sentences = {"use": _use, "weigh": _weigh, "request": _request, "drop": _drop}[advice.do](finding, advice)
+    facts = finding.facts
+    if others := facts.get("also_better", ()):
+        verb = "is" if len(others) == 1 else "are"
+        sentences += f" {', '.join(others)} {verb} also better; we did not compare them with each other."
+    if lends := facts.get("lends"):
+        sentences += f" {lends} reuses its batches: copy a batch to keep it."
+    if alone := facts.get("no_processes"):
+        sentences += f" {alone} starts no worker processes."
+    return sentences
+
+
+def _use(finding: Finding, advice: Advice) -> str:
+    choice = " or ".join(advice.choose)
+    instead = f", not {advice.instead_of}" if advice.instead_of else ""
+    if finding.kind == "rows":
+        return f"Use a loader that delivered every row once there: {', '.join(advice.choose)}."
+    if finding.kind == "chunking":
+        return f"Use {choice} for tables that you edit by: {', '.join(advice.conditions)}."
+    if finding.kind == "version step":
+        return f"Use {choice}{instead}, if {_labels(advice.better)} matters."
+    if finding.kind == "growth difference":
+        return f"Use {choice}{instead}, if growth with the text matters."
+    where = "U"
+    if advice.conditions:
+        limited = _limited_to(Scope(finding.experiment, advice.conditions))
+        where = f"{'In' if limited.startswith('experiment') else 'With'} {limited}, u"
+    reason = f": better in {_labels(advice.better)}; nothing confirmed is worse" if advice.better else ""
+    return f"{where}se {choice}{instead}{reason}."
+
+
+def _weigh(finding: Finding, advice: Advice) -> str:
+    where = f" ({', '.join(advice.conditions)})" if advice.conditions else ""
+    against = f"worse in {_labels(advice.worse)}" if advice.worse else ""
+    if advice.unconfirmed:
+        against = f"unconfirmed, but pointing to worse: {_labels(advice.unconfirmed)}"
+    sides = f"{advice.choose[0]} compared with {advice.instead_of}{where}"
+    return f"Weigh up {sides}: better in {_labels(advice.better)}; {against}."
+
+
+def _request(finding: Finding, advice: Advice) -> str:
+    return f"Request {advice.choose[0]} (it ran in {finding.facts['completed_bytes'] / MB:,.0f} MB)."
+
+
+def _drop(finding: Finding, advice: Advice) -> str:
+    verb = "does" if len(advice.choose) == 1 else "do"
+    return f"Leave out {', '.join(advice.choose)}: {verb} not change this growth."

@@ -1,0 +1,90 @@
+"""The noise of one metric: how the variances of its comparisons are distributed."""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import betaln, gammaln, stdtr, stdtrit
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+# With fewer comparisons each keeps its own variance.
+_POOL = 3
+# Candidates for the prior degrees of freedom, and how far the log of the prior variance may lie outside the sample.
+_DEGREES = np.array([0.5, 1, 2, 4, 8, 16, 32, 64, 128])
+_AROUND, _STEPS = 3.0, 49
+# Precision of the ends of intervals, as a share of their width.
+_PRECISION = 1e-12
+# Prior weights below this share do not change a p-value near the level.
+_NEGLIGIBLE = 1e-6
+
+
+class Noise:
+    """The common distribution of the variances of one metric's comparisons, and what it adds to each.
+
+    A scaled inverse chi-square, as in limma (Smyth 2004, doi:10.2202/1544-6115.1027). Estimates by moments are poor
+    with few comparisons, so degrees of freedom and scale are averaged over their likelihood F(d, d0), with a prior of
+    1/(1 + d0)^2 on the degrees. Without evidence for a common variance each comparison keeps its own.
+    """
+
+    def __init__(self, variances: Array, degrees: Array) -> None:
+        positive = variances > 0  # zero has no logarithm and is no evidence of noise
+        logs, own = np.log(variances[positive]), degrees[positive]
+        self.pooled = len(logs) >= _POOL
+        self.weight, self.prior, self.degrees = np.ones(1), np.ones(1), np.zeros(1)
+        if not self.pooled:
+            return
+        scale = np.linspace(logs.min() - _AROUND, logs.max() + _AROUND, _STEPS)
+        d, d0 = own[:, None, None], _DEGREES[None, None, :]
+        distance = logs[:, None, None] - scale[None, :, None]
+        with np.errstate(over="ignore"):
+            likelihood = d / 2 * (np.log(d / d0) + distance) - (d + d0) / 2 * np.log1p(d / d0 * np.exp(distance))
+        total = (likelihood - betaln(d / 2, d0 / 2)).sum(0) - 2 * np.log1p(_DEGREES)
+        weight = np.exp(total - total.max())
+        at_scale, at_degree = np.nonzero(weight > _NEGLIGIBLE * weight.sum())
+        kept = weight[at_scale, at_degree]
+        self.weight, self.prior, self.degrees = kept / kept.sum(), np.exp(scale[at_scale]), _DEGREES[at_degree]
+
+    def p(self, effect: Array, variance: Array, degrees: Array, n: Array) -> Array:
+        """Two-sided p-values of means of n values with these variances; NaN without any variance."""
+        moderated, together = self._moderated(variance, degrees)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.abs(effect)[:, None] / np.sqrt(moderated / n[:, None])
+        values: Array = np.where((moderated > 0).all(1), (self.weight * 2 * stdtr(together, -t)).sum(1), math.nan)
+        return values
+
+    def _moderated(self, variance: Array, degrees: Array) -> tuple[Array, Array]:
+        """Each variance combined with each prior, and the degrees of freedom of both together."""
+        own = degrees[:, None]
+        together = own + self.degrees
+        return (self.degrees * self.prior + own * variance[:, None]) / together, together
+
+    def half_width(self, level: Array, variance: Array, degrees: Array, n: Array) -> Array:
+        """Half the width of each interval, outside which p is below `level`.
+
+        Student's t with a single prior gives bounds. Newton's method on logarithms, with bisection where a step leaves
+        the bounds, finds the value between them.
+        """
+        moderated, together = self._moderated(variance, degrees)
+        scale = np.sqrt(np.maximum(moderated, 1e-300) / n[:, None])
+        kinds, place = np.unique(self.degrees, return_inverse=True)
+        quantiles = -stdtrit(degrees[:, None] + kinds, level[:, None] / 2)[:, place]
+        with np.errstate(divide="ignore"):
+            ends = np.log(np.maximum(quantiles * scale, 1e-300))
+        low, high = ends.min(1), ends.max(1)
+        height = 2 * self.weight * np.exp(gammaln((together + 1) / 2) - gammaln(together / 2))
+        height /= np.sqrt(together * math.pi)
+        middle = (low + high) / 2
+        for _ in range(60):
+            t = np.exp(middle)[:, None] / scale
+            p = (self.weight * 2 * stdtr(together, -t)).sum(1)
+            low, high = np.where(p > level, middle, low), np.where(p > level, high, middle)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                slope = (height * t * np.exp(-(together + 1) / 2 * np.log1p(t**2 / together))).sum(1)
+                step = middle + np.log(p / level) * p / slope
+            new = np.where((step >= low) & (step <= high), step, (low + high) / 2)
+            done = np.abs(new - middle).max(initial=0.0) < _PRECISION
+            middle = new
+            if done:
+                break
+        widths: Array = np.exp(middle)
+        return widths

@@ -1,0 +1,61 @@
+"""Findings of one cause are merged, and what is undecided is counted."""
+
+from typing import Any
+
+import pandas as pd
+
+from beyond_ram.analysis.findings import Finding, undecided
+from beyond_ram.analysis.findings.finding import Advice, Scope, one_per_cause
+from beyond_ram.analysis.findings.undecided import count
+
+
+def finding(subject: str, strength: float, **more: Any) -> Finding:
+    return Finding(kind="spark", subject=subject, scope=Scope("e"), strength=strength, **more)
+
+
+def test_the_strongest_of_a_cause_leads_and_the_others_are_with_it() -> None:
+    do = Advice("use", ("x",))
+    merged = one_per_cause(
+        [
+            finding("weak", 2.0, cause=("a",), advice=do, seen=({"stack": "x"},)),
+            finding("alone", 3.0),
+            finding("strong", 4.0, cause=("a",), advice=do, seen=({"stack": "y"},)),
+            finding("alone too", 1.0),
+        ]
+    )
+    assert [one.subject for one in merged] == ["strong", "alone", "alone too"]
+    assert [one.subject for one in merged[0].more] == ["weak"]
+    assert [line["stack"] for line in merged[0].seen] == ["y", "x"]
+    assert merged[0].advice == do
+
+
+def test_conflicting_advice_of_one_cause_is_dropped() -> None:
+    merged = one_per_cause([finding(n, 2.0, cause=("a",), advice=Advice("use", (n,))) for n in ("x", "y")])
+    assert [one.advice for one in merged] == [None]
+
+
+def test_what_is_undecided_is_counted() -> None:
+    comparisons = pd.DataFrame(
+        {
+            "result": ["better", "undecided", "undecided", "undecided"],
+            "reason": ["", "too noisy", "too noisy", "too few repeats"],
+            "ratio": [2.0, 1.1, None, None],
+            "detectable": [1.0, 1.5, 9.0, None],
+        }
+    )
+    verdicts = pd.DataFrame({"verdict": ["held", "undecided"]})
+    runs = pd.DataFrame({"outcome": ["completed", "failed", "not_applicable"], "completed_work": [True, False, False]})
+    runs = runs.assign(experiment=["a", "a", "pinned"], reason=["", "late", "there is no accelerator"])
+    counts = count({"comparisons": comparisons, "verdicts": verdicts, "runs": runs})
+    assert [(one.kind, one.count, one.total) for one in counts] == [
+        ("too few repeats", 1, 4),
+        ("comparisons", 2, 4),
+        ("causes", 1, 2),
+        ("failed", 1, 3),
+        ("not applicable", 1, 3),
+    ]
+    assert counts[1].detectable == (1.5,)
+    assert "there is no accelerator" in counts[-1].reasons[0]
+    assert len(undecided({"comparisons": comparisons})) == 2
+    assert count({}) == []
+    assert count({"verdicts": verdicts.head(1)}) == []

@@ -1,0 +1,45 @@
+"""Sentences: golden pages of a whole report, and how numbers are put into words.
+
+`BEYOND_RAM_GOLDEN=1 uv run pytest tests/analysis/findings/test_sentences.py` writes the pages anew: read the diff.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from beyond_ram.analysis.findings import findings, undecided
+from beyond_ram.analysis.findings.sentences import detectable, factor
+
+from ..opposite import report
+
+GOLDEN = Path(__file__).with_name("golden")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", ["original", "one run", "one fails"])
+def test_a_report_reads_as_on_its_golden_page(study: str) -> None:
+    """Sentences are tested here alone; all other tests are about the fields of findings."""
+    tables = report(study)
+    paragraphs = [f"## {one.title}\n\n{one.text}\n\n{one.action or 'No advice.'}\n" for one in findings(tables)]
+    page = "\n".join([f"# {study}\n", *paragraphs, "## Undecided\n", *(f"- {line}" for line in undecided(tables)), ""])
+    file = GOLDEN / f"{study.replace(' ', '-')}.md"
+    if os.environ.get("BEYOND_RAM_GOLDEN"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(page)
+    assert page == file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [(14.2, "14.2 times faster"), (1 / 14, "14 times slower"), (1.25, "25% faster"), (0.75, "25% slower")],
+)
+def test_a_rate_is_so_many_times_faster_or_slower(ratio: float, words: str) -> None:
+    assert factor(ratio) == words
+
+
+def test_the_median_of_what_could_be_detected_lies_between_two() -> None:
+    assert "2.50 times" in detectable([2.0, 3.0])
+    assert "over 100 times" in detectable([2.0, 3.0, float("inf")])
+    assert "100" in detectable([150.0, float("inf")])
+    assert detectable([]) == ""
