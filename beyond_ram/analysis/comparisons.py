@@ -1,16 +1,17 @@
-"""Table `comparisons`: everything that a report holds against something else, decided together.
+"""Table `comparisons`: everything that a report compares, decided together.
 
-What is decided, the registry says (`decided` of a metric); what is held against what, CONTRASTS and the config's roles.
+The registry names the metrics (`decided`), the config's roles the stacks, and each workload its axes (`Compared`).
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 
-from ..experiment import AXES
+from ..experiment import AXES, WORKLOADS
+from ..experiment.workloads.base import Compared
 from ..metrics import METRICS
 from ..metrics.loading import AT_FAULT
 from ..metrics.runs import FAILED
@@ -25,136 +26,96 @@ DECIDED = [
 ]  # fmt: skip
 COLUMNS = ["experiment", "stack", "workload", "axis", "before", "after", *DECIDED, *COUNTS, "machines"]
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
-# What is read of runs beside their axes and metrics.
+# The columns of runs that are read beside axes and metrics.
 _READ = {"workload", "rep", "rows", "started_at", "duration_s", *OUTCOME, *_MACHINE}
-Sides = Iterator[tuple[Any, Any]]
-
-
-def against_value(value: Any) -> Callable[[list[Any]], Sides]:
-    """Every other value of an axis against this one."""
-    return lambda values: ((value, other) for other in values if value in values and other != value)
-
-
-def against_first(values: list[Any]) -> Sides:
-    """Every other value of an axis against the one that the config names first."""
-    return ((values[0], other) for other in values[1:])
-
-
-def ends(values: list[Any]) -> Sides:
-    """The largest value of an axis against the smallest."""
-    if len(values) > 1:
-        yield min(values), max(values)
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """An axis whose values are held against each other, all else the same."""
-
-    axis: str
-    sides: Callable[[list[Any]], Sides]
-    workloads: tuple[str, ...]
-    figure: str
-    """What shows it."""
-    along: tuple[str, ...] = ()
-    """Axes that go with it, as the way in which workers start goes with their number."""
-
-
-CONTRASTS = (
-    Contrast("remedy", against_value("none"), ("tokenize",), "what_helps"),
-    Contrast("batch_size", ends, ("tokenize",), "peak_by_batch"),
-    Contrast("writer_batch_size", ends, ("tokenize",), "peak_by_batch"),
-    Contrast("reader", against_value("from_generator"), ("tokenize",), "growth_by_input"),
-    Contrast("subject", against_value("transformers"), ("soak",), "encoders"),
-    Contrast("buffering", against_value("default"), ("stream",), "worker_memory"),
-    # 5,120 KiB is what HfFileSystem reads at once by itself.
-    Contrast("block_kb", against_value(5120), ("hub-files",), "hub_files"),
-    Contrast("advice", against_value("none"), ("load",), "loading_limit"),
-    Contrast("torch_threads", against_value(0), ("load",), "loading_cost"),
-    Contrast("loader", against_first, ("load",), "loading_cost"),
-    Contrast("workers", ends, ("load",), "loading_cost", ("start",)),
-)
+Sides = tuple[pd.DataFrame, pd.DataFrame]
 
 
 def comparisons(
     runs: pd.DataFrame,
     pairs: Pairs,
     *,
-    contrasts: Sequence[Contrast] = CONTRASTS,
+    stacks_only: bool = False,
     alpha: float = ALPHA,
     level: float = LEVEL,
 ) -> pd.DataFrame:
-    """A line a comparison: a metric of a cell with one value on `axis` against the same cell with another.
+    """A line per comparison: a metric of a cell with one value on `axis` and the same cell with another.
 
-    The columns of the cell are the candidate's. `asked`, `finished` and `failed` count the runs of both sides. Their
-    p-values are corrected for each other, so this table holds all that a report may call different.
+    The columns of the cell are the candidate's. `asked`, `finished` and `failed` count the runs of both sides. All
+    p-values are corrected together, so a report names no other difference. With `stacks_only` other axes are left out.
     """
     questions, lines = [], []
     several = any(runs[name].nunique() > 1 for name in _MACHINE if name in runs)
-    for axis, (before, after), cell, (first, second) in _compared(runs, pairs, contrasts):
+    for axis, (before, after), cell, (first, second) in _compared(runs, pairs, stacks_only=stacks_only):
         counts, apart = tally(first, second), machines(first, second) if several else ""
         for metric in _decided(first, second):
             questions.append(Question(side(first, metric), side(second, metric), metric))
-            known = cell | {
+            sides = cell | {
                 "workload": first["workload"].iloc[0],
                 "axis": axis,
                 "before": _text(axis, before),
                 "after": _text(axis, after),
                 "metric": metric,
             }
-            lines.append(known | counts | {"machines": apart})
-    found = [
+            lines.append(sides | counts | {"machines": apart})
+    decided = [
         {**line, **{name: value for name, value in asdict(decision).items() if name in DECIDED}}
         for line, decision in zip(lines, decide(questions, alpha, level), strict=True)
     ]
-    table = pd.DataFrame(found, columns=None if found else COLUMNS)
+    table = pd.DataFrame(decided, columns=None if decided else COLUMNS)
     return table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
 
 
 def _text(axis: str, value: Any) -> str:
-    """A value of an axis; a whole number is a float beside cells that do not have it."""
+    """A value of an axis as text; whole numbers are floats in a column with missing values."""
     return str(int(value)) if AXES[axis].number else str(value)
 
 
 def _compared(
-    runs: pd.DataFrame, pairs: Pairs, contrasts: Sequence[Contrast]
-) -> Iterator[tuple[str, tuple[Any, Any], Cell, tuple[pd.DataFrame, pd.DataFrame]]]:
+    runs: pd.DataFrame, pairs: Pairs, *, stacks_only: bool
+) -> Iterator[tuple[str, tuple[Any, Any], Cell, Sides]]:
     """The axis, its two values, the candidate's cell, and the runs of both."""
-    for workload, found in _comparable(runs).groupby("workload", sort=False):
-        known = axes(found)
-        found = found[[name for name in found if name in known or name in _READ or name in METRICS]]
-        for cell, pair, sides in against(found, pairs):
-            yield "stack", pair, _own(sides[1], cell, known), sides
-        for contrast in contrasts:
-            if workload not in contrast.workloads or not {contrast.axis, *contrast.along} <= set(found):
-                continue
-            for cell, group in same_but_for(found, contrast.axis, *contrast.along):
-                values = list(dict.fromkeys(group[contrast.axis].dropna()))
-                for before, after in contrast.sides(values):
-                    first, second = (group[group[contrast.axis] == value] for value in (before, after))
-                    if all((one[list(contrast.along)].nunique() <= 1).all() for one in (first, second)):
-                        yield contrast.axis, (before, after), _own(second, cell, known), (first, second)
+    for workload, group in _comparable(runs).groupby("workload", sort=False):
+        named = axes(group)
+        group = group[[name for name in group if name in named or name in _READ or name in METRICS]]
+        for cell, pair, sides in against(group, pairs):
+            yield "stack", pair, _own(sides[1], cell, named), sides
+        for axis, compared in WORKLOADS[str(workload)].points().compared().items() if not stacks_only else ():
+            if {axis, *compared.along} <= set(group):
+                yield from _of_axis(group, axis, compared, named)
+
+
+def _of_axis(
+    runs: pd.DataFrame, axis: str, compared: Compared, named: Sequence[str]
+) -> Iterator[tuple[str, tuple[Any, Any], Cell, Sides]]:
+    """The comparisons of one axis of a workload."""
+    along = list(compared.along)
+    for cell, same in same_but_for(runs, axis, *along):
+        for before, after in compared.pairs(list(dict.fromkeys(same[axis].dropna()))):
+            first, second = (same[same[axis] == value] for value in (before, after))
+            if all((side[along].nunique() <= 1).all() for side in (first, second)):
+                yield axis, (before, after), _own(second, cell, named), (first, second)
 
 
 def _comparable(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs that are held against others: under no fault, and not from a cache."""
+    """The runs that are compared: without an injected fault, and not from a cache."""
     if runs.empty or "workload" not in runs:
         return runs.head(0).reindex(columns=[*runs, *({"workload"} - set(runs))])
-    found = runs
-    for axis, wanted in (("fault", "none"), ("cache", "cold")):
-        if axis in found:
-            found = found[found[axis].isna() | found[axis].eq(wanted)]
-    return found
+    for axis, value in (("fault", "none"), ("cache", "cold")):
+        if axis in runs:
+            runs = runs[runs[axis].isna() | runs[axis].eq(value)]
+    return runs
 
 
-def _own(runs: pd.DataFrame, cell: Cell, known: Sequence[str]) -> Cell:
-    """The whole cell of some runs, of axes that are `known` to have values."""
-    own = {axis: runs[axis] for axis in known}
+def _own(runs: pd.DataFrame, cell: Cell, named: Sequence[str]) -> Cell:
+    """The whole cell of some runs, by the axes that are `named`."""
+    own = {axis: runs[axis] for axis in named}
     return {axis: of.iloc[0] for axis, of in own.items() if of.notna().any()} | {"experiment": cell["experiment"]}
 
 
 def _decided(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
-    """The metrics that are decided of two sides. A client that reads other rows does other work, and is no
-    rival: only whether it fails is, and whether its rows are the right ones."""
+    """The metrics that both sides have and that are decided. Of clients that read different rows, which is different
+    work, only failures and wrong rows are compared."""
     workload = first["workload"].iloc[0]
     measured = [name for name, metric in METRICS.items() if metric.decided_in(workload)]
     if workload == "stream" and "rows" in first and pd.concat([first["rows"], second["rows"]]).nunique() > 1:
@@ -163,20 +124,20 @@ def _decided(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
 
 
 def machines(first: pd.DataFrame, second: pd.DataFrame) -> str:
-    """What differs between the machines that two sides were measured on, in words; empty where nothing does."""
-    said = []
+    """How the machines of two sides differ, in words; empty if they do not."""
+    differences = []
     for name in _MACHINE:
         if name in first and name in second:
             before, after = ([str(value) for value in side[name].dropna().unique()] for side in (first, second))
             if before and after and set(before) != set(after):
-                said.append(f"{name} {' and '.join(before)} against {' and '.join(after)}")
-    return f"other machines: {', '.join(said)}" if said else ""
+                differences.append(f"{name} {' and '.join(before)} against {' and '.join(after)}")
+    return f"other machines: {', '.join(differences)}" if differences else ""
 
 
 def of(table: pd.DataFrame, axis: str, metric: str | None = None) -> pd.DataFrame:
-    """The lines of the table on one axis, and of one metric."""
-    found = table[table["axis"] == axis]
-    return found if metric is None else found[found["metric"] == metric]
+    """The lines of one axis, and optionally of one metric."""
+    lines = table[table["axis"] == axis]
+    return lines if metric is None else lines[lines["metric"] == metric]
 
 
 def decision(line: "pd.Series[Any]") -> Decision:
@@ -185,10 +146,10 @@ def decision(line: "pd.Series[Any]") -> Decision:
 
 
 def ratio_of(line: Mapping[str, Any]) -> dict[str, float]:
-    """`ratio`, `low` and `high` of a decision, as a ratio also where a difference was compared.
+    """`ratio`, `low` and `high` of a decision as ratios, also if a difference was compared.
 
-    That is then the baseline and the difference over the baseline, whose own scatter is not in it; NaN where the
-    baseline is too small for a ratio.
+    These are then 1 plus the difference over the baseline, without the scatter of the baseline; NaN if the baseline is
+    too small for a ratio.
     """
     if not pd.isna(line["ratio"]):
         return {name: line[name] for name in ("ratio", "low", "high")}

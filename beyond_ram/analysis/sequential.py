@@ -27,7 +27,7 @@ def look(known: pd.DataFrame | None, runs: pd.DataFrame, pairs: Pairs) -> pd.Dat
 
     The intervals hold for all looks together.
     """
-    found = comparisons(runs, pairs, contrasts=(), alpha=SHARE, level=1 - SHARE)
+    found = comparisons(runs, pairs, stacks_only=True, alpha=SHARE, level=1 - SHARE)
     if known is None or known.empty:
         return found
     decided = {_name(line): line for line in known.to_dict("records") if is_decided(line)}

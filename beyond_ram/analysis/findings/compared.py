@@ -7,10 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from ...experiment import AXES
+from ...experiment import AXES, WORKLOADS
 from ...metrics import METRICS
 from ...units import amount
-from ..comparisons import CONTRASTS
 from ..frame import axes, describe, varied
 from ..stack_differences import between
 from ..thresholds import threshold_of
@@ -28,7 +27,7 @@ _FIGURES = {
 }
 # The metrics that a figure draws, if it does not draw all that its runs are compared in.
 _DRAWN = {"requests_by_workers": re.compile("^requests_metadata$"), "worker_memory": re.compile("_bytes$")}
-_FIGURE_OF = {contrast.axis: contrast.figure for contrast in CONTRASTS}
+_FIGURE_OF = {axis: it.figure for kind in WORKLOADS.values() for axis, it in kind.points().compared().items()}
 _CONFIRMED = ("better", "worse")
 
 

@@ -85,6 +85,28 @@ class Axis:
         return said if self.unit == self.label else f"{self.label} {said}"
 
 
+@dataclass(frozen=True)
+class Compared:
+    """How a workload compares the values of an axis with each other, all other axes being the same.
+
+    `baseline` is the value that each other is compared with; "first" is the first in the config. Without a baseline the
+    largest value is compared with the smallest.
+    """
+
+    figure: str
+    """The figure that shows it."""
+    baseline: Value | None = None
+    along: tuple[str, ...] = ()
+    """Axes that may differ with it, as `start` does with `workers`."""
+
+    def pairs(self, values: Sequence[Any]) -> list[tuple[Any, Any]]:
+        """Baseline and candidate of each comparison among the values that ran, in the order of the config."""
+        if self.baseline is None:
+            return [(min(values), max(values))] if len(values) > 1 else []
+        first = values[0] if self.baseline == "first" and values else self.baseline
+        return [(first, value) for value in values if first in values and value != first]
+
+
 Stacks = Annotated[Names, Axis("input", alone=True), Field(description="Stacks, by name.")]
 Corpora = Annotated[Names, Axis("input", alone=True), Field(description="Corpora, by name.")]
 Repositories = Annotated[Names, Axis("input", alone=True), Field(description="Repositories, by name.")]
@@ -152,6 +174,12 @@ class Matrix(Strict):
     def axes(cls) -> dict[str, Axis]:
         """What each axis is, by name, in the order of the path grammar."""
         return {name: _axis(name, field.metadata, field.annotation) for name, field in cls.model_fields.items()}
+
+    @classmethod
+    def compared(cls) -> dict[str, Compared]:
+        """The axes whose values are compared with each other."""
+        metadata = ((name, item) for name, field in cls.model_fields.items() for item in field.metadata)
+        return {name: item for name, item in metadata if isinstance(item, Compared)}
 
 
 def _axis(name: str, metadata: Sequence[Any], annotation: Any) -> Axis:

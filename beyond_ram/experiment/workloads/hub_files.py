@@ -8,6 +8,7 @@ from ..paths import Point
 from .base import (
     Axis,
     BandwidthMbPerS,
+    Compared,
     Counts,
     LatencyMs,
     Matrix,
@@ -26,7 +27,9 @@ class HubFilesMatrix(Matrix):
     opener: Annotated[Values[Literal["filesystem", "curl"]], Axis(alone=True)] = Field(
         ["filesystem"], description="`filesystem`: `HfFileSystem`; `curl`: what WebDataset itself starts for `hf://`."
     )
-    block_kb: Annotated[Counts, Axis(label="blocks", unit="KiB", nothing="one request a file")] = Field(
+    block_kb: Annotated[
+        Counts, Axis(label="blocks", unit="KiB", nothing="one request a file"), Compared("hub_files", 5120)
+    ] = Field(
         [5120],
         description="What `HfFileSystem` reads at once, in KiB; its own default is 5120. 0: a file in one request, "
         "from the start to the end.",

@@ -6,7 +6,7 @@ from pydantic import Field, StringConstraints
 
 from ..job import Job
 from ..paths import Cell
-from .base import Axis, Counts, Experiment, Matrix, Names, Order, Places, Sizes, Start, TokenDatasets, Values
+from .base import Axis, Compared, Counts, Experiment, Matrix, Names, Order, Places, Sizes, Start, TokenDatasets, Values
 
 # What only some loaders have: names that stand in their modules, each with a number.
 Option = Annotated[str, StringConstraints(pattern=r"^(none|[a-z_]+-[0-9]+(-[a-z_]+-[0-9]+)*)$")]
@@ -16,28 +16,30 @@ class LoadMatrix(Matrix):
     """The axes of the workload `load`."""
 
     tokens: TokenDatasets = Field(["none"], description="Token datasets, by name; `none` for loaders of your own.")
-    loader: Annotated[Names, Axis(alone=True)] = Field(
+    loader: Annotated[Names, Axis(alone=True), Compared("loading_cost", "first")] = Field(
         description="Loaders: modules of `scripts/workloads/loaders`, or your own by name."
     )
     order: Order = Field(["sequential"])
-    workers: Annotated[Counts, Axis(unit="workers", nothing="no workers")] = Field(
-        [0], description="Worker processes of the DataLoader."
-    )
+    workers: Annotated[
+        Counts, Axis(unit="workers", nothing="no workers"), Compared("loading_cost", along=("start",))
+    ] = Field([0], description="Worker processes of the DataLoader.")
     start: Start = Field(["fork"])
     page_cache: Annotated[Values[Literal["cold", "warm"]], Axis("cache")] = Field(
         ["warm"], description="Whether the page cache holds nothing or all of the data at the start."
     )
     batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows of a batch.")
     pin_memory: Values[Literal["no", "yes"]] = Field(["no"], description="`pin_memory` of the DataLoader.")
-    advice: Annotated[Values[Literal["none", "random"]], Axis(label="madvise", nothing="")] = Field(
-        ["none"], description="`random`: MADV_RANDOM, for loaders that map a file."
-    )
+    advice: Annotated[
+        Values[Literal["none", "random"]], Axis(label="madvise", nothing=""), Compared("loading_limit", "none")
+    ] = Field(["none"], description="`random`: MADV_RANDOM, for loaders that map a file.")
     option: Annotated[Values[Option], Axis(alone=True, nothing="")] = Field(
         ["none"],
         description="`NAME-NUMBER`, or several with `-` between: of what a loader names in its module's `OPTIONS`. "
         "`none` leaves all as the library has it.",
     )
-    torch_threads: Annotated[Counts, Axis(label="PyTorch threads", unit="PyTorch threads", nothing="")] = Field(
+    torch_threads: Annotated[
+        Counts, Axis(label="PyTorch threads", unit="PyTorch threads", nothing=""), Compared("loading_cost", 0)
+    ] = Field(
         [0],
         description="Threads of PyTorch in the process that trains; 0: as many as it starts by itself. Workers of its "
         "DataLoader have one each.",

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Axis, Corpora, Experiment, Matrix, Sizes, Values
+from .base import Axis, Compared, Corpora, Experiment, Matrix, Sizes, Values
 
 
 class SoakMatrix(Matrix):
@@ -15,7 +15,9 @@ class SoakMatrix(Matrix):
         description="The first so many files of the corpus."
     )
     subject: Annotated[
-        Values[Literal["tokenizers", "tokenizers-fast", "transformers", "dataset"]], Axis(alone=True)
+        Values[Literal["tokenizers", "tokenizers-fast", "transformers", "dataset"]],
+        Axis(alone=True),
+        Compared("encoders", "transformers"),
     ] = Field(
         description="What does the work: `tokenizers` alone, the same without offsets (`encode_batch_fast`, or "
         "`ids_array` in releases that have that), a tokenizer of `transformers`, or a dataset that is read."

@@ -10,6 +10,7 @@ from ..places import HubAddress, TrackedPath
 from .base import (
     Axis,
     BandwidthMbPerS,
+    Compared,
     Counts,
     LatencyMs,
     Matrix,
@@ -53,7 +54,7 @@ class StreamMatrix(Matrix):
         ["none"],
         description="`KIND-every-N`: one in N data requests fails once; `error-500`, `too-many-429`, `drop` or `slow`.",
     )
-    buffering: Annotated[Values[Buffering], Axis(alone=True)] = Field(
+    buffering: Annotated[Values[Buffering], Axis(alone=True), Compared("worker_memory", "default")] = Field(
         ["default"],
         description="Parquet's reading ahead: `default`, `pre-buffer`, `no-pre-buffer`, or `prefetch-N-range-M`: N "
         "ranges of up to M MiB.",

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from ..job import Job
 from ..paths import Cell, Point
-from .base import Axis, Corpora, Counts, Experiment, Matrix, Names, Places, Sizes, Values
+from .base import Axis, Compared, Corpora, Counts, Experiment, Matrix, Names, Places, Sizes, Values
 
 MODES = ("basic", "shard", "flat", "engine")
 """What is ours to run; any other mode is a module of scripts/workloads/peers."""
@@ -27,12 +27,18 @@ class TokenizeMatrix(Matrix):
     num_files: Annotated[Sizes, Axis(label="files", unit="files")] = Field(
         description="The first so many files of the corpus."
     )
-    reader: Annotated[Values[Literal["from_generator", "load_dataset"]], Axis(alone=True)] = Field(
+    reader: Annotated[
+        Values[Literal["from_generator", "load_dataset"]],
+        Axis(alone=True),
+        Compared("growth_by_input", "from_generator"),
+    ] = Field(
         ["from_generator"],
         description="How the text comes in: rows of a generator, or `load_dataset` of its JSON Lines.",
     )
-    batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([1000], description="Rows handed to the tokenizer at once.")
-    writer_batch_size: Annotated[Sizes, Axis(unit="rows")] = Field(
+    batch_size: Annotated[Sizes, Axis(unit="rows"), Compared("peak_by_batch")] = Field(
+        [1000], description="Rows handed to the tokenizer at once."
+    )
+    writer_batch_size: Annotated[Sizes, Axis(unit="rows"), Compared("peak_by_batch")] = Field(
         [1000], description="Rows kept before they are written."
     )
     num_proc: Annotated[Counts, Axis(label="processes", unit="processes")] = Field(
@@ -46,7 +52,7 @@ class TokenizeMatrix(Matrix):
     stop_after: Annotated[Sizes, Axis("cache", unit="shards", nothing="")] = Field(
         [1], description="Shards after which an interrupted run is killed."
     )
-    remedy: Annotated[Names, Axis(alone=True, nothing="no remedy")] = Field(
+    remedy: Annotated[Names, Axis(alone=True, nothing="no remedy"), Compared("what_helps", "none")] = Field(
         ["none"], description="Remedies, by name ([docs/explain.md](explain.md))."
     )
 
