@@ -25,6 +25,11 @@ Kind = Literal["table", "figure"]
 Condition = Callable[[Experiment], bool]
 
 
+def always(_: Experiment) -> bool:
+    """The condition of what is made for every experiment."""
+    return True
+
+
 def varies(*axes: str) -> Condition:
     """Whether an experiment has several values on one of these axes."""
     return lambda experiment: any(len(getattr(experiment.matrix, axis, ())) > 1 for axis in axes)
@@ -40,7 +45,7 @@ class Figure:
     """A figure of a chapter. It is made where an experiment of the chapter fulfils `when`."""
 
     title: str
-    when: Condition = lambda _: True
+    when: Condition = always
 
 
 @dataclass(frozen=True)
@@ -53,17 +58,17 @@ class Page:
 
 @dataclass(frozen=True)
 class Chapter:
-    """Tables and figures, and the target that asks for them.
+    """Tables and figures, and the target that makes them.
 
-    The part plans the runs of the experiments that a chapter `covers`. Its tables are made `over` those experiments, of
-    all that are run, which is more where a whole report is made; by default those it covers.
+    The part plans the runs of the experiments that a chapter `covers`. Its tables are made `over` these experiments, by
+    default those it covers. A table with a condition is made if one of these experiments meets it.
     """
 
     part: str
     title: str
     covers: Condition
     over: Condition | None = None
-    tables: Sequence[str] = ()
+    tables: Mapping[str, Condition] = field(default_factory=dict)
     figures: Mapping[str, Figure] = field(default_factory=dict)
     pages: Mapping[str, Page] = field(default_factory=dict)
     """Pages beside the overview."""
@@ -77,9 +82,18 @@ class Outputs:
     experiments: Mapping[str, Experiment]
     chapters: list[Chapter] = field(default_factory=list)
 
-    def add(self, *fields: Any, **named: Any) -> None:
-        """Name a chapter's tables and figures, by what a `Chapter` has."""
-        self.chapters.append(Chapter(*fields, **named))
+    def add(
+        self,
+        part: str,
+        title: str,
+        covers: Condition,
+        *,
+        tables: Iterable[str] | Mapping[str, Condition] = (),
+        **more: Any,
+    ) -> None:
+        """Add a chapter, with the fields of `Chapter`. Tables in a list are made without a condition."""
+        conditions = tables if isinstance(tables, Mapping) else dict.fromkeys(tables, always)
+        self.chapters.append(Chapter(part, title, covers, tables=conditions, **more))
 
     def of(self, kind: Kind, name: str) -> Chapter:
         """The chapter of a table or figure."""
@@ -108,14 +122,18 @@ class Outputs:
     def tables(self, parts: Iterable[str] = (), *, general: bool = True) -> list[str]:
         """The tables that are made, in the order of the chapters; those of every report only if `general`."""
         made = [chapter for chapter in self._made(parts) if general or chapter.part != GENERAL]
-        return [name for chapter in made for name in chapter.tables]
+        return [name for chapter in made for name, when in chapter.tables.items() if self._any(chapter, parts, when)]
+
+    def _any(self, chapter: Chapter, parts: Iterable[str], when: Condition) -> bool:
+        """Whether an experiment of a chapter meets a condition."""
+        return any(when(self.experiments[name]) for name in self.experiments_of(chapter, parts))
 
     def figures(self, parts: Iterable[str] = ()) -> dict[str, str]:
         """The figures that are made, with their titles, in the order of the chapters."""
         found: dict[str, str] = {}
         for chapter in self._made(parts):
-            running = [self.experiments[name] for name in self.experiments_of(chapter, parts)]
-            found |= {name: one.title for name, one in chapter.figures.items() if any(map(one.when, running))}
+            made = {name: one.title for name, one in chapter.figures.items() if self._any(chapter, parts, one.when)}
+            found |= made
         return found
 
     def pages(self, parts: Iterable[str] = ()) -> list[str]:

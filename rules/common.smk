@@ -19,7 +19,7 @@ from snakemake.settings.types import DeploymentMethod
 
 from beyond_ram import experiment, idle, lost, outputs, progress, stale
 from beyond_ram.closure import closure
-from beyond_ram.outputs import Figure, Page, has, varies
+from beyond_ram.outputs import Figure, Page, always, has, varies
 from beyond_ram.report.page import sources as page_sources
 from beyond_ram.run_files import RUN_FILES
 from beyond_ram.stacks import variants
@@ -236,6 +236,12 @@ def interrupted_cells(wildcards):
 # Pairs of stacks that are compared: as the config says, and an older lock with the renewed one.
 PAIRS = experiment.roles.pairs(CONFIG, KEPT)
 CLAIMED = experiment.roles.claimed(CONFIG)
+
+
+def compares(found):
+    """Whether an experiment runs both stacks of a pair; an older lock's runs are kept."""
+    stacks = {*found.matrix.stack}
+    return any(after in stacks and (before in stacks or "@" in before) for before, after in PAIRS)
 
 
 def locks_of_pairs():

@@ -5,12 +5,6 @@ earlier locks are kept, each with a page. Always holds: the same decisions as ev
 """
 
 
-def compares(found):
-    """Whether an experiment runs both stacks of a pair; an older lock's runs are kept."""
-    stacks = {*found.matrix.stack}
-    return any(after in stacks and (before in stacks or "@" in before) for before, after in PAIRS)
-
-
 def has_earlier_locks(found):
     """Whether results of an earlier lock of one of its stacks are kept."""
     return any("@" in before and after in found.matrix.stack for before, after in PAIRS)

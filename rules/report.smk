@@ -22,7 +22,7 @@ OUTPUTS.add(
     "Overview",
     covers=lambda _: False,
     over=lambda _: True,
-    tables=["runs", "comparisons", "stack_differences"],
+    tables={"runs": always, "comparisons": always, "stack_differences": compares},
 )
 
 

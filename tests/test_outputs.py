@@ -16,6 +16,7 @@ from beyond_ram.outputs import (
     TABLES,
     Figure,
     Outputs,
+    always,
     has,
     parameters,
     varies,
@@ -42,7 +43,7 @@ def outputs(root: Path, **experiments: Any) -> Outputs:
         tables=["writers"],
         figures={"cost": Figure("Cost", varies("format"))},
     )
-    found.add(GENERAL, "Overview", lambda _: False, lambda _: True, tables=["runs"])
+    found.add(GENERAL, "Overview", lambda _: False, over=always, tables=["runs"])
     return found
 
 
@@ -61,6 +62,12 @@ def test_a_part_is_made_of_its_own_experiments(root: Path) -> None:
     assert found.experiments_of(runs, ["load"]) == ["write"]
     assert found.tables(["load"]) == ["writers", "runs"]
     assert found.tables(["load"], general=False) == ["writers"]
+
+
+def test_a_table_with_a_condition_needs_an_experiment_that_meets_it(root: Path) -> None:
+    made = outputs(root, write=WRITE)
+    made.add("load", "Remedies", always, tables={"remedies": varies("remedy"), "owners": always})
+    assert made.tables(["load"], general=False) == ["writers", "owners"]
 
 
 def test_a_figure_of_a_comparison_needs_something_to_compare(root: Path) -> None:
