@@ -39,7 +39,7 @@ class Set:
 SETS = {
     "default": Set(
         "uv run snakemake --cores 4",
-        ("comparisons", "growth", "ladders", "limits", "loaders", "ranks", "regrowth", "remedies", "stack_differences",
+        ("comparisons", "growth", "ladders", "ddp", "limits", "loaders", "regrowth", "remedies", "stack_differences",
          "streaming", "verdicts"),
         ("memory_over_time",),
     ),

@@ -1,6 +1,6 @@
 """Loading for training: token datasets, their formats, and what loaders deliver from them.
 
-Needs: stacks, corpora where a dataset is cut from one. Makes: tokens/NAME/FORMAT, tables `loaders`, `writers`, `ranks`
+Needs: stacks, corpora where a dataset is cut from one. Makes: tokens/NAME/FORMAT, tables `loaders`, `writers`, `ddp`
 and `copy_on_write`, figures. Always holds: all formats of a dataset hold the same rows, and every delivered row is
 accounted for.
 """
@@ -91,7 +91,7 @@ OUTPUTS.add(
     tables=["copy_on_write"],
     figures={"copy_on_write": Figure("Loading: records held in memory")},
 )
-for workload, name in (("write", "writers"), ("ranks", "ranks")):
+for workload, name in (("write", "writers"), ("ddp", "ddp")):
     OUTPUTS.add(
         "load",
         "Loading",

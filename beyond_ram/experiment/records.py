@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 NO_RECORD = "no_record"
 """The outcome of a run that was asked for, and whose folder holds no record."""
+# Earlier names of workloads, in kept runs.
+RENAMED = {"ranks": "ddp"}
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
 _NUMBER = (int, float, type(None))
 _KEYS: dict[str, type | tuple[type, ...]] = {
@@ -119,7 +121,8 @@ def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
 def run(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The record and the events of a run's folder, its cell with all axes of today. Raises DamagedError."""
     found, said = record(folder), events(folder)
-    found["cell"] = of_today(found["cell"], workload(found))
+    found["workload"] = workload(found)
+    found["cell"] = of_today(found["cell"], found["workload"])
     if found["sampler"] and not said:
         _refuse(folder / _EVENTS, "empty, and the run was weighed")
     return found, said
@@ -136,8 +139,9 @@ def outcome(folder: Path, of: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def workload(record: Mapping[str, Any]) -> str:
-    """The name of a run's workload."""
-    return str(record.get("workload", "tokenize"))  # all there was, in runs kept from before
+    """The name of a run's workload today; kept runs may have an earlier name, or none, which was `tokenize`."""
+    name = str(record.get("workload", "tokenize"))
+    return RENAMED.get(name, name)
 
 
 def of_today(cell: Mapping[str, Value], name: str) -> dict[str, Value]:

@@ -52,7 +52,7 @@ _LONG = f"; none where that is under {RATE_CPU_S} s, too short to be a rate"
 _FIRST = "first epoch, cold where the page cache is, without the start of workers"
 _WARM = "epochs after the first together, repeated until they took 1 CPU-second"
 _PROGRAM_CLOCK = "monotonic clock of the program; a busy machine shows in it"
-_ACCOUNTED = ("loaders", "ranks", "streaming", "copy_on_write")
+_ACCOUNTED = ("loaders", "ddp", "streaming", "copy_on_write")
 _LAST, _WORST = "in the last epoch", "in the epoch with most of them"
 _COUNTED_ROWS = "exact: by the number that each row carries; of repeats the worst"
 
@@ -205,7 +205,7 @@ COLUMNS: list[Column] = [
         lambda _, events: last(events, "work").get("stored_bytes"), direction="lower"),
     *(
         Metric(f"end_{kind}", f"{label[0].upper()}{label[1:]} at the end", "bytes",
-            ("loaders", "ranks", "copy_on_write"),
+            ("loaders", "ddp", "copy_on_write"),
             "tree when the epoch of the line, or the last, is delivered, everything still held", _IN_PHASE,
             _delivered(kind), direction="neither" if kind == "file_bytes" else "lower")
         for kind, label in MEMORIES.items()

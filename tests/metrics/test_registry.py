@@ -113,7 +113,7 @@ def test_the_account_of_rows_is_an_epochs_with_the_most_that_went_wrong_in_any()
     epochs = [{"event": "epoch", "pid": 1, "rows_delivered": 3, "rows_missing": gone} for gone in (2, 1)]
     found = derive(record, epochs, "streaming")
     assert (found["rows_delivered"], found["rows_missing"]) == (3, 2)
-    ranks = derive(record, [epochs[0], epochs[1] | {"pid": 2}], "ranks")
+    ranks = derive(record, [epochs[0], epochs[1] | {"pid": 2}], "ddp")
     assert (ranks["rows_delivered"], ranks["rows_missing"]) == (9, 5), "each rank has a part"
 
 

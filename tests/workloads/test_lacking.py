@@ -20,7 +20,7 @@ LOADS = ("--tokens-dir", ".", "--loader", "memmap_batched")
 # Arguments of each program, with which it comes to its imports, and what it misses first where nothing is installed.
 GIVEN: dict[str, tuple[tuple[str, ...], str]] = {
     "load": (LOADS, "numpy"),
-    "ranks": ((*LOADS, "--order=sequential", "--ranks=2", "--workers=0", "--batch-size=2"), "torch"),
+    "ddp": ((*LOADS, "--order=sequential", "--ranks=2", "--workers=0", "--batch-size=2"), "torch"),
     "write": (("--tokens-dir", ".", "--format", "parquet"), "numpy"),
     "copy-on-write": (
         ("--holding=numpy", "--records=9", "--order=sequential", "--workers=0", "--start=none", "--epochs=1"),

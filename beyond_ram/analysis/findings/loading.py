@@ -51,10 +51,10 @@ def _rows(label: str, rows: float) -> Bar:
     return Bar(label, float(rows), f"{rows:,.0f} rows")
 
 
-@reads("ranks")
+@reads("ddp")
 def _rows_of_ranks(tables: Tables) -> Iterator[Finding]:
     """Rows that several ranks together missed or had twice, in runs that finished."""
-    ranks = tables["ranks"]
+    ranks = tables["ddp"]
     for cell, group in same_but_for(ranks[ranks["outcome"].eq("completed")]):
         wrong = group[group["account"].str.contains(r"\d (?:missing|twice|wrong)")]
         if wrong.empty:

@@ -1,11 +1,11 @@
-"""Table `ranks`."""
+"""Table `ddp`."""
 
-from beyond_ram.analysis.ranks import ranks
+from beyond_ram.analysis.ddp import ddp
 
 from .by_hand import Run
 
 
-def run(workload: str = "ranks", **account: int) -> Run:
+def run(workload: str = "ddp", **account: int) -> Run:
     cell = {"experiment": "e", "stack": "s", "loader": "threads", "workers": 0, "rep": 1}
     counted = {"rows_expected": 10, "rows_delivered": 10, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0} | account
     epochs = [{"event": "epoch", "pid": pid, **counted, "rows_delivered": 5} for pid in (1, 2)]
@@ -15,7 +15,7 @@ def run(workload: str = "ranks", **account: int) -> Run:
 
 
 def test_rows_are_those_of_all_ranks_together() -> None:
-    line = ranks([run()]).iloc[0]
+    line = ddp([run()]).iloc[0]
     assert (line["rows_expected"], line["rows_delivered"]) == (10, 10), "each epoch is that of one rank"
     assert line["rows_per_rank"] == "[5, 5]"
     assert line["account"] == "every row once"
@@ -23,6 +23,6 @@ def test_rows_are_those_of_all_ranks_together() -> None:
 
 
 def test_what_ranks_lose_is_said() -> None:
-    table = ranks([run(rows_delivered=9, rows_missing=2, rows_twice=1), run(workload="load")])
+    table = ddp([run(rows_delivered=9, rows_missing=2, rows_twice=1), run(workload="load")])
     assert table["account"].tolist() == ["2 missing, 1 twice"]
-    assert ranks([]).empty
+    assert ddp([]).empty

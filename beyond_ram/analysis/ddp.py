@@ -1,4 +1,4 @@
-"""Table `ranks`: what becomes of the rows, and of memory, under distributed training."""
+"""Table `ddp`: what becomes of the rows, and of memory, under distributed training."""
 
 import pandas as pd
 
@@ -9,15 +9,15 @@ from .loaders import account
 from .outcomes import of_run
 
 
-def ranks(records: Records) -> pd.DataFrame:
-    """A line a run of the workload `ranks`: rows per rank and worker, and the memory of all ranks together."""
+def ddp(records: Records) -> pd.DataFrame:
+    """A line per run of the workload `ddp`: rows per rank and worker, and the memory of all ranks together."""
     lines = []
     for record, events in records:
-        if record.get("workload") != "ranks":
+        if record.get("workload") != "ddp":
             continue
         work = last(events, "work")
         line = of_run(record)
-        measured = derive(record, events, "ranks")
+        measured = derive(record, events, "ddp")
         line |= {key: measured[key] for key in ACCOUNT}
         line |= {key: str(work[key]) if key in work else None for key in ("rows_per_rank", "rows_per_worker_of_rank")}
         line |= measured

@@ -1,4 +1,4 @@
-"""Workload `ranks`: what each rank of a distributed training is delivered, by torch.distributed with gloo.
+"""Workload `ddp`: what each rank of a distributed training is delivered, by torch.distributed with gloo.
 
 Every rank accounts for its own rows; the first one adds the accounts up.
 """

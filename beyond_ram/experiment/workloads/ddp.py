@@ -9,8 +9,8 @@ from ..paths import Cell
 from .base import Axis, Counts, Experiment, Matrix, Names, Order, Places, Sizes, TokenDatasets
 
 
-class RanksMatrix(Matrix):
-    """The axes of the workload `ranks`."""
+class DdpMatrix(Matrix):
+    """The axes of the workload `ddp`."""
 
     tokens: TokenDatasets
     loader: Annotated[Names, Axis(alone=True)] = Field(description="Loaders: modules of `scripts/workloads/loaders`.")
@@ -24,13 +24,13 @@ class RanksMatrix(Matrix):
     batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows of a batch.")
 
 
-class RanksExperiment(Experiment):
+class DdpExperiment(Experiment):
     """A token dataset delivered to the ranks of a distributed training."""
 
-    PROGRAM = "ranks.py"
+    PROGRAM = "ddp.py"
 
-    workload: Literal["ranks"]
-    matrix: RanksMatrix = Field(description="The axes; every combination is a cell.")
+    workload: Literal["ddp"]
+    matrix: DdpMatrix = Field(description="The axes; every combination is a cell.")
 
     def job(self, cell: Cell, places: Places) -> Job:
         return super().job(cell, places).but(reads=places.loader(cell)[0])
