@@ -2,6 +2,8 @@
 
 import re
 
+NAME = r"[a-z0-9][a-z0-9._-]*"
+"""A name of an experiment, stack, corpus, token dataset or repository, as a regular expression."""
 # Control characters, those that turn the direction of writing, line separators, lone surrogates.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]+")
 # What reStructuredText, or the Jinja that Snakemake's report runs over a caption, takes for markup.

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .. import masked
-from ..experiment.paths import NAME
 from ..files import whole, write
+from ..text import NAME
 from . import torch
 from .differences import Difference, base_of, canonical, differences, pins, requested
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from .. import masked
-from ..experiment.paths import NAME
 from ..files import write
+from ..text import NAME
 from .differences import canonical, pins
 from .locks import PRE, PYTHON, StackError, lock_of, resolve, takes_prereleases, text_of
 
