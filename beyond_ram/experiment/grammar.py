@@ -4,7 +4,8 @@ import functools
 import re
 from collections.abc import Mapping
 
-from .paths import NAME, STACK, VALUE, Cell, Value, pattern
+from ..text import NAME
+from .paths import STACK, VALUE, Cell, Value, pattern
 from .workloads import AXES, Experiment
 
 

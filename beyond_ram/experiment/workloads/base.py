@@ -12,9 +12,10 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
 
 from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, model_validator
 
+from ...text import NAME
 from ..corpora import Strict
 from ..job import Job, Served
-from ..paths import NAME, Cell, Point, Value
+from ..paths import Cell, Point, Value
 from ..tokens import OwnLoader, format_of
 
 Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
