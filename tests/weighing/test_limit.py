@@ -118,7 +118,10 @@ def test_the_speed_is_decided_by_pairs_that_noise_may_turn(
 @pytest.mark.slow
 @pytest.mark.cgroup
 @needs_group
-def test_mapped_files_that_have_no_room_slow_it_down(tmp_path: Path) -> None:
+def test_mapped_files_that_have_no_room_slow_it_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real limits; one pair of runs a limit and coarse steps, as the search itself is tested above."""
+    monkeypatch.setattr("beyond_ram.weighing.limit._LEAD", 1)
+    monkeypatch.setattr("beyond_ram.weighing.limit.TOLERANCE", 0.5)
     record = weigh(tmp_path, "scan", speed_share=0.9, size_mb=60)
     limit = record["limit"]
     assert limit["completed_at_bytes"] <= limit["speed_kept_at_bytes"] <= 1.5 * record["peak"]["rss_bytes"]
