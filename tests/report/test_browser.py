@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -173,8 +174,8 @@ def test_it_opens_from_a_file_on_the_strongest_findings(page_file: Path, opened:
     assert page.locator(".view:visible").count() == 1
     shown = page.locator("#overview").inner_text()
     assert "8 runs of 4 cells" in shown
-    assert "june-2023: tokenizer held most of what grew" in shown
-    assert "undecided in 1 of 2 cells" in shown.partition("Not decided")[2]
+    assert re.search("june-2023: .*tokenizer", shown)
+    assert "undecided in 1 of 2 cells" in shown.partition("Undecided")[2]
     for view in (*VIEWS, "cell"):
         go(page, view)
         assert page.locator(".view:visible").count() == 1
