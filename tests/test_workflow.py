@@ -229,7 +229,7 @@ def test_an_upgrade_keeps_the_old_results_beside_the_new(clone: Path, run_in: Ru
     steps = table(clone / "results-upgrade", "history")
     assert list(steps.drop_duplicates("stack")["stack"]) == [name, "mine"]
     grown = steps[steps["metric"] == "token_count"]
-    assert list(grown["verdict"].fillna("")) == ["", "same"]
+    assert list(grown["result"].fillna("")) == ["", "same"]
     assert "Nothing to be done" in snakemake(run_in, *made_of_runs, *of_both, *apart).stderr
 
 

@@ -28,7 +28,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "gate",
         help="whether a change of requirements made something worse",
         description="Builds two stacks that differ in the requirements, weighs the same cells with both in turn until "
-        "each metric is decided, and says what got worse. Exit status 0: nothing worse, 1: worse, 2: cannot say.",
+        "each metric is decided, and says what got worse. Exit status 0: nothing worse, 1: worse, 2: undecided.",
     )
     for side in ("baseline", "candidate"):
         parser.add_argument(

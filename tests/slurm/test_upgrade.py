@@ -105,7 +105,7 @@ def test_old_stands_beside_new_on_both_pages(way: Way, clone: Path) -> None:
     assert tokens[["num_files", "stack", "n"]].to_numpy().tolist() == [
         [files, lock, 2] for files in (2, 3) for lock in (name, "renewed")
     ]
-    assert tokens["verdict"].fillna("").tolist() == ["", "same"] * 2
+    assert tokens["result"].fillna("").tolist() == ["", "same"] * 2
 
 
 def test_nothing_is_left_to_do(way: Way, run_in: Callable[..., Any]) -> None:
