@@ -254,40 +254,40 @@ def locks_of_pairs():
     return [path for path in [*locks, *asked] if path and os.path.exists(path)]
 
 
-SWEEPS = CONFIG.sweeps()
+LADDERS = CONFIG.running_ladders()
 
 
-def sweep_folder(name):
-    """The folder of a version sweep, named by all that is asked of it.
+def ladder_folder(name):
+    """The folder of a version ladder, named by all that is asked of it.
 
-    Snakemake looks for what changed only where no input waits for a checkpoint. So a changed sweep is another one.
+    Snakemake looks for what changed only where no input waits for a checkpoint. So a changed ladder is another one.
     """
-    asked = [SWEEPS[name].model_dump_json(), *sweep_runs(name, SWEEPS[name].versions)]
+    asked = [LADDERS[name].model_dump_json(), *ladder_runs(name, LADDERS[name].versions)]
     return f"{RESULTS}/ladders/{name}/{hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]}"
 
 
-def sweep_runs(name, versions):
-    """run.json of the cells of a version sweep with some versions."""
-    sweep = SWEEPS[name]
-    cells = CONFIG.cells(sweep.experiment)
-    return [f"{RUNS}/{cell.path}/run.json" for version in versions for cell in sweep.cells(cells, version)]
+def ladder_runs(name, versions):
+    """run.json of the cells of a version ladder with some versions."""
+    ladder = LADDERS[name]
+    cells = CONFIG.cells(ladder.experiment)
+    return [f"{RUNS}/{cell.path}/run.json" for version in versions for cell in ladder.cells(cells, version)]
 
 
 def round_of(name, number):
     """What a bisection round has decided; Snakemake comes back when it is there."""
-    spec = os.path.basename(sweep_folder(name))
-    made = checkpoints.sweep_round.get(sweep=name, spec=spec, round=number).output[0]
+    spec = os.path.basename(ladder_folder(name))
+    made = checkpoints.ladder_round.get(ladder=name, spec=spec, round=number).output[0]
     with open(made) as file:
         return json.load(file)
 
 
-def runs_of_sweep(name):
-    """The runs of a version sweep when its last bisection round has nothing more to ask."""
+def runs_of_ladder(name):
+    """The runs of a version ladder when its last bisection round has nothing more to ask."""
     number, decided = 0, round_of(name, 0)
     while not decided["done"]:
         number += 1
         decided = round_of(name, number)
-    return sweep_runs(name, decided["versions"])
+    return ladder_runs(name, decided["versions"])
 
 
 # The tables and figures of all chapters; each chapter adds its own.

@@ -1,4 +1,4 @@
-"""Version sweeps: one package varied, all else locked; each step bisected down to two neighbouring releases.
+"""Version ladders: one package varied, all else locked; each step bisected down to two neighbouring releases.
 
 Needs: a package index, runs of varied stacks. Makes: locks of varied stacks, rounds, table `ladders`, a figure. Always
 holds: a varied stack differs from its base in the one package and what that needs, and names what had to move; what
@@ -7,7 +7,7 @@ cannot be is not run.
 
 
 wildcard_constraints:
-    sweep="|".join(SWEEPS) or "-",
+    ladder="|".join(LADDERS) or "-",
     spec="[0-9a-f]{8}",
     round=r"\d+",
     variant=r"[^/+]+\+[^/]+",
@@ -30,58 +30,58 @@ rule variant:
 
 rule releases:
     output:
-        f"{RESULTS}/ladders/{{sweep}}/{{spec}}/releases.json",
+        f"{RESULTS}/ladders/{{ladder}}/{{spec}}/releases.json",
     log:
-        f"{RESULTS}/logs/ladders/{{sweep}}/{{spec}}/releases.log",
+        f"{RESULTS}/logs/ladders/{{ladder}}/{{spec}}/releases.log",
     priority: BEFORE_RUNS
     conda:
         "../envs/driver.yaml"
     params:
-        package=lambda w: SWEEPS[w.sweep].package,
-        named=lambda w: SWEEPS[w.sweep].versions,
+        package=lambda w: LADDERS[w.ladder].package,
+        named=lambda w: LADDERS[w.ladder].versions,
     shell:
         "beyond-ram stack releases {params.package:q} {params.named:q} > {output:q} 2> {log:q}"
 
 
-checkpoint sweep_round:
+checkpoint ladder_round:
     input:
-        releases=f"{RESULTS}/ladders/{{sweep}}/{{spec}}/releases.json",
-        runs=lambda w: (sweep_runs(w.sweep, round_of(w.sweep, int(w.round) - 1)["versions"]) if int(w.round) else []),
-        code=closure("scripts/tables/sweep_round.py", workflow.basedir),
+        releases=f"{RESULTS}/ladders/{{ladder}}/{{spec}}/releases.json",
+        runs=lambda w: (ladder_runs(w.ladder, round_of(w.ladder, int(w.round) - 1)["versions"]) if int(w.round) else []),
+        code=closure("scripts/tables/ladder_round.py", workflow.basedir),
     output:
-        f"{RESULTS}/ladders/{{sweep}}/{{spec}}/round~{{round}}.json",
+        f"{RESULTS}/ladders/{{ladder}}/{{spec}}/round~{{round}}.json",
     log:
-        f"{RESULTS}/logs/ladders/{{sweep}}/{{spec}}/round~{{round}}.log",
+        f"{RESULTS}/logs/ladders/{{ladder}}/{{spec}}/round~{{round}}.log",
     priority: BEFORE_RUNS
     conda:
         "../envs/driver.yaml"
     params:
-        sweep=lambda w: SWEEPS[w.sweep].model_dump(mode="json"),
+        ladder=lambda w: LADDERS[w.ladder].model_dump(mode="json"),
     script:
-        "../scripts/tables/sweep_round.py"
+        "../scripts/tables/ladder_round.py"
 
 
-rule sweep_table:
+rule ladder_steps:
     input:
-        runs=lambda w: runs_of_sweep(w.sweep),
-        releases=f"{RESULTS}/ladders/{{sweep}}/{{spec}}/releases.json",
-        code=closure("scripts/tables/sweep.py", workflow.basedir),
+        runs=lambda w: runs_of_ladder(w.ladder),
+        releases=f"{RESULTS}/ladders/{{ladder}}/{{spec}}/releases.json",
+        code=closure("scripts/tables/ladder.py", workflow.basedir),
     output:
-        f"{RESULTS}/ladders/{{sweep}}/{{spec}}/steps.csv",
-        f"{RESULTS}/ladders/{{sweep}}/{{spec}}/steps.parquet",
+        f"{RESULTS}/ladders/{{ladder}}/{{spec}}/steps.csv",
+        f"{RESULTS}/ladders/{{ladder}}/{{spec}}/steps.parquet",
     log:
-        f"{RESULTS}/logs/ladders/{{sweep}}/{{spec}}/steps.log",
+        f"{RESULTS}/logs/ladders/{{ladder}}/{{spec}}/steps.log",
     conda:
         "../envs/driver.yaml"
     params:
-        sweep=lambda w: SWEEPS[w.sweep].model_dump(mode="json"),
+        ladder=lambda w: LADDERS[w.ladder].model_dump(mode="json"),
     script:
-        "../scripts/tables/sweep.py"
+        "../scripts/tables/ladder.py"
 
 
 rule ladders_table:
     input:
-        steps=[f"{sweep_folder(name)}/steps.parquet" for name in SWEEPS],
+        steps=[f"{ladder_folder(name)}/steps.parquet" for name in LADDERS],
         code=closure("scripts/tables/ladders.py", workflow.basedir),
     output:
         table("ladders"),
@@ -93,11 +93,11 @@ rule ladders_table:
         "../scripts/tables/ladders.py"
 
 
-SWEPT = [CONFIG.experiments[sweep.experiment] for sweep in SWEEPS.values()]
+VARIED = [CONFIG.experiments[ladder.experiment] for ladder in LADDERS.values()]
 OUTPUTS.add(
     "ladders",
     "Explanation",
-    covers=lambda found: any(found is swept for swept in SWEPT),
+    covers=lambda found: any(found is varied for varied in VARIED),
     tables=["ladders"],
     figures={"versions": Figure("From version to version")},
 )

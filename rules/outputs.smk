@@ -4,7 +4,7 @@ Needs: what is collected of runs, the chapters. Makes: tables/NAME, figures/NAME
 what a table or figure is made from is what its function asks for, and all code that makes it is its input.
 """
 
-# The table of the version sweeps is made from runs that are known only on the way.
+# The table of the version ladders is made from runs that are known only on the way.
 WITH_OWN_RULE = ["ladders"]
 
 

@@ -98,6 +98,6 @@ def test_tables_and_figures_are_made_of_what_there_is() -> None:
         with contextlib.suppress(ValueError):
             needs[path] = parameters(path, function)
     known = {*RUNS, *SETTINGS, *(modules[path] for path in needs if path in modules)}
-    # The table of version sweeps has a rule of its own.
+    # The table of version ladders has a rule of its own.
     unknown = {path.stem: {*names} - known for path, names in needs.items() if path.stem != "ladders"}
     assert {name: names for name, names in unknown.items() if names} == {}

@@ -1,4 +1,4 @@
-"""Table `ladders`, of version sweeps: one package over versions, the steps in a metric, and the next bisection."""
+"""Table `ladders`, of version ladders: one package over versions, the steps in a metric, and the next bisection."""
 
 import itertools
 import re
@@ -26,7 +26,7 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
     """A line a step between versions next to each other among those that were weighed, in the order of `releases`.
 
     `runs` are lines of table `runs` with `base` and `version` beside them. `significant` where the step is decided,
-    corrected for all steps of this sweep, and matters: never from one run a side. `neighbours` says that no release
+    corrected for all steps of this ladder, and matters: never from one run a side. `neighbours` says that no release
     lies between that could be weighed; `infeasible` which ones could not, with the resolver's reason, or why no run of
     them has a value; `moved` what else differs between the two, because one of them cannot be installed otherwise. A
     version that could not and lies between no two that could has a line of its own, without a step.
@@ -67,7 +67,7 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
 
 
 def of_versions(records: Records) -> pd.DataFrame:
-    """Table `runs` of a sweep's runs, with base and version beside each."""
+    """Table `runs` of a ladder's runs, with base and version beside each."""
     table = runs_table(records)
     parts = [parts_of(stack) for stack in table["stack"]]
     return table.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])

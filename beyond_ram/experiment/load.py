@@ -159,11 +159,11 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
                 yield source + f"workload {experiment.workload} reads " + " or ".join(experiment.SOURCES)
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
-    for name, sweep in config.sweeps().items():
-        if sweep.experiment not in config.run():
-            yield where("ladders", name, "experiment") + _none("experiment", sweep.experiment, config.run())
-        if sweep.metric not in METRICS:
-            yield where("ladders", name, "metric") + _none("metric", sweep.metric, METRICS)
+    for name, ladder in config.running_ladders().items():
+        if ladder.experiment not in config.run():
+            yield where("ladders", name, "experiment") + _none("experiment", ladder.experiment, config.run())
+        if ladder.metric not in METRICS:
+            yield where("ladders", name, "metric") + _none("metric", ladder.metric, METRICS)
 
 
 def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:

@@ -17,8 +17,8 @@ from .workloads import AnyExperiment, Name, Names
 from .workloads.base import Places
 
 
-class VersionSweep(Strict):
-    """A version sweep: one package of an experiment's stacks over versions, all else as their locks say."""
+class VersionLadder(Strict):
+    """A version ladder: one package of an experiment's stacks over versions, all else as their locks say."""
 
     experiment: Name = Field(description="Experiment whose cells are weighed; its stacks are what is varied.")
     package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
@@ -82,24 +82,24 @@ class Config(Strict):
         description="Which stacks are compared with which, by name; default: the first stack of an experiment against "
         "its others. A stack's older lock is always compared with the renewed one.",
     )
-    ladders: dict[Name, VersionSweep | None] = Field(
-        {}, description="Version sweeps, by name; `NAME: null` takes one of the default config away."
+    ladders: dict[Name, VersionLadder | None] = Field(
+        {}, description="Version ladders, by name; `NAME: null` takes one of the default config away."
     )
 
     only: list[Name] | None = Field(
-        None, description="Run only these experiments, and the version sweeps over them; default: all."
+        None, description="Run only these experiments, and the version ladders over them; default: all."
     )
 
     max_runs: PositiveInt = Field(
-        100_000, description="The most runs that may be planned, repeats and version sweeps included."
+        100_000, description="The most runs that may be planned, repeats and version ladders included."
     )
 
     def planned(self) -> dict[str, int]:
-        """At most how many runs each experiment has, its version sweeps included. No cell is made for it."""
+        """At most how many runs each experiment has, its version ladders included. No cell is made for it."""
         steps = dict.fromkeys(self.run(), 1)
-        for sweep in self.sweeps().values():
-            if sweep.experiment in steps:
-                steps[sweep.experiment] += len(sweep.versions)
+        for ladder in self.running_ladders().values():
+            if ladder.experiment in steps:
+                steps[ladder.experiment] += len(ladder.versions)
         return {
             name: steps[name] * experiment.repeats * experiment.matrix.size() for name, experiment in self.run().items()
         }
@@ -130,10 +130,10 @@ class Config(Strict):
         own = self.loaders.get(str(cell.get("loader")))
         return cell.replace(tokens="none") if own and own.data and cell.get("tokens") else cell
 
-    def sweeps(self) -> dict[str, VersionSweep]:
-        """The version sweeps that are run, by name."""
+    def running_ladders(self) -> dict[str, VersionLadder]:
+        """The version ladders that are run, by name."""
         left_out = self.experiments.keys() - self.run().keys()
-        return {name: sweep for name, sweep in self.ladders.items() if sweep and sweep.experiment not in left_out}
+        return {name: ladder for name, ladder in self.ladders.items() if ladder and ladder.experiment not in left_out}
 
     def run(self) -> dict[str, AnyExperiment]:
         """The experiments that are run, by name."""
@@ -141,5 +141,5 @@ class Config(Strict):
         return {name: experiment for name, experiment in self.experiments.items() if experiment and name in wanted}
 
     def job(self, cell: Cell) -> Job:
-        """The job of a cell of an experiment that is run, or of one that a sweep varies."""
+        """The job of a cell of an experiment that is run, or of one that a ladder varies."""
         return self.run()[cell.experiment].job(cell, Places(self.results, self.loaders))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# A stack of a config, or one of a version sweep: BASE+PACKAGE-VERSION. One kept from before an upgrade has an `@` in
+# A stack of a config, or one of a version ladder: BASE+PACKAGE-VERSION. One kept from before an upgrade has an `@` in
 # its name, and no rule makes it again.
 STACK = r"[a-z0-9][a-z0-9._+-]*"
 VALUE = re.compile(r"[A-Za-z0-9@._+-]+")

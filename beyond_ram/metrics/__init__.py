@@ -75,7 +75,7 @@ IDENTIFYING: Mapping[str, str] = {
     "package": "a package that the two stacks lock otherwise",
     "requested": "whether one of the stacks asks for it itself",
     "metric": "the metric that is compared",
-    "ladder": "the version sweep",
+    "ladder": "the version ladder",
     "factor": "the package that varies",
     "from_version": "the version before the step, or in the baseline; empty where it has none",
     "to_version": "the version after it, or in the candidate",

@@ -71,7 +71,7 @@ class Again:
         return f"uv run snakemake {shlex.quote(f'alone/{made}')} --cores 4{own} {only}"
 
     def run(self, experiment: str, path: str) -> str | None:
-        """Weighs a run; None where no rule makes it again, as of a stack that is kept or of a version sweep."""
+        """Weighs a run; None where no rule makes it again, as of a stack that is kept or of a version ladder."""
         stack = next(level for level in path.split("/") if level.startswith("stack~"))
         return None if "@" in stack or "+" in stack else self._only(f"runs/{path}/run.json", experiment)
 
@@ -162,7 +162,7 @@ def report(
         left_out=[*left_out, *empty],
         chapters=shown,
         drawn={figure["name"]: figure["title"] for _, group in shown for figure in group},
-        sweeps=len(tables.get("ladders", ())) > 0,
+        ladders=len(tables.get("ladders", ())) > 0,
         claims=list(sections.claims(tables["claims"])) if "claims" in tables else [],
         source=tables["claims"]["source"].iloc[0] if len(tables.get("claims", ())) else "",
         pareto=list(sections.pareto(tables["pareto"])) if "pareto" in tables else [],

@@ -9,7 +9,7 @@ from beyond_ram.metrics import METRICS
 
 def plot(ladders):
     if ladders.empty:
-        return "this config has no version sweep"
+        return "this config has no version ladder"
     if ladders["to_version"].isna().all():
         return f"no two versions have a value; {ladders['infeasible'].iloc[0][:90]} …"
     installed = ladders[ladders["to_version"].notna()].assign(

@@ -1,4 +1,4 @@
-"""Table `ladders`, of all version sweeps."""
+"""Table `ladders`, of all version ladders."""
 
 import pandas as pd
 

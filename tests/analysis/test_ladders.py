@@ -1,4 +1,4 @@
-"""Steps of a version sweep and the next bisection, on runs made by hand."""
+"""Steps of a version ladder and the next bisection, on runs made by hand."""
 
 import pandas as pd
 import pytest
@@ -36,9 +36,9 @@ def runs(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None
     return table.assign(base="b")
 
 
-def swept(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None) -> tuple[pd.DataFrame, list[str]]:
+def varied(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None) -> tuple[pd.DataFrame, list[str]]:
     table = runs(sizes, impossible)
-    found = ladders("sweep", "p", "grown_anon_bytes", table, RELEASES)
+    found = ladders("ladder", "p", "grown_anon_bytes", table, RELEASES)
     return found, next_versions(found, RELEASES, infeasible(table, "grown_anon_bytes"))
 
 
@@ -46,7 +46,7 @@ def test_a_step_is_bisected_until_its_sides_are_neighbours() -> None:
     truth = {version: [100.0, 101.0, 99.0] if version < "1.4" else [5.0, 5.1, 4.9] for version in RELEASES}
     weighed = {"1.0", "1.6"}
     for _ in range(4):
-        found, more = swept({version: truth[version] for version in RELEASES if version in weighed})
+        found, more = varied({version: truth[version] for version in RELEASES if version in weighed})
         weighed |= set(more)
     assert more == []
     steps = found[found["significant"]]
@@ -57,22 +57,22 @@ def test_a_step_is_bisected_until_its_sides_are_neighbours() -> None:
 
 
 def test_noise_is_no_step() -> None:
-    found, more = swept({"1.0": [100, 140, 80], "1.6": [130, 90, 120]})
+    found, more = varied({"1.0": [100, 140, 80], "1.6": [130, 90, 120]})
     assert not found["significant"].any()
     assert more == []
 
 
 def test_the_noise_of_next_to_nothing_hides_no_step() -> None:
-    found, more = swept({"1.0": [119, 120], "1.6": [1.4, 3.2]})
+    found, more = varied({"1.0": [119, 120], "1.6": [1.4, 3.2]})
     assert found["significant"].all()
     assert more == ["1.3"]
     assert found["high"].item() < 0.1
-    within, _ = swept({"1.0": [7, 7.1], "1.6": [1.0, 1.1]})
+    within, _ = varied({"1.0": [7, 7.1], "1.6": [1.0, 1.1]})
     assert not within["significant"].any()
 
 
 def test_a_version_that_cannot_be_is_told_where_no_step_can_tell_it() -> None:
-    found, more = swept({"1.6": [5.0, 5.1]}, {"1.0": "needs another q"})
+    found, more = varied({"1.6": [5.0, 5.1]}, {"1.0": "needs another q"})
     assert more == []
     assert found[["from_version", "infeasible"]].to_numpy().tolist() == [["1.0", "1.0: needs another q"]]
     assert not found["significant"].any()
@@ -83,22 +83,22 @@ def test_two_steps_are_both_found() -> None:
     truth = dict(zip(RELEASES, ([s, s * 1.01] for s in (50.0, 200.0, 200.0, 200.0, 200.0, 20.0, 20.0)), strict=True))
     weighed = {"1.0", "1.3", "1.6"}
     for _ in range(4):
-        found, more = swept({version: truth[version] for version in RELEASES if version in weighed})
+        found, more = varied({version: truth[version] for version in RELEASES if version in weighed})
         weighed |= set(more)
     steps = found[found["significant"]]
     assert steps[["from_version", "to_version"]].to_numpy().tolist() == [["1.0", "1.1"], ["1.4", "1.5"]]
 
 
 def test_a_version_that_cannot_be_is_stepped_over_and_told() -> None:
-    found, more = swept({"1.0": [100, 101], "1.2": [5, 5.1]}, {"1.1": "needs q<2"})
+    found, more = varied({"1.0": [100, 101], "1.2": [5, 5.1]}, {"1.1": "needs q<2"})
     assert more == []
     assert found["neighbours"].all()
     assert found["infeasible"].item() == "1.1: needs q<2"
 
 
 def test_one_run_a_side_shows_no_step_but_a_large_one_is_looked_at() -> None:
-    small, none = swept({"1.0": [100], "1.6": [88]})
-    large, more = swept({"1.0": [100], "1.6": [50]})
+    small, none = varied({"1.0": [100], "1.6": [88]})
+    large, more = varied({"1.0": [100], "1.6": [50]})
     assert not small["significant"].any()
     assert not large["significant"].any()
     assert large["low"].isna().all()
@@ -109,7 +109,7 @@ def test_a_step_names_what_else_differs_between_its_sides() -> None:
     table = runs({"1.0": [100.0, 101.0], "1.1": [50.0, 51.0], "1.2": [1.0, 1.1], "1.3": [1.0, 1.1]})
     old, older = "hub 2.4 to 1.3, q 5 to 4", "hub 2.4 to 1.3, q 5 to 3"
     table["moved"] = table["version"].map({"1.0": older, "1.1": old})
-    steps = ladders("sweep", "p", "grown_anon_bytes", table, RELEASES)
+    steps = ladders("ladder", "p", "grown_anon_bytes", table, RELEASES)
     assert steps["moved"].tolist() == ["q 3 to 4", "hub 1.3 to 2.4, q 4 to 5", ""]
     steps_of = explaining._version_steps({"ladders": steps})
     assert [step.facts["moved"] for step in steps_of] == ["q 3 to 4", "hub 1.3 to 2.4, q 4 to 5"]
@@ -140,9 +140,9 @@ def test_a_version_of_which_no_run_has_a_value_is_told() -> None:
     table = runs({"1.0": [100, 101], "1.1": [5, 5], "1.2": [5, 5]})
     killed = table["version"] == "1.1"
     table.loc[killed, ["outcome", "completed_work", "grown_anon_bytes"]] = ["killed_at_limit", False, None]
-    (step,) = ladders("sweep", "p", "grown_anon_bytes", table, RELEASES[:3]).to_dict("records")
+    (step,) = ladders("ladder", "p", "grown_anon_bytes", table, RELEASES[:3]).to_dict("records")
     assert (step["from_version"], step["to_version"], step["neighbours"]) == ("1.0", "1.2", True)
     assert step["infeasible"] == "1.1: killed at limit (2 of 2)"
-    nothing = ladders("sweep", "p", "grown_anon_bytes", table.assign(grown_anon_bytes=None), RELEASES[:3])
+    nothing = ladders("ladder", "p", "grown_anon_bytes", table.assign(grown_anon_bytes=None), RELEASES[:3])
     assert nothing["infeasible"].tolist()[0] == "1.0: no run has grown_anon_bytes"
     assert len(nothing) == 3

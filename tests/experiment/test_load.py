@@ -59,7 +59,7 @@ def test_more_runs_than_can_be_meant_are_refused_before_they_are_made(config: di
     assert "experiments.growth: " in faults(config)
 
 
-def test_the_versions_of_a_sweep_are_runs_too(config: dict[str, Any]) -> None:
+def test_the_versions_of_a_ladder_are_runs_too(config: dict[str, Any]) -> None:
     planned = load(config, [], ROOT).planned()
     assert planned["alone"] == 2 * (1 + 2), "repeats, times the base and two versions"
     config["ladders"]["tokenizers"]["versions"] = [f"0.{number}" for number in range(60_000)]
@@ -123,7 +123,7 @@ def test_the_lengths_of_documents_are_told_from_the_lowest_on(config: dict[str, 
     assert "document_characters: the lowest comes before the highest" in faults(config)
 
 
-def test_a_version_sweep_names_an_experiment_and_a_metric(config: dict[str, Any], root: Path) -> None:
+def test_a_version_ladder_names_an_experiment_and_a_metric(config: dict[str, Any], root: Path) -> None:
     config["ladders"]["tokenizers"] |= {"experiment": "alon", "metric": "grown_anon_byte"}
     said = faults(config, [ROOT / "config.yaml"])
     assert "ladders.tokenizers.experiment: no experiment 'alon'; did you mean 'alone'?" in said

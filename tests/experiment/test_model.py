@@ -1,4 +1,4 @@
-"""Which experiments and version sweeps of a config are run."""
+"""Which experiments and version ladders of a config are run."""
 
 import copy
 from pathlib import Path
@@ -15,14 +15,14 @@ def config(root: Path) -> dict[str, Any]:
     return copy.deepcopy(yaml.safe_load((root / "config.yaml").read_text()))
 
 
-def test_only_some_experiments_are_run_and_their_version_sweeps(config: dict[str, Any], root: Path) -> None:
+def test_only_some_experiments_are_run_and_their_version_ladders(config: dict[str, Any], root: Path) -> None:
     config["only"] = ["growth"]
     checked = load(config, [root / "config.yaml"], root)
     assert list(checked.run()) == ["growth"]
     assert not checked.cells("sharded")
-    assert not checked.sweeps()
+    assert not checked.running_ladders()
     config["only"] = ["alone"]
-    assert list(load(config, [root / "config.yaml"], root).sweeps()) == ["tokenizers"]
+    assert list(load(config, [root / "config.yaml"], root).running_ladders()) == ["tokenizers"]
     config["only"] = ["grwth"]
     with pytest.raises(ConfigError, match="only: no experiment 'grwth'; did you mean 'growth'"):
         load(config, root=root)

@@ -270,7 +270,7 @@ def walked(config: experiment.Config) -> None:
         for cell in config.cells(name)[:3]:
             config.job(cell).model_dump_json()
             assert experiment.parse(cell.path) == cell
-    config.sweeps()
+    config.running_ladders()
 
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())

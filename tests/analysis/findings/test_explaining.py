@@ -137,7 +137,7 @@ def test_what_grows_with_every_epoch(changed: dict[str, object], number: int) ->
 
 
 STEP = {
-    "ladder": "sweep",
+    "ladder": "ladder",
     "factor": "datasets",
     "metric": "grown_anon_bytes",
     "from_version": "1",

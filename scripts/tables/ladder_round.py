@@ -1,4 +1,4 @@
-"""One bisection round of a version sweep: which versions are to be weighed, from the runs of the rounds before."""
+"""One bisection round of a version ladder: which versions are to be weighed, from the runs of the rounds before."""
 
 import json
 
@@ -8,19 +8,19 @@ from beyond_ram.files import read_json, write
 
 
 def main(snakemake):
-    sweep = snakemake.params.sweep
+    ladder = snakemake.params.ladder
     releases = read_json(snakemake.input.releases)
     if not snakemake.input.runs:
-        unknown = [version for version in sweep["versions"] if version not in releases]
+        unknown = [version for version in ladder["versions"] if version not in releases]
         if unknown:
             there = f"it has {', '.join(releases[-5:])} and {len(releases[:-5])} before"
-            what = f"the index has no {sweep['package']} {', '.join(unknown)}; {there}"
-            raise SystemExit(f"ladders.{snakemake.wildcards.sweep}.versions: {what}")
-        found = {"versions": [version for version in releases if version in sweep["versions"]], "done": False}
+            what = f"the index has no {ladder['package']} {', '.join(unknown)}; {there}"
+            raise SystemExit(f"ladders.{snakemake.wildcards.ladder}.versions: {what}")
+        found = {"versions": [version for version in releases if version in ladder["versions"]], "done": False}
     else:
         table = of_versions(tables.read_runs(snakemake.input.runs))
-        steps = ladders("", sweep["package"], sweep["metric"], table, releases)
-        more = next_versions(steps, releases, infeasible(table, sweep["metric"])) if sweep["bisect"] else []
+        steps = ladders("", ladder["package"], ladder["metric"], table, releases)
+        more = next_versions(steps, releases, infeasible(table, ladder["metric"])) if ladder["bisect"] else []
         seen = set(table["version"]) | set(more)
         found = {"versions": [version for version in releases if version in seen], "done": not more}
     write(snakemake.output[0], json.dumps(found, indent=2) + "\n")

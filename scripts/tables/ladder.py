@@ -1,4 +1,4 @@
-"""The steps of one version sweep, as table `ladders` has them."""
+"""The steps of one version ladder, as table `ladders` has them."""
 
 from beyond_ram import logs, tables
 from beyond_ram.analysis.ladders import ladders, of_versions
@@ -6,10 +6,10 @@ from beyond_ram.files import read_json
 
 
 def main(snakemake):
-    sweep, releases = snakemake.params.sweep, read_json(snakemake.input.releases)
+    ladder, releases = snakemake.params.ladder, read_json(snakemake.input.releases)
     runs = of_versions(tables.read_runs(snakemake.input.runs))
     tables.write(
-        ladders(snakemake.wildcards.sweep, sweep["package"], sweep["metric"], runs, releases), *snakemake.output
+        ladders(snakemake.wildcards.ladder, ladder["package"], ladder["metric"], runs, releases), *snakemake.output
     )
 
 

@@ -1,4 +1,4 @@
-"""A version sweep is made of what is asked for now, not of what was asked for once."""
+"""A version ladder is made of what is asked for now, not of what was asked for once."""
 
 import csv
 from pathlib import Path
@@ -18,22 +18,22 @@ def config(clone: Path, versions: list[str]) -> str:
     cell = {"stack": ["tokenizers-alone"], "corpus": ["words"], "num_files": [1], "subject": ["tokenizers"]}
     asked = {
         "defaults": "none",
-        "results": "results-swept",
+        "results": "results-varied",
         "corpora": {"words": words},
         "experiments": {"alone": {"workload": "soak", "repeats": 1, "matrix": cell | {"epochs": [1]}}},
         "ladders": {"words": {"experiment": "alone", "package": "tokenizers", "versions": versions}},
     }
-    file = clone / "swept.yaml"
+    file = clone / "varied.yaml"
     file.write_text(yaml.safe_dump(asked))
     return str(file)
 
 
-def test_a_sweep_of_other_versions_is_made_and_the_same_is_not_made_again(clone: Path, run_in: Run) -> None:
+def test_a_ladder_of_other_versions_is_made_and_the_same_is_not_made_again(clone: Path, run_in: Run) -> None:
     link_stack("corpora", clone)
-    words = ("snakemake", "--cores", "2", "results-swept/tables/ladders.csv", "--configfile")
+    words = ("snakemake", "--cores", "2", "results-varied/tables/ladders.csv", "--configfile")
 
     def versions() -> set[str]:
-        table = (clone / "results-swept" / "tables" / "ladders.csv").read_text().splitlines()
+        table = (clone / "results-varied" / "tables" / "ladders.csv").read_text().splitlines()
         return {line[name] for line in csv.DictReader(table) for name in ("from_version", "to_version")}
 
     first = run_in(*words, config(clone, NEIGHBOURS))
