@@ -51,8 +51,9 @@ def interrupted_pattern(experiments: Mapping[str, Experiment]) -> dict[str, str]
 
 
 def _pattern(name: str, experiment: Experiment, fixed: Mapping[str, str]) -> str:
-    levels = [
-        f"{axis}~(?:{fixed[axis]})" if axis in fixed else f"stack~{STACK}" if axis == "stack" else pattern([axis])
-        for axis in experiment.axes()
-    ]
-    return "/".join([name, *levels, pattern(["rep"])])
+    """A regular expression for the folders of an experiment's runs. Levels of axes that came later may be missing."""
+    levels = ""
+    for axis, described in experiment.axes().items():
+        value = f"(?:{fixed[axis]})" if axis in fixed else STACK if axis == "stack" else VALUE.pattern
+        levels += f"(?:{axis}~{value}/)?" if described.later else f"{axis}~{value}/"
+    return f"{name}/{levels}{pattern(['rep'])}"

@@ -32,6 +32,8 @@ class Job(Strict):
     program: str
     arguments: tuple[str, ...] = ()
     """Of the program, but for those that name its inputs and its work folder."""
+    environment: dict[str, str] = Field(default_factory=dict)
+    """Variables that the program gets beside its user's."""
     corpus: str | None = None
     num_files: int | None = None
     """The first so many files of the corpus are read; None: all."""

@@ -121,7 +121,7 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
     if reason := cannot_be(setting.lock):
         return _not_run(words, out, reason)
     try:
-        environment = remedies.environment(job.remedy) | how.pop("environment", {})
+        environment = job.environment | remedies.environment(job.remedy) | how.pop("environment", {})
     except remedies.NotHereError as reason:
         return _not_run(words, out, str(reason))
     limits = {"timeout_s": job.timeout_s, "memory_limit_bytes": _limit_bytes(job)}

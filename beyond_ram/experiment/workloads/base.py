@@ -19,7 +19,7 @@ from ..paths import Cell, Point, Value
 from ..tokens import OwnLoader, format_of
 
 Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
-Role = Literal["input", "program", "cache", "endpoint"]
+Role = Literal["input", "program", "environment", "cache", "endpoint"]
 T = TypeVar("T")
 Values = Annotated[list[T], Field(min_length=1)]
 Names = Values[Name]
@@ -61,9 +61,9 @@ _SYMBOL = 3
 class Axis:
     """What an axis is, beside its values.
 
-    `role`: `input` names what a run reads, `program` is a flag of the program, `cache` a state of caches that the run
-    finds, `endpoint` a condition under which it is served. `label` and `unit` are for figures; with `alone` a value
-    says by itself what it is of.
+    `role`: `input` names what a run reads, `program` is a flag of the program, `environment` a variable of its
+    environment, `cache` a state of caches that the run finds, `endpoint` a condition under which it is served. `label`
+    and `unit` are for figures; with `alone` a value needs no label.
     """
 
     role: Role = "program"
@@ -74,6 +74,11 @@ class Axis:
     """What 0 or `none` is called; empty: not spoken of."""
     number: bool = False
     """Whether its values are whole numbers."""
+    variable: str = ""
+    """The variable of an `environment` axis."""
+    later: bool = False
+    """Whether it was added when runs existed. Its default is then left out of cells, paths and jobs, so that these runs
+    stay valid and in place."""
 
     def describe(self, value: Value | float) -> str:
         """A value, as figures and sentences name it: `8 workers`, `latency 50 ms`, `redirect yes`."""
@@ -144,8 +149,19 @@ class Matrix(Strict):
         """All cells, each once, in the order of the axes."""
         names = list(type(self).model_fields)
         combinations = itertools.product(*(getattr(self, axis) for axis in names))
-        points = dict.fromkeys(self.normalise(dict(zip(names, values, strict=True))) for values in combinations)
+        points = dict.fromkeys(
+            self._without_later(self.normalise(dict(zip(names, values, strict=True)))) for values in combinations
+        )
         return [Cell(experiment, point, rep) for point in points if point for rep in range(1, repeats + 1)]
+
+    def _without_later(self, point: Point) -> Point:
+        """The point without the defaults of axes that came later."""
+        fields, axes = type(self).model_fields, self.axes()
+        return tuple(
+            (name, value)
+            for name, value in point
+            if not axes[name].later or value != fields[name].get_default(call_default_factory=True)[0]
+        )
 
     def size(self) -> int:
         """How many combinations there are, those that mean nothing included."""
@@ -238,6 +254,7 @@ class Experiment(Strict):
             path=cell.path,
             workload=self.workload,
             program=f"{PROGRAMS}/{self.PROGRAM}",
+            environment={axes[axis].variable: str(v) for axis, v in cell.axes if axes[axis].role == "environment"},
             arguments=tuple(word for axis, value in flags.items() for word in (f"--{axis.replace('_', '-')}", value)),
             corpus=places.of("corpora", cell["corpus"]) if "corpus" in axes else None,
             num_files=cell.get("num_files"),

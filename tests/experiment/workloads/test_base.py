@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
 import yaml
+from pydantic import Field
 
 from beyond_ram.experiment import load
+from beyond_ram.experiment.grammar import run_pattern
+from beyond_ram.experiment.workloads.base import Axis, Experiment, Places, Sizes
+from beyond_ram.experiment.workloads.scan import ScanMatrix
 
 
 @pytest.fixture
@@ -49,3 +54,26 @@ def test_combinations_that_mean_nothing_are_left_out(config: dict[str, Any], roo
 def test_the_matrix_is_checked(root: Path) -> None:
     config = {"corpora": {}, "experiments": {"d": {"workload": "dedup", "matrix": {"stack": ["current"]}}}}
     assert len(load(config, root=root).cells("d")) == 2
+
+
+def test_the_default_of_an_axis_that_came_later_stands_in_no_path_and_no_job() -> None:
+    class LaterMatrix(ScanMatrix):
+        arenas: Annotated[Sizes, Axis("environment", unit="arenas", variable="MALLOC_ARENA_MAX", later=True)] = Field(
+            [8]
+        )
+
+    class Later(Experiment):
+        PROGRAM = "scan.py"
+        workload: Literal["later"]
+        matrix: LaterMatrix
+
+    def jobs(**matrix: Any) -> dict[str, dict[str, str]]:
+        experiment = Later.model_validate({"workload": "later", "matrix": {"stack": ["s"], "size_mb": [1]} | matrix})
+        of = [experiment.job(cell, Places("results", {})) for cell in experiment.cells("x")]
+        assert all(re.fullmatch(run_pattern({"x": experiment}), job.path) for job in of)
+        return {job.path: job.environment for job in of}
+
+    before = {"x/stack~s/size_mb~1/rep~1": {}}
+    assert jobs() == jobs(arenas=[8]) == before
+    assert jobs(arenas=[8, 2]) == before | {"x/stack~s/size_mb~1/arenas~2/rep~1": {"MALLOC_ARENA_MAX": "2"}}
+    assert LaterMatrix.whole({"stack": "s", "size_mb": 1}) == {"stack": "s", "size_mb": 1, "arenas": 8}
