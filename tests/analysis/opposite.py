@@ -215,9 +215,11 @@ def only(given: Study, *repeats: int) -> Study:
 def _needs() -> dict[str, list[str]]:
     """The tables that chapters make, with what each needs."""
     found = {}
+    table_of = {module: table for table, module in outputs.MODULES.items()}
     for path in sorted((ROOT / outputs.TABLES).glob("*.py")):
+        table = table_of.get(path.stem, path.stem)
         try:
-            found[path.stem] = outputs.parameters(path, path.stem)
+            found[table] = outputs.parameters(path, table)
         except ValueError:
             continue
     given = {*outputs.RUNS, *outputs.SETTINGS, *found}

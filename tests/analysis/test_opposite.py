@@ -61,6 +61,7 @@ def test_the_study_carries_what_is_compared() -> None:
     telling = {source for source in sources() if comparing(source, "original")}
     assert len(telling) >= 10
     assert {"finding compared.differences", "finding loading.read_ceiling", "table claims.holds"} <= telling
+    assert {"table verdicts.sentence", "finding explaining.owners"} <= {*sources()}
     assert not SILENT.search(" ".join(heard("finding compared.differences", "original")))
 
 
