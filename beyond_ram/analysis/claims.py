@@ -85,13 +85,16 @@ def claims(
     any claim the table is empty.
     """
     streamed = where(runs, workload="stream")
-    asked: list[_Asked] = []
+    claims_to_decide: list[_Asked] = []
     if len(streamed):
-        known = _compared(comparisons)
-        asked += [*_by_release(streamed, claimed, known), *_shared_list(streamed, [after for _, after in claimed])]
-        asked += _buffering(streamed, known)
-    asked += _deduplicated(dedup) if dedup is not None and len(dedup) else []
-    lines = list(_decided(asked))
+        decided = _compared(comparisons)
+        claims_to_decide += [
+            *_by_release(streamed, claimed, decided),
+            *_shared_list(streamed, [after for _, after in claimed]),
+        ]
+        claims_to_decide += _buffering(streamed, decided)
+    claims_to_decide += _deduplicated(dedup) if dedup is not None and len(dedup) else []
+    lines = list(_decided(claims_to_decide))
     lines += _custom_pipelines(hub_files) if hub_files is not None and len(hub_files) else []
     lines += _spark_source(spark) if spark is not None and len(spark) else []
     if lines:
@@ -116,7 +119,7 @@ def _key(axis: str, before: str, after: str, metric: str, cell: "Mapping[str, An
     return axis, before, after, metric, frozenset((name, value) for name, value in values.items() if pd.notna(value))
 
 
-def _by_release(runs: pd.DataFrame, pairs: Pairs, known: Mapping[Hashable, Decision]) -> Iterator[_Asked]:
+def _by_release(runs: pd.DataFrame, pairs: Pairs, decided: Mapping[Hashable, Decision]) -> Iterator[_Asked]:
     plain = _done(runs, mode="stream", buffering="default", fault="none")
     # A client that reads other rows (2.13 knows no configurations, and reads those of all) does other work.
     for _, same_work in plain.groupby("rows", sort=False, dropna=False):
@@ -132,7 +135,7 @@ def _by_release(runs: pd.DataFrame, pairs: Pairs, known: Mapping[Hashable, Decis
                     yield _Asked(
                         _known(own, claim, conditions),
                         Question(from_, to, metric, threshold=RATIO),
-                        known.get(_key("stack", before, after, metric, own)),
+                        decided.get(_key("stack", before, after, metric, own)),
                         inverse=not higher,
                         without_endpoint=without,
                     )
@@ -164,14 +167,14 @@ def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[_Asked]:
     """What each worker still asks for the list of files, in releases that are said to share it."""
     plain = _done(runs, mode="stream", buffering="default", fault="none")
     for cell, group in same_but_for(plain[(plain["workers"] > 0) & plain["stack"].isin(stacks)]):
-        asked = group["requests_listing_of_workers"].dropna()
-        if len(asked):
+        requests = group["requests_listing_of_workers"].dropna()
+        if len(requests):
             conditions = f"{cell['stack']}; {_conditions(cell)}"
-            values = tuple((asked / group["workers"].iloc[0]).astype(float))
+            values = tuple((requests / group["workers"].iloc[0]).astype(float))
             yield _Asked(_known(cell, _SHARED, conditions), values=values)
 
 
-def _buffering(runs: pd.DataFrame, known: Mapping[Hashable, Decision]) -> Iterator[_Asked]:
+def _buffering(runs: pd.DataFrame, compared: Mapping[Hashable, Decision]) -> Iterator[_Asked]:
     """Parquet's reading ahead, set by hand, against its default, of one release."""
     for cell, group in same_but_for(_done(runs, mode="stream", fault="none"), "buffering"):
         default = side(group[group["buffering"] == "default"], "rows_per_s")
@@ -183,7 +186,7 @@ def _buffering(runs: pd.DataFrame, known: Mapping[Hashable, Decision]) -> Iterat
             off = name == _NOT_AHEAD
             one, other = (tried, default) if off else (default, tried)
             conditions = f"{f'default against {name}' if off else f'{name} against default'}; {_conditions(cell)}"
-            decided = known.get(_key("buffering", "default", str(name), "rows_per_s", cell | {"buffering": name}))
+            decided = compared.get(_key("buffering", "default", str(name), "rows_per_s", cell | {"buffering": name}))
             yield _Asked(
                 _known(cell, _BUFFERED, conditions),
                 Question(one, other, "rows_per_s", threshold=RATIO),
@@ -214,8 +217,8 @@ def _deduplicated(dedup: pd.DataFrame) -> Iterator[_Asked]:
         for edit in map(str, shares.index):
             same = where(dedup, edit=edit, **setting)
             sides = [side(where(same, cdc=cdc), "new_bytes") for cdc in ("on", "off")]
-            known = _known(setting, CHUNKED, described(setting, edit))
-            yield _Asked(known, Question(sides[0], sides[1], "new_bytes", threshold=RATIO, counted=True))
+            cell = _known(setting, CHUNKED, described(setting, edit))
+            yield _Asked(cell, Question(sides[0], sides[1], "new_bytes", threshold=RATIO, counted=True))
 
 
 def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -233,8 +236,8 @@ def _not_run(seen: set[str]) -> Iterator[dict[str, Any]]:
     for claim, claimed in CLAIMS.items():
         if claim not in seen:
             reason = "no experiment of this config runs it; config/streaming.yaml does"
-            known = {"source": SOURCE, "claim": claim, "claimed": claimed, "conditions": reason}
-            yield dict.fromkeys(COLUMNS) | known | {"n": 0, "holds": "not run"}
+            line = {"source": SOURCE, "claim": claim, "claimed": claimed, "conditions": reason}
+            yield dict.fromkeys(COLUMNS) | line | {"n": 0, "holds": "not run"}
 
 
 def _share(cell: Cell, claim: str, conditions: str, shares: Sequence[float]) -> dict[str, Any]:
@@ -242,20 +245,20 @@ def _share(cell: Cell, claim: str, conditions: str, shares: Sequence[float]) -> 
 
     One failure is enough to say that it does not always, one success is not enough to say that it does.
     """
-    found = middle(shares, counted=True)
-    works = "yes" if found.n >= AT_LEAST else "undecided"
+    mean = middle(shares, counted=True)
+    works = "yes" if mean.n >= AT_LEAST else "undecided"
     decided = works if min(shares) == 1 else "no" if max(shares) == 0 else "partly"
-    same = {"low": found.low, "high": found.high} if found.low == found.high else {}
+    same = {"low": mean.low, "high": mean.high} if mean.low == mean.high else {}
     ends = same | {f"{end}_corrected": value for end, value in same.items()}
-    line = {"measured": found.mean, **ends, "n": found.n, "holds": decided}
+    line = {"measured": mean.mean, **ends, "n": mean.n, "holds": decided}
     return _known(cell, claim, conditions) | line
 
 
 def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:
-    found = runs[runs["completed_work"].astype(bool) & runs["workload"].eq("stream")]
+    runs = runs[runs["completed_work"].astype(bool) & runs["workload"].eq("stream")]
     for axis, value in wanted.items():
-        found = found[found[axis] == value]
-    return found
+        runs = runs[runs[axis] == value]
+    return runs
 
 
 def _known(cell: Cell, claim: str, conditions: str) -> dict[str, Any]:
@@ -273,7 +276,7 @@ def _decided(asked: Iterable[_Asked]) -> Iterator[dict[str, Any]]:
     counted = [one for one in asked if one.values]
     together = max(len(own) + len(counted), 1)
     decisions = decide([one.question for one in own if one.question], ALPHA * len(own) / together)
-    found = {id(one): decided for one, decided in zip(own, decisions, strict=True)}
+    by_claim = {id(one): decided for one, decided in zip(own, decisions, strict=True)}
     for one in asked:
         if one.values:
             yield one.known | _none(one.values, 1 - ALPHA / together)
@@ -282,15 +285,15 @@ def _decided(asked: Iterable[_Asked]) -> Iterator[dict[str, Any]]:
         if compared and _is_ratio(compared):
             decided = compared.inverted() if one.inverse else compared
         else:
-            decided = found[id(one)]
+            decided = by_claim[id(one)]
         if not math.isnan(decided.ratio):
             line = one.known | _numbers((decided.ratio, decided.low, decided.high), decided.corrected_ends)
-            said = holds(decided, one.known["claimed"])
-            if compared and not _is_ratio(compared) and compared.result != "better" and said != "no":
-                said = "undecided"  # only differences of such small numbers were compared, and none is better
+            answer = holds(decided, one.known["claimed"])
+            if compared and not _is_ratio(compared) and compared.result != "better" and answer != "no":
+                answer = "undecided"  # only differences of such small numbers were compared, and none is better
             if (one.without_endpoint - 1) * (decided.ratio - 1) < 0:
-                said = "undecided"  # the endpoint's own work decides the direction
-            yield line | {"n": decided.n, "holds": said}
+                answer = "undecided"  # the endpoint's own work decides the direction
+            yield line | {"n": decided.n, "holds": answer}
 
 
 def _is_ratio(compared: Decision | None) -> bool:
@@ -305,9 +308,9 @@ def _numbers(middle_and_ends: Sequence[float], corrected: Sequence[float]) -> di
 def _none(values: Sequence[float], level: float) -> dict[str, Any]:
     """Of counts of which none is claimed. Below none there is nothing."""
     plain, strict = (middle(values, counted=True, level=at) for at in (LEVEL, level))
-    ends = [max(found.low, 0.0) if found.low == found.low else found.low for found in (plain, strict)]
-    said = reaches(strict.mean, ends[1], strict.high, 0.0, higher=False, none=0.0)
-    return _numbers((plain.mean, ends[0], plain.high), (ends[1], strict.high)) | {"n": plain.n, "holds": said}
+    ends = [max(interval.low, 0.0) if interval.low == interval.low else interval.low for interval in (plain, strict)]
+    answer = reaches(strict.mean, ends[1], strict.high, 0.0, higher=False, none=0.0)
+    return _numbers((plain.mean, ends[0], plain.high), (ends[1], strict.high)) | {"n": plain.n, "holds": answer}
 
 
 def _conditions(cell: Cell) -> str:

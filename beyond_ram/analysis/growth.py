@@ -76,22 +76,22 @@ def growth(records: Sequence[Run], pairs: Pairs) -> pd.DataFrame:
     """
     traces, lines = [], []
     for cell, group in _grouped(records):
-        found = trace([records[i] for i in group])
-        if found is not None:
-            traces.append(found)
-            lines.append(cell | _line(found))
+        readings_of_cell = trace([records[i] for i in group])
+        if readings_of_cell is not None:
+            traces.append(readings_of_cell)
+            lines.append(cell | _line(readings_of_cell))
     table = pd.DataFrame(lines, columns=None if lines else COLUMNS)
     return _compared(table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS]))), traces, pairs)
 
 
 def _grouped(records: Sequence[Run]) -> Iterator[tuple[Cell, list[int]]]:
     """The cells without their size, and the places of their runs."""
-    known = [
+    finished = [
         (i, record["cell"] | {"workload": record.get("workload", "tokenize")})
         for i, (record, events) in enumerate(records)
         if record["completed_work"] and readings(events, "work")
     ]
-    table = where(pd.DataFrame([cell | {"i": i} for i, cell in known]), workload="tokenize")
+    table = where(pd.DataFrame([cell | {"i": i} for i, cell in finished]), workload="tokenize")
     for cell, group in same_but_for(table, SIZE) if SIZE in table else ():
         yield cell, [int(i) for i in group["i"]]
 
@@ -133,10 +133,10 @@ def _progress(events: Events) -> pd.DataFrame:
     return pd.DataFrame.from_dict(points, orient="index", columns=list(KINDS))
 
 
-def _line(found: Trace) -> dict[str, Any]:
+def _line(trace: Trace) -> dict[str, Any]:
     line: dict[str, Any] = {}
     for kind in KINDS:
-        at, values = found.bytes_in / GB, found.memory[kind] / MB
+        at, values = trace.bytes_in / GB, trace.memory[kind] / MB
         shape = judged(at, values)
         ends, name = shape.slope, f"{kind}_slope_mb_per_gb"
         line |= {f"{kind}_shape": shape.shape, name: ends.mean, f"{name}_low": ends.low, f"{name}_high": ends.high}
@@ -144,10 +144,10 @@ def _line(found: Trace) -> dict[str, Any]:
         line |= {f"{kind}_rise_mb": float(values[-1] - values[0]), f"{kind}_level_mb": float(values[0] + shape.rise)}
         line |= {"n": ends.n}
     return line | {
-        "runs": found.runs,
-        "readings_of": found.of,
-        "bytes_in_max": found.largest,
-        "gb_over_largest": GB / found.largest,
+        "runs": trace.runs,
+        "readings_of": trace.of,
+        "bytes_in_max": trace.largest,
+        "gb_over_largest": GB / trace.largest,
     }
 
 
@@ -184,15 +184,15 @@ class Scatter:
         self.x, self.y = x - x[0], y
         walk = np.minimum.outer(self.x, self.x) / np.diff(self.x).mean()
         self.turned: list[Array] = []
-        found: list[float] = []
+        likelihoods: list[float] = []
         trend = self.design(self.x)
         # A few readings cannot tell the two apart: then it is taken to add up, which is the wider interval.
         for q in _SHARES if len(x) > _BENDS else _SHARES[:1]:
             # The walk begins somewhere: a scatter of the first reading that is as large as any is in the level.
             factor = np.linalg.cholesky((1 - q) * (walk + 1e-9 * np.eye(len(x))) + q * np.eye(len(x)))
             self.turned.append(factor)
-            found.append(self._likelihood(factor, trend))
-        weight = np.exp(np.array(found) - max(found))
+            likelihoods.append(self._likelihood(factor, trend))
+        weight = np.exp(np.array(likelihoods) - max(likelihoods))
         weight[0] *= _ADDS_UP
         self.weight: Array = weight / weight.sum()
 
@@ -209,11 +209,11 @@ class Scatter:
 
     def left(self, design: Array) -> Array:
         """The squares that a least-squares fit leaves, for each q."""
-        found = []
+        squares = []
         for factor in self.turned:
             turned, y = (np.linalg.solve(factor, one) for one in (design, self.y))
-            found.append(float(((y - turned @ np.linalg.lstsq(turned, y, rcond=None)[0]) ** 2).sum()))
-        return np.array(found)
+            squares.append(float(((y - turned @ np.linalg.lstsq(turned, y, rcond=None)[0]) ** 2).sum()))
+        return np.array(squares)
 
     def better(self, simple: Array, rich: Array, parameters: int) -> float:
         """p of the F test that a design of so many parameters, not all linear, is no better than a simple one."""
@@ -293,22 +293,22 @@ def _scale(scatter: Scatter) -> float:
 
 def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.DataFrame:
     """The table with what each stack's slope is held against: of several baselines the first."""
-    asked: dict[int, tuple[str, float, Slope]] = {}
+    pairs_of: dict[int, tuple[str, float, Slope]] = {}
     for _, (baseline, _), (first, second) in against(table, pairs) if len(table) else ():
         if len(first) == len(second) == 1:
-            there, here = int(first.index[0]), int(second.index[0])
-            grown = float(table["anon_slope_mb_per_gb"].iloc[there])
-            asked.setdefault(here, (baseline, grown, difference(traces[there], traces[here])))
-    known = [here for here, (_, _, slope) in asked.items() if not math.isnan(slope.p)]
-    corrected = dict(zip(known, holm([asked[here][2].p for here in known]), strict=True))
+            baseline_at, at = int(first.index[0]), int(second.index[0])
+            grown = float(table["anon_slope_mb_per_gb"].iloc[baseline_at])
+            pairs_of.setdefault(at, (baseline, grown, difference(traces[baseline_at], traces[at])))
+    with_p = [at for at, (_, _, slope) in pairs_of.items() if not math.isnan(slope.p)]
+    corrected = dict(zip(with_p, holm([pairs_of[at][2].p for at in with_p]), strict=True))
     columns: dict[str, list[Any]] = {column: [None] * len(table) for column in _COMPARED}
-    for here, (baseline, grown, slope) in asked.items():
+    for at, (baseline, grown, slope) in pairs_of.items():
         covered = [SMALLEST.covers(end, 0.0, False) for end in (slope.low, slope.mean, slope.high)]
-        result, _ = result_of(slope.mean, corrected.get(here, math.nan), covered, "lower")
+        result, _ = result_of(slope.mean, corrected.get(at, math.nan), covered, "lower")
         sure = strength(slope.low, slope.high, grown, SMALLEST.floor, as_ratio=False)
         values = (baseline, slope.mean, slope.low, slope.high, result, sure)
         for column, value in zip(_COMPARED, values, strict=True):
-            columns[column][here] = value
+            columns[column][at] = value
     return table.assign(**columns)
 
 
@@ -338,19 +338,19 @@ def fitted(records: Sequence[Run], line: "pd.Series[Any]", kind: str) -> Fit | N
     cell = line[axes(line.to_frame().T)].dropna().to_dict()
     mine = [run for run in records if all(run[0]["cell"].get(axis) == value for axis, value in cell.items())]
     finished = [(record, events) for record, events in mine if record["completed_work"] and readings(events, "work")]
-    found = trace(finished) if finished else None
-    if found is None:
+    points = trace(finished) if finished else None
+    if points is None:
         return None
-    grid = np.linspace(found.bytes_in[0], found.bytes_in[-1], 50) / GB
-    start, away = found.memory[kind][0] / MB, grid - grid[0]
+    grid = np.linspace(points.bytes_in[0], points.bytes_in[-1], 50) / GB
+    start, away = points.memory[kind][0] / MB, grid - grid[0]
     if line[f"{kind}_shape"] == "levels off":
         rise = line[f"{kind}_level_mb"] - start
-        return Fit(found, grid, start + rise * (1 - np.exp(-away / line[f"{kind}_scale_gb"])))
+        return Fit(points, grid, start + rise * (1 - np.exp(-away / line[f"{kind}_scale_gb"])))
     if line[f"{kind}_shape"] not in ("straight", "grows"):
-        return Fit(found, grid)
+        return Fit(points, grid)
     through = line[f"{kind}_intercept_mb"] + line[f"{kind}_slope_mb_per_gb"] * grid[0]
     ends = (through + line[f"{kind}_slope_mb_per_gb{end}"] * away for end in ("", "_low", "_high"))
-    return Fit(found, grid, *ends)
+    return Fit(points, grid, *ends)
 
 
 def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False) -> str:

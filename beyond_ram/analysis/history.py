@@ -38,9 +38,9 @@ def history(
     }
     lines: list[dict[str, Any]] = []
     for series, chain in chains.items():
-        found = runs[runs["stack"].isin(chain)]
-        began = {lock: _began(found[found["stack"] == lock]) for lock in chain}
-        for cell, group in same_but_for(found, "stack"):
+        of_chain = runs[runs["stack"].isin(chain)]
+        began = {lock: _began(of_chain[of_chain["stack"] == lock]) for lock in chain}
+        for cell, group in same_but_for(of_chain, "stack"):
             for metric in _followed(group):
                 before = ""
                 for lock in chain:
@@ -64,11 +64,11 @@ def history(
 
 def locks_of(pairs: Pairs) -> dict[str, list[str]]:
     """The locks of each stack that has kept ones, oldest first, as the pairs are in order; today's is the last."""
-    found: dict[str, list[str]] = {}
+    chains: dict[str, list[str]] = {}
     for before, _ in pairs:
         if "@" in before:
-            found.setdefault(base_of(before), []).append(before)
-    return {series: [*dict.fromkeys(locks), series] for series, locks in found.items()}
+            chains.setdefault(base_of(before), []).append(before)
+    return {series: [*dict.fromkeys(locks), series] for series, locks in chains.items()}
 
 
 def _began(runs: pd.DataFrame) -> float | None:
@@ -81,8 +81,8 @@ def _began(runs: pd.DataFrame) -> float | None:
 def _followed(runs: pd.DataFrame) -> list[str]:
     """The metrics of a cell that are decided, and that more than one lock has."""
     workload = runs["workload"].iloc[0]
-    known = [name for name, metric in METRICS.items() if metric.decided_in(workload) and name in runs]
-    return [name for name in known if runs.loc[runs[name].notna(), "stack"].nunique() > 1]
+    decided = [name for name, metric in METRICS.items() if metric.decided_in(workload) and name in runs]
+    return [name for name in decided if runs.loc[runs[name].notna(), "stack"].nunique() > 1]
 
 
 def _step(line: Line, stack_differences: pd.DataFrame) -> dict[str, Any]:
@@ -103,12 +103,12 @@ def why(line: Line) -> str:
     """What moved at a step that is shown: the one package, or all, of which it is one."""
     number = line["packages"].count(",") + 1 if line["packages"] else 0
     if not number:
-        found = "no version that is known moved"
+        cause = "no version that is known moved"
     elif number == 1:
-        found = line["packages"]
+        cause = line["packages"]
     else:
-        found = f"one of {number} packages, or several together: {line['packages']}"
-    return "; ".join(part for part in (found, line["machines"]) if part)
+        cause = f"one of {number} packages, or several together: {line['packages']}"
+    return "; ".join(part for part in (cause, line["machines"]) if part)
 
 
 def day(moment: float | None) -> str:
@@ -118,23 +118,23 @@ def day(moment: float | None) -> str:
 
 def locks_in_words(table: pd.DataFrame, stack_differences: pd.DataFrame) -> list[dict[str, Any]]:
     """Of each stack its locks, oldest first: the name, the day of its first run, what moved since the one before."""
-    found = []
+    stacks = []
     for series, group in table.groupby("series", sort=False):
-        known = group.drop_duplicates("stack").sort_values("place")
+        locks = group.drop_duplicates("stack").sort_values("place")
         lines, before = [], ""
-        for lock, moment in known[["stack", "measured_at"]].itertuples(index=False):
+        for lock, moment in locks[["stack", "measured_at"]].itertuples(index=False):
             moved = between(stack_differences, before, lock)
             words = said(moved, len(moved)) or "no version, or not known" if before else ""
             lines.append({"lock": lock, "day": day(moment), "moved": words})
             before = lock
-        found.append({"stack": series, "locks": lines})
-    return found
+        stacks.append({"stack": series, "locks": lines})
+    return stacks
 
 
 def in_words(table: pd.DataFrame) -> list[dict[str, Any]]:
     """A metric of a cell over its locks, for a page: those with a step first, worse ones before better ones."""
     conditions = [axis for axis in varied(table) if axis not in ("experiment", "stack")]
-    found = []
+    metrics = []
     held = [axis for axis in axes(table) if axis != "stack"]
     for _, group in table.groupby([*held, "series", "metric"], sort=False, dropna=False) if len(table) else ():
         lines: list[dict[Any, Any]] = group.sort_values("place").to_dict("records")
@@ -144,10 +144,10 @@ def in_words(table: pd.DataFrame) -> list[dict[str, Any]]:
         worst = min((SHOWN[::-1].index(step["result"]) for step in steps), default=len(SHOWN))
         drawn = {"points": list(_points(metric, lines)), "first": lines[0]["stack"], "last": lines[-1]["stack"]}
         ends = [in_unit(metric, lines[end]["value"]) for end in (0, -1)]
-        found.append(
+        metrics.append(
             (worst, {"metric": METRICS[metric].label, "cell": where, "steps": steps, "ends": ends, "drawn": drawn})
         )
-    return [one for _, one in sorted(found, key=lambda one: one[0])]
+    return [one for _, one in sorted(metrics, key=lambda one: one[0])]
 
 
 def _words(metric: str, line: Line) -> dict[str, str]:

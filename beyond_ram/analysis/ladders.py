@@ -40,27 +40,27 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
     for _, cell in runs.groupby([*held, "base"], sort=False, dropna=False):
         sides = {str(version): side(group, metric) for version, group in cell.groupby("version")}
         weighed = [version for version in releases if version in sides and sides[version].values]
-        known = {axis: cell[axis].iloc[0] for axis in held} | {"stack": cell["base"].iloc[0]}
-        known |= {"ladder": name, "factor": package, "metric": metric}
+        cell_of_base = {axis: cell[axis].iloc[0] for axis in held} | {"stack": cell["base"].iloc[0]}
+        cell_of_base |= {"ladder": name, "factor": package, "metric": metric}
         impossible = infeasible(cell, metric)
         order = [version for version in releases if version not in impossible]
         outside = set(impossible)
         for before, after in itertools.pairwise(weighed):
             questions.append(Question(sides[before], sides[after], metric))
             apart = releases[releases.index(before) + 1 : releases.index(after)]
-            line = known | {"from_version": before, "to_version": after}
+            line = cell_of_base | {"from_version": before, "to_version": after}
             line["neighbours"] = order.index(after) == order.index(before) + 1
             line["infeasible"] = "; ".join(f"{v}: {impossible[v]}" for v in apart if v in impossible)
             line["moved"] = _moved(*(str(cell.loc[cell["version"] == v, "moved"].iloc[0]) for v in (before, after)))
             outside -= set(apart)
             lines.append(line | tally(cell[cell["version"].isin([before, after])]))
         for version in (version for version in releases if version in outside):
-            line = known | {"from_version": version, "n": 0, "significant": False, "neighbours": False}
+            line = cell_of_base | {"from_version": version, "n": 0, "significant": False, "neighbours": False}
             line |= tally(cell[cell["version"] == version])
             lines.append(line | {"infeasible": f"{version}: {impossible[version]}"})
     steps = [line for line in lines if "to_version" in line]
-    for line, question, found in zip(steps, questions, decide(questions), strict=True):
-        line |= _step(question, found)
+    for line, question, decision in zip(steps, questions, decide(questions), strict=True):
+        line |= _step(question, decision)
     table = pd.DataFrame(lines, columns=None if lines else COLUMNS)
     table = table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS])))
     return table[["experiment", "stack", *[c for c in table if c not in ("experiment", "stack")]]]
@@ -75,14 +75,14 @@ def of_versions(records: Records) -> pd.DataFrame:
 
 def infeasible(runs: pd.DataFrame, metric: str) -> dict[str, str]:
     """The versions that cannot be, or of which no run has a value of the metric, with the reason."""
-    found = {}
+    reasons = {}
     for version, group in runs.groupby("version", sort=False):
         cannot = group.loc[group["outcome"] == "not_applicable", "reason"]
         if len(cannot):
-            found[str(version)] = str(cannot.iloc[-1])
+            reasons[str(version)] = str(cannot.iloc[-1])
         elif not side(group, metric).values:
-            found[str(version)] = tally(group)["why"] or f"no run has {metric}"
-    return found
+            reasons[str(version)] = tally(group)["why"] or f"no run has {metric}"
+    return reasons
 
 
 def next_versions(table: pd.DataFrame, releases: Sequence[str], impossible: Iterable[str]) -> list[str]:
@@ -102,20 +102,20 @@ def next_versions(table: pd.DataFrame, releases: Sequence[str], impossible: Iter
 
 def _moved(before: str, after: str) -> str:
     """What differs between two variants, from what each says that it differs in from their base."""
-    first, second = ({name: pins for name, *pins in _MOVE.findall(said)} for said in (before, after))
+    first, second = ({name: pins for name, *pins in _MOVE.findall(moved)} for moved in (before, after))
     base = {name: pins[0] for name, pins in (first | second).items()}
     sides = [(name, *(side.get(name, [pin])[-1] for side in (first, second))) for name, pin in sorted(base.items())]
     return ", ".join(f"{name} {old} to {new}" for name, old, new in sides if old != new)
 
 
-def _step(question: Question, found: Decision) -> dict[str, Any]:
+def _step(question: Question, decision: Decision) -> dict[str, Any]:
     first, second = (float(pd.Series(one.values).median()) for one in (question.baseline, question.candidate))
-    differs = found.confirmed and found.result != "same"
+    differs = decision.confirmed and decision.result != "same"
     return {
         "from_value": first,
         "to_value": second,
-        **ratio_of(asdict(found) | {"metric": question.metric}),
-        "n": found.n,
+        **ratio_of(asdict(decision) | {"metric": question.metric}),
+        "n": decision.n,
         "significant": bool(differs and _large(first, second, question.metric)),
     }
 

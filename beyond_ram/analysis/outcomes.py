@@ -23,10 +23,10 @@ def of_run(record: Record) -> dict[str, Any]:
     return {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason", "")}
 
 
-def by_cell(found: Iterable[tuple[Record, Found]]) -> list[tuple[dict[str, Any], list[Found]]]:
-    """What was found of runs, the repeats of a cell together."""
+def by_cell(values: Iterable[tuple[Record, Found]]) -> list[tuple[dict[str, Any], list[Found]]]:
+    """What was values of runs, the repeats of a cell together."""
     cells: dict[Hashable, tuple[dict[str, Any], list[Found]]] = {}
-    for record, one in found:
+    for record, one in values:
         cell = {name: value for name, value in record["cell"].items() if name != "rep"}
         cells.setdefault(tuple(cell.items()), (cell, []))[1].append(one)
     return list(cells.values())
@@ -74,8 +74,8 @@ def of_how_many(finished: int, asked: int) -> str:
 
 def _reason(line: Mapping[Hashable, Any]) -> str:
     why = line.get("reason")
-    said = str(line["outcome"]).replace("_", " ") + (" after its work" if line["completed_work"] else "")
-    return f"{said}: {why}" if isinstance(why, str) and why else said
+    words = str(line["outcome"]).replace("_", " ") + (" after its work" if line["completed_work"] else "")
+    return f"{words}: {why}" if isinstance(why, str) and why else words
 
 
 def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
@@ -90,32 +90,32 @@ def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """
     if "experiment" not in table or set(COUNTS) <= set(table):
         return table
-    found = dict(_lines(table, runs))
-    counts = pd.DataFrame([found.get(place, _NONE) for place in range(len(table))], columns=[*COUNTS, "outcome"])
+    tallies = dict(_lines(table, runs))
+    counts = pd.DataFrame([tallies.get(place, _NONE) for place in range(len(table))], columns=[*COUNTS, "outcome"])
     table = table.assign(**{name: counts[name].to_numpy() for name in COUNTS})
     if "outcome" in table and "rep" not in table:
-        known = counts["outcome"].to_numpy()
-        table["outcome"] = table["outcome"].where(pd.isna(known), known)
+        outcomes = counts["outcome"].to_numpy()
+        table["outcome"] = table["outcome"].where(pd.isna(outcomes), outcomes)
     return table
 
 
 def _lines(table: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[int, dict[str, Any]]]:
     """The place of each line that is about runs, and what became of them."""
     named = [axis for axis in ("experiment", *AXES) if axis in table and axis in runs]
-    lines, known = table[named].reset_index(drop=True), _known(runs)
+    lines, of_runs = table[named].reset_index(drop=True), _known(runs)
     places_of: dict[tuple[bool, ...], list[int]] = {}
     for place, has in enumerate(lines.notna().itertuples(index=False, name=None)):
         places_of.setdefault(has, []).append(place)
     for has, places in places_of.items():
-        held = [axis for axis, there in zip(named, has, strict=True) if there]
+        held = [axis for axis, is_set in zip(named, has, strict=True) if is_set]
         if "experiment" not in held:
             continue
         of_cells: dict[tuple[Any, ...], list[dict[Hashable, Any]]] = {}
-        for cell, run in zip(runs[held].itertuples(index=False, name=None), known, strict=True):
+        for cell, run in zip(runs[held].itertuples(index=False, name=None), of_runs, strict=True):
             of_cells.setdefault(cell, []).append(run)
         counts = {
-            cell: _tally(found) | {"outcome": outcome(run["outcome"] for run in found)}
-            for cell, found in of_cells.items()
+            cell: _tally(members) | {"outcome": outcome(run["outcome"] for run in members)}
+            for cell, members in of_cells.items()
         }
         for place, cell in zip(places, lines.loc[places, held].itertuples(index=False, name=None), strict=True):
             if cell in counts:
