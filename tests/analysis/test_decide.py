@@ -24,7 +24,7 @@ from beyond_ram.analysis.decide import (
     strength,
 )
 from beyond_ram.analysis.noise import Noise
-from beyond_ram.analysis.results import FEW, OTHER_WORK
+from beyond_ram.analysis.results import FEW, OTHER_WORK, SMALL
 from beyond_ram.analysis.thresholds import Threshold, threshold_of
 
 from . import simulated
@@ -161,6 +161,15 @@ def test_what_is_real_and_small_does_not_matter() -> None:
     assert compare(*close, metric="peak_grown_anon_bytes", threshold=Threshold(share=0.01)).result == "worse"
     speed = [plain(1000, 1001, 1002), plain(930, 931, 933)]
     assert compare(*speed, metric="tokens_per_cpu_s").result == "worse"
+
+
+def test_a_confirmed_difference_that_may_be_below_the_threshold_is_undecided() -> None:
+    """4.4 % with an interval from 3.3 % to 5.4 %: it differs for sure, and whether by 5 % is open."""
+    effects = (0.036, 0.039, 0.047, 0.050)
+    decision = compare(plain(*[100.0] * 4), plain(*(100 * math.exp(one) for one in effects)), direction="lower")
+    assert (decision.result, decision.reason, decision.confirmed) == ("undecided", SMALL, True)
+    assert decision.low > 1
+    assert decision.high > 1.05
 
 
 def test_a_difference_without_a_better_direction_is_other_work() -> None:
