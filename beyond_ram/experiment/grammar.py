@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..text import NAME
 from .paths import STACK, VALUE, Cell, Value, pattern
@@ -34,26 +34,34 @@ def _level(level: str) -> tuple[str, Value] | None:
 
 def run_pattern(experiments: Mapping[str, Experiment]) -> str:
     """A regular expression for the folders of all runs that one command makes: all but interrupted ones and reruns."""
-    alternatives = [_pattern(name, experiment, {"cache": "cold|warm"}) for name, experiment in experiments.items()]
-    return f"(?:{'|'.join(alternatives) or '-'})"
+    rep = pattern(["rep"])
+    paths = [f"{_before(name, _levels(one, 'cold|warm'))}/{rep}" for name, one in experiments.items()]
+    return f"(?:{'|'.join(paths) or '-'})"
 
 
 def interrupted_pattern(experiments: Mapping[str, Experiment]) -> dict[str, str]:
     """Wildcard constraints of an interrupted run and its rerun, before and after the level of the cache state."""
-    whole = [
-        _pattern(name, found, {"cache": "CACHE"}) for name, found in experiments.items() if "cache" in found.axes()
-    ]
-    parts = [one.split("/cache~(?:CACHE)/") for one in whole]
-    return {
-        side: f"(?:{'|'.join(dict.fromkeys(part[number] for part in parts)) or '-'})"
-        for number, side in enumerate(("head", "tail"))
-    }
+    heads, tails = [], []
+    for name, experiment in experiments.items():
+        if "cache" in (axes := list(experiment.axes())):
+            levels, place = _levels(experiment), axes.index("cache")
+            heads.append(_before(name, levels[:place]))
+            tails.append(_after(levels[place + 1 :]) + pattern(["rep"]))
+    sides = {"head": heads, "tail": tails}
+    return {side: f"(?:{'|'.join(dict.fromkeys(patterns)) or '-'})" for side, patterns in sides.items()}
 
 
-def _pattern(name: str, experiment: Experiment, fixed: Mapping[str, str]) -> str:
-    """A regular expression for the folders of an experiment's runs. Levels of axes that came later may be missing."""
-    levels = ""
-    for axis, described in experiment.axes().items():
-        value = f"(?:{fixed[axis]})" if axis in fixed else STACK if axis == "stack" else VALUE.pattern
-        levels += f"(?:{axis}~{value}/)?" if described.later else f"{axis}~{value}/"
-    return f"{name}/{levels}{pattern(['rep'])}"
+def _levels(experiment: Experiment, cache: str = "") -> list[tuple[str, bool]]:
+    """A regular expression for each level of an experiment's runs, and whether it may be missing."""
+    values = {"stack": STACK, "cache": f"(?:{cache})"}
+    return [(f"{axis}~{values.get(axis, VALUE.pattern)}", it.later) for axis, it in experiment.axes().items()]
+
+
+def _before(name: str, levels: Iterable[tuple[str, bool]]) -> str:
+    """The experiment and some levels, without a slash at the end."""
+    return name + "".join(f"(?:/{level})?" if optional else f"/{level}" for level, optional in levels)
+
+
+def _after(levels: Iterable[tuple[str, bool]]) -> str:
+    """Some levels, each with a slash behind it."""
+    return "".join(f"(?:{level}/)?" if optional else f"{level}/" for level, optional in levels)

@@ -155,13 +155,13 @@ class Matrix(Strict):
         return [Cell(experiment, point, rep) for point in points if point for rep in range(1, repeats + 1)]
 
     def _without_later(self, point: Point) -> Point:
-        """The point without the defaults of axes that came later."""
-        fields, axes = type(self).model_fields, self.axes()
-        return tuple(
-            (name, value)
-            for name, value in point
-            if not axes[name].later or value != fields[name].get_default(call_default_factory=True)[0]
-        )
+        """The point without later axes that have the value which a cell without them means (`whole`)."""
+        kept = dict(point)
+        for name in (name for name, axis in self.axes().items() if axis.later and name in kept):
+            without = {axis: value for axis, value in kept.items() if axis != name}
+            if self.whole(without) == dict(point):
+                kept = without
+        return tuple(kept.items())
 
     def size(self) -> int:
         """How many combinations there are, those that mean nothing included."""
@@ -190,7 +190,11 @@ class Matrix(Strict):
     @functools.cache
     def axes(cls) -> dict[str, Axis]:
         """What each axis is, by name, in the order of the path grammar."""
-        return {name: _axis(name, field.metadata, field.annotation) for name, field in cls.model_fields.items()}
+        axes = {name: _axis(name, field.metadata, field.annotation) for name, field in cls.model_fields.items()}
+        for name, field in cls.model_fields.items():
+            if axes[name].later and field.is_required():
+                raise TypeError(f"{cls.__name__}.{name}: an axis that came later needs a default")
+        return axes
 
     @classmethod
     def compared(cls) -> dict[str, Compared]:

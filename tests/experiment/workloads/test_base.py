@@ -12,8 +12,9 @@ import yaml
 from pydantic import Field
 
 from beyond_ram.experiment import load
-from beyond_ram.experiment.grammar import run_pattern
-from beyond_ram.experiment.workloads.base import Axis, Experiment, Places, Sizes
+from beyond_ram.experiment.grammar import interrupted_pattern, run_pattern
+from beyond_ram.experiment.paths import Point
+from beyond_ram.experiment.workloads.base import Axis, Counts, Experiment, Places, Sizes, Values
 from beyond_ram.experiment.workloads.scan import ScanMatrix
 
 
@@ -77,3 +78,41 @@ def test_the_default_of_an_axis_that_came_later_stands_in_no_path_and_no_job() -
     assert jobs() == jobs(arenas=[8]) == before
     assert jobs(arenas=[8, 2]) == before | {"x/stack~s/size_mb~1/arenas~2/rep~1": {"MALLOC_ARENA_MAX": "2"}}
     assert LaterMatrix.whole({"stack": "s", "size_mb": 1}) == {"stack": "s", "size_mb": 1, "arenas": 8}
+
+
+def test_a_later_axis_that_means_nothing_somewhere_leaves_those_runs_in_place_too() -> None:
+    class DeepMatrix(ScanMatrix):
+        workers: Annotated[Counts, Axis(unit="workers")] = Field([0])
+        depth: Annotated[Counts, Axis(later=True)] = Field([2])
+        cache: Annotated[Values[Literal["cold", "interrupted", "rerun"]], Axis("cache")] = Field(["cold"])
+
+        def normalise(self, point: dict[str, Any]) -> Point:
+            return super().normalise(point if point["workers"] else point | {"depth": 0})
+
+    class Deep(Experiment):
+        PROGRAM = "scan.py"
+        workload: Literal["deep"]
+        matrix: DeepMatrix
+
+    matrix = {"stack": ["s"], "size_mb": [1], "workers": [0, 2], "depth": [2, 5]}
+    experiment = Deep.model_validate({"workload": "deep", "matrix": matrix})
+    paths = [cell.path for cell in experiment.cells("x")]
+    assert paths == [
+        "x/stack~s/size_mb~1/workers~0/cache~cold/rep~1",
+        "x/stack~s/size_mb~1/workers~2/cache~cold/rep~1",
+        "x/stack~s/size_mb~1/workers~2/depth~5/cache~cold/rep~1",
+    ]
+    assert all(re.fullmatch(run_pattern({"x": experiment}), path) for path in paths)
+    sides = interrupted_pattern({"x": experiment})
+    for path in paths:
+        head, tail = path.split("/cache~cold/")
+        assert re.fullmatch(sides["head"], head)
+        assert re.fullmatch(sides["tail"], tail)
+
+
+def test_a_later_axis_needs_a_default() -> None:
+    class RequiredMatrix(ScanMatrix):
+        depth: Annotated[Counts, Axis(later=True)]
+
+    with pytest.raises(TypeError, match="depth"):
+        RequiredMatrix.axes()
