@@ -24,7 +24,7 @@ def of_run(record: Record) -> dict[str, Any]:
 
 
 def by_cell(values: Iterable[tuple[Record, Found]]) -> list[tuple[dict[str, Any], list[Found]]]:
-    """What was values of runs, the repeats of a cell together."""
+    """The values of runs by cell, with those of its repeats together."""
     cells: dict[Hashable, tuple[dict[str, Any], list[Found]]] = {}
     for record, one in values:
         cell = {name: value for name, value in record["cell"].items() if name != "rep"}
