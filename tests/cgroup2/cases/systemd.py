@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from . import common
-from .common import MB, groups_of_ours, holds, limited_and_not, made, wait_until, watch
+from .common import MB, holds, limited_and_not, made, wait_until, watch
 
 PLACE = "systemd"
 BELOW = "cgroup v2, child of the own group"
@@ -219,4 +219,4 @@ def case_attach_to_a_pod() -> None:
 
 
 def case_nothing_is_left() -> None:
-    assert not groups_of_ours(), groups_of_ours()
+    common.assert_no_group_is_left()
