@@ -41,14 +41,18 @@ def figure(script: Path | str, arguments: Mapping[str, Any]) -> "Drawn":
 
 
 def arguments(
-    needs: Iterable[str], inputs: Mapping[str, Any], pairs: Sequence[Any] = (), claimed: Sequence[Any] = ()
+    needs: Iterable[str],
+    inputs: Mapping[str, Any],
+    pairs: Sequence[Any] = (),
+    claimed: Sequence[Any] = (),
+    questions: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """What the parameters of a table's or figure's function stand for, read from its inputs.
 
     `inputs` holds the files of its runs as `collected` and those of their samples as `samples`, `locks` of stacks and
     what they ask for, and a path for each table; a table that is not made is None.
     """
-    found: dict[str, Any] = {"pairs": pairs, "claimed": claimed}
+    found: dict[str, Any] = {"pairs": pairs, "claimed": claimed, "questions": questions}
     for name in needs:
         if name == "records":
             found[name] = Runs(inputs["collected"])

@@ -2,8 +2,8 @@
 
 A table NAME is the function `NAME` of `beyond_ram/analysis/NAME.py`, a figure NAME the function `plot` of
 `scripts/figures/NAME.py`. What each needs are its parameters: `records` for the runs of its chapter with their events,
-`samples` for theirs, `pairs` and `claimed` for stacks that are compared, `locks` for what these lock and ask for,
-and the names of tables.
+`samples` for theirs, `pairs` and `claimed` for stacks that are compared, `questions` for the planned comparisons,
+`locks` for what stacks lock and ask for, and the names of tables.
 """
 
 import ast
@@ -18,7 +18,7 @@ TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
 # The part of what every report has, whichever parts it is made of.
 GENERAL = "report"
 # Parameters that are no tables.
-RUNS, SETTINGS = ("records", "samples"), ("pairs", "claimed", "locks")
+RUNS, SETTINGS = ("records", "samples"), ("pairs", "claimed", "questions", "locks")
 # Tables whose module has another name.
 MODULES = {"verdicts": "causes"}
 Kind = Literal["table", "figure"]

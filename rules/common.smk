@@ -235,6 +235,7 @@ def interrupted_cells(wildcards):
 
 # Pairs of stacks that are compared: as the config says, and an older lock with the renewed one.
 PAIRS = experiment.roles.pairs(CONFIG, KEPT)
+QUESTIONS = experiment.roles.questions(CONFIG)
 CLAIMED = experiment.roles.claimed(CONFIG)
 
 

@@ -110,6 +110,7 @@ for chapter in OUTPUTS.chapters:
                 needs=OUTPUTS.needs("table", name),
                 pairs=PAIRS,
                 claimed=CLAIMED,
+                questions=QUESTIONS,
             script:
                 "../scripts/table.py"
 
@@ -134,6 +135,7 @@ for chapter in OUTPUTS.chapters:
                 needs=OUTPUTS.needs("figure", name),
                 pairs=PAIRS,
                 claimed=CLAIMED,
+                questions=QUESTIONS,
             script:
                 "../scripts/figure.py"
 

@@ -4,7 +4,8 @@ from beyond_ram import figures, logs, making
 
 
 def main(snakemake):
-    given = making.arguments(snakemake.params.needs, snakemake.input, snakemake.params.pairs, snakemake.params.claimed)
+    params = snakemake.params
+    given = making.arguments(params.needs, snakemake.input, params.pairs, params.claimed, params.questions)
     drawn = making.figure(snakemake.input.script, given)
     figure, caption = figures.not_drawn(drawn) if isinstance(drawn, str) else drawn
     output = snakemake.output

@@ -5,7 +5,8 @@ from beyond_ram.collected import Runs
 
 
 def main(snakemake):
-    given = making.arguments(snakemake.params.needs, snakemake.input, snakemake.params.pairs, snakemake.params.claimed)
+    params = snakemake.params
+    given = making.arguments(params.needs, snakemake.input, params.pairs, params.claimed, params.questions)
     made = making.table(snakemake.params.name, given, Runs(snakemake.input.collected))
     for warning in made.attrs.pop("warnings", ()):
         logs.warn(warning)

@@ -5,7 +5,7 @@ The registry names the metrics (`decided`), the config's roles the stacks, and e
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
@@ -16,15 +16,16 @@ from ..metrics import METRICS
 from ..metrics.loading import AT_FAULT
 from ..metrics.runs import FAILED
 from .decide import ALPHA, LEVEL, Decision, Question, decide, side
-from .frame import Cell, Pairs, against, axes, same_but_for
+from .frame import Cell, Key, Pairs, Questions, against, axes, key, same_but_for
 from .outcomes import COUNTS, OUTCOME, tally
+from .results import Family
 from .thresholds import threshold_of
 
 DECIDED = [
     "metric", "baseline", "candidate", "ratio", "difference", "low", "high", "p", "p_corrected", "n", "paired", "exact",
     "result", "reason", "confirmed", "detectable", "strength",
 ]  # fmt: skip
-COLUMNS = ["experiment", "stack", "workload", "axis", "before", "after", *DECIDED, *COUNTS, "machines"]
+COLUMNS = ["experiment", "stack", "workload", "axis", "before", "after", "family", *DECIDED, *COUNTS, "machines"]
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
 # The columns of runs that are read beside axes and metrics.
 _READ = {"workload", "rep", "rows", "started_at", "duration_s", *OUTCOME, *_MACHINE}
@@ -34,6 +35,7 @@ Sides = tuple[pd.DataFrame, pd.DataFrame]
 def comparisons(
     runs: pd.DataFrame,
     pairs: Pairs,
+    questions: Questions | None = None,
     *,
     stacks_only: bool = False,
     alpha: float = ALPHA,
@@ -41,15 +43,37 @@ def comparisons(
 ) -> pd.DataFrame:
     """A line per comparison: a metric of a cell with one value on `axis` and the same cell with another.
 
-    The columns of the cell are the candidate's. `asked`, `finished` and `failed` count the runs of both sides. All
-    p-values are corrected together, so a report names no other difference. With `stacks_only` other axes are left out.
+    The columns of the cell are the candidate's. `asked`, `finished` and `failed` count the runs of both sides. Lines
+    that answer one of the `questions` are planned and corrected together, all others are exploratory; without a list
+    of questions all are planned. A report names no other difference. With `stacks_only` other axes are left out.
     """
-    questions, lines = [], []
+    asked = list(compared(runs, pairs, questions, stacks_only=stacks_only))
+    decided = [
+        {**one.line, **{name: value for name, value in asdict(decision).items() if name in DECIDED}}
+        for one, decision in zip(asked, decide([one.question for one in asked], alpha, level), strict=True)
+    ]
+    table = pd.DataFrame(decided, columns=None if decided else COLUMNS)
+    return table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One comparison: its line without numbers, its question, and the cells of baseline and candidate."""
+
+    line: Cell
+    question: Question
+    cells: tuple[Key, Key]
+
+
+def compared(
+    runs: pd.DataFrame, pairs: Pairs, questions: Questions | None = None, *, stacks_only: bool = False
+) -> Iterator[Asked]:
+    """All that is compared, in the order of table `comparisons`."""
     several = any(runs[name].nunique() > 1 for name in _MACHINE if name in runs)
     for axis, (before, after), cell, (first, second) in _compared(runs, pairs, stacks_only=stacks_only):
         counts, apart = tally(first, second), machines(first, second) if several else ""
+        cells = (key(first.iloc[0].to_dict()), key(second.iloc[0].to_dict()))
         for metric in _decided(first, second):
-            questions.append(Question(side(first, metric), side(second, metric), metric))
             sides = cell | {
                 "workload": first["workload"].iloc[0],
                 "axis": axis,
@@ -57,13 +81,18 @@ def comparisons(
                 "after": _text(axis, after),
                 "metric": metric,
             }
-            lines.append(sides | counts | {"machines": apart})
-    decided = [
-        {**line, **{name: value for name, value in asdict(decision).items() if name in DECIDED}}
-        for line, decision in zip(lines, decide(questions, alpha, level), strict=True)
-    ]
-    table = pd.DataFrame(decided, columns=None if decided else COLUMNS)
-    return table[[*(name for name in table if name not in COLUMNS[2:]), *COLUMNS[2:]]]
+            family: Family = "planned" if questions is None or planned(sides, questions) else "exploratory"
+            question = Question(side(first, metric), side(second, metric), metric, family=family)
+            yield Asked(sides | {"family": family} | counts | {"machines": apart}, question, cells)
+
+
+def planned(line: Mapping[str, Any], questions: Questions) -> bool:
+    """Whether a line answers one of the planned questions. A step between two kept locks answers none."""
+    return "@" not in str(line["after"]) and any(
+        all(line[name] == question[name] for name in ("experiment", "metric", "axis"))
+        and all(line.get(axis) in values for axis, values in question["where"].items())
+        for question in questions
+    )
 
 
 def _text(axis: str, value: Any) -> str:
@@ -80,18 +109,18 @@ def _compared(
         group = group[[name for name in group if name in named or name in _READ or name in METRICS]]
         for cell, pair, sides in against(group, pairs):
             yield "stack", pair, _own(sides[1], cell, named), sides
-        for axis, compared in WORKLOADS[str(workload)].points().compared().items() if not stacks_only else ():
-            if {axis, *compared.along} <= set(group):
-                yield from _of_axis(group, axis, compared, named)
+        for axis, way in WORKLOADS[str(workload)].points().compared().items() if not stacks_only else ():
+            if {axis, *way.along} <= set(group):
+                yield from _of_axis(group, axis, way, named)
 
 
 def _of_axis(
-    runs: pd.DataFrame, axis: str, compared: Compared, named: Sequence[str]
+    runs: pd.DataFrame, axis: str, way: Compared, named: Sequence[str]
 ) -> Iterator[tuple[str, tuple[Any, Any], Cell, Sides]]:
     """The comparisons of one axis of a workload."""
-    along = list(compared.along)
+    along = list(way.along)
     for cell, same in same_but_for(runs, axis, *along):
-        for before, after in compared.pairs(list(dict.fromkeys(same[axis].dropna()))):
+        for before, after in way.pairs(list(dict.fromkeys(same[axis].dropna()))):
             first, second = (same[same[axis] == value] for value in (before, after))
             if all((side[along].nunique() <= 1).all() for side in (first, second)):
                 yield axis, (before, after), _own(second, cell, named), (first, second)

@@ -3,7 +3,7 @@
 import functools
 import itertools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,7 +15,7 @@ from ..metrics import METRICS
 from ..metrics.base import EXACT
 from ..metrics.runs import FAILED
 from .noise import Array, Noise
-from .results import FEW, NOISY, OTHER_WORK, SMALL, Holds, Result
+from .results import FEW, LIKELY, NOISY, OTHER_WORK, SMALL, Family, Holds, Result
 from .thresholds import Threshold, threshold_of
 
 Direction = Literal["lower", "higher", "neither"]
@@ -24,6 +24,8 @@ ALPHA = 0.05
 """The share of reports without any real difference that name one, at most."""
 LEVEL = 0.95
 """Level of every interval in tables. Intervals are for one comparison and not corrected."""
+LIKELY_SHARE = 0.10
+"""An unconfirmed difference above this share is likely if every pair agrees on its sign."""
 AT_LEAST = 2
 """Repeats per side that a decision needs."""
 # Readings of memory, processors and clocks scatter by at least this share, even if two happen to agree.
@@ -95,6 +97,8 @@ class Question:
     """By default the metric's own."""
     counted: bool | None = None
     """Whether values are exact counts; by default from the registry."""
+    family: Family = "planned"
+    """What it is corrected with."""
 
     @property
     def better(self) -> Direction:
@@ -157,7 +161,8 @@ class Decision:
     high: float
     p: float
     p_corrected: float
-    """By Holm, over all questions that were decided together. An exact count has p 0 or 1 and needs no correction."""
+    """Over the questions of its family that were decided together: by Holm, exploratory ones by Benjamini and Hochberg.
+    An exact count has p 0 or 1 and needs no correction."""
     n: int
     """Repeats of the side that has fewer; of paired sides the pairs."""
     paired: bool
@@ -207,7 +212,7 @@ def differences(first: Array, second: Array) -> Array:
 
 
 def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = LEVEL) -> list[Decision]:
-    """Decide questions together: those of one metric share their noise, and all p-values are corrected for all.
+    """Decide questions together: those of one metric share their noise, and p-values are corrected by family.
 
     Repeats are compared in pairs if the runs' times form blocks, else in order. A side with fewer than AT_LEAST repeats
     leaves its question undecided. `level` is the level of the intervals.
@@ -217,6 +222,27 @@ def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = L
     for members, noise in pools:
         _widths(members, noise, 1 - level)
     return [one.decision(alpha) for one in prepared]
+
+
+def more_repeats(questions: Sequence[Question], most: int, alpha: float = ALPHA, level: float = LEVEL) -> list[float]:
+    """How many more repeats of both sides each question needs, if effects and noise stay as they are.
+
+    0 for a decided one, infinite for one that `most` repeats would not decide.
+    """
+    prepared, pools = _with_p(questions)
+    _levels(prepared, alpha)
+    needed = {id(one): float(max(AT_LEAST - one.n, 0)) for one in prepared}
+    for members, noise in pools:
+        _widths(members, noise, 1 - level)
+        still = [one for one in members if one.decision(alpha).result == "undecided"]
+        needed |= {id(one): math.inf for one in still}
+        fewest = min((one.n for one in still), default=most)
+        for more in range(1, most - fewest + 1):
+            still = [one for one in still if needed[id(one)] == math.inf and one.n + more <= most]
+            ahead = [replace(one, n=one.n + more) for one in still]
+            _widths(ahead, noise, 1 - level)
+            needed |= {id(one): float(more) for one, then in zip(still, ahead, strict=True) if then.would_decide()}
+    return [needed[id(one)] for one in prepared]
 
 
 def corrected(questions: Sequence[Question]) -> list[float]:
@@ -269,6 +295,19 @@ def holm(p: Sequence[float]) -> list[float]:
     return corrected
 
 
+def false_discovery(p: Sequence[float]) -> list[float]:
+    """p-values corrected by Benjamini and Hochberg (1995), for independent or positively dependent ones.
+
+    Of the lines that are confirmed, one in twenty is expected to be wrong.
+    """
+    return list(map(float, stats.false_discovery_control(p))) if len(p) else []
+
+
+_CORRECTED: Mapping[Family, Callable[[Sequence[float]], list[float]]] = {
+    "planned": holm, "exploratory": false_discovery,
+}  # fmt: skip
+
+
 @dataclass
 class _Prepared:
     """A question that is being decided."""
@@ -287,7 +326,9 @@ class _Prepared:
     p: float = math.nan
     p_corrected: float = math.nan
     level: float = math.nan
-    """The level that p must be below, at its place in Holm's order."""
+    """The level that p must be below, at its place in the order of its family."""
+    one_sign: bool = False
+    """Whether the candidate is on the same side in every pair."""
     half: float = math.nan
     half_corrected: float = math.nan
     exact: bool = False
@@ -297,14 +338,25 @@ class _Prepared:
         """Whether it has a p-value and is not an exact count."""
         return not math.isnan(self.p) and not self.exact
 
+    def would_decide(self) -> bool:
+        """Whether intervals of these widths around the effect decide it."""
+        covered = [
+            self.question.smallest.covers(end, self.means[0], self.as_ratio)
+            for end in (self.effect - self.half, self.effect, self.effect + self.half)
+        ]
+        return (covered[0] and covered[2]) or (abs(self.effect) > self.half_corrected and not covered[1])
+
     def decision(self, alpha: float) -> Decision:
         low, high = self.effect - self.half, self.effect + self.half
         question = self.question
         # An exact count has no share that is too small: one request more is one more.
         exact = self.exact and question.threshold is None
         threshold = replace(question.smallest, share=0.0) if exact else question.smallest
+        large = replace(question.smallest, share=LIKELY_SHARE)
         covered = [threshold.covers(one, self.means[0], self.as_ratio) for one in (low, self.effect, high)]
         result, reason = result_of(self.effect, self.p_corrected, covered, question.better, alpha)
+        if reason == NOISY and self.one_sign and not large.covers(self.effect, self.means[0], self.as_ratio):
+            reason = _likely(self.effect, question.better)
         effect = _back(self.effect, self.as_ratio)
         return Decision(
             baseline=_back(self.means[0], self.as_ratio),
@@ -347,6 +399,12 @@ def result_of(
     return ("better" if (effect < 0) == (better == "lower") else "worse"), ""
 
 
+def _likely(effect: float, better: Direction) -> str:
+    if better == "neither":
+        return NOISY
+    return LIKELY["better" if (effect < 0) == (better == "lower") else "worse"]
+
+
 def _back(value: float, as_ratio: bool) -> float:
     return value if not as_ratio or math.isnan(value) else math.exp(value) if value < 700 else math.inf
 
@@ -359,11 +417,12 @@ def _with_p(questions: Sequence[Question]) -> "tuple[list[_Prepared], list[tuple
         if one.n >= AT_LEAST:
             pools.setdefault((one.question.metric, one.as_ratio), []).append(one)
     judged = [(members, _judge(members)) for members in pools.values()]
-    decided = [one for one in prepared if one.drawn]
     for one in prepared:
         one.p_corrected = one.p
-    for one, p in zip(decided, holm([one.p for one in decided]), strict=True):
-        one.p_corrected = p
+    for family, correct in _CORRECTED.items():
+        decided = [one for one in prepared if one.drawn and one.question.family == family]
+        for one, p in zip(decided, correct([one.p for one in decided]), strict=True):
+            one.p_corrected = p
     return prepared, judged
 
 
@@ -376,6 +435,7 @@ def _prepared(question: Question) -> _Prepared:
     one = _Prepared(question, question.paired, question.as_ratio, (means[0], means[1]), identical, n, effect)
     if n >= AT_LEAST:
         one.scatter = float(max(np.ptp(first), np.ptp(second)))
+        one.one_sign = bool(np.ptp(np.sign(differences(first, second))) == 0)
         one.variance = _variance(first, second)
         if not question.counts:
             largest = max(np.abs(first).max(), np.abs(second).max())
@@ -414,14 +474,18 @@ def _judge(members: Sequence[_Prepared]) -> Noise:
 
 
 def _levels(prepared: Sequence[_Prepared], alpha: float) -> None:
-    """Set each question's level by Holm. Unconfirmed questions use the level of the first one that failed.
+    """Set the level of each question within its family. Unconfirmed ones use the level of the first one that failed.
 
     An interval at this level excludes no effect exactly when the corrected p is below `alpha`.
     """
-    decided = sorted((one for one in prepared if one.drawn), key=lambda one: one.p)
-    confirmed = sum(one.p_corrected < alpha for one in decided)
-    for place, one in enumerate(decided):
-        one.level = alpha / (len(decided) - min(place, confirmed))
+    for family in _CORRECTED:
+        decided = sorted((one for one in prepared if one.drawn and one.question.family == family), key=lambda o: o.p)
+        confirmed = sum(one.p_corrected < alpha for one in decided)
+        for place, one in enumerate(decided):
+            if family == "planned":
+                one.level = alpha / (len(decided) - min(place, confirmed))
+            else:
+                one.level = alpha * (confirmed + (place >= confirmed)) / len(decided)
 
 
 def _widths(members: Sequence[_Prepared], noise: Noise, outside: float) -> None:

@@ -14,6 +14,8 @@ Cell = dict[str, Any]
 Key = frozenset[tuple[str, Hashable]]
 Pairs = Sequence[tuple[str, str]]
 """Stacks that are compared, each a baseline and its candidate, from the roles in the config."""
+Questions = Sequence[Mapping[str, Any]]
+"""Planned comparisons: `experiment`, `metric`, `axis`, and `where`, by axis the values of the candidate's cell."""
 
 
 def key(cell: Mapping[Any, Any]) -> Key:

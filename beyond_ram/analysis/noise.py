@@ -1,6 +1,7 @@
 """The noise of one metric: how the variances of its comparisons are distributed."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,14 @@ _AROUND, _STEPS = 3.0, 49
 _PRECISION = 1e-12
 # Prior weights below this share do not change a p-value near the level.
 _NEGLIGIBLE = 1e-6
+
+
+@dataclass(frozen=True)
+class Between:
+    """By how much effects vary between sessions: their variance, and its degrees of freedom."""
+
+    variance: Array
+    degrees: Array
 
 
 class Noise:
@@ -44,33 +53,46 @@ class Noise:
         kept = weight[at_scale, at_degree]
         self.weight, self.prior, self.degrees = kept / kept.sum(), np.exp(scale[at_scale]), _DEGREES[at_degree]
 
-    def p(self, effect: Array, variance: Array, degrees: Array, n: Array) -> Array:
+    def p(self, effect: Array, variance: Array, degrees: Array, n: Array, between: Between | None = None) -> Array:
         """Two-sided p-values of means of n values with these variances; NaN without any variance."""
-        moderated, together = self._moderated(variance, degrees)
+        error, together = self._errors(variance, degrees, n, between)
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.abs(effect)[:, None] / np.sqrt(moderated / n[:, None])
-        values: Array = np.where((moderated > 0).all(1), (self.weight * 2 * stdtr(together, -t)).sum(1), math.nan)
+            t = np.abs(effect)[:, None] / error
+        values: Array = np.where((error > 0).all(1), (self.weight * 2 * stdtr(together, -t)).sum(1), math.nan)
         return values
 
-    def _moderated(self, variance: Array, degrees: Array) -> tuple[Array, Array]:
-        """Each variance combined with each prior, and the degrees of freedom of both together."""
-        own = degrees[:, None]
-        together = own + self.degrees
-        return (self.degrees * self.prior + own * variance[:, None]) / together, together
+    def _errors(self, variance: Array, degrees: Array, n: Array, between: Between | None) -> tuple[Array, Array]:
+        """Standard errors under each prior, and their degrees of freedom.
 
-    def half_width(self, level: Array, variance: Array, degrees: Array, n: Array) -> Array:
+        The variance between sessions is added to that of the mean of one session (Kalibera and Jones 2013,
+        doi:10.1145/2464157.2464160); the degrees of the sum are Satterthwaite's (1946, doi:10.2307/3002019).
+        """
+        own = degrees[:, None]
+        within_degrees = own + self.degrees
+        within = (self.degrees * self.prior + own * variance[:, None]) / within_degrees / n[:, None]
+        if between is None:
+            return np.sqrt(within), within_degrees
+        added, of_sessions = between.variance[:, None], between.degrees[:, None]
+        total = within + added
+        with np.errstate(divide="ignore", invalid="ignore"):
+            together = total**2 / (within**2 / within_degrees + added**2 / of_sessions)
+        return np.sqrt(total), np.where(total > 0, together, within_degrees)
+
+    def half_width(
+        self, level: Array, variance: Array, degrees: Array, n: Array, between: Between | None = None
+    ) -> Array:
         """Half the width of each interval, outside which p is below `level`.
 
         Student's t with a single prior gives bounds. Newton's method on logarithms, with bisection where a step leaves
         the bounds, finds the value between them.
         """
-        moderated, together = self._moderated(variance, degrees)
-        scale = np.sqrt(np.maximum(moderated, 1e-300) / n[:, None])
-        kinds, place = np.unique(self.degrees, return_inverse=True)
-        quantiles = -stdtrit(degrees[:, None] + kinds, level[:, None] / 2)[:, place]
-        with np.errstate(divide="ignore"):
-            ends = np.log(np.maximum(quantiles * scale, 1e-300))
-        low, high = ends.min(1), ends.max(1)
+        error, together = self._errors(variance, degrees, n, between)
+        scale = np.maximum(error, 1e-150)
+        bounds = [
+            -stdtrit(degree, level / 2) * scale_of
+            for degree, scale_of in ((together.max(1), scale.min(1)), (together.min(1), scale.max(1)))
+        ]
+        low, high = np.log(np.maximum(bounds, 1e-300))
         height = 2 * self.weight * np.exp(gammaln((together + 1) / 2) - gammaln(together / 2))
         height /= np.sqrt(together * math.pi)
         middle = (low + high) / 2

@@ -4,7 +4,8 @@ Each look takes its share of the level (Bonferroni), so that all together are wr
 What it is worth: docs/method.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -12,9 +13,9 @@ import pandas as pd
 from ..metrics import METRICS
 from ..metrics.base import CLOCK
 from ..metrics.runs import FAILED
-from .comparisons import comparisons
-from .decide import ALPHA
-from .frame import Key, Pairs, key
+from .comparisons import compared, comparisons
+from .decide import ALPHA, more_repeats
+from .frame import Cell, Key, Pairs, Questions, key
 
 AT = (2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
 """Repeats after which one looks."""
@@ -33,6 +34,43 @@ def look(known: pd.DataFrame | None, runs: pd.DataFrame, pairs: Pairs) -> pd.Dat
     decided = {_name(line): line for line in known.to_dict("records") if is_decided(line)}
     lines = [decided.pop(_name(line), line) for line in found.to_dict("records")]
     return pd.DataFrame([*lines, *decided.values()], columns=list(found))
+
+
+@dataclass(frozen=True)
+class Open:
+    """An undecided planned question."""
+
+    line: Cell
+    """Its line of table `comparisons`, without the numbers."""
+    cells: tuple[Key, Key]
+    """Of baseline and candidate."""
+    repeats: float
+    """How many more of both cells decide it, if effect and noise stay as they are; infinite if none of up to AT[-1]."""
+
+
+def open_questions(runs: pd.DataFrame, pairs: Pairs, questions: Questions | None) -> list[Open]:
+    """The planned questions that the runs so far leave undecided, those that need the fewest repeats first."""
+    asked = list(compared(runs, pairs, questions))
+    needed = more_repeats([one.question for one in asked], AT[-1])
+    undecided = [
+        Open(one.line, one.cells, repeats)
+        for one, repeats in zip(asked, needed, strict=True)
+        if repeats and one.question.family == "planned"
+    ]
+    return sorted(undecided, key=lambda one: one.repeats)
+
+
+def informative(questions: Sequence[Open]) -> dict[Key, float]:
+    """What another repeat of each cell tells, the most first: the share of the missing repeats, over its questions.
+
+    A question that one more repeat decides counts as 1, one that needs ten as a tenth. A cell that no number of repeats
+    helps is left out.
+    """
+    told: dict[Key, float] = {}
+    for one in questions:
+        for cell in one.cells:
+            told[cell] = told.get(cell, 0.0) + 1 / one.repeats
+    return {cell: share for cell, share in sorted(told.items(), key=lambda item: -item[1]) if share > 0}
 
 
 def is_decided(line: Mapping[Any, Any]) -> bool:

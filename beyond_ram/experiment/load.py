@@ -146,6 +146,7 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             needed = max(getattr(matrix, "num_files", (0,)))
             if has := _too_few_files(config.corpora[corpus], needed):
                 yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {has}"
+        yield from _question_faults(config, name, where)
         yield from _reading_faults(config, name, root, where)
         for repository in getattr(matrix, "repository", ()):
             found, at = config.repositories.get(repository), where(*key, "repository")
@@ -164,6 +165,30 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             yield where("ladders", name, "experiment") + _none("experiment", ladder.experiment, config.run())
         if ladder.metric not in METRICS:
             yield where("ladders", name, "metric") + _none("metric", ladder.metric, METRICS)
+
+
+def _question_faults(config: Config, name: str, where: "_Origin") -> Iterable[str]:
+    """Planned questions that no comparison of the experiment answers."""
+    experiment = config.run()[name]
+    decided = [key for key, metric in METRICS.items() if metric.decided_in(experiment.workload)]
+    compared = ["stack", *experiment.points().compared()]
+    ran = [dict(cell.axes) for cell in config.cells(name)]
+    for number, question in enumerate(experiment.questions):
+        key = ("experiments", name, "questions", number)
+        if question.metric not in decided:
+            yield where(*key, "metric") + _none(
+                "metric", question.metric, decided, f" of workload {experiment.workload}"
+            )
+        if question.compare not in compared:
+            yield where(*key, "compare") + _none("compared axis", question.compare, compared)
+        for axis in question.where:
+            of_cells = {cell[axis] for cell in ran if axis in cell}
+            if not of_cells:
+                yield where(*key, "where") + _none("axis", axis, experiment.axes())
+                continue
+            for value in question.values(axis, of_cells):
+                if value not in of_cells:
+                    yield where(*key, "where", axis) + _none("value", str(value), map(str, of_cells), " in a cell")
 
 
 def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from .grammar import parse
 from .model import Config
@@ -46,6 +47,20 @@ def _of_locks(kept: Iterable[str]) -> Iterator[Pair]:
             if left:  # which cells today's lock runs, the config says
                 yield lock, stack
         yield names[0], stack
+
+
+def questions(config: Config) -> list[dict[str, Any]]:
+    """The planned questions of all experiments that run, as analysis takes them (`frame.Questions`)."""
+    planned = []
+    for name, experiment in config.run().items():
+        cells = config.cells(name) if experiment.questions else []
+        for one in experiment.questions:
+            where = {
+                axis: one.values(axis, {value for cell in cells if (value := cell.get(axis)) is not None})
+                for axis in one.where
+            }
+            planned.append({"experiment": name, "metric": one.metric, "axis": one.compare, "where": where})
+    return planned
 
 
 def claimed(config: Config) -> list[Pair]:

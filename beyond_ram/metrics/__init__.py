@@ -61,7 +61,9 @@ IDENTIFYING: Mapping[str, str] = {
     "verdict": "the cause of memory growth: `flat`, `page-cache`, `retained`, `held`, `leak`, `undecided`; in table "
     "`changes` the result of a comparison: `better`, `worse`, `same`, `undecided`",
     "result": "of a comparison: `better`, `worse`, `same`, `undecided`; of a remedy also `not run`",
-    "reason": "why there is no result, or not all of it; why a comparison is undecided",
+    "reason": "why there is no result, or not all of it; why a comparison is undecided: too few "
+    "repeats, too noisy, may be below the threshold; `likely better` and `likely worse`: over 10 %, the same sign in "
+    "every pair, not confirmed",
     "confirmed": "whether the sides differ at the corrected level, by however little",
     "sentence": "the cause in words",
     "evidence": "the numbers that it rests on",
@@ -117,6 +119,7 @@ IDENTIFYING: Mapping[str, str] = {
     "axis": "the axis on which the two sides differ",
     "before": "the baseline's value on it",
     "after": "the candidate's",
+    "family": "`planned`: a question that its experiment is there for; `exploratory`: any other comparison",
     "paired": "whether repeats are blocks in time",
     "exact": "whether every repeat of the metric's comparisons gave the same",
     "machines": "how the machines differ that the two sides were measured on; empty where they do not",

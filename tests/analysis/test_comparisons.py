@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from beyond_ram.analysis.comparisons import COLUMNS, comparisons, decision, of
-from beyond_ram.analysis.decide import holm
+from beyond_ram.analysis.decide import false_discovery, holm
 
 MB = 1e6
 
@@ -49,6 +49,55 @@ def test_all_lines_are_corrected_for_each_other() -> None:
     assert len(found) == 12
     assert found["p_corrected"].tolist() == pytest.approx(holm(found["p"].tolist()))
     assert set(found["before"]) == {"none"}
+
+
+def question(metric: str, axis: str = "stack", **where: Any) -> dict[str, Any]:
+    return {"experiment": "e", "metric": metric, "axis": axis, "where": where}
+
+
+def test_planned_questions_are_corrected_together_and_all_others_apart() -> None:
+    lines = [line for i in range(6) for line in runs(remedy=f"r{i}", grown=100 + 3 * i)]
+    both = pd.DataFrame([*runs(remedy="none"), *lines])
+    asked = [question("grown_anon_bytes", "remedy", remedy=["r1", "r2"])]
+    found = comparisons(both, [("old", "new")], asked)
+    planned = found["family"] == "planned"
+    assert found.loc[planned, ["after", "metric"]].to_numpy().tolist() == [
+        ["r1", "grown_anon_bytes"],
+        ["r2", "grown_anon_bytes"],
+    ]
+    assert found.loc[planned, "p_corrected"].tolist() == pytest.approx(holm(found.loc[planned, "p"].tolist()))
+    others = found[~planned]
+    assert others["p_corrected"].tolist() == pytest.approx(false_discovery(others["p"].tolist()))
+    assert set(comparisons(both, [], [])["family"]) == {"exploratory"}
+    for line in found.to_dict("records"):
+        assert (line["ratio"] / line["detectable"] > 1 or line["ratio"] * line["detectable"] < 1) == line["confirmed"]
+
+
+def test_a_step_between_two_earlier_locks_is_no_planned_question() -> None:
+    stacks = [runs(stack=stack) for stack in ("new@a", "new@b", "new")]
+    pairs = [("new@a", "new@b"), ("new@b", "new")]
+    found = comparisons(pd.DataFrame([line for cell in stacks for line in cell]), pairs, [question("grown_anon_bytes")])
+    asked = found[found["metric"] == "grown_anon_bytes"]
+    assert asked[["after", "family"]].to_numpy().tolist() == [["new@b", "exploratory"], ["new", "planned"]]
+
+
+def test_over_a_tenth_with_one_sign_in_every_pair_is_likely_until_it_is_confirmed() -> None:
+    """datasets_map of a default run: 239 and 226 MB without workers, 778 and 799 MB with two (REVIEW.md 3.4)."""
+    values = {"old": (239e6, 226e6), "new": (778e6, 799e6)}
+    one = [
+        line | {"grown_anon_bytes": value}
+        for stack, sides in values.items()
+        for line, value in zip(runs(stack=stack, n=2), sides, strict=True)
+    ]
+    noisy = [
+        line | {"grown_anon_bytes": value}
+        for stack, sides in {"old": (100e6, 300e6), "new": (200e6, 150e6)}.items()
+        for line, value in zip(runs(stack=stack, n=2, experiment="f"), sides, strict=True)
+    ]
+    found = comparisons(pd.DataFrame(one + noisy), [("old", "new")])
+    grown = found[found["metric"] == "grown_anon_bytes"].set_index("experiment")
+    assert grown["result"].tolist() == ["undecided", "undecided"]
+    assert grown["reason"].to_dict() == {"e": "likely worse", "f": "too noisy"}
 
 
 def test_the_ends_of_batch_sizes_are_compared_all_else_the_same() -> None:

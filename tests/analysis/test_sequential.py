@@ -1,6 +1,8 @@
 """Repeated looks at runs that still come in: what is decided stays, and no difference is seldom called worse."""
 
+import dataclasses
 import functools
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,7 +12,16 @@ import pytest
 from beyond_ram.analysis.changes import changes
 from beyond_ram.analysis.comparisons import comparisons
 from beyond_ram.analysis.frame import key
-from beyond_ram.analysis.sequential import AT, SHARE, look, undecided, without_work
+from beyond_ram.analysis.sequential import (
+    AT,
+    SHARE,
+    Open,
+    informative,
+    look,
+    open_questions,
+    undecided,
+    without_work,
+)
 
 from .simulated import NOISE
 from .test_comparisons import runs
@@ -30,6 +41,33 @@ def test_what_an_earlier_look_decided_stays_though_later_runs_say_otherwise() ->
     assert second.loc["grown_anon_bytes", "ratio"] == pytest.approx(2, rel=0.01)
     assert second.loc["grown_anon_bytes", "n"] == 3
     assert second.loc["tokens_per_cpu_s", "n"] == 4
+
+
+def asked(rates: dict[str, tuple[float, ...]]) -> list[Open]:
+    lines = [
+        line | {"tokens_per_cpu_s": rate}
+        for stack, values in rates.items()
+        for line, rate in zip(runs(stack=stack, n=len(values)), values, strict=True)
+    ]
+    question = {"experiment": "e", "metric": "tokens_per_cpu_s", "axis": "stack", "where": {}}
+    return open_questions(pd.DataFrame(lines), PAIRS, [question])
+
+
+def test_an_undecided_question_needs_more_repeats_the_noisier_it_is() -> None:
+    new, old = (key({"experiment": "e", "stack": stack}) for stack in ("new", "old"))
+    (noisy,) = asked({"old": (100, 101), "new": (130, 150)})
+    assert noisy.cells == (old, new)
+    (noisier,) = asked({"old": (100, 101), "new": (115, 165)})
+    assert 0 < noisy.repeats < noisier.repeats < math.inf
+    assert informative([noisier]) == {old: 1 / noisier.repeats, new: 1 / noisier.repeats}
+    both = informative([noisier, dataclasses.replace(noisy, cells=(old, key({"experiment": "f", "stack": "new"})))])
+    assert next(iter(both)) == old, "it belongs to both questions"
+    assert asked({"old": (100, 101), "new": (200, 202)}) == [], "a decided question needs none"
+    (single,) = asked({"old": (100,), "new": (200,)})
+    assert single.repeats == 1
+    (hopeless,) = asked({"old": (100, 300), "new": (300, 100)})
+    assert hopeless.repeats == math.inf
+    assert informative([hopeless]) == {}
 
 
 def test_a_look_has_its_share_of_the_level_only() -> None:

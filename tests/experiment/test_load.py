@@ -196,3 +196,23 @@ def test_what_cannot_be_read_is_told(
     config = {"corpora": {}, "repositories": {"mine": repository_}, "experiments": {"x": named}}
     with pytest.raises(ConfigError, match=fault):
         load(config, root=root)
+
+
+@pytest.mark.parametrize(
+    ("question", "key", "words"),
+    [
+        ({"metric": "peak_grown_anon"}, "metric", ["'peak_grown_anon'", "did you mean 'peak_grown_anon_bytes'?"]),
+        ({"metric": "rows_per_s"}, "metric", ["'rows_per_s'", "workload tokenize"]),
+        ({"compare": "batchsize"}, "compare", ["'batchsize'", "did you mean 'batch_size'?"]),
+        ({"compare": "num_files"}, "compare", ["'num_files'"]),
+        ({"where": {"nothing": [1]}}, "where", ["'nothing'"]),
+        ({"where": {"num_files": [24, 7]}}, "where.num_files", ["'7'", "4", "24"]),
+    ],
+)
+def test_a_planned_question_that_nothing_answers_is_one_line(
+    config: dict[str, Any], question: dict[str, Any], key: str, words: list[str]
+) -> None:
+    config["experiments"]["growth"]["questions"] = [{"metric": "tokens_per_cpu_s", **question}]
+    (line,) = faults(config).splitlines()
+    assert f"experiments.growth.questions.0.{key}: " in line
+    assert all(word in line for word in words)

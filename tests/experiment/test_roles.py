@@ -52,3 +52,16 @@ def test_a_lock_that_ran_other_cells_is_passed_over() -> None:
         ("current@cccc0000", "current"),
         ("current@aaaa0000", "current"),
     ]
+
+
+def test_the_planned_questions_of_all_experiments_with_the_largest_value_that_runs() -> None:
+    scan = SCAN | {"questions": [{"metric": "run_failed", "where": {"size_mb": ["largest"], "stack": ["current"]}}]}
+    scan["matrix"] = {"stack": ["june-2023", "current"], "size_mb": [10, 30, 20]}
+    assert roles.questions(config(experiments={"scan": scan, "other": SCAN})) == [
+        {
+            "experiment": "scan",
+            "metric": "run_failed",
+            "axis": "stack",
+            "where": {"size_mb": [30], "stack": ["current"]},
+        }
+    ]

@@ -30,7 +30,7 @@ class Given(dict[str, Any]):
 def drawing(root: Path, name: str, **given: Any) -> dict[str, Any]:
     """What the rule of a figure gives `figure.py`, beside its folder and outputs."""
     path = root / "scripts" / "figures" / f"{name}.py"
-    params = SimpleNamespace(needs=outputs.parameters(path, "plot"), pairs=[], claimed=[])
+    params = SimpleNamespace(needs=outputs.parameters(path, "plot"), pairs=[], claimed=[], questions=[])
     return {"params": params, "script": str(path), **given}
 
 

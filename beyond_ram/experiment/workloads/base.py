@@ -6,7 +6,7 @@ A workload is one module beside this one: its axes, what means nothing, and the 
 import functools
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args
 
@@ -210,6 +210,24 @@ def _axis(name: str, metadata: Sequence[Any], annotation: Any) -> Axis:
     return replace(given, label=given.label or name.replace("_", " "), number=number)
 
 
+LARGEST = "largest"
+"""In place of a value of an axis: the largest that ran."""
+
+
+class PlannedQuestion(Strict):
+    """A comparison that an experiment is there for. Those of a report are corrected together, all others apart."""
+
+    metric: str = Field(description="The metric that is compared.")
+    compare: str = Field("stack", description="The axis whose values are compared with each other.")
+    where: dict[str, Annotated[list[int | str], Field(min_length=1)]] = Field(
+        {}, description="By axis, the values of the candidate's cell, or `largest`; default: every cell."
+    )
+
+    def values(self, axis: str, of_cells: Collection[Value]) -> list[Value]:
+        """The values on an axis, with the largest of the cells in place of its name."""
+        return [max(of_cells) if value == LARGEST else value for value in self.where[axis]]
+
+
 class Experiment(Strict):
     """What experiments of every workload have."""
 
@@ -236,6 +254,10 @@ class Experiment(Strict):
     )
     timeout_s: PositiveInt | None = Field(
         None, description="Seconds after which a run is ended and recorded as timed out; default: never."
+    )
+    questions: list[PlannedQuestion] = Field(
+        [],
+        description="The few comparisons that the experiment is there for; all others are exploratory and labelled so.",
     )
     find_limit: bool = Field(
         False, description="Look for the smallest memory limit under which each cell completes, to 3 %."
