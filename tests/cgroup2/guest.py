@@ -116,7 +116,9 @@ def _job(place: str, names: Sequence[str]) -> str:
         lines += [
             "mount -t tmpfs tmpfs /dev/shm 2>/dev/null || { mkdir -p /dev/shm; mount -t tmpfs tmpfs /dev/shm; }",
             "umount -R /sys/fs/cgroup 2>/dev/null; mount -t cgroup2 cgroup2 /sys/fs/cgroup",
-            "mount -t tmpfs tmpfs /tmp; ip link set lo up",
+            # The project may itself lie below /tmp.
+            f"mkdir /run/project && mount --bind {PROJECT} /run/project && mount -t tmpfs tmpfs /tmp",
+            f"mkdir -p {PROJECT} && mount --bind /run/project {PROJECT}; ip link set lo up",
         ]
     lines += [
         "mount /dev/vda /var/tmp && chmod 1777 /var/tmp && mkdir -m 1777 /run/pycache",
