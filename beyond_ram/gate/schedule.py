@@ -1,6 +1,7 @@
-"""Runs of a gate, one at a time: baseline and candidate in turn (ABBA), repeat 1 of every cell before any repeat 2."""
+"""Runs of a gate: baseline and candidate of each cell in turn, until each metric is decided or the budget is used."""
 
 import dataclasses
+import secrets
 import shlex
 import sys
 import time
@@ -16,10 +17,11 @@ from ..analysis.runs import runs as table_of
 from ..analysis.sequential import AT, look, undecided
 from ..experiment import Cell, Config
 from ..metrics.runs import FAILED
+from ..rounds import Block, order, run
 from ..run_files import RUN_FILES
 from ..tables import read_run
 from ..weighing import processes
-from .sides import BASELINE, CANDIDATE, Side, name_of
+from .sides import BASELINE, CANDIDATE, SIDES, Side, name_of
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Weighing:
     comparisons: pd.DataFrame
     used_s: float
     """Spent on weighing."""
+    seed: int
+    """Of the order of the runs."""
 
 
 class Runs:
@@ -81,10 +85,42 @@ def _reason(said: Sequence[str]) -> str:
     return (own or list(said) or ["it said nothing"])[-1][:300]
 
 
-def order(cells: Sequence[Cell], repeat: int) -> list[tuple[Cell, str]]:
-    """The runs of one repeat: odd ones begin with the baseline, even ones with the candidate."""
-    sides = (BASELINE, CANDIDATE) if repeat % 2 else (CANDIDATE, BASELINE)
-    return [(cell, side) for cell in cells for side in sides]
+def blocks_of(cells: Sequence[Cell]) -> dict[Cell, Block[tuple[Cell, str]]]:
+    """Both sides of each cell, which run one directly after the other."""
+    return {cell: Block(cell.path, tuple((cell, side) for side in SIDES)) for cell in cells}
+
+
+class Looks:
+    """The comparisons so far, and the cells that are undecided. One looks after some repeats only."""
+
+    def __init__(self, cells: Sequence[Cell], runs: Runs) -> None:
+        self.runs, self.left = runs, list(cells)
+        self._table: pd.DataFrame | None = None
+        self._repeat = self._looked = 0
+        bases = dict.fromkeys(str(cell["stack"]) for cell in cells)
+        self._pairs = [(name_of(base, BASELINE), name_of(base, CANDIDATE)) for base in bases]
+        self._keys = {cell: key_of(candidate_of(cell).parameters()) for cell in cells}
+
+    def undecided(self, repeat: int) -> list[Cell]:
+        """The cells to weigh again."""
+        self._repeat = repeat
+        if repeat in AT:
+            table = self.comparisons()
+            open_, few = undecided(table), repeat < AT[1]
+            seen = {key_of(line) for line in table.to_dict("records")}
+            self.left = [c for c in self.left if self._keys[c] in open_ or (few and self._keys[c] not in seen)]
+        return self.left if repeat < AT[-1] else []
+
+    def comparisons(self) -> pd.DataFrame:
+        """Table `comparisons` of all runs."""
+        if self._table is None or self._looked != self._repeat:
+            self._table, self._looked = look(self._table, self.runs.table(), self._pairs), self._repeat
+        return self._table
+
+
+def candidate_of(cell: Cell) -> Cell:
+    """The cell as the candidate runs it."""
+    return cell.replace(stack=name_of(str(cell["stack"]), CANDIDATE))
 
 
 def decide(
@@ -93,37 +129,27 @@ def decide(
     budget_s: float,
     tell: Callable[[str], None] = lambda line: None,
     clock: Callable[[], float] = time.monotonic,
+    seed: int | None = None,
 ) -> Weighing:
-    """Weigh until each metric is decided, the last look is over, or another repeat would not fit into the budget."""
-    bases = dict.fromkeys(str(cell["stack"]) for cell in cells)
-    pairs = [(name_of(base, BASELINE), name_of(base, CANDIDATE)) for base in bases]
-    keys = {cell: key_of(cell.replace(stack=name_of(str(cell["stack"]), CANDIDATE)).parameters()) for cell in cells}
-    left, known, looked, repeat, took = list(cells), None, 0, 0, dict.fromkeys(cells, 0.0)
-    used = 0.0
-    for cell, side in order(cells, 0):
+    """Weigh until each metric is decided, the last look is over, or no repeat would fit into the budget."""
+    seed = secrets.randbits(32) if seed is None else seed
+    blocks, looks = blocks_of(cells), Looks(cells, runs)
+    began = clock()
+    for cell, side in order([*blocks.values()], 0, seed):
         tell(f"first run, not weighed: {cell.experiment}, {side}")
-        began = clock()
         runs.weigh(cell, side, 0)
-        used += clock() - began  # longer than a weighed one, so no estimate of it
-    while left and repeat < AT[-1]:
-        if repeat and used + sum(took[cell] for cell in left) > budget_s:
-            break
-        repeat += 1
-        for number, (cell, side) in enumerate(order(left, repeat), 1):
-            tell(
-                f"repeat {repeat}, run {number} of {2 * len(left)}: {cell.experiment}, {side}; "
-                f"{used / 60:.1f} of {budget_s / 60:g} min"
-            )
-            began = clock()
-            runs.weigh(cell, side, repeat)
-            spent = clock() - began
-            used, took[cell] = used + spent, spent + (took[cell] if number % 2 == 0 else 0.0)
-        if repeat in AT:
-            known, looked = look(known, runs.table(), pairs), repeat
-            open_ = undecided(known)
-            seen = {key_of(line) for line in known.to_dict("records")}
-            left = [cell for cell in left if keys[cell] in open_ or (keys[cell] not in seen and repeat < AT[1])]
-    table = runs.table()
-    if known is None or looked != repeat:
-        known = look(known, table, pairs)
-    return Weighing(table, known, used)
+    used_s = clock() - began
+
+    def once(member: tuple[Cell, str], repeat: int) -> None:
+        cell, side = member
+        used = f"{(clock() - began) / 60:.1f} of {budget_s / 60:g} min"
+        tell(f"repeat {repeat}: {cell.experiment}, {side}; {len(looks.left)} cells undecided; {used}")
+        runs.weigh(cell, side, repeat)
+
+    def undecided_after(repeat: int) -> list[Block[tuple[Cell, str]]]:
+        return [blocks[cell] for cell in looks.undecided(repeat)]
+
+    rounds = run([*blocks.values()], once, undecided_after, budget_s, seed=seed, used_s=used_s, clock=clock)
+    for done in rounds:
+        used_s = done.used_s
+    return Weighing(runs.table(), looks.comparisons(), used_s, seed)

@@ -47,6 +47,8 @@ class Gate:
     """Other packages that the requirements moved, by stack of a side."""
     cells: Sequence[str] = ()
     """The experiment of each measured cell."""
+    seed: int | None = None
+    """Of the order of the runs."""
 
     @property
     def changes(self) -> pd.DataFrame:
@@ -121,6 +123,7 @@ class Gate:
             "n": {str(name): int(n) for name, n in self.runs.groupby("stack", sort=False)["rep"].max().items()},
             "weighing_s": round(self.used_s, 1),
             "budget_s": self.budget_s,
+            "seed": self.seed,
             "requirements": self.built,
             "moved": dict(self.moved),
             "differs_beside": dict(self.apart),

@@ -1,0 +1,46 @@
+"""Blocks of things that are compared with each other, the order of a round, and what of it fits into a budget."""
+
+import random
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Member = TypeVar("Member", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Block(Generic[Member]):
+    """Things that are compared with each other. A round runs each of them once, one directly after the other."""
+
+    name: str
+    members: tuple[Member, ...]
+
+
+def order(blocks: Sequence[Block[Member]], repeat: int, seed: int) -> list[Member]:
+    """The order of one round: every member of the blocks once.
+
+    Blocks come in a random order, and so do the members of each. An even repeat of a block reverses the odd one before
+    it: a machine that gets slower all the time then favours no side.
+    """
+    shuffled = sorted(blocks, key=lambda block: block.name)
+    random.Random(f"{seed} {repeat}").shuffle(shuffled)
+    members: dict[Member, None] = {}
+    for block in shuffled:
+        own = list(block.members)
+        random.Random(f"{seed} {block.name} {(repeat - 1) // 2}").shuffle(own)
+        members |= dict.fromkeys(own if repeat % 2 else reversed(own))
+    return list(members)
+
+
+def fitting(
+    blocks: Sequence[Block[Member]], seconds_of: Callable[[Member], float], left_s: float
+) -> list[Block[Member]]:
+    """The blocks, most wanted first, of which one repeat fits into the time that is left. A member costs once."""
+    chosen, members = list[Block[Member]](), set[Member]()
+    for block in blocks:
+        cost_s = sum(seconds_of(member) for member in {*block.members} - members)
+        if cost_s <= left_s:
+            chosen.append(block)
+            members |= {*block.members}
+            left_s -= cost_s
+    return chosen

@@ -1,0 +1,67 @@
+"""Rounds in one process: each runs every open block once, then asks what is still open."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Generic
+
+from .blocks import Block, Member, fitting, order
+
+
+@dataclass(frozen=True)
+class Round(Generic[Member]):
+    """What a round has done."""
+
+    repeat: int
+    """Its number, from 1. All runs of a round have it as the number of their repeat."""
+    members: tuple[Member, ...]
+    """What it ran, in order."""
+    open: tuple[Block[Member], ...]
+    """The blocks that are undecided after it; most wanted first."""
+    used_s: float
+    """Time of all runs so far."""
+
+
+def run(
+    blocks: Sequence[Block[Member]],
+    once: Callable[[Member, int], None],
+    undecided: Callable[[int], Sequence[Block[Member]]],
+    budget_s: float,
+    *,
+    seed: int,
+    certain: int = 1,
+    used_s: float = 0.0,
+    seconds_of: Callable[[Member], float] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Round[Member]]:
+    """Run `blocks` in rounds until nothing is undecided, or no open block fits into what is left of the budget.
+
+    `once` runs a member; it is given the number of the repeat. `undecided`, asked after each round, returns the blocks
+    to go on with, most wanted first; new ones may be among them. So many rounds are `certain`: they run whole, whatever
+    the budget. `used_s` counts as used before the first. A member is expected to take the mean of its runs so far; one
+    that never ran what `seconds_of` says, else the mean of all.
+    """
+    times: dict[Member, list[float]] = {}
+    left, repeat = list(blocks), 0
+
+    def expected_s(member: Member) -> float:
+        if member in times:
+            return fmean(times[member])
+        if seconds_of:
+            return seconds_of(member)
+        return fmean(time for runs in times.values() for time in runs) if times else 0.0
+
+    while left:
+        chosen = left if repeat < certain else fitting(left, expected_s, budget_s - used_s)
+        if not chosen:
+            return
+        repeat += 1
+        members = order(chosen, repeat, seed)
+        for member in members:
+            began = clock()
+            once(member, repeat)
+            times.setdefault(member, []).append(clock() - began)
+            used_s += times[member][-1]
+        left = list(undecided(repeat))
+        yield Round(repeat, tuple(members), tuple(left), used_s)

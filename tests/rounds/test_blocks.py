@@ -1,0 +1,42 @@
+"""The order of a round, and what of it fits."""
+
+import itertools
+
+from beyond_ram.rounds import Block, fitting, order
+
+BLOCKS = [Block(name, (f"{name}1", f"{name}2", f"{name}3")) for name in "abcdefgh"]
+
+
+def test_a_round_has_every_member_once_and_blocks_in_one_piece() -> None:
+    members = order([*BLOCKS, Block("shared", ("a1", "c2"))], 1, seed=5)
+    assert sorted(members) == sorted(member for block in BLOCKS for member in block.members)
+    names = [member[0] for member in order(BLOCKS, 1, seed=5)]
+    assert sum(before != after for before, after in itertools.pairwise(names)) == len(BLOCKS) - 1
+
+
+def test_the_seed_and_the_repeat_give_the_order_and_nothing_else() -> None:
+    orders = [order(BLOCKS, repeat, seed) for seed in (1, 2, 3) for repeat in (1, 2, 3)]
+    assert len({tuple(members) for members in orders}) == len(orders)
+    assert order(BLOCKS[::-1], 2, 3) == order(BLOCKS, 2, 3)
+
+
+def test_an_even_repeat_reverses_each_block() -> None:
+    def sides(repeat: int, seed: int) -> dict[str, list[str]]:
+        members = order(BLOCKS, repeat, seed)
+        return {block.name: [member for member in members if member in block.members] for block in BLOCKS}
+
+    firsts = set()
+    for seed in range(20):
+        for odd in (1, 3):
+            first, second = sides(odd, seed), sides(odd + 1, seed)
+            assert first == {name: members[::-1] for name, members in second.items()}
+            firsts.add(first["a"][0])
+    assert firsts == {*BLOCKS[0].members}, "one member always begins"
+
+
+def test_what_fits_is_taken_in_order_and_a_shared_member_costs_once() -> None:
+    blocks = [Block("first", ("x", "y")), Block("large", ("z", "y")), Block("last", ("x", "v"))]
+    cost = {"x": 3.0, "y": 3.0, "z": 30.0, "v": 2.0}
+    assert [block.name for block in fitting(blocks, cost.__getitem__, 8.0)] == ["first", "last"]
+    assert [block.name for block in fitting(blocks, cost.__getitem__, 7.9)] == ["first"]
+    assert fitting(blocks, cost.__getitem__, 4.0) == []

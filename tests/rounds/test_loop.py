@@ -1,0 +1,61 @@
+"""Rounds in one process: what runs, and when it ends."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from beyond_ram.rounds import Block, Round, run
+
+NOISY, QUIET = Block("noisy", ("a", "b")), Block("quiet", ("c", "d"))
+Undecided = Callable[[int], Sequence[Block[str]]]
+
+
+class Simulated:
+    """Runs that take a fixed time each."""
+
+    def __init__(self, seconds: float = 1.0) -> None:
+        self.now, self.seconds = 0.0, seconds
+        self.done: list[tuple[str, int]] = []
+
+    def once(self, member: str, repeat: int) -> None:
+        self.done.append((member, repeat))
+        self.now += self.seconds
+
+    def rounds(self, undecided: Undecided, budget_s: float, certain: int = 1) -> list[Round[str]]:
+        blocks = [NOISY, QUIET]
+        return list(run(blocks, self.once, undecided, budget_s, seed=1, certain=certain, clock=lambda: self.now))
+
+
+def test_what_is_decided_is_not_run_again_and_an_open_block_gets_the_rest() -> None:
+    runs = Simulated()
+    rounds = runs.rounds(lambda repeat: [NOISY, QUIET] if repeat < 2 else [NOISY], budget_s=14)
+    assert Counter(member for member, _ in runs.done) == {"a": 5, "b": 5, "c": 2, "d": 2}
+    assert [round_.repeat for round_ in rounds] == [1, 2, 3, 4, 5]
+    assert rounds[-1].used_s == 14
+
+
+def test_it_stops_early_when_all_is_decided() -> None:
+    runs = Simulated()
+    rounds = runs.rounds(lambda _: [], budget_s=1000)
+    assert (len(rounds), rounds[0].open, rounds[0].used_s) == (1, (), 4)
+
+
+@pytest.mark.parametrize(("certain", "repeats"), [(1, 1), (2, 2), (3, 3)])
+def test_certain_rounds_are_run_whatever_the_budget(certain: int, repeats: int) -> None:
+    runs = Simulated()
+    assert len(runs.rounds(lambda _: [NOISY, QUIET], budget_s=0.5, certain=certain)) == repeats
+
+
+def test_the_rest_of_the_budget_goes_to_the_most_wanted_block_that_fits() -> None:
+    runs = Simulated(2.0)
+    runs.rounds(lambda _: [QUIET, NOISY], budget_s=13)
+    assert [member for member, repeat in runs.done if repeat == 2] in (["c", "d"], ["d", "c"])
+
+
+def test_a_new_block_runs_a_shared_member_once_a_round() -> None:
+    between = [Block("lower", ("a", "m")), Block("upper", ("m", "b"))]
+    runs = Simulated()
+    runs.rounds(lambda repeat: between if repeat < 3 else [], budget_s=100)
+    assert Counter(runs.done) == Counter(dict.fromkeys(runs.done, 1))
+    assert sorted(member for member, repeat in runs.done if repeat == 2) == ["a", "b", "m"]
