@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..experiment import Served
-from ..experiment.records import is_number
 from ..files import DamagedError, whole
+from ..run_reading import is_number
 from . import processes
 
 # What would send a client elsewhere, or keep it from asking at all.

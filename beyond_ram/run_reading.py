@@ -1,0 +1,224 @@
+"""The files of a run's folder, read and checked: for `show` and the page of a run, and for all that knows cells.
+
+Standard library only: a training environment has no more.
+"""
+
+import csv
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from .files import DamagedError
+from .run_files import COLUMNS, RUN_FILES
+from .text import plain
+
+_SAMPLES, _EVENTS, _RECORD = RUN_FILES
+NUMBER = (int, float, type(None))
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    "outcome": str,
+    "completed_work": (bool, type(None)),  # of what ran already nobody knows
+    "exit_status": (int, type(None)),
+    "signal": (str, type(None)),
+    "duration_s": NUMBER,
+    "cpu_s": NUMBER,
+    **dict.fromkeys(("cell", "provenance", "work", "peak", "sampler"), dict),
+}
+MAYBE_TEXT, MAYBE_MAP = (str, type(None)), (dict, type(None))
+Types = Mapping[str, tuple[type, ...]]
+# What is read of a record's parts, where it is there; `*` stands for every part of a list or an object.
+_DEEPER: dict[str, tuple[type, ...]] = {
+    "reason": MAYBE_TEXT,
+    "command": (list,),
+    "phases": (list,),
+    "phases.*": (dict,),
+    "phases.*.phase": (str,),
+    "growth": MAYBE_MAP,
+    "peak.hwm_bytes": MAYBE_MAP,
+    "peak.hwm_bytes.processes": (list,),
+    "peak.hwm_bytes.processes.*": (dict,),
+    "peak.held_by": (dict,),
+    "peak.held_by.*": (list,),
+    "peak.held_by.*.*": (dict,),
+    **dict.fromkeys(("peak.kept", "peak.around"), MAYBE_MAP),
+    **dict.fromkeys(("peak.kept.at_kept", "attached", "attached.before"), (dict,)),
+    **dict.fromkeys(("peak.kept.kept_bytes", "peak.kept.kept_sampled_bytes"), (int, float)),
+    "page_cache": (dict,),
+    "pressure": MAYBE_MAP,
+}
+# What is a quantity by its name, and holds those of several processes.
+_OF_MANY = {
+    ".peak": ("hwm_bytes",),
+    ".peak.held_by": ("rss_bytes", "anon_bytes", "pss_bytes"),
+    "": ("worker_anon_bytes",),
+}
+_QUANTITIES = ("_bytes", "_s", "_ms")
+REMEDY = "delete the folder, and run it again"
+
+
+def record(folder: Path, deeper: Types | None = None, remedy: str = REMEDY) -> dict[str, Any]:
+    """run.json of a run's folder, with the types of `deeper` too. Raises DamagedError where it is cut, or is something
+    else."""
+    path = folder / _RECORD
+    found = json_of(text_of(path, remedy), path, remedy=remedy)
+    if not isinstance(found, dict):
+        refuse(path, f"no JSON object, but a {type(found).__name__}", remedy)
+    for key, kind in _KEYS.items():
+        if key not in found or not isinstance(found[key], kind):
+            refuse(path, f"{key!r} is {'of a wrong type' if key in found else 'missing'}", remedy)
+    for key in ("versions", "allocator_settings", "thread_settings"):
+        known = found["provenance"].get(key, {} if key == "thread_settings" else None)  # not in runs kept from before
+        if not isinstance(known, dict):
+            refuse(path, f"'provenance.{key}' is missing, or no object", remedy)
+    check_quantities(found, path, remedy=remedy)
+    for where, kinds in (_DEEPER | dict(deeper or {})).items():
+        if not _has_type(found, where.split("."), kinds):
+            refuse(path, f"'{where}' is of a wrong type", remedy)
+    if not isinstance(found["sampler"].get("lines", 0), int):
+        refuse(path, "'sampler.lines' is no whole number", remedy)
+    return found
+
+
+def events(
+    folder: Path,
+    *,
+    whole: bool = True,
+    faults: Callable[[dict[str, Any]], Iterator[str]] | None = None,
+    remedy: str = REMEDY,
+) -> list[dict[str, Any]]:
+    """The events of a run's folder; with `whole` the run has to have ended. Raises DamagedError.
+
+    `faults` says what is wrong with one.
+    """
+    path = folder / _EVENTS
+    found = []
+    for number, line in enumerate(lines_of(path, remedy), 1):
+        event = json_of(line, path, number, remedy)
+        if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+            refuse(path, f"line {number} is no event", remedy)
+        if not is_number(event.get("t_s")):
+            refuse(path, f"line {number} has no time", remedy)
+        if faults and (wrong := next(faults(event), None)):
+            refuse(path, f"line {number}: {plain(wrong, 200)}", remedy)
+        check_quantities(event, path, f"line {number}: ", remedy)
+        found.append(event)
+    # A cell that could not be run has no events.
+    if whole and found and not any(event["event"] == "end" for event in found):
+        refuse(path, "cut: the event 'end' is missing", remedy)
+    return found
+
+
+def samples(folder: Path, of: Mapping[str, Any], remedy: str = REMEDY) -> dict[str, list[float | str | None]]:
+    """The samples of a run's folder, a list for each column, None where not sampled; `of` is its record. Raises
+    DamagedError."""
+    path = folder / _SAMPLES
+    head, *lines = lines_of(path, remedy) or [""]
+    columns = columns_of(head, path, remedy)
+    check_count(len(lines), of, path, remedy)
+    try:
+        rows = [
+            _row(values, columns, path, number, remedy)
+            for number, values in enumerate(csv.reader(lines, strict=True), 2)
+        ]
+    except csv.Error:
+        refuse(path, "no CSV", remedy)
+    return {column: [row[place] for row in rows] for place, column in enumerate(columns)}
+
+
+def columns_of(head: str, path: Path, remedy: str = REMEDY) -> list[str]:
+    """The columns that the first line of samples names: new ones come at the end, and older runs lack the last ones."""
+    columns = head.split(",")
+    if columns != COLUMNS[: len(columns)] or "written_bytes" not in columns:
+        refuse(path, "its first line does not name the columns of samples", remedy)
+    return columns
+
+
+def check_count(lines: int, of: Mapping[str, Any], path: Path, remedy: str = REMEDY) -> None:
+    """Refuse samples that are not as many as the record says."""
+    expected = of["sampler"].get("lines", lines)
+    if lines != expected:
+        refuse(path, f"cut, or not this run's: {lines:,} lines, and run.json says {expected:,}", remedy)
+
+
+def _row(values: list[str], columns: list[str], path: Path, number: int, remedy: str) -> list[float | str | None]:
+    if len(values) != len(columns):
+        refuse(path, f"line {number} has {len(values)} values for {len(columns)} columns", remedy)
+    try:
+        row = [
+            value or None if column == "phase" else float(value) if value else None
+            for column, value in zip(columns, values, strict=True)
+        ]
+    except ValueError:
+        row = [math.nan]
+    if any(isinstance(value, float) and not math.isfinite(value) for value in row):
+        refuse(path, f"line {number} holds something that is no number", remedy)
+    return row
+
+
+def _has_type(value: Any, where: list[str], kinds: tuple[type, ...]) -> bool:
+    """Whether what is found at a place is of some type, or nothing is there."""
+    if not where:
+        return isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds)
+    if where[0] == "*":
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return all(_has_type(part, where[1:], kinds) for part in parts)
+    return not isinstance(value, dict) or where[0] not in value or _has_type(value[where[0]], where[1:], kinds)
+
+
+def check_quantities(found: dict[str, Any], path: Path, where: str = "", remedy: str = REMEDY) -> None:
+    for key, value in _quantities(found, ""):
+        if value is not None and not is_number(value):
+            refuse(path, f"{where}'{plain(key[1:], 200)}' is no number", remedy)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of JSON is a number that can be reckoned with."""
+    try:
+        return type(value) in (int, float) and math.isfinite(value)
+    except OverflowError:  # a whole number that no float can hold
+        return False
+
+
+def _quantities(value: Any, where: str) -> Iterator[tuple[str, Any]]:
+    """Every value of a record whose name says bytes or seconds, and its name."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if str(key).endswith(_QUANTITIES) and not (
+                isinstance(inner, (dict, list)) and key in _OF_MANY.get(where, ())
+            ):
+                yield f"{where}.{key}", inner
+            else:
+                yield from _quantities(inner, f"{where}.{key}")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _quantities(inner, where)
+
+
+def text_of(path: Path, remedy: str = REMEDY) -> str:
+    try:
+        return path.read_bytes().decode()
+    except (FileNotFoundError, NotADirectoryError):
+        refuse(path, "missing", remedy)
+    except UnicodeDecodeError:
+        refuse(path, "not UTF-8", remedy)
+
+
+def lines_of(path: Path, remedy: str = REMEDY) -> list[str]:
+    """The lines of a file, every one of which ends with a line feed; no other character ends one."""
+    *lines, rest = text_of(path, remedy).split("\n")
+    if rest:
+        refuse(path, f"cut in its last line, {len(lines) + 1}", remedy)
+    return lines
+
+
+def json_of(text: str, path: Path, number: int | None = None, remedy: str = REMEDY) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = number or getattr(error, "lineno", 1)
+        refuse(path, "empty" if not text.strip() else f"no JSON, or cut, at line {line}", remedy)
+
+
+def refuse(path: Path, what: str, remedy: str = REMEDY) -> NoReturn:
+    raise DamagedError(f"{path}: {what}; {remedy}")
