@@ -162,8 +162,7 @@ class Meter:
     def _note(self, now: Charges, high: int | None, *, fresh: bool) -> None:
         last = self.now or now
         self.working_set_bytes = max(self.working_set_bytes, now.working_set_bytes)
-        before = self._before.kept_bytes if self._before else 0
-        sampled = max(0, now.kept_bytes - before)
+        before, sampled = self._kept_before_bytes, self._above_before(now)
         if sampled >= self.sampled_bytes:
             self.sampled_bytes = sampled
             self.at = now.less(self._before) if self._before else now
@@ -176,6 +175,18 @@ class Meter:
         # Without a reset the peak may be older than the page cache at the two ends.
         evictable = min(ends) if self.can_reset else 0
         self.bound_bytes = max(self.bound_bytes, high - evictable + swapped - before)
+
+    @property
+    def _kept_before_bytes(self) -> int:
+        return self._before.kept_bytes if self._before else 0
+
+    def _above_before(self, reading: Charges) -> int:
+        return max(0, reading.kept_bytes - self._kept_before_bytes)
+
+    @property
+    def kept_now_bytes(self) -> int:
+        """What could not be reclaimed at the last reading."""
+        return self._above_before(self.now) if self.now else 0
 
     def _reset(self) -> None:
         """Begin a new peak. On v2 kernel 6.12 and later; `can_reset` is false where it did not work."""

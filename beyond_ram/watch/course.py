@@ -8,7 +8,7 @@ from ..run_files import COLUMNS
 
 PARTS = 10
 COPYING = ("shared_anon_bytes", "copied_on_write_bytes")
-_KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
+_KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "kept_bytes")
 _AT = [COLUMNS.index(kind) for kind in _KINDS]
 # What was shared is known from two sums, each with an error of some pages for each process and processor.
 _UNMAPPED = 0.01

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..run_files import RUN_FILES
-from . import events
+from . import events, machine, trend
 from .delivery import Delivery
 from .live import Line
 from .outfile import OutFile
@@ -32,6 +32,8 @@ class Options:
     live: bool = False
     """Show a line on the terminal meanwhile."""
     max_lines: int = MAX_LINES
+    memory_limit_bytes: int | None = None
+    """What the command and all below it may need before they are killed; evicting its input first is for the caller."""
     timeout_s: float | None = None
     """After this time it ends: a command is killed with all below it, and has `timed_out`; what ran already goes on,
     `detached`."""
@@ -85,6 +87,13 @@ class Instrument:
         requested_s = self.options.interval_ms / 1000
         return self.sampler.interval_s(requested_s) if self.sampler else requested_s
 
+    def ceiling(self) -> tuple[str, int] | None:
+        """What ends a growth, and its bytes: the run's own limit, that of its job, or the machine's memory."""
+        around = self.counting.around
+        return trend.ceiling(
+            self.options.memory_limit_bytes, around.limit_bytes if around else None, machine.memory_bytes()
+        )
+
     def spent_s(self) -> float | None:
         """CPU time of this process since the beginning."""
         now_s = self.missing.attempt("duty cycle", time.process_time, None)
@@ -103,7 +112,7 @@ class Instrument:
                     self.on_event(event, pid)
         if row and self.line and self.sampler:
             with self.missing.step("the line on the terminal") as step:
-                self.line.show(row, self.sampler.peaks.highest_rss_bytes)
+                self.line.show(row, self.sampler, self.ceiling())
             if step.failed:
                 self.line = None
 

@@ -3,9 +3,13 @@
 import math
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from . import trend
 from .summary import megabytes
+
+if TYPE_CHECKING:
+    from .sampler import Sampler
 
 _EVERY_S = 0.5
 
@@ -16,23 +20,36 @@ class Line:
     def __init__(self) -> None:
         self._shown_s = -math.inf
 
-    def show(self, row: dict[str, Any], peak_bytes: int) -> None:
+    def show(self, row: dict[str, Any], sampler: "Sampler", ceiling: tuple[str, int] | None) -> None:
         now = time.monotonic()
         if now - self._shown_s < _EVERY_S:
             return
         self._shown_s = now
-        os.write(2, f"\r\x1b[K{text(row, peak_bytes)}".encode())
+        shown = text(row, sampler.peaks.highest_rss_bytes, sampler.trend.growth(), ceiling)
+        os.write(2, f"\r\x1b[K{shown}".encode())
 
     def clear(self) -> None:
         if self._shown_s > -math.inf:
             os.write(2, b"\r\x1b[K")
 
 
-def text(row: dict[str, Any], peak_bytes: int) -> str:
+def text(
+    row: dict[str, Any], peak_bytes: int, growth: trend.Growth | None = None, ceiling: tuple[str, int] | None = None
+) -> str:
     minutes, seconds = divmod(int(row["t_s"]), 60)
     hours, minutes = divmod(minutes, 60)
     if "" in (row["anon_bytes"], row["shmem_bytes"], row["file_bytes"]):
         kinds = f"RSS {megabytes(row['rss_bytes'])}"
+    elif row.get("kept_bytes", "") != "":
+        kinds = f"kept {megabytes(row['kept_bytes'])} · file {megabytes(row['file_bytes'])}"
     else:
         kinds = f"anonymous {megabytes(row['anon_bytes'] + row['shmem_bytes'])} · file {megabytes(row['file_bytes'])}"
-    return f"{kinds} · peak {megabytes(peak_bytes)} · {hours}:{minutes:02}:{seconds:02}"
+    rising = f" · {_rising(growth, ceiling)}" if growth else ""
+    return f"{kinds} · peak RSS {megabytes(peak_bytes)} · {hours}:{minutes:02}:{seconds:02}{rising}"
+
+
+def _rising(growth: trend.Growth, ceiling: tuple[str, int] | None) -> str:
+    rate = f"+{growth.bytes_per_s / 1e6:,.3g} MB/s"
+    if ceiling is None:
+        return rate
+    return f"{rate}, {trend.size(ceiling[1])} in {trend.duration(growth.reaches_in_s(ceiling[1]))}"

@@ -70,6 +70,8 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
         "storage": {"read_bytes": None, "written_bytes": None},
         # Time of waiting for memory; None where the kernel does not count it.
         "pressure": None,
+        # Of kept memory, while it still grew at the end.
+        "growth": None,
         "left_running": outcome.left_running,
         "sampler": {"interval_ms": interval_ms, "samples": 0},
         "started_at": None if weighing.started_at is None else round(weighing.started_at, 3),
@@ -83,6 +85,7 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
         lambda: {"peak": found["peak"] | _kept(sampler, counting)},
         lambda: {"phases": [span.record() for span in sampler.peaks.phases] if sampler else []},
         lambda: {"sampler": _sampling(outcome, sampler, interval_ms)},
+        lambda: {"growth": _growth(weighing)},
         lambda: {"pressure": sampler.pressure.record() if sampler and sampler.pressure else None},
         lambda: _used(outcome, sampler),
     ]
@@ -134,6 +137,11 @@ def _sampling(outcome: Outcome, sampler: Sampler | None, interval_ms: int) -> di
         "duty_cycle": None if spent_s is None else round(spent_s / max(duration_s, 1e-9), 5),
         "budget": CPU_BUDGET,
     }
+
+
+def _growth(weighing: Instrument) -> dict[str, Any] | None:
+    growth = weighing.sampler.trend.growth() if weighing.sampler else None
+    return growth.record(weighing.ceiling()) if growth else None
 
 
 def _used(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:

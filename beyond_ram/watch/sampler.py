@@ -17,6 +17,7 @@ from .peaks import KINDS, Peaks
 from .recorder import MAX_LINES, Recorder
 from .sharing import Sample, Sharing, Twice, read_now
 from .tree import Process, Tree
+from .trend import Trend
 
 # The sampler's own CPU time as a share of one core: while memory moves, and while every reading is as it was. Samples
 # come less often where they cost more than their part of it.
@@ -42,7 +43,16 @@ _STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
 _PROPORTIONAL_S_PER_BYTE = 40e-12
 # CPU, faults and storage grow steadily and have no peaks to miss: they are read this often, and at events.
 _USAGE_EVERY_S = 0.5
-_EMPTY = ("",) * 11  # PSS, USS, CPU, storage, faults, PSS by kind, and pressure, of a row that has none
+_EMPTY = ("",) * 13  # PSS, USS, CPU, storage, faults, PSS by kind, pressure, and what is kept, of a row that has none
+
+
+def _kept_of(row: dict[str, Any]) -> int:
+    """What cannot be reclaimed of a row, as far as it is known."""
+    if row["kept_bytes"] != "":
+        return int(row["kept_bytes"])
+    if "" in (row["anon_bytes"], row["shmem_bytes"]):
+        return int(row["rss_bytes"])
+    return int(row["anon_bytes"]) + int(row["shmem_bytes"])
 
 
 @dataclass
@@ -99,6 +109,7 @@ class Sampler:
         self.copying: Copying | None = None
         """Where something counts each page once."""
         self.course: list[dict[str, Any]] = []
+        self.trend = Trend()
         self._sharing_s = 0.0
         self._sums = [0] * 5
         self._spent_s = time.process_time()
@@ -152,6 +163,8 @@ class Sampler:
             row = dict(zip(COLUMNS, seen, strict=True))
             for name in self._unknown:
                 row[name] = ""
+            self._put_kept(row)
+            self.trend.note(now - self.start_s, _kept_of(row))
             if event or now - self._usage_at >= _USAGE_EVERY_S:
                 self._usage_at = now
                 with self._missing.step("CPU time and storage"):
@@ -203,6 +216,14 @@ class Sampler:
             if self.sharing and (self.sharing.look() or self.tree.moved or self.sharing.shares) and living:
                 self.sharing.note(self._sharing_sample(self.sharing, living))
         return new
+
+    def _put_kept(self, row: dict[str, Any]) -> None:
+        """What cannot be reclaimed, and what the group holds with page cache, as far as somebody counts them."""
+        if self.meter and self.meter.now:
+            row["kept_bytes"] = self.meter.kept_now_bytes
+            row["cgroup_bytes"] = self.meter.now.usage_bytes if self._ours else ""
+        elif self.sharing:
+            row["kept_bytes"] = self.sharing.kept_now_bytes
 
     def _note_copying(self, living: list[Process], once_bytes: int) -> None:
         self.copying = self.copying or Copying()

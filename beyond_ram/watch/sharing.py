@@ -221,6 +221,11 @@ class Sharing:
     def kept_bytes(self) -> int:
         return max(self.settled_bytes, self._highest())
 
+    @property
+    def kept_now_bytes(self) -> int | str:
+        """The same of the last sample, as far as readings of PSS say by now; an empty string before the first one."""
+        return self._last.kept_bytes(self._twice) if self._last else ""
+
     def _highest(self) -> int:
         return max((sample.kept_bytes(twice) for sample, twice in self._pending), default=0)
 

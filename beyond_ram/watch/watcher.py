@@ -51,8 +51,6 @@ class Options(instrument.Options):
     """Descriptor of the command's output; None for this process's."""
     on_event: OnEvent | None = None
     """Called with every event of the command and the id of the command's process."""
-    memory_limit_bytes: int | None = None
-    """What the command and all below it may need before they are killed; evicting its input first is for the caller."""
     follow: bool = False
     """Go on until all that the command has started has ended; else what outlives it is left running and named."""
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from beyond_ram.run_files import COLUMNS
 from beyond_ram.watch.course import Copying, of_lines
 
 from .conftest import Watch, needs_group
@@ -10,7 +11,8 @@ ONE, TWO = frozenset({1}), frozenset({1, 2})
 
 
 def line(t_s: float, rss: int, phase: str = "") -> bytes:
-    return f"{t_s},{phase},1,{rss},{rss - 1},1,0,0,,,,,,,,,".encode()
+    words = [t_s, phase, 1, rss, rss - 1, 1, 0, 0]
+    return ",".join(map(str, words + [""] * (len(COLUMNS) - len(words)))).encode()
 
 
 def test_the_highest_of_each_tenth() -> None:

@@ -1,0 +1,112 @@
+"""How fast kept memory grows, and when it reaches a limit at that rate: while a command runs, and at its end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+# The highest reading of each bin is kept, so that a saw-tooth is its upper edge. Full, neighbours are joined.
+_BINS, _FIRST_BIN_S = 64, 0.1
+# The last half of the time decides, in so many parts: each is higher than the one before, by what noise is not.
+_PARTS = 5
+_LEAST_S, _LEAST_BYTES, _LEAST_SHARE = 1.0, 8_000_000, 0.03
+# Growth that slows down to less than this share of its rate is on its way to a level.
+_STEADY = 0.5
+LIMIT, AROUND, MACHINE = "limit", "around", "machine"
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A rate that held over the last half of the time."""
+
+    bytes_per_s: float
+    over_s: float
+    now_bytes: int
+
+    def reaches_in_s(self, size_bytes: int) -> float:
+        """From the last reading on; 0 for a size that it has reached."""
+        return max(0.0, (size_bytes - self.now_bytes) / self.bytes_per_s)
+
+    def record(self, ceiling: tuple[str, int] | None) -> dict[str, Any]:
+        found: dict[str, Any] = {"bytes_per_s": round(self.bytes_per_s), "over_s": round(self.over_s, 3)}
+        found |= {"now_bytes": self.now_bytes, "ceiling": None, "ceiling_bytes": None, "reaches_in_s": None}
+        if ceiling:
+            reaches_in_s = round(self.reaches_in_s(ceiling[1]), 1)
+            found |= {"ceiling": ceiling[0], "ceiling_bytes": ceiling[1], "reaches_in_s": reaches_in_s}
+        return found
+
+
+class Trend:
+    """The readings of a run, in a bounded number of bins."""
+
+    def __init__(self) -> None:
+        self._bins: dict[int, tuple[float, int]] = {}
+        self._width_s = _FIRST_BIN_S
+
+    def note(self, t_s: float, size_bytes: int) -> None:
+        self._put(t_s, size_bytes)
+        if len(self._bins) > _BINS:
+            self._width_s *= 2
+            readings, self._bins = list(self._bins.values()), {}
+            for reading in readings:
+                self._put(*reading)
+
+    def _put(self, t_s: float, size_bytes: int) -> None:
+        number = int(t_s / self._width_s)
+        if number not in self._bins or size_bytes >= self._bins[number][1]:
+            self._bins[number] = (t_s, size_bytes)
+
+    def growth(self) -> Growth | None:
+        """The growth that still goes on; None for a level, a fall, and a time that is too short to tell."""
+        readings = list(self._bins.values())
+        if not readings:
+            return None
+        end_s = readings[-1][0]
+        late = [(t_s, size) for t_s, size in readings if t_s >= end_s / 2]
+        if len(late) < 2 * _PARTS or late[-1][0] - late[0][0] < _LEAST_S / 2:
+            return None
+        tops = _tops(late)
+        grown = tops[-1][1] - tops[0][1]
+        rates = [(after[1] - before[1]) / (after[0] - before[0]) for before, after in pairwise(tops)]
+        slopes = [(b[1] - a[1]) / (b[0] - a[0]) for at, a in enumerate(tops) for b in tops[at + 1 :]]
+        rate = median(slopes)
+        if grown < max(_LEAST_BYTES, _LEAST_SHARE * tops[-1][1]) or min(rates) <= 0:
+            return None
+        if median(rates[-2:]) < _STEADY * rate:
+            return None
+        return Growth(rate, late[-1][0] - late[0][0], late[-1][1])
+
+
+def _tops(readings: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+    """The highest reading of each part."""
+    edges = [len(readings) * part // _PARTS for part in range(_PARTS + 1)]
+    return [max(readings[begin:end], key=lambda one: one[1]) for begin, end in pairwise(edges)]
+
+
+def ceiling(own_bytes: int | None, around_bytes: int | None, machine_bytes: int | None) -> tuple[str, int] | None:
+    """What ends the growth first: the run's own limit, that of the group around it, or the machine's memory."""
+    named = ((LIMIT, own_bytes), (AROUND, around_bytes), (MACHINE, machine_bytes))
+    return min(((name, size) for name, size in named if size), key=lambda one: one[1], default=None)
+
+
+def sentence(growth: dict[str, Any]) -> str:
+    """A rate, and the time to the limit."""
+    rate = f"{growth['bytes_per_s'] / 1e6:,.3g} MB/s over the last {duration(growth['over_s'])}"
+    if not growth["ceiling"]:
+        return rate
+    what = {LIMIT: "the limit of ", AROUND: "the job's limit of ", MACHINE: "the machine's "}[growth["ceiling"]]
+    ends = f"{what}{size(growth['ceiling_bytes'])} in {duration(growth['reaches_in_s'])}"
+    return f"{rate}; at that rate it reaches {ends}"
+
+
+def size(size_bytes: float) -> str:
+    """A size in GB or MB, to three digits."""
+    return f"{size_bytes / 1e9:,.3g} GB" if size_bytes >= 1e9 else f"{size_bytes / 1e6:,.0f} MB"
+
+
+def duration(seconds: float) -> str:
+    for unit, length_s in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length_s:
+            return f"{seconds / length_s:,.0f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"

@@ -1,0 +1,71 @@
+"""Growth as a rate, of readings that are made up and of a program whose rate is known."""
+
+import pytest
+
+from beyond_ram.watch.trend import MACHINE, Growth, Trend, ceiling, sentence
+
+from .conftest import Watch
+
+MB = 1_000_000
+
+
+def trend(course: list[tuple[float, float]]) -> Trend:
+    found = Trend()
+    for t_s, size_mb in course:
+        found.note(t_s, int(size_mb * MB))
+    return found
+
+
+def every(step_s: float, count: int) -> list[float]:
+    return [number * step_s for number in range(count)]
+
+
+@pytest.mark.parametrize("step_s", [0.02, 0.3, 5.0])
+def test_a_steady_growth_has_its_rate_however_long_it_lasts(step_s: float) -> None:
+    growth = trend([(t, 100 + 7 * t) for t in every(step_s, 1000)]).growth()
+    assert growth is not None
+    assert growth.bytes_per_s == pytest.approx(7 * MB, rel=0.01)
+    assert growth.reaches_in_s(growth.now_bytes + 70 * MB) == pytest.approx(10, rel=0.01)
+
+
+def test_a_saw_tooth_that_rises_has_the_rate_of_its_upper_edge() -> None:
+    growth = trend([(t, 3 * t + 200 * (t % 2 / 2)) for t in every(0.02, 5000)]).growth()
+    assert growth is not None
+    assert growth.bytes_per_s == pytest.approx(3 * MB, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "course",
+    [
+        [(t, 500.0) for t in every(0.02, 1000)],
+        [(t, 500.0 + 200 * (t % 2 / 2)) for t in every(0.02, 1000)],  # a saw-tooth that does not rise
+        [(t, min(50 * t, 500)) for t in every(0.02, 1000)],  # up to a level
+        [(t, 900 - 10 * t) for t in every(0.02, 1000)],
+        [(t, 500 * (1 - 2 ** (-t / 2))) for t in every(0.02, 1000)],  # towards a level
+        [(0.0, 1.0), (0.02, 90.0)],
+        [],
+    ],
+    ids=["level", "saw-tooth", "plateau", "fall", "settling", "short", "empty"],
+)
+def test_what_does_not_go_on_growing_has_no_rate(course: list[tuple[float, float]]) -> None:
+    assert trend(course).growth() is None
+
+
+def test_the_lowest_limit_ends_it() -> None:
+    assert ceiling(None, None, 8 << 30) == (MACHINE, 8 << 30)
+    assert ceiling(2 << 30, 1 << 30, 8 << 30) == ("around", 1 << 30)
+    assert ceiling(None, None, None) is None
+
+
+def test_a_sentence_has_rate_and_time() -> None:
+    said = sentence(Growth(36e6, 20.0, 700 * MB).record((MACHINE, 64_000 * MB)))
+    assert all(part in said for part in ("36 MB/s", "20 s", "64 GB", "29 min"))
+
+
+@pytest.mark.slow
+def test_a_program_that_keeps_what_it_makes(watched: Watch) -> None:
+    program = "import time; kept = []\nfor _ in range(60): kept.append(bytearray(2_000_000)); time.sleep(0.04)"
+    record = watched(program)
+    growth, duration_s = record["growth"], record["duration_s"]
+    assert growth["bytes_per_s"] == pytest.approx(120 * MB / duration_s, rel=0.2)
+    assert growth["ceiling_bytes"] > growth["now_bytes"] > 100 * MB
