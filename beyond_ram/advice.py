@@ -16,6 +16,8 @@ MIB = 1 << 20
 ROOM_SHARE = 0.10
 ROOM_BYTES, _MAPPED_BYTES, _STEP_BYTES = 4 * MIB, 40 * MIB, 2 * MIB
 GROUP, AROUND, TREE, MARKS, RSS = "group", "around", "tree", "marks", "rss"
+# Sizes that are this many times apart are two answers; asks, where repeats move them so far.
+FAR, FAR_REPEATS = 1.25, 1.05
 _ENDED_EARLY = ("timed_out", "interrupted_on_purpose", "detached")
 KERNEL, POLLING, UNKNOWN = "kernel", "polling", "unknown"
 
@@ -43,6 +45,9 @@ class Advice:
     enforced_by: str
     """Where the run was: the `kernel`, by a group with a limit; `polling`, under a scheduler without one; or
     `unknown`."""
+    high_bytes: int = 0
+    """What to ask for so that it completes also where its processes peak, or copy what they share, at the same time, as
+    in another run; no less than `ask_bytes`."""
     killed_at_bytes: int | None = None
     """The limit that the run was killed at, where one is known."""
     speed_bytes: int | None = None
@@ -69,12 +74,30 @@ def advise(record: Mapping[str, Any]) -> Advice:
     enforced_by = KERNEL if limits else POLLING if record.get("provenance", {}).get("scheduler") else UNKNOWN
     killed = record.get("outcome") == "killed_at_limit" or bool(record.get("killed_for_memory"))
     killed_at = min(limits, default=None) if killed else None
-    asked = _up(max(kept, (killed_at or 0) + 1) if killed else kept * (1 + ROOM_SHARE) + mapped + ROOM_BYTES)
+    asked = _up(max(kept, (killed_at or 0) + 1) if killed else _with_room(kept, mapped))
+    together = asked if killed else _up(_with_room(kept + _apart(peak, basis), mapped))
     if enforced_by == POLLING:
         asked = max(asked, polled)
     speed, measured = _speed(record, kept, limited=bool(limits))
     at_least = killed or record.get("outcome") in _ENDED_EARLY or bool(_unseen_before(record))
-    return Advice(asked, at_least, killed, kept, basis, terms, mapped, polled, enforced_by, killed_at, speed, measured)
+    # What is copied on write at one time depends on who runs when: at most all that is shared.
+    copies = 0 if killed else peak.get("copied_on_write_bytes") or 0
+    high = max(asked, together, polled if copies > (FAR - 1) * kept else 0)
+    return Advice(
+        asked, at_least, killed, kept, basis, terms, mapped, polled, enforced_by, high, killed_at, speed, measured
+    )
+
+
+def _with_room(kept: float, mapped: int) -> float:
+    return kept * (1 + ROOM_SHARE) + mapped + ROOM_BYTES
+
+
+def _apart(peak: Mapping[str, Any], basis: str) -> int:
+    """How much less anonymous memory was there at once than the highest of each process add up to."""
+    highest, sampled = peak.get("anon_upper_bound_bytes"), peak.get("anon_bytes")
+    if basis in (MARKS, RSS) or highest is None or sampled is None or (peak.get("processes") or 0) < 2:
+        return 0
+    return max(0, int(highest) - int(sampled) - int(peak.get("unseen_bytes") or 0))
 
 
 def _speed(record: Mapping[str, Any], kept: int, *, limited: bool) -> tuple[int | None, bool]:
@@ -117,6 +140,16 @@ def _kept(peak: Mapping[str, Any]) -> tuple[int, str, Mapping[str, int]]:
     if kept["basis"] == TREE:
         size += peak.get("hugetlb_bytes") or 0
     return max(kept["kept_bytes"], size), kept["basis"], kept["at_kept"]
+
+
+def mem(size_bytes: int) -> str:
+    """A size as Slurm's --mem has it; rounded up."""
+    return f"{-(-size_bytes // MIB)}M"
+
+
+def depends(asked: Advice) -> bool:
+    """Whether it decides how much to ask for who ends a job: the kernel, or a scheduler that adds up RSS."""
+    return asked.enforced_by == UNKNOWN and asked.polled_bytes > FAR * asked.ask_bytes
 
 
 def _up(size_bytes: float) -> int:

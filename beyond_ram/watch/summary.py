@@ -1,13 +1,13 @@
 """What a person reads at the end of a run: ten lines."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .. import advice
-from . import ceilings, pressure, why
+from . import ceilings, pressure, trend, why
 
 _TERMS = {"shmem": "shared or in tmpfs", "kernel": "kernel", "swap": "swapped out", "locked_file": "locked file"}
-_WORTH_BYTES, _FAR = 8_000_000, 1.25
+_WORTH_BYTES = 8_000_000
 _PHASES = 8
 # The least that is not 0.0 s when it is printed.
 _SHOWN_S = 0.05
@@ -41,7 +41,7 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
         yield f"  {word} {megabytes(size)} {means}" if known else f"  {word} not known here"
     if peak["pss_bytes"] is None:
         yield "PSS         not sampled"
-    else:
+    elif advice.FAR * peak["pss_bytes"] >= asked.kept_bytes:  # else it was read before the peak, and says nothing of it
         pss, uss = megabytes(peak["pss_bytes"]), megabytes(peak["uss_bytes"])
         yield f"PSS         {pss}, each shared page once; USS {uss}; the largest of few readings, no peak"
     yield f"high water  {_marked(marks)}"
@@ -54,7 +54,7 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     if "container" in record.get("attached", {}).get("to", {}):
         yield from _of_container(record, asked)
     yield from _waited(record)
-    yield f"ask for     {_asked(asked)}"
+    yield from _asked(asked, peak)
     yield from _for_speed(asked)
     slowed = sampler["interval_used_ms"] > 1.5 * sampler["interval_ms"]
     pace = f"every {sampler['interval_ms']} ms" + (", slowed down" if slowed else "")
@@ -122,12 +122,20 @@ def _details(record: dict[str, Any]) -> Iterable[str]:
     if held := why.shares(peak):
         names = ", ".join(f"{one['name']} ({one['pid']}) {megabytes(one['bytes'])}" for one in held)
         yield f"held by     {names}, of {megabytes(peak['anon_bytes'])} anonymous at its highest"
-    shared, copied = peak.get("shared_anon_bytes") or 0, peak.get("copied_on_write_bytes") or 0
-    if shared >= _WORTH_BYTES:
-        copies = f"{megabytes(copied)} copied on write"
-        yield f"forks       shared {megabytes(shared)} at most, which sums count in each process; {copies}"
+    if shared := forks(peak):
+        yield f"forks       {shared}"
+    if growth := record.get("growth"):
+        yield f"growth      {trend.sentence(growth)}"
     for sentence in why.sentences(record):
         yield f"why         {sentence}"
+
+
+def forks(peak: Mapping[str, Any]) -> str:
+    """What forked processes shared, and what of it they copied; empty where that is little."""
+    shared, copied = peak.get("shared_anon_bytes") or 0, peak.get("copied_on_write_bytes") or 0
+    if shared < _WORTH_BYTES:
+        return ""
+    return f"shared {megabytes(shared)} at most, which sums count in each process; {megabytes(copied)} copied on write"
 
 
 def _attached(attached: dict[str, Any]) -> Iterable[str]:
@@ -150,21 +158,47 @@ _COUNTED_BY = {
 }
 
 
-def _asked(asked: advice.Advice) -> str:
+def _asked(asked: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
+    """The ask as it is pasted, the rule where it depends on the cluster, and how far repeats may move it."""
+    ask = f"{'at least ' if asked.at_least else ''}--mem={advice.mem(asked.ask_bytes)}"
     if asked.killed:
         at = f" at the limit of {mebibytes(asked.killed_at_bytes)}" if asked.killed_at_bytes else " for want of memory"
-        return f"at least {mebibytes(asked.ask_bytes)}: killed{at}, and how much more it needs was not seen"
+        yield f"ask for     {ask}: killed{at}, and how much more it needs was not seen"
+        return
+    if advice.depends(asked):
+        check = "check: scontrol show config | grep TaskPlugin"
+        polled = advice.mem(asked.polled_bytes)
+        yield f"ask for     {ask} if your Slurm uses task/cgroup ({check}), else --mem={polled}"
+        yield f"  made of   {made_of(asked)}"
+    else:
+        yield f"ask for     {ask}: {made_of(asked)}"
+    if asked.high_bytes > advice.FAR_REPEATS * asked.ask_bytes:
+        yield f"  up to     {up_to(asked, peak)}"
+
+
+def up_to(asked: advice.Advice, peak: Mapping[str, Any]) -> str:
+    """How far another run may move the ask, and why."""
+    does = "copy what they share" if asked.high_bytes == asked.polled_bytes else "peak"
+    when = f"when its {peak['processes']} processes {does} at the same time"
+    return f"--mem={advice.mem(asked.high_bytes)} {when}, as they may in another run"
+
+
+def made_of(asked: advice.Advice) -> str:
+    """What the ask adds up."""
+    if asked.killed:
+        return "it was killed, and how much more it needs was not seen"
+    if asked.enforced_by == advice.POLLING and asked.ask_bytes == asked.polled_bytes:
+        return "its scheduler adds up the RSS of processes; no memory group has a limit"
     room = f"+ {advice.ROOM_SHARE:.0%}, {mebibytes(asked.mapped_bytes)} mapped, {mebibytes(advice.ROOM_BYTES)} of room"
-    least = "at least " if asked.at_least else ""
-    kept = f"{mebibytes(asked.kept_bytes)} kept, {_COUNTED_BY[asked.basis]}"
-    return f"{least}{mebibytes(asked.ask_bytes)} to complete: {kept} {room}"
+    return f"{mebibytes(asked.kept_bytes)} kept, {_COUNTED_BY[asked.basis]}, {room}"
 
 
 def _for_speed(asked: advice.Advice) -> Iterable[str]:
     """What keeps the speed, where that is more than what completes."""
     if asked.speed_bytes is not None and asked.speed_bytes > asked.ask_bytes:
         most = "" if asked.speed_is_measured else "at most "
-        yield f"at speed    {most}{mebibytes(asked.speed_bytes)}: with less it completes, and may wait for its files"
+        speed = f"{most}--mem={advice.mem(asked.speed_bytes)}"
+        yield f"  at speed  {speed}: with less it completes, and may wait for its files"
 
 
 def _enforced(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]:
@@ -180,8 +214,6 @@ def _enforced(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]:
     if around.get("limit_bytes"):
         kills = f"{around['kills']} killed by it" if around["kills"] is not None else "its kills are not told"
         yield f"note        the group around has a limit of {mebibytes(around['limit_bytes'])}, {kills}"
-    if asked.enforced_by == advice.POLLING or asked.polled_bytes > _FAR * asked.ask_bytes:
-        yield f"note        {mebibytes(asked.polled_bytes)} where a scheduler adds up RSS, and no group decides"
 
 
 def lacking(record: dict[str, Any]) -> Iterable[str]:

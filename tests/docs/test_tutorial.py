@@ -46,7 +46,7 @@ def test_every_command_says_what_the_page_says(clone: Path, run_in: Run) -> None
         done = run_in(*shlex.split(command))
         printed = [*done.stdout.splitlines(), *done.stderr.splitlines()]
         assert not missing(quoted, printed), f"{command}\n{done.stdout}{done.stderr}"
-        asked += [int(size) for size in re.findall(r"^ask for +(\d+) MiB", done.stderr, re.M)]
+        asked += [int(size) for size in re.findall(r"^ask for +--mem=(\d+)M", done.stderr, re.M)]
         limit = re.search(r"--memory-limit (\d+)M", command)
         if limit and "--packed" in command:
             assert min(asked) <= int(limit[1]), "the limit is what was asked for, or a little more"
