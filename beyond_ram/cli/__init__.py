@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from .. import __version__
+
 COMMANDS = ("run", "watch", "show", "job", "tokenize", "compare", "gate", "stack", "weigh", "make")
 # What a command needs beyond `beyond-ram watch`, where its module says nothing else in EXTRA.
 _EXTRA = "workflow"
@@ -14,6 +16,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: its own, or 2 for bad input, told in one line."""
     words = sys.argv[1:] if argv is None else argv
     parser = argparse.ArgumentParser(prog="beyond-ram", description="Weighs memory of data pipelines, and says why.")
+    parser.add_argument("--version", action="version", version=f"beyond-ram {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     # Only the module of the command that is called: `watch` must start at once.
     for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
@@ -26,7 +29,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not error.name or error.name.partition(".")[0] == __package__.partition(".")[0]:
             raise
         extra = getattr(sys.modules[arguments.run.__module__], "EXTRA", _EXTRA)
-        needs = f"needs {error.name}, which is not installed: pip install 'beyond-ram[{extra}]'"
+        # No registry has a package of this name: one of that name would be somebody else's.
+        needs = (
+            f"needs {error.name}, which is not installed: pip install 'PATH/TO/beyond-ram[{extra}]', of its checkout"
+        )
         print(f"beyond-ram {words[0]}: {needs}", file=sys.stderr)
         return 2
     except (ValueError, OSError, RuntimeError) as error:

@@ -198,6 +198,6 @@ def _through_psutil(why: str) -> Reader | str:
     try:
         from .psutil_reader import Psutil
     except Exception:
-        return "psutil is not installed: pip install 'beyond-ram[psutil]'"
+        return "psutil is not installed: pip install psutil"
     reader = Psutil(why)
     return reader.why_not() or reader
