@@ -1,4 +1,4 @@
-"""`beyond-ram show`: runs side by side, as a page."""
+"""`beyond-ram show`: watched runs side by side, on the terminal and as a page."""
 
 import argparse
 from pathlib import Path
@@ -7,20 +7,25 @@ from pathlib import Path
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "show",
-        help="runs side by side, as a page",
-        description="A page of runs: memory over time, phases, peaks, provenance. It opens from a file, offline.",
+        help="watched runs side by side",
+        description="Prints the summary of a run, or several runs side by side. --html makes a page of them that opens "
+        "from a file, offline.",
     )
     parser.add_argument("folder", nargs="+", type=Path, metavar="FOLDER", help="the folder of a run, of `watch --out`")
-    parser.add_argument("--html", type=Path, default=Path("runs.html"), help="the page (default: runs.html)")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="a page: asks, causes, memory over time")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..report import runs
-    from ..report.run import Run
+    from .. import run_page
+    from ..run_page import side_by_side
+    from ..watch import summary
 
-    named = dict.fromkeys(arguments.folder)
-    found = {str(folder): Run.read(folder, of_a_cell=False) for folder in named}
-    runs.write(arguments.html, found, "One run" if len(found) == 1 else f"{len(found)} runs side by side")
-    print(arguments.html)
+    runs = {str(folder): run_page.Run.read(folder) for folder in dict.fromkeys(arguments.folder)}
+    if arguments.html:
+        run_page.write(arguments.html, runs)
+    shown = side_by_side.lines(runs) if len(runs) > 1 else summary.lines(dict(next(iter(runs.values())).record))
+    print("\n".join(shown))
+    if arguments.html:
+        print(arguments.html)
     return 0

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import importlib.util
 import os
 import re
 import shutil
@@ -147,7 +146,6 @@ def run(arguments: argparse.Namespace) -> int:
     allowed = [ceilings.Ceiling(kind, *found) for kind, found in given.items() if found]
     kept = arguments.out is not None
     if arguments.html:
-        _can_make_a_page()
         check_target(arguments.html, into_streams=True)
         arguments.out = arguments.out or make_temporary("beyond-ram-")[0]  # the page is made of its files
     how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": _on_terminal()}
@@ -219,20 +217,12 @@ def _on_terminal() -> bool:
     return False
 
 
-def _can_make_a_page() -> None:
-    """Nothing is imported before the command has run. Raises ModuleNotFoundError where a page cannot be made."""
-    for name in ("itables", "jinja2", "numpy", "plotly", "tsdownsample"):
-        if importlib.util.find_spec(name) is None:
-            raise ModuleNotFoundError(name=name)
-
-
 def _page(page: Path, out: Path, *, kept: bool) -> None:
     """The page of the run; where it cannot be made, one line says why."""
     try:
-        from ..report import runs
-        from ..report.run import Run
+        from .. import run_page
 
-        runs.write(page, {"The run": Run.read(out, of_a_cell=False)}, "One command", kept=kept)
+        run_page.write(page, {"The run": run_page.Run.read(out)}, kept=kept)
     except Exception as error:
         from ..watch.missing import one_line
 

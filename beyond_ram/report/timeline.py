@@ -57,30 +57,6 @@ def timeline(
     return {"data": data, "layout": _layout(record, max(times, default=0.0))}
 
 
-def overlay(named: Mapping[str, tuple[Samples, Mapping[str, Any]]], points: int = POINTS) -> Figure:
-    """Anonymous and shared memory of several runs over one another, in MB over seconds: what cannot be taken back.
-
-    A run whose kinds are not known is not in it.
-    """
-    data = []
-    for name, (samples, _) in named.items():
-        if _unknown(samples["anon_bytes"]) or _unknown(samples["shmem_bytes"]):
-            continue
-        values = [
-            (anon or 0.0) + (shmem or 0.0)
-            for anon, shmem in zip(samples["anon_bytes"], samples["shmem_bytes"], strict=True)
-        ]
-        places = kept(samples["t_s"], [values], points)
-        data.append(
-            {
-                "type": "scatter", "mode": "lines", "name": words(name),
-                "x": [round(samples["t_s"][place], 3) for place in places],
-                "y": [_mb(values[place]) for place in places], "hovertemplate": "%{y:,.1f} MB",
-            }
-        )  # fmt: skip
-    return {"data": data, "layout": _axes("anonymous and shared memory (MB)")}
-
-
 def _unknown(values: Sequence[Any]) -> bool:
     """Whether a column was never read."""
     return bool(values) and all(value is None for value in values)

@@ -326,19 +326,17 @@ EXPLORED = "title => document.querySelector('#explorer .xtitle')?.textContent.re
 
 
 @pytest.mark.parametrize("size", [*SIZES])
-def test_names_of_phases_reach_neither_into_each_other_nor_under_a_button(
+def test_names_of_phases_of_a_watched_run_do_not_reach_into_each_other(
     tmp_path: Path, opened: Opened, size: str
 ) -> None:
     program = "import time; from beyond_ram.phases import phase\n"
     program += "for n in range(8):\n with phase(f'epoch {n}'): time.sleep(0.1)"
     html = str(tmp_path / "run.html")
-    command = ["watch", "--out", str(tmp_path / "run"), "--html", html, "--", sys.executable, "-c", program]
-    assert cli.main(command) == 0
+    assert cli.main(["watch", "--html", html, "--", sys.executable, "-c", program]) == 0
     page = opened(tmp_path / "run.html", size)
-    point_at(page, ".plot .nsewdrag", ".plot .hoverlayer text")
-    page.wait_for_selector(".plot .modebar--hover, .plot .modebar")
-    assert page.locator(".plot .annotation-text").count() > 1
-    assert not page.evaluate(OVERLAP, ".plot .annotation-text, .plot .modebar-btn")
+    names = "svg:not([style*=none]) text[text-anchor=middle]"
+    assert page.get_by_text("epoch", exact=False).count() > 1
+    assert not page.evaluate(OVERLAP, f"figure:first-of-type {names}[y='18.0']")
 
 
 def test_the_explorer_fits_a_phone_and_says_its_colours_above(phone: Any) -> None:
@@ -439,17 +437,18 @@ def test_what_a_report_takes_is_measured(
         sys.modules.pop(name, None)
 
 
-def test_pages_of_commands_are_of_the_same_parts(tmp_path: Path, opened: Opened) -> None:
+def test_pages_of_watched_runs(tmp_path: Path, opened: Opened) -> None:
     program = "import time; kept = bytearray(50_000_000); time.sleep(0.3)"
     for name in ("a", "b"):
         html = ["--html", str(tmp_path / f"{name}.html")]
         assert cli.main(["watch", "--out", str(tmp_path / name), *html, "--", sys.executable, "-c", program]) == 0
     assert cli.main(["show", str(tmp_path / "a"), str(tmp_path / "b"), "--html", str(tmp_path / "both.html")]) == 0
-    for name, plots in (("a", 1), ("both", 3)):
+    for name, charts in (("a", 2), ("both", 5)):
         page = opened(tmp_path / f"{name}.html", "phone")
-        page.wait_for_function(f"() => document.querySelectorAll('.plot .main-svg').length >= {plots}")
-        assert page.locator(".plot").count() == plots
+        assert page.locator("figure.chart svg:visible").count() == charts
         assert page.evaluate("document.documentElement.scrollWidth") == 360
         assert "bytearray" in page.content()
+        page.locator("figure.chart svg:visible").first.hover()
+        assert "MB" in page.locator(".reading").first.inner_text()
         for link in page.locator("main a").all():
             assert (tmp_path / link.get_attribute("href")).is_file()

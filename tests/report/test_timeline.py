@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import pytest
 
 from beyond_ram.report.run import Run, drawn, told
-from beyond_ram.report.timeline import overlay, timeline
+from beyond_ram.report.timeline import timeline
 from beyond_ram.units import MB
 from beyond_ram.watch import watch, write_record
 
@@ -50,12 +50,6 @@ def test_phases_and_events_are_told_and_what_is_progress_is_the_curve(run: Run) 
     figure = timeline(run.samples, {**run.record, "phases": [span]}, events)
     assert [note["text"] for note in figure["layout"]["annotations"]] == ["map &lt;0&gt;"]
     assert [line["text"] for line in figure["data"] if line["name"] == "events"] == [["shard, shard 3"]]
-
-
-def test_several_runs_are_laid_over_one_another(run: Run) -> None:
-    figure = overlay({"one": (run.samples, run.record), "two": (run.samples, run.record)})
-    go.Figure(figure)
-    assert [line["name"] for line in figure["data"]] == ["one", "two"]
 
 
 def test_a_page_of_a_run_that_is_not_kept_links_to_no_file(run: Run, tmp_path: Path) -> None:

@@ -17,9 +17,8 @@ import psutil
 import pytest
 
 from beyond_ram.advice import RSS, advise
-from beyond_ram.report import runs
-from beyond_ram.report.run import Run
 from beyond_ram.run_files import COLUMNS
+from beyond_ram.run_page import Run, write
 from beyond_ram.watch import attach, groups, procfs, summary, targets, watch
 from beyond_ram.watch.psutil_reader import Psutil
 from beyond_ram.watch.reader import HWM, NAMES, Procfs, Reader, choose
@@ -259,8 +258,8 @@ def test_its_page_and_its_ceilings(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert [entry["verdict"] for entry in record["ceilings"]] == [ceilings.UNKNOWN, ceilings.ABOVE]
     assert list(ceilings.lines(record))
     write_record(record, tmp_path)
-    run = Run.read(tmp_path, of_a_cell=False)
-    runs.write(tmp_path / "page.html", {"one": run}, "Without kinds")
+    run = Run.read(tmp_path)
+    write(tmp_path / "page.html", {"one": run})
     from beyond_ram.report.timeline import timeline
 
     drawn = timeline(run.samples, run.record, run.events)["data"]

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from beyond_ram.report import runs
+from beyond_ram import run_page
 from beyond_ram.report.run import Run
 from beyond_ram.report.timeline import timeline
 from beyond_ram.watch import watch
@@ -101,7 +101,7 @@ def test_it_is_read_back_and_drawn_with_its_peak(soaked: tuple[Path, dict[str, A
     total = next(series for series in figure["data"] if series["name"] == "RSS")
     assert len(total["x"]) < len(run.samples["t_s"])
     assert max(total["y"]) == pytest.approx(counted["highest"]["rss_bytes"] / 1e6, abs=0.01)
-    runs.write(tmp_path / "page.html", {"soak": run}, "A long run")
+    run_page.write(tmp_path / "page.html", {"soak": run_page.Run.read(folder)})
     assert (tmp_path / "page.html").stat().st_size > 1000
 
 

@@ -1,0 +1,259 @@
+"""The page of one run, or of several side by side: what to ask for, why memory grew, and memory over time."""
+
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import beyond_ram
+
+from .. import advice
+from ..files import whole
+from ..run_files import RUN_FILES
+from ..text import plain
+from ..watch import summary, trend, why
+from .drawing import Line, Mark, chart
+from .run import Run
+from .side_by_side import cells
+
+_MOST = 5000
+_KINDS = {"anon_bytes": ("anonymous", "anon"), "shmem_bytes": ("shared", "shmem"), "file_bytes": ("file", "file")}
+_COLOURS = 6
+_PHASE_SIZES = ("anon_bytes", "shmem_bytes", "file_bytes", "rss_bytes", "hwm_bytes")
+_PROCESSES = 8
+
+
+def write(page: Path, runs: Mapping[str, Run], *, kept: bool = True) -> None:
+    """Write the page of some runs, by name. Their files, if they are kept, are linked relative to the page.
+
+    The user has named the page: a FIFO, a device and /dev/stdout are written into. Raises OSError.
+    """
+    text = html(runs, page if kept else None)
+    with whole(page, into_streams=True) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def html(runs: Mapping[str, Run], page: Path | None) -> str:
+    """The text of the page; `page` is where it will be, if it may link to the files of runs."""
+    title = _command(next(iter(runs.values()))) if len(runs) == 1 else f"{len(runs)} runs side by side"
+    parts = [f"<h1>{_text(title, 200)}</h1>"]
+    if len(runs) > 1:
+        parts += _side_by_side(runs)
+    for name, run in runs.items():
+        if len(runs) > 1:
+            parts.append(f"<h2>{_text(name)}</h2><p><code>{_text(_command(run), 500)}</code></p>")
+        parts += _run(run, page)
+    parts.append(f'<p class="muted">Made by beyond-ram {_text(beyond_ram.__version__)}.</p>')
+    policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}; form-action \'none\'">\n'
+        f'<link rel="icon" href="data:,">\n<title>beyond-ram: {_text(title, 200)}</title>\n'
+        f"<style>\n{_own('page.css')}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(parts)
+        + f"\n</main>\n<script>\n{_own('page.js')}</script>\n</body>\n</html>\n"
+    )
+
+
+def _own(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _text(value: object, most: int = _MOST) -> str:
+    return escape(plain(str(value), most))
+
+
+def _command(run: Run) -> str:
+    return shlex.join(map(str, run.record.get("command", []))) or "A run"
+
+
+def _run(run: Run, page: Path | None) -> Iterator[str]:
+    record = run.record
+    yield f"<p><strong>{_text(_outcome(record))}</strong></p>"
+    asked = run.asked
+    if asked:
+        yield from _ask(asked, record["peak"])
+    yield from _why(record)
+    marks = list(_marks(record, asked))
+    phases = [one for one in record.get("phases", []) if one.get("start_s") is not None]
+    yield "<h2>Kept memory over time</h2>"
+    yield _note("Kept memory is what the kernel cannot reclaim: a limit kills for it. Shared pages count once.")
+    lines = [Line("group, with page cache", run.series("cgroup_bytes"), "group"), Line("kept", run.kept, "kept")]
+    yield chart(lines, "Kept memory over time", marks=marks, phases=phases)
+    yield from _processes(record["peak"])
+    yield "<h2>Memory by kind</h2>"
+    if (record["peak"].get("processes") or 0) > 1:
+        yield _note("Summed over processes: what they share counts in each.")
+    yield chart(list(_by_kind(run)), "Memory by kind over time", phases=phases)
+    yield from _phases(phases)
+    yield "<details><summary>All readings</summary>"
+    yield f"<pre>{_preformatted(_summary(record))}</pre></details>"
+    yield from _provenance(record)
+    if page:
+        links = [f'<a href="{_link(run.folder / name, page)}">{_text(name)}</a>' for name in RUN_FILES]
+        yield f"<p>Its files: {', '.join(links)}.</p>"
+
+
+def _outcome(record: Mapping[str, Any]) -> str:
+    reason = f": {record['reason']}" if record.get("reason") else ""
+    return str(record["outcome"]).replace("_", " ") + reason + f" after {trend.duration(record['duration_s'] or 0.0)}"
+
+
+def _ask(asked: advice.Advice, peak: Mapping[str, Any]) -> Iterator[str]:
+    yield '<section class="answer"><h2>Ask for</h2>'
+    least = "at least " if asked.at_least else ""
+    if advice.depends(asked):
+        check = "<code>scontrol show config | grep TaskPlugin</code>"
+        yield f"<p>If your Slurm uses task/cgroup (check: {check}):</p>"
+    yield _pasted(f"#SBATCH --mem={advice.mem(asked.ask_bytes)}", least)
+    if advice.depends(asked):
+        yield "<p>If not, it adds up the RSS of processes:</p>"
+        yield _pasted(f"#SBATCH --mem={advice.mem(asked.polled_bytes)}", least)
+    mebibytes = -(-asked.ask_bytes // advice.MIB)
+    yield f"<p>Kubernetes: <code>resources: {{limits: {{memory: {mebibytes}Mi}}}}</code></p>"
+    yield f'<p class="muted">{_text(summary.made_of(asked))}</p>'
+    if asked.high_bytes > advice.FAR_REPEATS * asked.ask_bytes:
+        yield f"<p>Up to {_text(summary.up_to(asked, peak))}.</p>"
+    yield "</section>"
+
+
+def _note(text: str) -> str:
+    return f'<p class="muted">{_text(text)}</p>'
+
+
+def _pasted(line: str, before: str = "") -> str:
+    button = f'<button type="button" data-copy="{_text(line)}" hidden>Copy</button>'
+    return f'<p class="paste">{before}<code>{_text(line)}</code>{button}</p>'
+
+
+def _why(record: Mapping[str, Any]) -> Iterator[str]:
+    """Growth, causes, who held it and what forks shared, as text."""
+    peak, found = record["peak"], []
+    if growth := record.get("growth"):
+        found.append(f"It grew by {trend.sentence(growth)}.")
+    found += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in why.sentences(record)]
+    if forks := summary.forks(peak):
+        found.append(f"Forks {forks}.")
+    if not found:
+        found.append("No growth to explain: kept memory did not rise at the end, and no reading points to a cause.")
+    items = "".join(f"<li>{_text(sentence)}</li>" for sentence in found)
+    yield f'<section class="answer"><h2>Why</h2><ul>{items}</ul></section>'
+
+
+def _marks(record: Mapping[str, Any], asked: advice.Advice | None) -> Iterator[Mark]:
+    around = record["peak"].get("around") or {}
+    if limit := record.get("memory_limit_bytes"):
+        yield Mark("limit", limit, "limit")
+    elif limit := around.get("limit_bytes"):
+        yield Mark("limit of the group around", limit, "limit")
+    if asked:
+        yield Mark("ask", asked.ask_bytes, "ask")
+
+
+def _by_kind(run: Run) -> Iterator[Line]:
+    kinds = {name: run.samples.get(name, ()) for name in _KINDS}
+    if all(value is not None for values in kinds.values() for value in values):
+        for name, (label, colour) in _KINDS.items():
+            yield Line(label, run.series(name), colour, stacked=True)
+    yield Line("RSS", run.series("rss_bytes"), "rss")
+
+
+def _processes(peak: Mapping[str, Any]) -> Iterator[str]:
+    """Who held anonymous memory when it was highest; else the marks of processes."""
+    held, total = why.shares(peak), peak.get("anon_bytes")
+    if held and total:
+        rest = total - sum(one["bytes"] for one in held)
+        others = [("all others", rest)] if rest > 0 and (peak.get("processes") or 0) > len(held) else []
+        yield "<h2>Memory by process</h2>"
+        yield _note("Anonymous memory when it was highest. What forks share counts in each.")
+        yield _bars([*((f"{one['name']} ({one['pid']})", one["bytes"]) for one in held), *others])
+        return
+    marks = ((peak.get("hwm_bytes") or {}).get("processes") or [])[:_PROCESSES]
+    if len(marks) > 1:
+        yield "<h2>Memory by process</h2>"
+        yield _note("The largest RSS of each, as the kernel keeps it; they need not have peaked together.")
+        yield _bars([(f"{one['name']} ({one['pid']})", one["hwm_bytes"]) for one in marks])
+
+
+def _bars(sizes: Sequence[tuple[str, float]]) -> str:
+    most = max(size for _, size in sizes) or 1
+    rows = (
+        f'<div><dt>{_text(name, 60)}</dt><dd><span class="bar" style="width: {70 * size / most:.0f}%"></span>'
+        f"{_text(trend.size(size))}</dd></div>"
+        for name, size in sizes
+    )
+    return f'<dl class="bars">{"".join(rows)}</dl>'
+
+
+def _phases(phases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if {one["phase"] for one in phases} <= {""}:
+        return
+    heads = ("anonymous", "shared", "file", "RSS", "high water")
+    rows = [
+        [
+            _text(one["phase"] or "before the first mark"),
+            f"{one['start_s']:.2f}",
+            f"{(one['end_s'] or 0) - one['start_s']:.2f}",
+        ]
+        + [_megabytes(one.get(name)) for name in _PHASE_SIZES]
+        for one in phases
+    ]
+    yield "<h2>Phases and their peaks</h2>"
+    yield _table(["phase", "from (s)", "takes (s)", *(f"{head} (MB)" for head in heads)], rows)
+
+
+def _megabytes(size: float | None) -> str:
+    return "" if size is None else f"{size / 1e6:,.0f}"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells that are text of a page already; all but the first column are numbers."""
+    head = "".join(
+        f'<th scope="col"{"" if n == 0 else " class=number"}>{_text(one)}</th>' for n, one in enumerate(heads)
+    )
+    body = "".join(
+        "<tr>"
+        + f'<th scope="row">{row[0]}</th>'
+        + "".join(f'<td class="number">{one}</td>' for one in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    return f'<div class="wide" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _summary(record: Mapping[str, Any]) -> Iterable[str]:
+    try:
+        return list(summary.lines(dict(record)))
+    except (KeyError, TypeError):  # a record with less
+        return [f"outcome     {record['outcome']}"]
+
+
+def _preformatted(lines: Iterable[str]) -> str:
+    return "\n".join(_text(line.replace("  ", "\u00a0 ")) for line in lines)
+
+
+def _provenance(record: Mapping[str, Any]) -> Iterator[str]:
+    pairs = []
+    for name, value in record.get("provenance", {}).items():
+        inner = value.items() if isinstance(value, dict) else [("", value)]
+        pairs += [(f"{name} {key}".replace("_", " ").strip(), one) for key, one in inner if one not in (None, "")]
+    shown = "".join(f"<div><dt>{_text(name, 80)}</dt><dd>{_text(one, 500)}</dd></div>" for name, one in pairs[:60])
+    yield f'<details><summary>Machine and versions</summary><dl class="pairs">{shown}</dl></details>'
+
+
+def _side_by_side(runs: Mapping[str, Run]) -> Iterator[str]:
+    heads = ["", *runs, *(["change"] if len(runs) == 2 else [])]
+    yield _table(heads, [[_text(one) for one in row] for row in cells(runs)])
+    lines = [Line(name, run.kept, f"run{number % _COLOURS}") for number, (name, run) in enumerate(runs.items())]
+    yield "<h2>Kept memory over time</h2>"
+    yield chart(lines, "Kept memory of all runs over time")
+
+
+def _link(path: Path, page: Path) -> str:
+    """Where a file is, seen from the page; percent-encoded."""
+    return quote(Path(os.path.relpath(path, page.parent)).as_posix())

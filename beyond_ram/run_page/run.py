@@ -1,0 +1,49 @@
+"""A run as it was left in its folder."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import advice, run_reading
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was read of a run's folder."""
+
+    folder: Path
+    record: Mapping[str, Any]
+    samples: Mapping[str, Sequence[Any]]
+    events: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, folder: Path) -> "Run":
+        """Raises DamagedError where a file is missing, cut or another run's."""
+        record = run_reading.record(folder)
+        return cls(folder, record, run_reading.samples(folder, record), run_reading.events(folder))
+
+    @property
+    def asked(self) -> advice.Advice | None:
+        """What to ask a scheduler for; None where the record has no readings."""
+        try:
+            return advice.advise(self.record)
+        except KeyError:
+            return None
+
+    def series(self, name: str) -> list[tuple[float, float]]:
+        """Seconds and bytes of a column, where it was read."""
+        values = self.samples.get(name, ())
+        return [(t_s, size) for t_s, size in zip(self.samples["t_s"], values, strict=False) if size is not None]
+
+    @property
+    def kept(self) -> list[tuple[float, float]]:
+        """What the kernel could not reclaim: as it was counted, else anonymous and shared memory, else nothing."""
+        if counted := self.series("kept_bytes"):
+            return counted
+        kinds = [self.samples.get(name, ()) for name in ("anon_bytes", "shmem_bytes")]
+        return [
+            (t_s, anon + shmem)
+            for t_s, anon, shmem in zip(self.samples["t_s"], *kinds, strict=False)
+            if anon is not None and shmem is not None
+        ]

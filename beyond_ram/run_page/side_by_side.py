@@ -1,0 +1,77 @@
+"""Several runs as one table: a row a quantity, a column a run, and how the last differs from the first."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .. import advice
+from ..watch import trend
+from .run import Run
+
+_MB = 1e6
+
+
+def cells(runs: Mapping[str, Run]) -> Iterator[list[str]]:
+    """The rows, each with its name; with two runs the change from the first to the second is the last cell."""
+    records = [run.record for run in runs.values()]
+    yield [
+        "outcome",
+        *(str(record["outcome"]).replace("_", " ") for record in records),
+        *([""] if len(runs) == 2 else []),
+    ]
+    for name, unit, values in _rows(list(runs.values())):
+        if any(value is not None for value in values):
+            row = ["unknown" if value is None else f"{value:,.{1 if unit == 's' else 0}f} {unit}" for value in values]
+            yield [name, *row, *([_change(*values)] if len(runs) == 2 else [])]
+
+
+def _rows(runs: list[Run]) -> Iterator[tuple[str, str, list[float | None]]]:
+    def of(read: Any, scale: float = _MB) -> list[float | None]:
+        sizes = [read(run) for run in runs]
+        return [None if size is None else size / scale for size in sizes]
+
+    def peak(name: str) -> list[float | None]:
+        return of(lambda run: run.record["peak"].get(name))
+
+    yield "kept, peak", "MB", of(lambda run: run.asked and run.asked.kept_bytes)
+    yield "ask for", "MiB", of(lambda run: run.asked and run.asked.ask_bytes, advice.MIB)
+    yield "growth at the end", "MB/s", of(_growth)
+    yield "anonymous, peak", "MB", peak("anon_bytes")
+    yield "shared, peak", "MB", peak("shmem_bytes")
+    yield "file, peak", "MB", peak("file_bytes")
+    yield "RSS, peak", "MB", peak("rss_bytes")
+    yield "group with page cache, peak", "MB", peak("cgroup_bytes")
+    yield "copied on write", "MB", peak("copied_on_write_bytes")
+    yield "took", "s", of(lambda run: run.record["duration_s"], 1.0)
+    yield "CPU", "s", of(lambda run: run.record["cpu_s"], 1.0)
+    yield "waited for memory", "s", of(lambda run: (run.record.get("pressure") or {}).get("some_s"), 1.0)
+
+
+def _growth(run: Run) -> float | None:
+    if "growth" not in run.record:  # from before it was told
+        return None
+    return float((run.record["growth"] or {"bytes_per_s": 0})["bytes_per_s"])
+
+
+def _change(before: float | None, after: float | None) -> str:
+    if before is None or after is None:
+        return ""
+    if before <= 0 or after <= 0:
+        return f"{after - before:+,.1f}"
+    ratio = after / before
+    return "same" if abs(ratio - 1) < 0.005 else f"{ratio:.1f}x" if ratio >= 2 else f"{ratio - 1:+.0%}"
+
+
+def lines(runs: Mapping[str, Run]) -> Iterator[str]:
+    """The table for a terminal."""
+    heads = ["", *runs, *(["change"] if len(runs) == 2 else [])]
+    rows = [heads, *cells(runs)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(heads))]
+    for row in rows:
+        first, *rest = (
+            cell.ljust(width) if n == 0 else cell.rjust(width)
+            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join([first, *rest]).rstrip()
+    for name, run in runs.items():
+        if growth := run.record.get("growth"):
+            yield f"{name}: growth {trend.sentence(growth)}"

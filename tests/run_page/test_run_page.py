@@ -1,0 +1,186 @@
+"""The page of watched runs: what it draws, what it says, that nothing in a run is markup, that nothing is imported."""
+
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram import advice, cli
+from beyond_ram.files import DamagedError
+from beyond_ram.run_page import Run, page, side_by_side
+from beyond_ram.run_page.drawing import extremes
+from beyond_ram.watch import watch, write_record
+
+from ..watch.conftest import needs_group
+
+PROGRAM = "import time; a = bytearray(80_000_000); time.sleep(0.2); del a; time.sleep(0.2)"
+PLANTED = "</script><img src=x onerror=alert(1)> & \u202e{{ 7 }}"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("run")
+    write_record(watch([sys.executable, "-c", PROGRAM], folder, interval_ms=2), folder)
+    return Run.read(folder)
+
+
+class Page(HTMLParser):
+    """Elements with the names of their attributes, visible text, and the points of each chart."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, tuple[str, ...]]] = []
+        self.text, self.charts = "", []
+        self._points = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, tuple(name for name, _ in attributes)))
+        self._points = ("type", "application/json") in attributes
+
+    def handle_data(self, data: str) -> None:
+        if self._points:
+            self.charts.append({line["name"]: line["points"] for line in json.loads(data)})
+            self._points = False
+        else:
+            self.text += data
+
+
+def highest(points: list[tuple[float, float]]) -> float:
+    return max(size for _, size in points)
+
+
+@needs_group
+def test_kept_memory_and_the_group_come_first_with_their_peaks(run: Run) -> None:
+    kept, kinds = Page(page.html({"one": run}, None)).charts
+    assert highest(kept["kept"]) == pytest.approx(max(run.samples["kept_bytes"]) / 1e6, abs=0.01)
+    assert highest(kept["kept"]) == pytest.approx(run.record["peak"]["kept"]["kept_bytes"] / 1e6, rel=0.02)
+    assert highest(kept["group, with page cache"]) >= highest(kept["kept"])
+    assert highest(kinds["anonymous"]) > 80
+    assert highest(kinds["RSS"]) == pytest.approx(run.record["peak"]["rss_bytes"] / 1e6, abs=0.01)
+
+
+def test_limit_and_ask_are_lines(run: Run) -> None:
+    limited = Run(run.folder, {**run.record, "memory_limit_bytes": 123 << 20}, run.samples, run.events)
+    shown = page.html({"one": limited}, None)
+    asked = run.asked
+    assert asked
+    assert shown.count('class="mark limit"') == shown.count('class="mark ask"') == 2  # for wide and for narrow windows
+    assert f"limit: {advice.mem(123 << 20)}" in shown
+    assert f"#SBATCH --mem={advice.mem(asked.ask_bytes)}" in shown
+
+
+def test_a_limit_far_above_does_not_press_the_lines_flat(run: Run) -> None:
+    limited = Run(run.folder, {**run.record, "memory_limit_bytes": 64 << 30}, run.samples, run.events)
+    shown = page.html({"one": limited}, None)
+    assert 'class="mark limit"' not in shown
+    assert advice.mem(64 << 30) in shown
+
+
+def test_why_held_by_and_forks_are_text(run: Run) -> None:
+    held = [{"pid": 1, "name": "parent", "bytes": 60_000_000}, {"pid": 2, "name": "child", "bytes": 40_000_000}]
+    growth = {"bytes_per_s": 36_000_000, "over_s": 20.0, "now_bytes": 1, "reaches_in_s": 1800.0}
+    growth |= {"ceiling": "machine", "ceiling_bytes": 64_000_000_000}
+    peak = run.record["peak"] | {"held_by": {"anon_bytes": held}, "processes": 2, "anon_bytes": 100_000_000}
+    peak |= {"shared_anon_bytes": 50_000_000, "copied_on_write_bytes": 30_000_000}
+    text = Page(
+        page.html({"one": Run(run.folder, {**run.record, "peak": peak, "growth": growth}, run.samples, [])}, None)
+    ).text
+    for part in ("36 MB/s", "64 GB", "30 min", "copied on write", "50 MB", "parent (1)", "child (2)"):
+        assert part in text
+
+
+def test_what_is_in_a_run_is_text(run: Run, tmp_path: Path) -> None:
+    def made(planted: str) -> str:
+        record = {**run.record, "command": [planted], "reason": planted, "provenance": {"versions": {planted: planted}}}
+        record["phases"] = [{**run.record["phases"][0], "phase": planted}]
+        held = {"anon_bytes": [{"pid": n, "name": planted, "bytes": 9} for n in (1, 2)]}
+        record["peak"] = run.record["peak"] | {"held_by": held}
+        other = Run(run.folder, record, run.samples, [])
+        return page.html({planted: other, "two": other}, tmp_path / "page.html")
+
+    planted, harmless = Page(made(PLANTED)), Page(made("harmless"))
+    assert planted.elements == harmless.elements
+    assert "onerror=alert(1)" in planted.text
+    assert "\u202e" not in made(PLANTED)
+
+
+def test_few_points_keep_every_extreme() -> None:
+    points = [(n / 100, float((n * 7919) % 1000)) for n in range(20_000)]
+    points[12_345] = (123.45, 5000.0)
+    places = extremes(points, bins=50)
+    assert {0, 12_345, 19_999} <= places
+    assert len(places) <= 102
+    assert extremes(points[:10], bins=50) == set(range(10))
+    assert extremes([], bins=50) == set()
+
+
+def test_a_page_links_to_files_that_are_kept(run: Run, tmp_path: Path) -> None:
+    target = run.folder.parent / "page.html"
+    links = re.findall('<a href="([^"]*)"', page.html({"one": run}, target))
+    assert [(run.folder.parent / link).is_file() for link in links] == [True] * 3
+    assert "<a " not in page.html({"one": run}, None)
+
+
+def test_two_runs_on_the_terminal(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sample = {**run.record, "duration_s": 2 * run.record["duration_s"]}
+    rows = {row[0]: row[1:] for row in side_by_side.cells({"a": run, "b": Run(run.folder, sample, run.samples, [])})}
+    assert rows["took"][2] == "2.0x"
+    assert rows["kept, peak"][2] == "same"
+    assert cli.main(["show", str(run.folder), str(run.folder / ".." / run.folder.name)]) == 0
+    out = capsys.readouterr().out
+    assert "kept, peak" in out
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_run_on_the_terminal_is_its_summary(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["show", str(run.folder)]) == 0
+    assert "ask for" in capsys.readouterr().out
+
+
+def test_a_damaged_run_is_refused_in_one_line(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(DamagedError):
+        Run.read(tmp_path)
+    assert cli.main(["show", str(tmp_path)]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+WITHOUT = """
+import sys
+from beyond_ram import cli
+code = cli.main(sys.argv[1:])
+others = {one.partition('.')[0] for one in sys.modules} - sys.stdlib_module_names - {'beyond_ram', '__main__'}
+installed = [one for one in others if 'site-packages' in str(getattr(sys.modules[one], '__file__', ''))]
+print('installed:', [one for one in installed if not one.startswith(('_', 'sitecustomize'))])
+sys.exit(code)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["watch", "show"])
+def test_nothing_that_is_installed_is_imported(command: str, run: Run, tmp_path: Path) -> None:
+    words = {
+        "watch": ["watch", "--html", "page.html", "--", sys.executable, "-c", "pass"],
+        "show": ["show", str(run.folder), "--html", "page.html"],
+    }[command]
+    done = subprocess.run([sys.executable, "-c", WITHOUT, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "installed: []" in done.stdout
+    assert os.path.getsize(tmp_path / "page.html") > 5000  # noqa: PTH202
+    assert html.unescape((tmp_path / "page.html").read_text()).count("<svg") >= 2
+
+
+def test_a_run_that_ran_already_is_read(run: Run, tmp_path: Path) -> None:
+    for name in ("samples.csv", "events.jsonl"):
+        (tmp_path / name).write_bytes((run.folder / name).read_bytes())
+    record: dict[str, Any] = {**run.record, "completed_work": None, "outcome": "ended"}
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    assert "ended" in page.html({"one": Run.read(tmp_path)}, None)
