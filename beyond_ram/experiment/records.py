@@ -147,5 +147,6 @@ def cell(folder: Path) -> dict[str, Value]:
 def _remedy(path: Path) -> str:
     """What to do about a damaged file."""
     if "@" in "".join(part for part in path.parts if part.startswith("stack~")):
-        return "it was kept from an older lock and cannot be made again: delete the folder, and its line in kept.json"
+        kept = "it was kept from an older lock and cannot be made again"
+        return f"{kept}: delete the folder, and take it out of kept.json"
     return "delete the folder, and Snakemake makes it again"

@@ -99,6 +99,9 @@ def nothing_is_made_up(record: dict[str, Any], samples: list[dict[str, str]]) ->
         values = [line[column] for line in samples]
         if column.startswith("pressure_"):
             assert any(values) == waiting, column
+        elif column in ("kept_bytes", "cgroup_bytes"):  # counted by a group, or of the processes
+            counted = record["peak"]["kept" if column == "kept_bytes" else "cgroup_bytes"]
+            assert any(values) == (counted is not None), column
         elif column in unknown:
             assert not any(values), column
             assert column in told
