@@ -1,8 +1,8 @@
-"""Makes the blocks of the pages again, or takes the tables that they quote from a results folder.
+"""Renew the generated blocks of the pages, or the tables that they quote.
 
-uv run python docs/renew.py                     # the blocks of README.md and docs/, from the tables here
-uv run python docs/renew.py --check             # which pages differ from their tables: exit status 1 where any
-uv run python docs/renew.py default results     # the tables of set `default`, from a results folder
+uv run python docs/renew.py                     # blocks of README.md and docs/, from docs/measured
+uv run python docs/renew.py --check             # list pages that differ from their tables; exit status 1 if any
+uv run python docs/renew.py default results     # copy the tables of set `default` from a results folder
 """
 
 import json
@@ -29,7 +29,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 
 @dataclass(frozen=True)
 class Set:
-    """A set of tables that a results folder gives."""
+    """A set of tables, and the command whose results folder has them."""
 
     command: str
     tables: Sequence[str]
@@ -55,23 +55,23 @@ SETS = {
 
 
 def take(name: str, results: Path) -> None:
-    """Replace a set by the tables of a results folder, without columns that are empty in every line."""
+    """Replace a set by the tables of a results folder, without empty columns."""
     wanted = SETS[name]
-    found = {table: _text(results / "tables" / f"{table}.csv") for table in wanted.tables}
+    tables = {table: _text(results / "tables" / f"{table}.csv") for table in wanted.tables}
     runs = measured.read(results / "tables" / "runs.csv")
     folder = _emptied(name)
-    for table, lines in found.items():
+    for table, lines in tables.items():
         lines.loc[:, lines.ne("").any()].to_csv(folder / f"{table}.csv", index=False, lineterminator="\n")
     for figure in wanted.figures:
         shutil.copy(results / "figures" / f"{figure}.png", ROOT / "docs" / "images")
-        shutil.copy(results / "figures" / f"{figure}.rst", folder)
+
     began, ended = (results / made for made in (".beyond-ram-results", "report.html"))
     took = {"minutes": round((ended.stat().st_mtime - began.stat().st_mtime) / 60)} if ended.exists() else {}
-    _say_where(name, {"command": wanted.command, **took, **provenance(runs)})
+    _write_provenance(name, {"command": wanted.command, **took, **provenance(runs)})
 
 
 def take_gates(results: Path) -> None:
-    """Replace set `gate` by what gates found to be worse or better; `results` has a folder of each."""
+    """Replace set `gate` by the confirmed changes of some gates; `results` has a folder for each."""
     lines, of_runs = [], []
     for folder in sorted(path.parent for path in results.glob("*/gate.json")):
         gate = json.loads((folder / "gate.json").read_text(encoding="utf-8"))
@@ -82,24 +82,24 @@ def take_gates(results: Path) -> None:
     shown = shown[shown["verdict"].isin(["worse", "better"])]
     shown.to_csv(_emptied("gate") / "found.csv", index=False, lineterminator="\n")
     command = "uv run beyond-ram gate --baseline … --candidate … --cells read|files --budget 4"
-    _say_where("gate", {"command": command, **provenance(pd.concat(of_runs))})
+    _write_provenance("gate", {"command": command, **provenance(pd.concat(of_runs))})
 
 
 def _change(change: dict[str, Any], asked: dict[str, str]) -> dict[str, Any]:
-    """What a gate says of a metric, in megabytes or its own unit: of a ratio and of a difference the interval apart."""
+    """Return a gate's line of a metric, in MB or the metric's unit, with separate intervals of ratio and difference."""
     metric = METRICS[change["metric"]]
     unit, scale = ("MB", MB) if metric.unit == "bytes" else (metric.unit, 1)
     line = {**asked, "metric": metric.label, "verdict": change["verdict"], "unit": unit, "n": change["n"]}
     line |= {f"{side}_value": change[side] / scale for side in asked}
     for effect, of in (("ratio", 1), ("difference", scale)):
-        known = change[effect] is not None
+        compared = change[effect] is not None
         ends = {effect: effect, f"{effect}_low": "low", f"{effect}_high": "high"}
-        line |= {name: change[key] / of if known else None for name, key in ends.items()}
+        line |= {name: change[key] / of if compared else None for name, key in ends.items()}
     return line
 
 
 def _emptied(name: str) -> Path:
-    """The folder of a set, without its tables."""
+    """Remove the tables of a set and return its folder."""
     folder = measured.FOLDER / name
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.csv"):
@@ -107,8 +107,8 @@ def _emptied(name: str) -> Path:
     return folder
 
 
-def _say_where(name: str, known: dict[str, object]) -> None:
-    text = yaml.safe_dump(known, sort_keys=False, allow_unicode=True, width=120)
+def _write_provenance(name: str, content: dict[str, object]) -> None:
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
     write(measured.FOLDER / name / "provenance.yaml", text)
 
 
@@ -117,24 +117,24 @@ def _text(path: Path) -> pd.DataFrame:
 
 
 def provenance(runs: pd.DataFrame) -> dict[str, object]:
-    """What the runs of a results folder say about when and where they were made."""
+    """Return when, where and with which locks the runs of a results folder were made."""
     began = [datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%d") for second in runs["started_at"].dropna()]
     places = runs[["cpu_count", "machine_memory_bytes", "kernel", "architecture", "cgroup_version"]].dropna()
     return {
-        "commit": _said(runs["commit"]),
-        "date": _said(pd.Series(began)),
-        "machine": _said(
+        "commit": _distinct(runs["commit"]),
+        "date": _distinct(pd.Series(began)),
+        "machine": _distinct(
             pd.Series(
                 f"{place.cpu_count:.0f} cores, {place.machine_memory_bytes / GB:.0f} GB, Linux {place.kernel} "
                 f"{place.architecture}, cgroup v{place.cgroup_version:.0f}"
                 for place in places.itertuples()
             )
         ),
-        "locks": {str(stack): _said(lines["lock_sha256"].str[:8]) for stack, lines in runs.groupby("stack")},
+        "locks": {str(stack): _distinct(lines["lock_sha256"].str[:8]) for stack, lines in runs.groupby("stack")},
     }
 
 
-def _said(values: "pd.Series[str]") -> str:
+def _distinct(values: "pd.Series[str]") -> str:
     return " and ".join(sorted(values.dropna().unique()))
 
 

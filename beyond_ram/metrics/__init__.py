@@ -1,6 +1,6 @@
-"""The one registry of metrics: tables, figures, verdicts and comparisons read it and nothing else.
+"""The registry of metrics, which tables, figures, causes and comparisons read.
 
-All measured columns of all tables, found in the modules of their subjects, and what the other columns identify.
+It has the measured columns of all tables, from the module of each subject, and the meaning of all other columns.
 """
 
 from collections.abc import Mapping
@@ -15,39 +15,39 @@ COLUMNS: tuple[Column, ...] = tuple(
     column for module in (loading, runs, streaming, limits, pushing, explaining) for column in module.COLUMNS
 )
 METRICS: Mapping[str, Metric] = {
-    found.key: found for found in COLUMNS if isinstance(found, Metric) and "runs" in found.tables
+    column.key: column for column in COLUMNS if isinstance(column, Metric) and "runs" in column.tables
 }
-"""The metrics of every run, whatever its workload."""
+"""The metrics of single runs, whatever the workload."""
 
 IDENTIFYING: Mapping[str, str] = {
     "experiment": "the experiment of the config",
     "rep": "number of the repeat",
-    "n": "repeats, or runs, whose values went into the line: those that finished",
+    "n": "repeats or runs behind the line: those that finished",
     "run": "folder of one of the runs",
-    "workload": "the program that was weighed",
+    "workload": "the program that was measured",
     "outcome": "`completed`, `failed`, `killed_at_limit`, `interrupted_on_purpose`, `timed_out`, `not_applicable`, "
-    "`no_record`; of all repeats of a cell: `completed` only where every one is, else what most others came to",
-    "completed_work": "whether the work was finished, whatever the exit said",
-    "exit_status": "the command's own",
+    "`no_record`; of a cell: `completed` if every repeat completed, else the most frequent other outcome",
+    "completed_work": "whether the work was finished, whatever the exit status",
+    "exit_status": "exit status of the command",
     "signal": "the signal that ended it",
     "started_at": "when the command started, in seconds of Unix time",
     "ids_sha256": "hash of all token ids",
-    "ids_agree": "whether all completed runs of the same input have the same hash; empty where it is the only one",
+    "ids_agree": "whether all completed runs of the same input have the same hash; empty for a single run",
     "sizes": "how many sizes of the input finished",
-    "ids": "whether the hash of ids is that of mode `engine` at every size that both ran: `same`, `other`",
-    "rate_beside_engine": "as `verdict` of a comparison: tokens per CPU-second beside mode `engine`, same ids",
-    "memory_beside_engine": "the same of peak anonymous memory, each page once",
+    "ids": "whether the ids are those of mode `engine` at every size that both ran: `same`, `other`",
+    "rate_beside_engine": "`result` of the comparison with mode `engine`, tokens per CPU-second; needs the same ids",
+    "memory_beside_engine": "the same for peak anonymous memory, each page counted once",
     "kernel": "release of the kernel",
-    "architecture": "of the machine",
-    "libc": "and its version",
-    "cgroup_version": "of the control groups",
+    "architecture": "architecture of the machine",
+    "libc": "C library and its version",
+    "cgroup_version": "version of the control groups",
     "transparent_hugepage": "the kernel's setting",
     "machine_memory_bytes": "memory of the machine",
-    "cpu_count": "processors that the run may use",
-    "commit": "of beyond-ram",
+    "cpu_count": "processors that the run could use",
+    "commit": "commit of beyond-ram",
     "lock_sha256": "hash of the stack's lock",
-    "allocator_settings": "environment variables that allocators read",
-    "thread_settings": "environment variables that say how many threads libraries start, and how these wait",
+    "allocator_settings": "environment variables read by allocators",
+    "thread_settings": "environment variables that set the number of threads of libraries and how they wait",
     "sampler_": "how the run was sampled: interval, samples, lines, the sampler's share of a processor",
     "version_": "version of a package, read inside the stack's interpreter",
     "pyspark_huggingface": "version of the package",
@@ -57,110 +57,110 @@ IDENTIFYING: Mapping[str, str] = {
     "shard": "number of the shard",
     "from_cache": "whether the shard came from the cache",
     "rung": "number of the step of the teardown",
-    "owner": "what was let go, or what holds the memory",
+    "owner": "what the step released, or what holds the memory",
     "verdict": "the cause of memory growth: `flat`, `page-cache`, `retained`, `held`, `leak`, `undecided`; in table "
     "`changes` the result of a comparison: `better`, `worse`, `same`, `undecided`",
     "result": "of a comparison: `better`, `worse`, `same`, `undecided`; of a remedy also `not run`",
-    "reason": "why there is no result, or not all of it; why a comparison is undecided: too few "
+    "reason": "why there is no result, or only a part of it; why a comparison is undecided: too few "
     "repeats, too noisy, may be below the threshold; `likely better` and `likely worse`: over 10 %, the same sign in "
     "every pair, not confirmed",
-    "confirmed": "whether the sides differ at the corrected level, by however little",
-    "sentence": "the cause in words",
-    "evidence": "the numbers that it rests on",
+    "confirmed": "whether the sides differ at the corrected level, however little",
+    "sentence": "the cause in a sentence",
+    "evidence": "the numbers behind it",
     "anon_shape": "`straight`, `levels off`, `grows`, `flat`, `undecided`",
-    "file_shape": "the same of file memory",
-    "readings_of": "what is read: `documents` within the runs of most input, or ends of runs of several `sizes`",
-    "runs": "how many runs it rests on",
-    "against": "the stack that it is compared with",
+    "file_shape": "the same for file memory",
+    "readings_of": "what is fitted: `documents` within the runs of largest input, or ends of runs of several `sizes`",
+    "runs": "number of runs behind it",
+    "against": "the stack on the other side of the comparison",
     "difference_result": "as `result` of a comparison, corrected over the table",
     "regrowth": "`levels off`, `grows`, `undecided`",
-    "package": "a package that the two stacks lock otherwise",
+    "package": "a package that differs between the two stacks",
     "requested": "whether one of the stacks asks for it itself",
     "metric": "the metric that is compared",
     "ladder": "the version ladder",
     "factor": "the package that varies",
-    "from_version": "the version before the step, or in the baseline; empty where it has none",
+    "from_version": "the version before the step, or in the baseline; empty if it has none",
     "to_version": "the version after it, or in the candidate",
-    "significant": "whether the step is larger than noise, and matters",
-    "neighbours": "whether no release lies between that could be weighed",
-    "infeasible": "releases that could not be weighed, and why",
+    "significant": "whether the step is confirmed and large enough to matter",
+    "neighbours": "whether no measurable release lies between",
+    "infeasible": "releases that could not be measured, and why",
     "series": "the stack whose locks are followed",
-    "place": "number of the lock, the oldest is 0 and today's the last",
+    "place": "number of the lock: the oldest is 0",
     "measured_at": "when the first run with the lock started, in seconds of Unix time",
-    "step_n": "repeats behind the step: of the lock that has fewer",
-    "packages": "what two locks pin otherwise, where they are shown to differ",
-    "moved": "what differs beside the one package, because a version could not be installed otherwise",
-    "nearest_predictor": "the reading that came nearest to the smallest limit",
-    "not_run": "why no limit was looked for",
+    "step_n": "repeats behind the step, on the side with fewer",
+    "packages": "packages that differ between two locks, if their results differ",
+    "moved": "other packages that had to change with this one",
+    "nearest_predictor": "the reading nearest to the smallest limit",
+    "not_run": "why no limit was searched",
     "rows_per_worker": "rows of each worker",
     "rows_per_rank": "rows of each rank",
     "rows_per_worker_of_rank": "rows of each worker of each rank",
-    "loader_kind": "who wrote it so: `as written` in the article, `corrected`, `library`, `ours`, `own`",
+    "loader_kind": "origin: `as written` in the article, `corrected`, `library`, `ours`, `own`",
     "shuffle": "what the loader shuffles",
-    "account": "what became of the rows, in words",
-    "lends": "whether a batch that was kept had changed in the end; empty where too few came to tell",
-    "ceiling_way": "the fastest way to read without a loader in the order asked",
-    "against_ceiling": "result of the warm rate against the read ceiling: `better`, `worse`, `same`, `undecided`",
+    "account": "which rows came twice, never or wrong, in words",
+    "lends": "whether the loader overwrote a retained batch later; empty if there were too few batches to tell",
+    "ceiling_way": "the fastest way to read in that order without a loader",
+    "against_ceiling": "the warm rate compared with the read ceiling: `better`, `worse`, `same`, `undecided`",
     "no_rate": "why there is no rate",
-    "of_loaders": "how many loaders the front was taken of",
-    "without_rate": "how many more there are that have no rate",
-    "ranked_by": "whose rate is ranked: `first epoch`, or `warm epochs`",
-    "faster_than": "than how many of the others it is shown to be faster",
-    "leaner_than": "than how many of the others it is shown to hold less memory",
-    "chosen_for": "what makes the loader worth choosing",
-    "counts_identical": "whether every repeat asked the same",
-    "edit": "what was done to the table; `none` for the first push",
-    "step": "what Spark was asked to do",
-    "works": "whether it did, with the right rows",
+    "of_loaders": "number of loaders compared",
+    "without_rate": "number of further loaders without a rate",
+    "ranked_by": "the rate that is ranked: `first epoch` or `warm epochs`",
+    "faster_than": "number of loaders that it is confirmed to be faster than",
+    "leaner_than": "number of loaders that it is confirmed to use less memory than",
+    "chosen_for": "why to choose the loader",
+    "counts_identical": "whether every repeat made the same requests",
+    "edit": "the edit of the table; `none` for the first push",
+    "step": "the step: read, write, append",
+    "works": "whether the step succeeded with the right rows",
     "source": "where the claim was published",
-    "claim": "what it says",
-    "conditions": "under which it was measured",
+    "claim": "the claim",
+    "conditions": "conditions of the measurement",
     "holds": "`yes`, `partly` (better, by less than claimed), `no`, `undecided`, `not run`",
     "axis": "the axis on which the two sides differ",
     "before": "the baseline's value on it",
     "after": "the candidate's",
     "family": "`planned`: a question that its experiment is there for; `exploratory`: any other comparison",
-    "paired": "whether repeats are blocks in time",
-    "exact": "whether every repeat of the metric's comparisons gave the same",
-    "machines": "how the machines differ that the two sides were measured on; empty where they do not",
+    "paired": "whether repeats were paired by time",
+    "exact": "whether all repeats gave the same value",
+    "machines": "how the machines of the two sides differ; empty if they do not",
     "threshold": "the smallest difference that matters",
-    "asked": "runs that were asked for: of the cells of the line, all repeats; of a comparison or a step, both sides",
-    "finished": "of these, those that finished their work, whatever their exit said",
-    "failed": "of these, those that did not, though they could have been run and were not interrupted on purpose",
-    "why": "what the runs came to that did not complete, with how many of each",
+    "asked": "runs requested: all repeats of the cells of the line; both sides of a comparison or step",
+    "finished": "runs that finished their work, whatever the exit status",
+    "failed": "runs that did not finish, without those not applicable or interrupted on purpose",
+    "why": "the outcomes of the runs that did not complete, with their numbers",
 }
-"""Columns beside the axes that are not measured; a name that ends in `_` stands for all that begin with it."""
+"""Columns that are neither axes nor measured. A name that ends in `_` stands for all names that begin with it."""
 
 _ENDS = ("_low", "_high", "_min", "_max")
-_NAMED = {(table, name): found for found in COLUMNS for table in found.tables for name in found.columns}
+_NAMED = {(table, name): column for column in COLUMNS for table in column.tables for name in column.columns}
 
 
 def column(table: str, name: str) -> Column | None:
-    """What a column of a table means, the ends of its interval or range included; None where it is not measured."""
-    found = _NAMED.get((table, name))
-    return found or next((_NAMED.get((table, name.removesuffix(end))) for end in _ENDS if name.endswith(end)), None)
+    """Return the meaning of a table's column or of its `_low`, `_high`, `_min`, `_max`; None if it is not measured."""
+    exact = _NAMED.get((table, name))
+    return exact or next((_NAMED.get((table, name.removesuffix(end))) for end in _ENDS if name.endswith(end)), None)
 
 
 def identifies(name: str) -> str | None:
-    """What a column identifies; None where it is none of these."""
+    """Return what a column identifies; None if unknown."""
     return IDENTIFYING.get(name) or IDENTIFYING.get(f"{name.partition('_')[0]}_")
 
 
 def derive(record: Record, events: Events, table: str = "runs") -> dict[str, float | None]:
-    """Every metric that a table has, by name, of one run or one event of it; None where the run does not have it."""
+    """Derive every metric of a table from one run or one of its events; None if the run does not have it."""
     return {
-        found.key: found.derive(record, events)
-        for found in COLUMNS
-        if isinstance(found, Metric) and table in found.tables
+        column.key: column.derive(record, events)
+        for column in COLUMNS
+        if isinstance(column, Metric) and table in column.tables
     }
 
 
 def table() -> str:
-    """Markdown tables of all measured columns, and of the others."""
+    """Return Markdown tables of the measured columns and of the others."""
     lines = ["| column | in tables | meaning | unit | better | derivation | trust |", "|---|---|---|---|---|---|---|"]
-    for found in COLUMNS:
-        cells = (found.label, found.unit, found.direction, found.derivation, found.trust)
-        lines.append(f"| `{found.key}` | {', '.join(found.tables)} | {' | '.join(cells)} |")
-    lines += ["", "| column | what it says |", "|---|---|"]
+    for column in COLUMNS:
+        cells = (column.label, column.unit, column.direction, column.derivation, column.trust)
+        lines.append(f"| `{column.key}` | {', '.join(column.tables)} | {' | '.join(cells)} |")
+    lines += ["", "| column | meaning |", "|---|---|"]
     lines += [f"| `{name}{'…' if name.endswith('_') else ''}` | {meaning} |" for name, meaning in IDENTIFYING.items()]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""What a measured column is, and what columns are read off: marks, peaks, phases and the counts of a run."""
+"""The type of a measured column, and readers of a run's marks, peaks, phases and counts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -14,14 +14,14 @@ Derive = Callable[[Record, Events], float | None]
 @dataclass(frozen=True)
 class Column:
     """A measured column of tables. `NAME_low` and `NAME_high` are the ends of its 95 % interval, `NAME_min` and
-    `NAME_max` the smallest and the largest of its repeats. Declared as a row, in this order."""
+    `NAME_max` its smallest and largest repeat. Declared as a row, in this order."""
 
     key: str
-    """Its name; with parts in capitals it stands for all of `names`."""
+    """Its name; one with capitals stands for all of `names`."""
     label: str
     unit: str
     tables: tuple[str, ...]
-    """The tables that have it. A name may mean another thing in another table, and has another entry then."""
+    """The tables that have it. A name with another meaning in another table has another entry."""
     derivation: str
     trust: str
     _: KW_ONLY
@@ -31,55 +31,55 @@ class Column:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names that columns of this meaning have."""
+        """Names of the columns with this meaning."""
         return self.names or (self.key,)
 
 
 @dataclass(frozen=True)
 class Metric(Column):
-    """A column that is read off one run: its record and its events. Tables of cells put the repeats together."""
+    """A column derived from the record and events of one run. Tables of cells combine the repeats."""
 
     derive: Derive
     _: KW_ONLY
     decided: tuple[str, ...] = ()
-    """The workloads in which a report decides it, or ANY. Few: each comparison more makes all others harder to show."""
+    """Workloads whose report decides it, or ANY. Each further comparison makes all others harder to confirm."""
     beside: str = ""
-    """The metric that a finding tells first, where both are shown: the first epoch before those from the page cache."""
+    """The metric that a finding gives first if both are confirmed: the first epoch before the later ones."""
 
     def decided_in(self, workload: str) -> bool:
         return workload in self.decided or ANY in self.decided
 
 
 ANY = "any"
-"""In place of a workload: every one."""
+"""Every workload."""
 EXACT = "exact"
-SAMPLED = "sampled from outside every interval_ms; a spike between two samples is missed: see hwm_gap"
+SAMPLED = "sampled from outside every interval_ms; misses spikes between two samples: see hwm_gap"
 MARK = "read from outside within one interval of the mark, held for 0.05 s and 0.05 s per GB of the program"
-UPPER_BOUND = "no spike is missed; over several processes they need not have peaked together"
-COUNTED = "exact: the endpoint is alone with the run"
-LOGGED_TIMES = "times of the endpoint's log; a request counts from its arrival to the end of its answer"
-CLOCK = "monotonic clock of the program; the start of workers is in it, and a busy machine shows in it"
-CPU = "CPU clocks of all processes of the run; the CPU of kernel threads is not in it"
-SIZES = "sizes of files as the file system gives them"
+UPPER_BOUND = "misses no spike; several processes may not have peaked together"
+COUNTED = "exact: each run has its own endpoint"
+LOGGED_TIMES = "from the endpoint's log; a request lasts from its arrival to the end of its answer"
+CLOCK = "monotonic clock of the program; includes the start of workers; a busy machine makes it longer"
+CPU = "CPU clocks of all processes of the run; excludes kernel threads"
+SIZES = "file sizes of the file system"
 
 
 def last(events: Events, name: str) -> Event:
-    """The last event of a name; empty where there is none."""
+    """Return the last event of a name; empty if there is none."""
     return next((event for event in reversed(events) if event["event"] == name), {})
 
 
 def first(events: Events, name: str) -> Event:
-    """The first event of a name; empty where there is none."""
+    """Return the first event of a name; empty if there is none."""
     return next((event for event in events if event["event"] == name), {})
 
 
 def phase(events: Events, name: str) -> Event:
-    """The event that begins a phase; empty where there is none."""
+    """Return the event that starts a phase; empty if there is none."""
     return next((event for event in events if event["event"] == "phase" and event["phase"] == name), {})
 
 
 def tree(*candidates: Event) -> Mapping[str, Any]:
-    """The reading of the tree at the first of some events that has one with PSS, or at all."""
+    """Return the tree's first reading with PSS among some events, else the first reading."""
     trees = [event["tree"] for event in candidates if "tree" in event]
     return next((tree for tree in trees if "pss_bytes" in tree), trees[0] if trees else {})
 
@@ -93,7 +93,7 @@ def share(part: float | None, whole: float | None) -> float | None:
 
 
 def at(event_name: str, kind: str) -> Derive:
-    """The tree's reading right after the last event of a name."""
+    """Read the tree right after the last event of a name."""
 
     def reading(_: Record, events: Events) -> float | None:
         readings = [event["tree"] for event in events if event["event"] == event_name and "tree" in event]
@@ -103,12 +103,12 @@ def at(event_name: str, kind: str) -> Derive:
 
 
 def event_field(event_name: str, key: str) -> Derive:
-    """A field of the first event of a name."""
+    """Read a field of the first event of a name."""
     return lambda _, events: first(events, event_name).get(key)
 
 
 def peak(kind: str) -> Derive:
-    return lambda record, _: record["peak"].get(kind)  # runs kept from before may lack it
+    return lambda record, _: record["peak"].get(kind)  # older runs may lack it
 
 
 def work(key: str) -> Derive:
@@ -116,13 +116,13 @@ def work(key: str) -> Derive:
 
 
 def account(key: str, *, worst: bool = False) -> Derive:
-    """The account of rows: of the last epoch or the one with most; of several processes, what the mark `work` says."""
+    """Read the account of rows of the last or the worst epoch; for several processes, of the mark `work`."""
 
     def rows(record: Record, events: Events) -> float | None:
         epochs = [event for event in events if event["event"] == "epoch" and key in event]
         if not epochs or len({event.get("pid") for event in epochs}) > 1:
             return work(key)(record, events)
-        found: list[float | None] = [event[key] for event in epochs]
-        return max((rows for rows in found if rows is not None), default=None) if worst else found[-1]
+        counts: list[float | None] = [event[key] for event in epochs]
+        return max((rows for rows in counts if rows is not None), default=None) if worst else counts[-1]
 
     return rows

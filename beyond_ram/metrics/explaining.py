@@ -1,10 +1,10 @@
-"""What analysis makes of runs: slopes, shards, owners, regrowth, remedies, steps between versions, claims."""
+"""Columns of analysis: slopes, shards, owners, regrowth, remedies, steps between versions, claims."""
 
 from .base import EXACT, MARK, Column
 
 _FIT = "scipy.stats.linregress"
-_DECIDED = "a 95 % interval for the one comparison: see docs/method.md"
-_OWNERS = "read from outside at each step of the release order; what comes free with a step was held by its owner alone"
+_DECIDED = "with a 95 % interval of this comparison alone: see docs/method.md"
+_OWNERS = "read from outside at each step of the teardown; memory released by a step was held by its owner alone"
 _SHARD = "tree at the mark `shard`"
 
 COLUMNS: list[Column] = [
@@ -15,112 +15,112 @@ COLUMNS: list[Column] = [
             Column(f"{kind}_slope_mb_per_gb", f"Growth of {word} memory with the input", "MB/GB", ("growth",),
                 f"slope of {word} memory over input done, between documents or at the ends of runs, by "
                 "generalised least squares",
-                "with its 95 % interval, averaged over how much of the scatter adds up; none under three "
-                "readings; of the input weighed, not beyond", direction="lower" if kind == "anon" else "neither"),
+                "with its 95 % interval; none below three readings; holds for the measured input, "
+                "not beyond", direction="lower" if kind == "anon" else "neither"),
             Column(f"{kind}_intercept_mb", f"{word.capitalize()} memory without input", "MB", ("growth",),
-                "where the slope's line through the mean reading is without input",
+                "the slope's line through the mean reading, at zero input",
                 "an extrapolation: no run has no input"),
             Column(f"{kind}_rise_mb", f"Rise of {word} memory", "MB", ("growth",), "last reading less the first", MARK),
             Column(f"{kind}_level_mb", f"Level of {word} memory", "MB", ("growth",),
-                "first reading and a of a (1 - exp(-x / b)) fitted from there, where it levels off",
-                "given where it fits better than a line (F test, 5 %) and is reached within the input"),
+                "first reading plus a of a (1 - exp(-x / b)) fitted from there, where it levels off",
+                "given if it fits better than a line (F test, 5 %) and is reached within the input"),
             Column(f"{kind}_scale_gb", f"Scale of the rise of {word} memory", "GB", ("growth",), "b of the same fit",
-                "that of the level"),
+                "as the level"),
         )
     ),
-    Column("difference_mb_per_gb", "Growth of anonymous memory, less the baseline's", "MB/GB", ("growth",),
+    Column("difference_mb_per_gb", "Heap growth per input, less the baseline's", "MB/GB", ("growth",),
         "slope of the difference between the two stacks after the same documents, with its 95 % interval", _DECIDED,
         direction="lower", names=("difference_mb_per_gb", "difference_low", "difference_high")),
     Column("difference_strength", "Strength of the difference", "log of a ratio", ("growth",),
-        "log of the end of the interval that is nearest to no difference, over the baseline's slope", _DECIDED),
-    Column("gb_over_largest", "A gigabyte over the largest input", "ratio", ("growth",), "1e9 / bytes_in_max",
-        "how far what was weighed is from a gigabyte"),
+        "log of the interval's end nearest to no difference, over the baseline's slope", _DECIDED),
+    Column("gb_over_largest", "One gigabyte over the largest input", "ratio", ("growth",), "1e9 / bytes_in_max",
+        "how far the measured input is from a gigabyte"),
     Column("bytes_in_max", "Largest input", "bytes", ("growth",), "largest bytes_in", EXACT),
-    Column("rows", "Rows of the shard", "rows", ("shards",), "what the shard says", EXACT),
+    Column("rows", "Rows of the shard", "rows", ("shards",), "from the mark `shard`", EXACT),
     Column("tokenizer_calls", "Calls of the tokenizer", "calls", ("shards",),
         "counted by the workload, over all processes; 0 for a shard from cache", EXACT),
-    Column("cache_bytes_written", "Written into map's cache", "bytes", ("shards",),
+    Column("cache_bytes_written", "Written to map's cache", "bytes", ("shards",),
         "sizes of the files below the cache, before and after the shard", EXACT),
     Column("rss_bytes", "RSS after the shard", "bytes", ("shards",), _SHARD, MARK, direction="lower"),
     Column("anon_bytes", "Anonymous memory after the shard", "bytes", ("shards",), _SHARD, MARK, direction="lower"),
     Column("file_bytes", "File memory after the shard", "bytes", ("shards",), _SHARD, MARK),
-    Column("anon_released_bytes", "Anonymous memory that came free", "bytes", ("owners",),
-        "tree before the step less tree after it; of the residue, what remained above the imports", _OWNERS),
-    Column("file_released_bytes", "File memory that came free", "bytes", ("owners",),
-        "tree before the step less tree after it; of the residue, what remained above the imports", _OWNERS),
+    Column("anon_released_bytes", "Anonymous memory released", "bytes", ("owners",),
+        "tree before the step less tree after it; for the residue, what remains above the imports", _OWNERS),
+    Column("file_released_bytes", "File memory released", "bytes", ("owners",),
+        "tree before the step less tree after it; for the residue, what remains above the imports", _OWNERS),
     Column("share", "Share of the growth", "share", ("owners",),
         "anon_released_bytes / anon_grown_bytes; those of a run add up to 1", _OWNERS),
-    Column("anon_grown_bytes", "Growth of anonymous memory since the imports", "bytes", ("owners", "verdicts"),
-        "from the mark `imported` to the first reading of the release order; of a cell the median, with "
+    Column("anon_grown_bytes", "Heap growth", "bytes", ("owners", "verdicts"),
+        "from the mark `imported` to the first reading of the teardown; median of a cell, with "
         "the 95 % interval of the mean", MARK, direction="lower"),
     Column("imported_anon_bytes", "Anonymous memory after the imports", "bytes", ("verdicts",),
-        "tree at the mark `imported`, the median of the runs", MARK),
+        "tree at the mark `imported`, median of the runs", MARK),
     Column("epochs_read", "Epochs with a reading", "epochs", ("regrowth",),
-        "marks `epoch` of a run, of the run with the fewest", EXACT),
+        "marks `epoch` of the run with the fewest", EXACT),
     Column("epoch_input_bytes", "Input of an epoch", "bytes", ("regrowth",),
-        "`bytes_in`, of the first epoch by its rows where they are known, else / epochs", EXACT),
+        "`bytes_in` of the first epoch by its rows if known, else `bytes_in` / epochs", EXACT),
     Column("first_epoch_bytes", "Growth in the first epoch", "bytes", ("regrowth",),
-        "anonymous memory after it less that at the mark `imported`, the mean of the runs", MARK, direction="lower"),
-    Column("slope_bytes", "Growth an epoch", "bytes", ("regrowth",),
+        "anonymous memory after it less that at the mark `imported`, mean of the runs", MARK, direction="lower"),
+    Column("slope_bytes", "Growth per epoch", "bytes", ("regrowth",),
         f"least-squares slope of anonymous memory over the later half of the epochs ({_FIT}), mean of runs",
-        "with its 95 % interval over runs, Student's t, whose scatter is a page of the kernel's at the least; "
-        "none of one run, whose readings depend on each other",
+        "with its 95 % interval over runs (Student's t, with a scatter of at least one page of memory); "
+        "none for one run, whose readings depend on each other",
         direction="lower"),
     Column("without", "Without the remedy", "the metric's", ("remedies",),
-        "mean of the cell's runs without it, geometric where a ratio is compared",
-        "that of the metric"),
+        "mean of the cell's runs without it; geometric mean for a ratio",
+        "as the metric"),
     Column("with", "With the remedy", "the metric's", ("remedies",),
-        "mean of the cell's runs with it, geometric where a ratio is compared",
-        "that of the metric"),
+        "mean of the cell's runs with it; geometric mean for a ratio",
+        "as the metric"),
     Column("from_value", "Before the step", "the metric's", ("ladders",), "median of the runs of from_version",
-        "that of the metric"),
+        "as the metric"),
     Column("to_value", "After the step", "the metric's", ("ladders",), "median of the runs of to_version",
-        "that of the metric"),
+        "as the metric"),
     Column("ratio", "Ratio", "ratio", ("remedies", "ladders"),
-        "geometric mean of the second over that of the first; `low` and `high` its interval. Where a value is too "
+        "geometric mean of the second over that of the first; `low` and `high` its interval. If a value is too "
         "small for a ratio, 1 + difference / first, whose interval may reach below 0", _DECIDED,
         names=("ratio", "low", "high")),
     *(
         Column(key, f"The {key}", "the metric's", ("comparisons", "changes"),
-            "mean of its repeats, geometric where a ratio is compared", "that of the metric")
+            "mean of its repeats; geometric mean for a ratio", "as the metric")
         for key in ("baseline", "candidate")
     ),
     Column("ratio", "Ratio", "ratio", ("comparisons", "changes"),
-        "candidate / baseline, geometric, where all values are large enough for one; `low` and `high` the "
+        "candidate / baseline, geometric, if all values are large enough; `low` and `high` are the "
         "ends of its interval, or of the difference's", _DECIDED, names=("ratio", "low", "high")),
     Column("difference", "Difference", "the metric's", ("comparisons", "changes"),
-        "candidate less baseline, where a value is too small for a ratio", _DECIDED),
+        "candidate less baseline, if a value is too small for a ratio", _DECIDED),
     Column("p", "p", "probability", ("comparisons", "changes"),
-        "two-sided, of no difference: t of the pairs, its variance moderated over the metric's comparisons",
+        "two-sided, for no difference: t of the pairs, with a variance moderated over the metric's comparisons",
         "see docs/method.md", names=("p",)),
     Column("p_corrected", "p, corrected", "probability", ("comparisons", "changes"),
         "p over all lines of the `family`: planned ones by Holm, exploratory ones by Benjamini and Hochberg",
-        "Holm's holds whatever depends on what; of confirmed exploratory lines one in twenty is expected to be wrong"),
+        "Holm's holds for dependent comparisons; one in twenty confirmed exploratory lines is expected to be wrong"),
     Column("detectable", "Smallest change that would be confirmed", "ratio, or the metric's",
         ("comparisons", "changes"),
-        "the ratio above 1, or difference above 0, from which on this line would be called different, at its place in "
+        "the smallest ratio above 1, or difference above 0, that would be confirmed on this line, at its place in "
         "its family",
-        "of such an effect about half are found"),
+        "about half of such effects are confirmed"),
     Column("value", "The value", "the metric's", ("history",),
-        "mean of the lock's repeats; `low` and `high` its interval", "that of the metric",
+        "mean of the lock's repeats; `low` and `high` its interval", "as the metric",
         names=("value", "low", "high")),
     Column("ratio", "Step, as a ratio", "ratio", ("history",),
         "the lock over the one before it, geometric, as in table `comparisons`; `step_low` and `step_high` "
         "the ends of its interval, or of the difference's", _DECIDED, names=("ratio", "step_low", "step_high")),
     Column("difference", "Step, as a difference", "the metric's", ("history",),
-        "the lock less the one before it, where a value is too small for a ratio", _DECIDED),
+        "the lock less the one before it, if a value is too small for a ratio", _DECIDED),
     Column("p_corrected", "p of a step, corrected", "probability", ("history",),
         "as in table `comparisons`", "as in table `comparisons`"),
     Column("detectable", "Smallest step that would be confirmed", "ratio, or the metric's", ("history",),
-        "the ratio above 1, or difference above 0, from which on this step would be called different",
-        "of such an effect about half are found"),
+        "the smallest ratio above 1, or difference above 0, that would be confirmed for this step",
+        "about half of such effects are confirmed"),
     Column("strength", "Strength", "log of a ratio", ("comparisons",),
-        "log of the end of the interval that is nearest to no difference; 0 where it holds none", _DECIDED),
-    Column("claimed", "What is claimed", "ratio, or as the claim says", ("claims",), "the published number",
+        "log of the interval's end nearest to no difference; 0 if the interval includes none", _DECIDED),
+    Column("claimed", "Claimed", "ratio, or as the claim says", ("claims",), "the published number",
         "as published"),
-    Column("measured", "What was measured", "ratio, or as the claim says", ("claims",),
-        "after over before, the way round in which larger is better, unless the claim is a number of its "
+    Column("measured", "Measured", "ratio, or as the claim says", ("claims",),
+        "after over before, turned so that larger is better, unless the claim is a number of its "
         "own; `low` and `high` its interval, `_corrected` the one that decides",
-        f"{_DECIDED}; of counts docs/method.md says which are exact",
+        f"{_DECIDED}, also for which counts are exact",
         names=("measured", "low", "high", "low_corrected", "high_corrected")),
 ]  # fmt: skip

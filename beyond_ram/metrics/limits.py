@@ -1,4 +1,4 @@
-"""The smallest memory limit of a cell, and which readings of a run without one predict it."""
+"""The smallest memory limit of a cell, and the readings of a run without a limit that predict it."""
 
 from .base import CLOCK, EXACT, Column, Metric, Record
 
@@ -8,59 +8,58 @@ PREDICTORS = {
     "anon_upper_bound_bytes": "peak anonymous, upper bound",
     "cgroup_bytes": "cgroup peak",
 }
-"""Readings of the run without a memory limit, each a guess at the smallest one; in the order of the figure.
+"""Readings of the run without a limit that may predict the smallest one, in the order of the figure.
 
-PSS is none of them: the largest of some ten readings that cost too much to be taken at the peak lies below it."""
+PSS is not among them: it is read only some ten times, so its largest reading lies below the peak."""
 
 ENDED_AT = {"killed_at_limit": "killed_at_bytes", "timed_out": "timed_out_at_bytes", "failed": "failed_at_bytes"}
 """The largest limit under which a run ended so, by its outcome."""
 
 
 def ended_at(probe: Record) -> str:
-    """Where the limit of a run belongs whose work was not done. Only what the kernel has killed was killed."""
+    """Return the column for the limit of a run that did not finish its work."""
     return ENDED_AT.get(probe["outcome"], ENDED_AT["failed"])
 
 
-_PROBED = "a bisection of whole runs under a limit of the kernel's, to 5 %"
+_PROBED = "by a bisection of whole runs under the kernel's limit, to 5 %"
 _PAIRED = "pairs of runs with and without a limit, until one answer leads by three; to 5 %"
 _OF_PROBE = "of the run that completed nearest to the limit"
 
 COLUMNS: list[Column] = [
-    Column("killed_at_bytes", "Largest memory limit that killed", "bytes", ("limits",),
+    Column("killed_at_bytes", "Largest limit that killed it", "bytes", ("limits",),
         "largest limit under which the kernel killed it", _PROBED, direction="lower"),
-    Column("timed_out_at_bytes", "Largest memory limit that was too slow", "bytes", ("limits",),
+    Column("timed_out_at_bytes", "Largest limit under which it timed out", "bytes", ("limits",),
         "largest limit under which the work was not done in time",
-        f"{_PROBED}; ten times as long as without a limit, and a minute more", direction="lower"),
-    Column("failed_at_bytes", "Largest memory limit that it failed under", "bytes", ("limits",),
-        "largest limit under which it ended without its work, not killed for memory", _PROBED, direction="lower"),
-    Column("completed_at_bytes", "Smallest memory limit that completed", "bytes", ("limits",),
+        f"{_PROBED}; the time limit is ten times the time without a limit, plus one minute", direction="lower"),
+    Column("failed_at_bytes", "Largest limit under which it failed", "bytes", ("limits",),
+        "largest limit under which it failed without being killed for memory", _PROBED, direction="lower"),
+    Column("completed_at_bytes", "Smallest limit that completed", "bytes", ("limits",),
         "smallest limit under which the work was done", _PROBED, direction="lower"),
-    Metric("smallest_limit_bytes", "Smallest memory limit that completed", "bytes", ("loaders",),
+    Metric("smallest_limit_bytes", "Smallest limit that completed", "bytes", ("loaders",),
         "completed_at_bytes of table limits", _PROBED,
         lambda record, _: record.get("limit", {}).get("completed_at_bytes"), direction="lower"),
-    Column("ask_bytes", "What to ask a scheduler for", "bytes", ("limits",),
-        "what could not be reclaimed and 10 %, mapped files up to 40 MiB, 4 MiB of room; see watch.md",
-        "one rule for the terminal, this table and the workflow's requests: error_ask says how far off it is",
+    Column("ask_bytes", "Memory request", "bytes", ("limits",),
+        "kept memory plus 10 %, mapped files up to 40 MiB, and 4 MiB of room; see watch.md",
+        "the rule of `beyond-ram watch` and of the workflow's own requests; error_ask has its error",
         direction="lower"),
-    Column("slowed_at_bytes", "Largest memory limit that slowed it down", "bytes", ("limits",),
-        "largest limit under which it was not shown to keep its share of speed", _PAIRED, direction="lower"),
-    Column("speed_kept_at_bytes", "Smallest memory limit that keeps the speed", "bytes", ("limits",),
-        "smallest limit under which it keeps the share speed_share of its speed without one", _PAIRED,
+    Column("slowed_at_bytes", "Largest limit that slowed it down", "bytes", ("limits",),
+        "largest limit under which it did not keep its share of speed", _PAIRED, direction="lower"),
+    Column("speed_kept_at_bytes", "Smallest limit that keeps the speed", "bytes", ("limits",),
+        "smallest limit under which it keeps speed_share of its speed", _PAIRED,
         direction="lower"),
-    Column("speed_share", "Share of the speed that was to be kept", "share", ("limits",),
+    Column("speed_share", "Share of the speed to keep", "share", ("limits",),
         "limit_speed_share of the experiment", EXACT),
-    Column("speed_kept_share", "Speed at the smallest memory limit that keeps it", "share", ("limits",),
+    Column("speed_kept_share", "Speed at the smallest limit that keeps it", "share", ("limits",),
         "time until the work is done without a limit / time with it, median over the pairs", _PAIRED,
         direction="higher"),
-    Column("speed_pairs", "Pairs of runs for the speed", "runs", ("limits",), "with and without a limit, in all",
-        EXACT),
+    Column("speed_pairs", "Pairs of runs for the speed", "runs", ("limits",), "pairs with and without a limit", EXACT),
     Column("probes", "Runs under a memory limit", "runs", ("limits",), "steps of the bisection", EXACT),
     Column("error_PREDICTOR", "Error of a predictor", "share", ("limits",),
-        f"the reading / completed_at_bytes - 1: {', '.join(PREDICTORS.values())}, and what to ask for",
-        "as good as the reading; the limit itself is known to 5 %",
+        f"the reading / completed_at_bytes - 1: {', '.join(PREDICTORS.values())}, and the memory request",
+        "as exact as the reading; the limit is known to 5 %",
         names=(*(f"error_{name.removesuffix('_bytes')}" for name in PREDICTORS), "error_ask")),
-    Column("time_ratio", "Time at the smallest memory limit", "ratio", ("limits",),
+    Column("time_ratio", "Time at the smallest limit", "ratio", ("limits",),
         f"time {_OF_PROBE} / time without one", CLOCK, direction="lower"),
-    Column("major_faults_at_limit", "Major faults at the smallest memory limit", "faults", ("limits",),
+    Column("major_faults_at_limit", "Major faults at the smallest limit", "faults", ("limits",),
         f"major faults of the tree {_OF_PROBE}", "the kernel's counts", direction="lower"),
 ]  # fmt: skip

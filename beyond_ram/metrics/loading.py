@@ -1,4 +1,4 @@
-"""Loading: the account of rows, rates, what is held, and what writing a format takes."""
+"""Loading: the account of rows, rates, kept memory, and the cost of writing a format."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,8 +36,8 @@ MEMORIES = {
     "pss_shmem_bytes": "PSS of shared memory",
 }
 RATE_CPU_S = 0.2
-"""Epochs that took less CPU time together have no rate. The first batch of a loader without workers takes about 0.01 s,
-which is then a twentieth of what is measured: too little to matter."""
+"""Epochs with less CPU time have no rate. The first batch of a loader without workers takes about 0.01 s, a twentieth
+of this: too little to matter."""
 WAYS = {
     "sequential": ("sequential", "memmap"),
     "rows": ("random", "memmap_random", "memmap_take"),
@@ -46,15 +46,15 @@ WAYS = {
 """The ways of reading without a loader that deliver rows in order, shuffled, and shuffled within blocks."""
 CEILINGS = tuple(way for ways in WAYS.values() for way in ways)
 
-_IN_PHASE = "read from outside within one interval, while nothing moves for 0.3 s"
+_IN_PHASE = "read from outside within one interval, while the program pauses for 0.3 s"
 _RATES = "geometric mean over repeats that finished, with Student's 95 % interval on the logarithms"
-_LONG = f"; none where that is under {RATE_CPU_S} s, too short to be a rate"
-_FIRST = "first epoch, cold where the page cache is, without the start of workers"
+_LONG = f"; none below {RATE_CPU_S} s, which is too short for a rate"
+_FIRST = "first epoch, from a cold page cache if `page_cache` is cold, without the start of workers"
 _WARM = "epochs after the first together, repeated until they took 1 CPU-second"
-_PROGRAM_CLOCK = "monotonic clock of the program; a busy machine shows in it"
+_PROGRAM_CLOCK = "monotonic clock of the program; a busy machine makes it longer"
 _ACCOUNTED = ("loaders", "ddp", "streaming", "copy_on_write")
 _LAST, _WORST = "in the last epoch", "in the epoch with most of them"
-_COUNTED_ROWS = "exact: by the number that each row carries; of repeats the worst"
+_COUNTED_ROWS = "exact: by the number in each row; the worst repeat"
 
 
 def _delivered(kind: str) -> Derive:
@@ -77,31 +77,31 @@ def _of_way(kind: str) -> Derive:
 
 
 def ceiling(record: Record, events: Events) -> tuple[str, float] | None:
-    """The fastest way of reading without a loader that delivers rows in the order asked, and its rate.
+    """Return the fastest way of reading in this order without a loader, and its rate.
 
-    A way that was only tried, and was slower, cannot be it: of those that were measured longest the fastest.
+    Only ways that were measured to the end count; a slower way was only tried.
     """
     order = "rows" if last(events, "work").get("shuffle", "rows") in ("rows", "none") else "blocks"
     ways = WAYS["sequential" if record["cell"]["order"] == "sequential" else order]
     measured = [event for event in events if event["event"] == "read_ceiling" and event["kind"] in ways]
     longest = max((event["cpu_s"] for event in measured), default=0.0)
     rates = _ceilings([event for event in measured if event["cpu_s"] > longest / 2])
-    return max(rates.items(), key=lambda found: found[1]) if rates else None
+    return max(rates.items(), key=lambda way: way[1]) if rates else None
 
 
 def _ceiling(record: Record, events: Events) -> float | None:
-    found = ceiling(record, events)
-    return found[1] if found else None
+    fastest = ceiling(record, events)
+    return fastest[1] if fastest else None
 
 
 def _startup(record: Record, events: Events) -> float | None:
-    """CPU seconds that the start of workers took; in runs kept from before it is not known."""
+    """CPU seconds of starting the workers; unknown in older runs."""
     started = first(events, "epoch")
     if not started:
         return None
     if "startup_cpu_s" in started:
-        known: float | None = started["startup_cpu_s"]
-        return known
+        startup_s: float | None = started["startup_cpu_s"]
+        return startup_s
     return None if record["cell"].get("workers") else 0.0
 
 
@@ -110,10 +110,10 @@ def _first_cpu(record: Record, events: Events) -> float | None:
 
 
 def _warm(events: Events, key: str) -> float | None:
-    """The sum of the epochs after the first."""
+    """Sum over the epochs after the first."""
     later = [event.get(key) for event in events if event["event"] == "epoch" and event.get("epoch")]
-    known = [value for value in later if value is not None]
-    return sum(known) if known and len(known) == len(later) else None
+    values = [value for value in later if value is not None]
+    return sum(values) if values and len(values) == len(later) else None
 
 
 def _rate(rows: float | None, seconds: float | None) -> float | None:
@@ -129,7 +129,7 @@ def _warm_rate(_: Record, events: Events) -> float | None:
 
 
 def _first_rate_by_clock(record: Record, events: Events) -> float | None:
-    """With workers of the rows after the first batch: until it comes they are started."""
+    """With workers, rate the rows after the first batch: before it the workers start."""
     began = first(events, "epoch")
     if not record["cell"].get("workers"):
         return _rate(began.get("rows_delivered"), began.get("duration_s"))
@@ -146,7 +146,7 @@ def _share_of_ceiling(record: Record, events: Events) -> float | None:
 
 
 def _kept(tree: Mapping[str, Any]) -> float | None:
-    """What the kernel cannot take back. In runs kept from before shared memory counts once for each process."""
+    """Memory that the kernel cannot reclaim. Older runs count shared memory once per process."""
     anonymous, shared = tree.get("pss_anon_bytes"), tree.get("pss_shmem_bytes", tree.get("shmem_bytes"))
     return None if anonymous is None or shared is None else anonymous + shared
 
@@ -178,57 +178,57 @@ def _write_cpu_s(_: Record, events: Events) -> float | None:
 
 def _at_fault(record: Record, events: Events) -> float | None:
     counts = [account(key, worst=True)(record, events) for key in ACCOUNT[2:]]
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    faults = [count for count in counts if count is not None]
+    return sum(faults) if faults else None
 
 
 COLUMNS: list[Column] = [
-    Metric("rows_expected", "Rows that must be delivered", "rows", _ACCOUNTED, f"rows that are to come {_LAST}", EXACT,
+    Metric("rows_expected", "Rows expected", "rows", _ACCOUNTED, f"rows that should come {_LAST}", EXACT,
         account("rows_expected")),
-    Metric("rows_delivered", "Rows delivered", "rows", _ACCOUNTED, f"rows that came, as often as they came, {_LAST}",
+    Metric("rows_delivered", "Rows delivered", "rows", _ACCOUNTED, f"rows that came, repeated ones included, {_LAST}",
         EXACT, account("rows_delivered")),
-    Metric("rows_twice", "Rows that came more than once", "rows", _ACCOUNTED,
-        f"rows that came whole more than once, each counted once however often it came, {_WORST}", _COUNTED_ROWS,
+    Metric("rows_twice", "Repeated rows", "rows", _ACCOUNTED,
+        f"rows that came whole more than once, each counted once, {_WORST}", _COUNTED_ROWS,
         account("rows_twice", worst=True), direction="lower"),
-    Metric("rows_missing", "Rows that never came", "rows", _ACCOUNTED,
+    Metric("rows_missing", "Missing rows", "rows", _ACCOUNTED,
         f"rows that did not come, or never whole, {_WORST}", _COUNTED_ROWS, account("rows_missing", worst=True),
         direction="lower"),
-    Metric("rows_wrong", "Rows that came wrong", "rows", _ACCOUNTED,
-        f"rows delivered that are none of the data's, not whole, or with another's label, {_WORST}",
-        "exact: by a sum of the row's bytes; of repeats the worst", account("rows_wrong", worst=True),
+    Metric("rows_wrong", "Wrong rows", "rows", _ACCOUNTED,
+        f"rows delivered that are not in the data, not whole, or have another row's label, {_WORST}",
+        "exact: by a sum of the row's bytes; the worst repeat", account("rows_wrong", worst=True),
         direction="lower"),
-    Metric(AT_FAULT, "Rows that never came, came more than once or came wrong", "rows", ("runs",),
+    Metric(AT_FAULT, "Missing, repeated or wrong rows", "rows", ("runs",),
         "rows_missing + rows_twice + rows_wrong", EXACT, _at_fault, direction="lower", decided=("load", "stream")),
-    Metric("epoch", "Number of the epoch", "epochs", ("copy_on_write",), "of the epoch that the line is about, from 0",
+    Metric("epoch", "Number of the epoch", "epochs", ("copy_on_write",), "the epoch of the line, from 0",
         EXACT, lambda _, events: last(events, "epoch").get("epoch")),
     Metric("stored_bytes", "Stored", "bytes", ("loaders", "writers"), "files of the format", SIZES,
         lambda _, events: last(events, "work").get("stored_bytes"), direction="lower"),
     *(
         Metric(f"end_{kind}", f"{label[0].upper()}{label[1:]} at the end", "bytes",
             ("loaders", "ddp", "copy_on_write"),
-            "tree when the epoch of the line, or the last, is delivered, everything still held", _IN_PHASE,
+            "tree after the line's epoch, or the last one, with everything still held", _IN_PHASE,
             _delivered(kind), direction="neither" if kind == "file_bytes" else "lower")
         for kind, label in MEMORIES.items()
     ),
     *(
         Metric(f"first_batch_{kind}", f"{label[0].upper()}{label[1:]} after the first batch", "bytes",
-            ("loaders", "copy_on_write"), "tree after the first batch, workers full and waiting", _IN_PHASE,
+            ("loaders", "copy_on_write"), "tree after the first batch, while workers wait with full queues", _IN_PHASE,
             _first_batch(kind), direction="neither" if kind == "file_bytes" else "lower")
         for kind, label in MEMORIES.items()
     ),
-    Metric("held_bytes", "Memory that cannot be taken back", "bytes", ("runs", "loaders", "pareto"),
-        "anonymous PSS and PSS of shared memory, the larger of those after the first batch and at the end",
-        f"{_IN_PHASE}; what was more between is in peak_anon_bytes", _held, direction="lower", decided=("load",)),
+    Metric("held_bytes", "Kept memory", "bytes", ("runs", "loaders", "pareto"),
+        "anonymous PSS and PSS of shared memory: the larger of after the first batch and at the end",
+        f"{_IN_PHASE}; peak_anon_bytes has what was higher in between", _held, direction="lower", decided=("load",)),
     *(
         Metric(f"limit_{kind}_rows_per_cpu_s", f"Read without a loader, {kind.replace('_', ' ')}", "rows/CPU-s",
             ("loaders",), "rows per CPU-second of reading the .npy files without a loader, with the "
-            "same account, after the epochs of the same run",
-            "over 0.2 CPU-seconds, the fastest over half a CPU-second; the account is in it", _of_way(kind))
+            "same account of rows, after the epochs of the same run",
+            "over 0.2 CPU-seconds, the fastest over half a CPU-second; includes the account", _of_way(kind))
         for kind in CEILINGS
     ),
     Metric("ceiling_rows_per_cpu_s", "Read ceiling", "rows/CPU-s", ("loaders",),
-        "of the ways of reading without a loader that deliver in the same order the fastest, from the page "
-        f"cache; {_RATES}", "over half a CPU-second; the account is in it", _ceiling),
+        "the fastest way of reading in the same order without a loader, from the page "
+        f"cache; {_RATES}", "over half a CPU-second; includes the account", _ceiling),
     Metric("rows_per_cpu_s", "Rows per CPU-second", "rows/CPU-s", ("runs", "loaders", "pareto"),
         f"rows delivered / CPU-seconds, {_FIRST}{_LONG}; {_RATES}", CPU, _first_rate, direction="higher",
         decided=("load",)),
@@ -236,8 +236,8 @@ COLUMNS: list[Column] = [
         f"rows delivered / CPU-seconds, {_WARM}{_LONG}; {_RATES}", CPU, _warm_rate, direction="higher",
         decided=("load",), beside="rows_per_cpu_s"),
     Metric("rows_per_s_first_epoch", "Rows per second, first epoch", "rows/s", ("loaders",),
-        f"rows delivered / time, {_FIRST}: with workers, of the rows after the first batch{_LONG}; {_RATES}",
-        f"{_PROGRAM_CLOCK}; what workers read ahead while memory was read is not in the time", _first_rate_by_clock,
+        f"rows delivered / time, {_FIRST}: with workers, only the rows after the first batch{_LONG}; {_RATES}",
+        f"{_PROGRAM_CLOCK}; excludes what workers read ahead during a reading of memory", _first_rate_by_clock,
         direction="higher"),
     Metric("rows_per_s_warm", "Rows per second of later epochs", "rows/s", ("loaders",),
         f"rows delivered / time, {_WARM}{_LONG}; {_RATES}", _PROGRAM_CLOCK, _warm_rate_by_clock, direction="higher"),
@@ -246,19 +246,19 @@ COLUMNS: list[Column] = [
     Metric("warm_epochs_cpu_s", "CPU time of the later epochs", "s", ("loaders",),
         "of all processes, over the epochs after the first", CPU, lambda _, events: _warm(events, "cpu_s")),
     Metric("startup_cpu_s", "CPU time to start workers", "s", ("loaders",),
-        "of each worker until it began to work, its imports included, and of the process that starts them "
+        "of each worker until its work begins, with its imports, and of the process that starts them "
         "until the first batch", CPU, _startup, direction="lower"),
     Metric("share_of_limit", "Share of the read ceiling", "share", ("loaders", "pareto"),
         "rows_per_cpu_s_warm / ceiling_rows_per_cpu_s of the same run; geometric mean over repeats that "
         "finished, with the 95 % interval of `against_ceiling`'s decision",
-        "both are from the page cache, and have the account in them", _share_of_ceiling, direction="higher"),
-    Metric("epoch_first_batch_s", "Time from the begin of the epoch to its first batch", "s", ("loaders",),
-        "of the first epoch, the loader opened: the start of " "workers is in it", _PROGRAM_CLOCK,
+        "both read from the page cache and include the account", _share_of_ceiling, direction="higher"),
+    Metric("epoch_first_batch_s", "Time from the start of the epoch to its first batch", "s", ("loaders",),
+        "of the first epoch, with the loader open; includes the start of workers", _PROGRAM_CLOCK,
         lambda _, events: first(events, "epoch").get("first_batch_s"), direction="lower"),
     Metric("opened_s", "Time to open the data", "s", ("loaders",), "time in `make` of the loader", _PROGRAM_CLOCK,
         lambda _, events: last(events, "baseline").get("opened_s"), direction="lower"),
     Metric("pickled_bytes", "Sent to a worker", "bytes", ("loaders",),
-        "the dataset as it is pickled for a worker that is spawned", EXACT,
+        "size of the dataset, pickled for a spawned worker", EXACT,
         lambda _, events: last(events, "baseline").get("pickled_bytes"), direction="lower"),
     Metric("disk_ratio", "Stored per payload", "ratio", ("loaders", "writers"), "stored_bytes / bytes of the rows",
         SIZES, _disk_ratio, direction="lower"),
@@ -266,12 +266,12 @@ COLUMNS: list[Column] = [
         "anonymous PSS at the end less that after the first batch: with forked workers, copies on write", _IN_PHASE,
         _copied, direction="lower"),
     Metric("read_bytes", "Read from storage, first epoch", "bytes", ("loaders",),
-        "`read_bytes` of all processes over the first epoch", "the kernel's; what the page cache answers is not in it",
+        "`read_bytes` of all processes over the first epoch", "the kernel's count, without reads from the page cache",
         _read, direction="lower"),
     Metric("write_s", "Time to write", "s", ("writers",), "from the mark `imported` to the mark `work`", _PROGRAM_CLOCK,
         lambda _, events: difference(*(last(events, mark).get("t_s") for mark in ("work", "imported"))),
         direction="lower"),
     Metric("write_cpu_s", "CPU time to write", "s", ("writers",),
         "CPU-seconds of the tree from the mark `imported` to the mark `work`", CPU, _write_cpu_s, direction="lower"),
-    Column("end_pss_bytes", "PSS at the end", "bytes", ("pareto",), "that of table loaders", MARK, direction="lower"),
+    Column("end_pss_bytes", "PSS at the end", "bytes", ("pareto",), "as in table loaders", MARK, direction="lower"),
 ]  # fmt: skip

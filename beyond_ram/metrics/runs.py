@@ -1,4 +1,4 @@
-"""What a run of any workload has: memory at marks and at the peak, time, and what of its input the page cache holds."""
+"""Columns of every workload: memory at marks and peaks, time, and the share of the input in the page cache."""
 
 from .base import (
     ANY,
@@ -21,17 +21,12 @@ from .base import (
 )
 
 FAILED = "run_failed"
-"""The metric of runs that did not finish: the one that these have too."""
+"""Runs that did not finish have only this metric."""
 _AT_WORK = "tree at the mark `work`"
-_GROWN = (
-    "mark `work` less mark `imported` (verdicts take the first reading of the teardown); `baseline` in records without "
-    "that mark"
-)
+_GROWN = "mark `work` less mark `imported` (causes: the first reading of the teardown); `baseline` if that is missing"
 _LARGEST = "largest sum over the tree"
-_IN_EACH = f"{SAMPLED}; what several processes share counts in each of them"
-_PRESSURE = (
-    "the kernel's memory.pressure: of the group of the run (cgroup v2), else of the machine, where others count too"
-)
+_IN_EACH = f"{SAMPLED}; shared pages count in each process"
+_PRESSURE = "the kernel's memory.pressure: of the run's group (cgroup v2), else of the machine with all its processes"
 _MINCORE = "mincore over the input files"
 
 
@@ -46,10 +41,10 @@ def _difference(kind: str) -> Derive:
 
 
 def anon_once(record: Record) -> float | None:
-    """Highest anonymous memory of a run with each page counted once, in bytes; None where nothing counts it so.
+    """Return the highest anonymous memory of a run in bytes, each page counted once; None if unknown.
 
-    Of one process the largest sample, of several what was counted once (`kept`) where that was highest: a process that
-    was just forked has all pages of its parent, and sums have them twice.
+    For one process, it is the largest sample. For several, it is the highest `kept`: a process that was just forked
+    has all pages of its parent, which sums count twice.
     """
     peak = record["peak"]
     if peak.get("processes") == 1:
@@ -66,7 +61,7 @@ def _hwm(record: Record, _: Events) -> float | None:
 
 
 def _hwm_gap(record: Record, _: Events) -> float | None:
-    """Only for one process: over several, their high-water marks need not fall together."""
+    """Only for one process: several need not peak together."""
     processes = (record["peak"].get("hwm_bytes") or {}).get("processes", ())
     sampled = record["peak"].get("rss_bytes")
     if sampled is None or len(processes) != 1 or not processes[0].get("hwm_bytes"):
@@ -83,7 +78,7 @@ def _per_s(record: Record, events: Events) -> float | None:
 
 
 def _peak_growth(record: Record, events: Events) -> float | None:
-    """Above the memory after the imports, which differs between libraries."""
+    """Peak above the memory after the imports, which differs between libraries."""
     return difference(record["peak"].get("anon_upper_bound_bytes"), at("imported", "anon_bytes")(record, events))
 
 
@@ -103,7 +98,7 @@ def _failed(record: Record, _: Events) -> float | None:
 
 
 def _pressure(key: str) -> Derive:
-    """Not in runs kept from before, and nowhere where the kernel does not count it."""
+    """Missing in older runs, and where the kernel does not count it."""
     return lambda record, _: (record.get("pressure") or {}).get(key)
 
 
@@ -113,24 +108,24 @@ def _of_run(key: str) -> Derive:
 
 COLUMNS: list[Column] = [
     Metric("duration_s", "Time of the whole run", "s", ("runs",), "from the start of the command to its end",
-        "monotonic clock of the watcher; the marks are in it", _of_run("duration_s"), direction="lower"),
+        "monotonic clock of the watcher; includes the marks", _of_run("duration_s"), direction="lower"),
     Metric("cpu_s", "CPU time of the whole run", "s", ("runs",), "rusage of the whole tree", CPU, _of_run("cpu_s"),
         direction="lower"),
-    Metric("pressure_some_s", "Time of waiting for memory", "s", ("runs",),
-        "time in which at least one process waited for memory, from the start of the run to its end", _PRESSURE,
+    Metric("pressure_some_s", "Time waiting for memory", "s", ("runs",),
+        "time in which at least one process waited for memory", _PRESSURE,
         _pressure("some_s"), direction="lower"),
-    Metric("pressure_full_s", "Time in which all waited for memory", "s", ("runs",),
-        "the part of pressure_some_s in which no other process could work", _PRESSURE, _pressure("full_s"),
+    Metric("pressure_full_s", "Time that all tasks waited for memory", "s", ("runs",),
+        "time in which all processes waited for memory", _PRESSURE, _pressure("full_s"),
         direction="lower"),
-    Metric(FAILED, "Runs that failed", "runs", ("runs",),
-        "1 where a run that could be made did not finish its work, else 0", EXACT, _failed, direction="lower",
+    Metric(FAILED, "Failed runs", "runs", ("runs",),
+        "1 if an applicable run did not finish its work, else 0", EXACT, _failed, direction="lower",
         decided=(ANY,)),
-    Metric("rows", "Rows", "rows", ("runs", "writers"), "what the mark `work` says", EXACT, work("rows")),
+    Metric("rows", "Rows", "rows", ("runs", "writers"), "from the mark `work`", EXACT, work("rows")),
     Metric("bytes_in", "Input", "bytes", ("runs", "writers", "peers"),
-        "what the mark `work` says: text, or payload of rows; of a loader in one epoch, else in all",
+        "from the mark `work`: bytes of text or of rows; for loaders of one epoch, else of all",
         EXACT, work("bytes_in")),
     Metric("token_count", "Tokens", "tokens", ("runs", "peers"),
-        "`tokens` of the mark `work`, or of the check after it", EXACT, work("tokens"), decided=("tokenize", "soak")),
+        "`tokens` of the mark `work` or of the check after it", EXACT, work("tokens"), decided=("tokenize", "soak")),
     Metric("end_rss_bytes", "RSS at end of work", "bytes", ("runs",), _AT_WORK, MARK, at("work", "rss_bytes"),
         direction="lower"),
     Metric("end_anon_bytes", "Anonymous memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
@@ -140,19 +135,19 @@ COLUMNS: list[Column] = [
     Metric("end_pss_bytes", "PSS at end of work", "bytes", ("runs",), _AT_WORK, MARK, at("work", "pss_bytes"),
         direction="lower"),
     Metric("baseline_anon_bytes", "Anonymous memory before the work", "bytes", ("runs",),
-        "tree at the mark `baseline`: the tokenizer is loaded, or the data opened", MARK, at("baseline", "anon_bytes"),
+        "tree at the mark `baseline`: tokenizer loaded or data opened", MARK, at("baseline", "anon_bytes"),
         direction="lower"),
-    Metric("grown_anon_bytes", "Growth of anonymous memory since the imports", "bytes", ("runs",), _GROWN, MARK,
+    Metric("grown_anon_bytes", "Heap growth", "bytes", ("runs",), _GROWN, MARK,
         _difference("anon_bytes"), direction="lower", decided=("tokenize", "soak")),
-    Metric("grown_file_bytes", "Growth of file memory since the imports", "bytes", ("runs",), _GROWN, MARK,
+    Metric("grown_file_bytes", "File memory growth", "bytes", ("runs",), _GROWN, MARK,
         _difference("file_bytes")),
     Metric("peak_processes", "Most processes at once", "processes", ("runs",), "of all samples", SAMPLED,
         peak("processes")),
     Metric("peak_rss_bytes", "Peak RSS, summed over processes", "bytes", ("runs", "streaming", "limits"), _LARGEST,
         _IN_EACH, peak("rss_bytes"), direction="lower"),
     Metric("peak_anon_once_bytes", "Peak anonymous memory, each page once", "bytes", ("runs", "streaming", "peers"),
-        "one process: its largest sample; several: what their group held, or "
-        "PSS and page faults told, where what cannot be reclaimed was highest", SAMPLED,
+        "one process: its largest sample; several: from their group, or from PSS and "
+        "page faults, when kept memory was highest", SAMPLED,
         lambda record, _: anon_once(record), direction="lower"),
     Metric("peak_anon_bytes", "Peak anonymous memory, summed over processes", "bytes",
         ("runs", "loaders", "streaming", "limits", "hub_files", "spark", "peers"), _LARGEST, _IN_EACH,
@@ -162,30 +157,30 @@ COLUMNS: list[Column] = [
     Metric("peak_pss_bytes", "Largest reading of PSS", "bytes", ("runs", "streaming", "peers"), _LARGEST,
         "a lower bound of the peak: read at marks and sparsely between them", peak("pss_bytes"), direction="lower"),
     Metric("peak_anon_upper_bound_bytes", "Peak anonymous memory (upper bound)", "bytes", ("runs", "limits"),
-        "high-water marks less what was mapped around them", UPPER_BOUND, peak("anon_upper_bound_bytes"),
+        "high-water marks less the mapped files around them", UPPER_BOUND, peak("anon_upper_bound_bytes"),
         direction="lower"),
-    Metric("peak_grown_anon_bytes", "Peak of anonymous memory above the imports (upper bound)", "bytes",
+    Metric("peak_grown_anon_bytes", "Peak heap growth", "bytes",
         ("runs", "writers"), "peak_anon_upper_bound_bytes less the mark `imported`", UPPER_BOUND, _peak_growth,
         direction="lower", decided=("tokenize", "soak")),
-    Metric("cache_written_bytes", "Written into map's cache, or as the result", "bytes", ("runs", "peers"),
+    Metric("cache_written_bytes", "Written to map's cache or as the result", "bytes", ("runs", "peers"),
         "sizes of the files below the cache, before and after each shard", EXACT, _cache_written, direction="lower"),
     Metric("peak_cgroup_bytes", "Peak of the memory group", "bytes", ("runs", "loaders", "pareto", "limits"),
         "the kernel's own peak, where a group could be made",
-        "exact, each page once; page cache and kernel memory count", peak("cgroup_bytes"), direction="lower"),
+        "exact, each page once; includes page cache and kernel memory", peak("cgroup_bytes"), direction="lower"),
     Metric("hwm_sum_bytes", "High-water marks, summed (upper bound)", "bytes", ("runs",),
         "VmHWM of each process, summed", "exact for one process; an upper bound for several", _hwm, direction="lower"),
     Metric("hwm_gap", "Sampled peak against high-water mark", "share", ("runs",),
-        "peak RSS / VmHWM - 1, one process only", "two independent readings of the kernel's", _hwm_gap),
+        "peak RSS / VmHWM - 1, one process only", "compares two independent readings of the kernel", _hwm_gap),
     Metric("tokens_per_s", "Tokens per second", "tokens/s", ("peers",),
         "tokens / seconds from the start of the command to the mark `work`",
-        "monotonic clock of the watcher; imports, workers and marks are in it, and a busy machine shows in it", _per_s,
+        "monotonic clock of the watcher; includes imports, workers and marks; a busy machine makes it longer", _per_s,
         direction="higher"),
     Metric("tokens_per_cpu_s", "Tokens per CPU-second (with imports)", "tokens/CPU-s", ("runs", "peers"),
         "tokens / CPU-seconds of all processes at the mark `work`", CPU, _per_cpu_s, direction="higher",
         decided=("tokenize", "soak")),
     Column("tokens_per_cpu_s_beyond_start", "Tokens per CPU-second beyond the start", "tokens/CPU-s", ("peers",),
         "inverse of the slope of CPU-seconds over tokens, over runs of several sizes",
-        f"{CPU}; what is taken once is in no slope", direction="higher"),
+        f"{CPU}; one-time costs are not in a slope", direction="higher"),
     Column("peak_slope_mb_per_gb", "Growth of the peak with the input", "MB per GB", ("peers",),
         "slope of peak_anon_bytes over input, over runs of several sizes", SAMPLED, direction="lower"),
     Metric("input_resident_before", "Input in page cache before", "share", ("runs", "loaders"), _MINCORE,

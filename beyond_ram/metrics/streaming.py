@@ -1,4 +1,4 @@
-"""Streaming: what a client asked of the endpoint, what came, and what it took."""
+"""Streaming: the requests of a client, the data it received, and its time and memory."""
 
 from collections.abc import Callable, Mapping
 
@@ -30,9 +30,9 @@ _STREAMED = ("runs", "streaming")
 # The same in every workload that delivers rows.
 _DELIVERED = ("runs", "streaming", "loaders")
 _OVER_REPEATS = "table streaming: median over repeats; table loaders: geometric mean with its 95 % interval"
-_OWN_WORK = "of the endpoint's own meter; waits that are injected are not in it"
+_OWN_WORK = "measured by the endpoint itself; excludes injected waits"
 _BOUND = (
-    "a client can have waited for the endpoint's own work that long at most, so what is left is a bound; older runs "
+    "a bound: a client cannot have waited longer for the endpoint's own work than the endpoint was busy; older runs "
 )
 _BOUND += "have none"
 
@@ -43,7 +43,7 @@ def requests_column(kind: str, role: str) -> str:
 
 
 def _requested(wanted: Callable[[str, str], bool]) -> Derive:
-    """Requests of those kinds and roles; None where nobody counted."""
+    """Requests of some kinds and roles; None if they were not counted."""
 
     def counted(record: Record, _: Events) -> float | None:
         requests: Mapping[str, Mapping[str, int]] | None = record["work"].get("requests")
@@ -59,20 +59,20 @@ def _is_data(kind: str) -> bool:
 
 
 def _last_epoch(events: Events) -> Event:
-    """The last finished epoch: as the mark `work` sums it up, or the event of its end."""
+    """The last finished epoch: the totals of the mark `work`, or the event of its end."""
     work = last(events, "work")
     epochs = [event for event in events if event["event"] == "epoch" and event.get("finished")]
     return work if "duration_s" in work else next(iter(epochs[::-1]), {})
 
 
 def _rate(key: str) -> Derive:
-    """So many per second of the last finished epoch."""
+    """A count per second of the last finished epoch."""
     return lambda _, events: share(_last_epoch(events).get(key), _last_epoch(events).get("duration_s"))
 
 
 def _first_batch(_: Record, events: Events) -> float | None:
-    """Of runs that load tokens: opening the data, and from the begin of the first epoch on; a mark lies between."""
-    if last(events, "resumed"):  # what was killed had the first batch
+    """For loaders, the time to open the data plus the time to the first batch: a mark lies between."""
+    if last(events, "resumed"):  # the killed process had the first batch
         return None
     opened, waited = last(events, "baseline").get("opened_s"), first(events, "epoch").get("first_batch_s")
     loaded = None if opened is None or waited is None else float(opened + waited)
@@ -81,12 +81,12 @@ def _first_batch(_: Record, events: Events) -> float | None:
 
 
 def _endpoint(phase: str, key: str) -> Derive:
-    """What the endpoint took in a phase; of epochs in the last one. None where it had no meter."""
+    """A reading of the endpoint's meter in a phase, or in the last epoch; None if it had no meter."""
 
     def taken(record: Record, _: Events) -> float | None:
-        found = record["work"].get("endpoint", {}).get(phase)
-        found = found[-1] if found and isinstance(found, list) else found
-        return found.get(key) if found else None
+        readings = record["work"].get("endpoint", {}).get(phase)
+        reading = readings[-1] if readings and isinstance(readings, list) else readings
+        return reading.get(key) if reading else None
 
     return taken
 
@@ -110,13 +110,13 @@ def _over_fetched(record: Record, _: Events) -> float | None:
 
 
 def _worker_anon(_: Record, events: Events) -> float | None:
-    """The largest process that reads: a worker, or the main process where there is none."""
+    """The largest reading process: a worker, or the main process without workers."""
     sizes = [size for event in events for size in (event.get("worker_anon_bytes") or {}).values()]
     return float(max(sizes)) if sizes else None
 
 
 def _worker_grown(_: Record, events: Events) -> float | None:
-    """Above what each worker had when it began; the main process above its imports."""
+    """The largest growth since a worker's start; for the main process, since its imports."""
     before = {str(e["worker"]): e["anon_bytes"] for e in events if e["event"] == "worker" and "anon_bytes" in e}
     before["-1"] = next((e.get("anon_bytes") for e in events if e["event"] == "imported"), None)
     grown = [
@@ -137,31 +137,31 @@ _REQUESTS = _requested(lambda kind, role: True)
 COLUMNS: list[Column] = [
     Metric("requests", "Requests", "requests", _SERVED, "the endpoint's log of the run", COUNTED, _REQUESTS,
         direction="lower", decided=("hub-files",)),
-    Metric("requests_metadata", "Requests that are no reads of data", "requests", _STREAMED,
+    Metric("requests_metadata", "Requests other than data reads", "requests", _STREAMED,
         "the endpoint's log: repository, listings, paths, HEADs, small files", COUNTED,
         _requested(lambda kind, role: not _is_data(kind)), direction="lower", decided=("stream",)),
-    Metric("requests_data", "Reads of data", "requests", _SERVED,
+    Metric("requests_data", "Data reads", "requests", _SERVED,
         "the endpoint's log: GETs of data files, their redirects included", COUNTED,
         _requested(lambda kind, role: _is_data(kind)), direction="lower", decided=("stream",)),
-    Metric("requests_listing_of_workers", "Requests of workers for the list of files", "requests", _STREAMED,
-        "the endpoint's log: repository, listings, paths; joined with the process tree by the port of a " "connection",
+    Metric("requests_listing_of_workers", "File-list requests by workers", "requests", _STREAMED,
+        "the endpoint's log: repository, listings, paths; joined with the process tree by the connection's port",
         COUNTED, _requested(lambda kind, role: role == "worker" and kind in _LISTING), direction="lower"),
-    Metric("requests_failed", "Requests that failed", "requests", _STREAMED,
-        "the endpoint's log: injected faults, errors, connections broken off", COUNTED, work("requests_failed"),
+    Metric("requests_failed", "Failed requests", "requests", _STREAMED,
+        "the endpoint's log: injected faults, errors, broken connections", COUNTED, work("requests_failed"),
         direction="lower"),
     Metric("bytes_received", "Bytes received", "bytes", _SERVED, "bodies that the endpoint sent", COUNTED,
         work("bytes_received"), direction="lower", decided=("hub-files",)),
     Metric("over_fetched", "Data received per payload", "ratio", _STREAMED,
         "bytes of data files sent / bytes of the payloads that were delivered",
-        "exact; the files' own overhead is in it", _over_fetched, direction="lower"),
+        "exact; includes the overhead of the files", _over_fetched, direction="lower"),
     Metric("in_flight_max", "Requests in flight", "requests", _SERVED,
-        "the most requests that the endpoint was answering at one time", LOGGED_TIMES, work("in_flight_max")),
-    Metric("data_in_flight_max", "Reads of data in flight", "requests", _STREAMED,
-        "the most reads of data that the endpoint was answering at one time", LOGGED_TIMES, work("data_in_flight_max")),
-    Metric("resolution_s", "Resolution time", "s", _STREAMED, "time in load_dataset, imports not included", CLOCK,
+        "largest number of requests answered at the same time", LOGGED_TIMES, work("in_flight_max")),
+    Metric("data_in_flight_max", "Data reads in flight", "requests", _STREAMED,
+        "largest number of data reads answered at the same time", LOGGED_TIMES, work("data_in_flight_max")),
+    Metric("resolution_s", "Resolution time", "s", _STREAMED, "time in load_dataset, without imports", CLOCK,
         event_field("resolved", "duration_s"), direction="lower", decided=("stream",)),
     Metric("time_to_first_batch_s", "Time to the first batch", "s", _DELIVERED,
-        "from the call that opens the data to the first batch, imports of the main process not included; "
+        "from the call that opens the data to the first batch, without imports of the main process; "
         f"{_OVER_REPEATS.partition(';')[0]}", CLOCK, _first_batch, direction="lower", decided=("stream",)),
     Metric("rows_per_s", "Rows per second", "rows/s", _DELIVERED,
         f"rows delivered / time, last finished epoch; {_OVER_REPEATS}", CLOCK, _rate("rows_delivered"),
@@ -169,60 +169,60 @@ COLUMNS: list[Column] = [
     Metric("payload_bytes_per_s", "Payload per second", "bytes/s", _STREAMED,
         "bytes of payload delivered / time, last finished epoch", CLOCK, _rate("bytes"), direction="higher"),
     Metric("endpoint_cpu_s", "CPU time of the endpoint", "s", _SERVED,
-        "from the first request to the end of the last answer, user and system, of the endpoint's process", CPU,
+        "of the endpoint's process, user and system, from the first request to the end of the last answer", CPU,
         _endpoint("run", "cpu_s")),
-    Metric("endpoint_cpu_share", "Processors that the endpoint took", "share", _SERVED,
+    Metric("endpoint_cpu_share", "CPUs used by the endpoint", "share", _SERVED,
         "endpoint_cpu_s / time from the first request to the end of the last answer", CPU, _endpoint_share),
-    Metric("endpoint_busy_s", "Time in which the endpoint worked on an answer", "s", _SERVED,
-        "while any answer was under way that was not held back on purpose",
-        f"{_OWN_WORK}; what the client takes to receive a body is", _endpoint("run", "busy_s")),
-    Metric("endpoint_injected_s", "Time in which all answers were held back", "s", _SERVED,
-        "latency, bandwidth and slow bodies that were asked for, while nothing else was answered",
-        "of the endpoint's own meter", _endpoint("run", "injected_s")),
+    Metric("endpoint_busy_s", "Time the endpoint was busy", "s", _SERVED,
+        "while it worked on any answer that was not delayed on purpose",
+        f"{_OWN_WORK}; includes the time the client takes to receive a body", _endpoint("run", "busy_s")),
+    Metric("endpoint_injected_s", "Injected waiting time", "s", _SERVED,
+        "configured latency, bandwidth and slow bodies, while nothing else was answered",
+        "measured by the endpoint itself", _endpoint("run", "injected_s")),
     Metric("resolution_endpoint_cpu_s", "CPU time of the endpoint during the resolution", "s", _STREAMED,
-        "between the begin and the end of the resolution", CPU, _endpoint("resolution", "cpu_s")),
+        "from the start to the end of the resolution", CPU, _endpoint("resolution", "cpu_s")),
     Metric("first_batch_endpoint_cpu_s", "CPU time of the endpoint until the first batch", "s", _STREAMED,
-        "from the begin of the resolution to the first batch", CPU, _endpoint("first_batch", "cpu_s")),
+        "from the start of the resolution to the first batch", CPU, _endpoint("first_batch", "cpu_s")),
     Metric("epoch_endpoint_cpu_s", "CPU time of the endpoint during the last epoch", "s", _STREAMED,
-        "between the begin and the end of the last finished epoch", CPU, _endpoint("epochs", "cpu_s")),
+        "from the start to the end of the last finished epoch", CPU, _endpoint("epochs", "cpu_s")),
     Metric("resolution_s_without_endpoint", "Resolution time without the endpoint's work, at least", "s", _STREAMED,
-        "resolution_s less the time in it in which the endpoint was busy", _BOUND,
+        "resolution_s less the endpoint's busy time in it", _BOUND,
         _without_endpoint(event_field("resolved", "duration_s"), "resolution"), direction="lower"),
     Metric("time_to_first_batch_s_without_endpoint", "Time to the first batch without the endpoint's work, at least",
-        "s", _STREAMED, "time_to_first_batch_s less the time in it in which the endpoint was busy", _BOUND,
+        "s", _STREAMED, "time_to_first_batch_s less the endpoint's busy time in it", _BOUND,
         _without_endpoint(_first_batch, "first_batch"), direction="lower"),
     Metric("rows_per_s_without_endpoint", "Rows per second without the endpoint's work, at most", "rows/s", _STREAMED,
-        "rows delivered / (time less that in which the endpoint was busy), last finished epoch", _BOUND,
+        "rows delivered / (time less the endpoint's busy time), last finished epoch", _BOUND,
         _rate_without_endpoint, direction="higher"),
     Metric("worker_anon_bytes", "Anonymous memory of the largest worker", "bytes", _STREAMED,
-        "read by each worker with every batch; the main process where there is no worker",
-        "pages shared with the parent after a fork are in it; spikes within a batch are not", _worker_anon,
+        "read by each worker with every batch; by the main process without workers",
+        "includes pages shared with the parent after a fork; misses spikes within a batch", _worker_anon,
         direction="lower"),
-    Metric("worker_grown_anon_bytes", "Growth of anonymous memory of a reading process", "bytes", _STREAMED,
-        "worker_anon_bytes less what the worker had when it began",
-        "free of what a fork shares; spikes within a batch are not in it", _worker_grown, direction="lower",
+    Metric("worker_grown_anon_bytes", "Heap growth of a reading process", "bytes", _STREAMED,
+        "worker_anon_bytes less the worker's memory at its start",
+        "excludes pages shared by the fork; misses spikes within a batch", _worker_grown, direction="lower",
         decided=("stream",)),
     Column("requests_KIND_ROLE", "Requests by kind and role", "requests", ("streaming",),
         f"the endpoint's log. KIND: {', '.join(KINDS)}; ROLE of the process: {', '.join(ROLES)}", COUNTED,
         direction="lower", names=tuple(requests_column(kind, role) for kind in KINDS for role in ROLES)),
     Column("first_epoch_s", "Time of the first epoch", "s", ("streaming",),
-        "from its begin to its end; median of the repeats that completed", CLOCK, direction="lower"),
+        "from its start to its end; median of the repeats that completed", CLOCK, direction="lower"),
     Column("later_epoch_s", "Time of a later epoch", "s", ("streaming",),
-        "from its begin to its end; median of all later epochs of the repeats that completed", CLOCK,
+        "from its start to its end; median of all later epochs of the repeats that completed", CLOCK,
         direction="lower"),
-    Column("rows_per_worker_min", "Rows of the worker that had least", "rows", ("streaming",),
-        "the least over workers and repeats", EXACT),
+    Column("rows_per_worker_min", "Rows of the least busy worker", "rows", ("streaming",),
+        "smallest over workers and repeats", EXACT),
     Column("workers_idle", "Workers without a row", "workers", ("streaming",),
         "workers less those that delivered a row", EXACT, direction="lower"),
-    Metric("samples_twice", "Samples that came more than once", "samples", ("hub_files",),
-        "samples that came less different ones", EXACT, event_field("samples", "samples_twice"), direction="lower"),
-    Metric("samples_wrong", "Samples that came wrong", "samples", ("hub_files",),
-        "checked by a sum, or by the number drawn into a frame", EXACT, event_field("samples", "samples_wrong"),
+    Metric("samples_twice", "Repeated samples", "samples", ("hub_files",),
+        "samples delivered less distinct samples", EXACT, event_field("samples", "samples_twice"), direction="lower"),
+    Metric("samples_wrong", "Wrong samples", "samples", ("hub_files",),
+        "checked by a sum, or by the number drawn into the frame", EXACT, event_field("samples", "samples_wrong"),
         direction="lower"),
-    Metric("data_bytes_received", "Bytes of data received", "bytes", ("hub_files",),
+    Metric("data_bytes_received", "Data bytes received", "bytes", ("hub_files",),
         "bodies of data files that the endpoint sent", COUNTED, work("data_bytes_received"), direction="lower"),
     Metric("requests_per_sample", "Requests per sample", "requests", ("hub_files",),
-        "requests / samples, listing the repository included", COUNTED, _per_sample(_REQUESTS), direction="lower"),
+        "requests / samples, with the listing of the repository", COUNTED, _per_sample(_REQUESTS), direction="lower"),
     Metric("bytes_per_sample", "Bytes received per sample", "bytes", ("hub_files",), "bytes_received / samples",
         COUNTED, _per_sample(work("bytes_received")), direction="lower"),
     Metric("s_per_sample", "Time per sample", "s", ("hub_files",), "read_s / samples", CLOCK,
@@ -233,9 +233,9 @@ COLUMNS: list[Column] = [
         "from the first call of the file system to the last sample", CLOCK, event_field("samples", "duration_s"),
         direction="lower"),
     Metric("read_s_without_endpoint", "Time to read the samples without the endpoint's work, at least", "s",
-        ("hub_files",), "read_s less the time in it in which the endpoint was busy", _BOUND,
+        ("hub_files",), "read_s less the endpoint's busy time in it", _BOUND,
         _without_endpoint(event_field("samples", "duration_s"), "read"), direction="lower"),
-    Metric("median_sample_s", "Time to a sample, median", "s", ("hub_files",),
+    Metric("median_sample_s", "Median time per sample", "s", ("hub_files",),
         "between one sample and the next; the median of the run", CLOCK, event_field("samples", "median_sample_s"),
         direction="lower"),
 ]  # fmt: skip

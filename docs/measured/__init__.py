@@ -1,7 +1,7 @@
-"""What the pages quote: small tables, and the blocks of the pages that cog makes of them.
+"""The tables that the pages quote, and the functions that print blocks of the pages from them.
 
-A folder here is a set of tables (CSV) of one occasion; provenance.yaml beside them says what was run, when and where.
-`docs/renew.py` takes tables from a results folder and makes the blocks again. Each function prints a block.
+A folder here is a set of tables (CSV); its provenance.yaml says what was run, when and where.
+`docs/renew.py` copies tables from a results folder and runs cog, which calls these functions.
 """
 
 import functools
@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from beyond_ram.analysis.findings import Finding, findings, undecided
+from beyond_ram.analysis.findings import Finding, findings
 from beyond_ram.report import sections
 
 FOLDER = Path(__file__).parent
@@ -24,12 +24,12 @@ _UNBROKEN = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def read(path: Path) -> pd.DataFrame:
-    """A table of a set. Only what is empty is missing: a stack or a remedy may be called `none`."""
+    """Read a table of a set. Only an empty field is missing: a stack or a remedy may be called `none`."""
     return pd.read_csv(path, keep_default_na=False, na_values=[""])
 
 
 def tables(folder: Path) -> dict[str, pd.DataFrame]:
-    """All tables of a set, by name."""
+    """Read all tables of a set, by name."""
     return {path.stem: read(path) for path in sorted(folder.glob("*.csv"))}
 
 
@@ -39,13 +39,13 @@ def _findings(folder: Path) -> list[Finding]:
 
 
 def provenance(name: str) -> dict[str, str]:
-    """What was run for a set, when and where."""
-    known: dict[str, str] = yaml.safe_load((FOLDER / name / "provenance.yaml").read_text(encoding="utf-8"))
-    return known
+    """Return what was run for a set, when and where."""
+    content: dict[str, str] = yaml.safe_load((FOLDER / name / "provenance.yaml").read_text(encoding="utf-8"))
+    return content
 
 
 class _Value(float):
-    """A number of a table: one that is not there is a dash, and `{peak_bytes:M.1f}` writes millions of it (k, G)."""
+    """A number of a table: a missing one is a dash; `{peak_bytes:M.1f}` writes it in millions (k, G)."""
 
     def __format__(self, spec: str) -> str:
         if self != self:
@@ -73,15 +73,15 @@ def _lines(name: str, where: str, order: str) -> list[Mapping[str, Any]]:
 
 def _show(*paragraphs: str) -> None:
     for paragraph in paragraphs:
-        code_whole = re.sub(r"`[^`]*`", lambda found: found[0].replace(" ", "\0"), paragraph)
+        code_whole = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), paragraph)
         lines = textwrap.fill(code_whole, WIDE, subsequent_indent="  " * paragraph.startswith("- "), **_UNBROKEN)
         print(lines.replace("\0", " "))
 
 
 def table(name: str, columns: Mapping[str, str] | None = None, *, where: str = "", order: str = "") -> None:
-    """Lines of a table: of each column the heading, and how it is written, as in "{n} of {rows:,.0f}".
+    """Print lines of a table: for each column its heading and format, as in "{n} of {rows:,.0f}".
 
-    Without columns all of them are shown, under their own names.
+    Without `columns`, print all columns under their own names.
     """
     lines = _lines(name, where, order)
     shown = columns or {key: f"{{{key}}}" for key in lines[0]}
@@ -97,52 +97,35 @@ def _cell(text: str) -> str:
 
 
 def measured(name: str) -> None:
-    """When, where and by what command a set was measured."""
-    known = provenance(name)
-    took = f", in {known['minutes']} minutes" if "minutes" in known else ""
-    note = f" {known['note']}" if "note" in known else ""
+    """Print when, where and by what command a set was measured."""
+    made = provenance(name)
+    took = f", in {made['minutes']} minutes" if "minutes" in made else ""
+    note = f" {made['note']}" if "note" in made else ""
     _show(
-        f"*Measured on {known['date']} with commit {_commit(known['commit'])} ({known['machine']}){took}: "
-        f"`{known['command']}`.{note}*"
+        f"*Measured on {made['date']} with commit {_commit(made['commit'])} ({made['machine']}){took}: "
+        f"`{made['command']}`.{note}*"
     )
 
 
 def _commit(commits: str) -> str:
-    """Commits as they are spoken of: in seven letters, and whether the code was as it was committed."""
+    """Shorten commits to seven letters, and say if the code differed from the commit."""
     return re.sub(r"([0-9a-f]{7})[0-9a-f]*(-dirty)?", lambda one: one[1] + " and changes to it" * bool(one[2]), commits)
 
 
-def found(name: str, *experiments: str) -> None:
-    """The findings of a set, as its report has them: all that are not small, or all of some experiments."""
-    told = [
+def show_findings(name: str, *experiments: str) -> None:
+    """Print the findings of a set, or of some of its experiments: title, first sentence and advice of each."""
+    shown = [
         one for one in _findings(FOLDER / name) if (one.experiment in experiments if experiments else not one.small)
     ]
-    _show(*map(_told, told) if told else ["Nothing was shown."])
+    _show(*map(_item, shown) if shown else ["No finding is confirmed."])
 
 
-def _told(finding: Finding) -> str:
-    """A finding as an item of a list, without its evidence, which is the report's."""
-    text = re.sub(r" Evidence: .*", "", finding.text)
-    return f"- **{finding.title}.** {text}{' *' + finding.action + '*' if finding.action else ''}"
-
-
-def in_brief(name: str, most: int = 3) -> None:
-    """The strongest findings of a set, of each the first sentence, and what is not decided."""
-    told = [one for one in _findings(FOLDER / name) if not one.small][:most]
-    _show(
-        *(f"- **{one.title}.** {re.split(r'(?<=[.]) (?=[A-Z])', one.text)[0]}" for one in told),
-        *(f"- {sentence}" for sentence in undecided(tables(FOLDER / name))[:1]),
-    )
+def _item(finding: Finding) -> str:
+    first = re.split(r"(?<=[.]) (?=[A-Z])", finding.text)[0]
+    return f"- **{finding.title}.** {first}{' *' + finding.action + '*' if finding.action else ''}"
 
 
 def claims(name: str) -> None:
-    """Under how many of the conditions that were run each published claim holds, as the report counts it."""
-    told = sections.claims(read(FOLDER / name / "claims.csv"))
-    _show(*(f"- **{one['claim']}**: {one['summary']}" for one in told))
-
-
-def caption(name: str, figure: str, since: str = "") -> None:
-    """The caption of a figure, as the workflow wrote it; all of it, or since a word."""
-    text = (FOLDER / name / f"{figure}.rst").read_text(encoding="utf-8")
-    without_escapes = re.sub(r"\\(.)", r"\1", " ".join(text.split()))
-    _show(f"*{without_escapes[without_escapes.index(since) :].strip()}*")
+    """Print for each published claim under how many of the measured conditions it holds."""
+    lines = sections.claims(read(FOLDER / name / "claims.csv"))
+    _show(*(f"- **{line['claim']}**: {line['summary']}" for line in lines))

@@ -55,7 +55,7 @@ def test_nothing_that_differs_is_no_failure(results: Path, capsys: pytest.Captur
 def test_a_candidate_that_fails_is_worse(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare("old", "broken", "--results", results) == 1
     said = capsys.readouterr().out
-    assert said.startswith("worse: Runs that failed, growth")
+    assert said.startswith("worse: Failed runs, growth")
     assert compare("broken", "old", "--results", results) == 0, "the other way round it is better"
 
 

@@ -64,18 +64,24 @@ def factor(ratio: float) -> str:
     return f"{abs(1 - ratio):.0%} {direction}"
 
 
+def _is_rate(effect: Effect) -> bool:
+    """Whether the effect reads best as a factor of speed."""
+    metric = METRICS[effect.metric]
+    return metric.direction == "higher" and not math.isnan(effect.ratio) and "/" in metric.unit
+
+
 def _change(effect: Effect, before: str, after: str, *, ordered: bool) -> str:
     """The change of a metric in one clause. Ordered sides are a before and an after, as releases are."""
     metric = METRICS[effect.metric]
-    if metric.direction == "higher" and not math.isnan(effect.ratio) and "/" in metric.unit and not ordered:
+    if not ordered and _is_rate(effect):
         per = " per CPU-second" if metric.unit.endswith("CPU-s") else ""
         return f"{after}: {factor(effect.ratio)}{per} than {before}"
     verb = "fell" if effect.candidate < effect.baseline else "rose"
-    sides = [amount(value, metric.unit) for value in (effect.baseline, effect.candidate)]
+    named = metric.unit != "bytes" and metric.unit in metric.label.lower()
+    write = digits if named else amount
+    sides = [write(value, metric.unit) for value in (effect.baseline, effect.candidate)]
     if ordered:
         return f"{metric.label} {verb} from {sides[0]} ({before}) to {sides[1]} ({after})"
-    if metric.unit != "bytes" and metric.unit in metric.label.lower():
-        sides = [digits(value, metric.unit) for value in (effect.baseline, effect.candidate)]
     return f"{metric.label}: {sides[1]} with {after}, {sides[0]} with {before}"
 
 
@@ -91,12 +97,14 @@ def _certainty(effect: Effect) -> str:
     return f"{middle} ({interval}n = {effect.n})"
 
 
-def _both_sides(effect: Effect, *, where: bool = True) -> str:
-    """A metric on both sides with its certainty: baseline, then candidate."""
+def _both_sides(effect: Effect, *, names: Sequence[str] = ("", ""), where: bool = True) -> str:
+    """A metric on both sides with its certainty, as a sentence."""
     unit = METRICS[effect.metric].unit
-    sides = f"{digits(effect.baseline, unit)} to {amount(effect.candidate, unit)}"
-    conditions = f" ({', '.join(effect.conditions)})" if where and effect.conditions else ""
-    return f"{METRICS[effect.metric].label}: {sides}, {_certainty(effect)}{conditions}."
+    before, after = (f" ({name})" if name else "" for name in names)
+    verb = "fell" if effect.candidate < effect.baseline else "rose"
+    sides = f"from {digits(effect.baseline, unit)}{before} to {amount(effect.candidate, unit)}{after}"
+    conditions = f" Setting: {', '.join(effect.conditions)}." if where and effect.conditions else ""
+    return f"{METRICS[effect.metric].label} {verb} {sides}: {_certainty(effect)}.{conditions}"
 
 
 def _packages(finding: Finding) -> str:
@@ -130,15 +138,19 @@ def _difference(finding: Finding) -> Sentences:
     here = [effect for effect in finding.effects if effect.conditions == first.conditions]
     others = [effect for effect in finding.effects if effect.conditions != first.conditions]
     settings = "setting" if scope.compared == 1 else "settings"
-    where = f" ({', '.join(first.conditions)})" if first.conditions else ""
+    title = _change(first, finding.baseline, finding.subject, ordered=ordered)
+    limited = _limited_to(scope) if scope.conditions else ""
+    names = finding.baseline, finding.subject
     return (
-        _change(first, finding.baseline, finding.subject, ordered=ordered)
-        + (f" ({_limited_to(scope)})" if scope.conditions else ""),
-        f"From {finding.baseline} to {finding.subject}{where}:",
-        *(_both_sides(effect, where=False) for effect in here),
-        "In other settings:" if others else "",
-        *(_both_sides(effect) for effect in others),
-        f"{_capital(_label(first.metric))}: confirmed in {scope.confirmed} of {scope.compared} {settings}"
+        title + (limited and (f", {limited}" if title.endswith(")") else f" ({limited})")),
+        _both_sides(first, names=names, where=False)
+        if _is_rate(first) and not ordered
+        else f"Change: {_certainty(first)}.",
+        *(_both_sides(effect, where=False) for effect in here[1:]),
+        f"Setting: {', '.join(first.conditions)}." if first.conditions else "",
+        f"Other settings, from {finding.baseline} to {finding.subject}:" if others else "",
+        *map(_both_sides, others),
+        f"Confirmed in {scope.confirmed} of {scope.compared} {settings} for {_label(first.metric)}"
         + (f"; {_plural(scope.failed, 'run')} failed." if scope.failed else "."),
         f"Compared: {_labels(facts['compared'])}." if finding.advice and finding.advice.do == "use" else "",
         _packages(finding),
@@ -159,11 +171,11 @@ def _no_regression(finding: Finding) -> Sentences:
     return (
         title,
         f"Of {_plural(finding.scope.compared, 'comparison')}: {results} ({n}).",
-        f"{facts['too_small']} of those that are the same are too small on both sides to differ by what matters."
+        f"Of those that are the same, {facts['too_small']} are below the threshold on both sides."
         if facts["too_small"]
         else "",
         detectable(facts["detectable"]),
-        "Unconfirmed, but worse by their own interval, as one in twenty is by chance:" if unconfirmed else "",
+        "Unconfirmed, but worse by their own interval (one in twenty is so by chance):" if unconfirmed else "",
         *map(_both_sides, finding.effects),
         _packages(finding),
     )
@@ -176,7 +188,7 @@ def detectable(ratios: Sequence[float]) -> str:
     ordered = sorted(ratios)
     middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
     if ordered[0] >= ABSURD:
-        return f"Only changes of over {ABSURD} times would have been detected."
+        return f"Only a change of over {ABSURD} times would have been detected."
     if len(ordered) == 1:
         return f"A change of {_times(middle)} would have been detected."
     return f"Typically a change of {_times(middle)} would have been detected, at worst one of {_times(ordered[-1])}."
@@ -217,7 +229,7 @@ def _beyond(line: Mapping[str, Any]) -> str:
 _OWNED = {
     "held": "{} held most of the growth",
     "leak": "{} grew with every epoch",
-    "retained": "most of the growth is unused memory kept by {}",
+    "retained": "most of the growth is unused memory, kept by {}",
 }
 _CAUSES = {"held": "{} held it", "retained": "{} kept it unused", "leak": "{} leaked", "flat": "no growth"}
 
@@ -314,13 +326,13 @@ def _read_ceiling(finding: Finding) -> Sentences:
     return (
         f"{finding.subject} reaches {share:.0%} of raw read speed ({finding.scope.conditions[0]}; "
         f"{finding.facts['note']})",
-        f"Rows per CPU-second from the page cache, over {finding.baseline} without a loader: {share:.0%} (95 % "
-        f"{low:.0%} to {high:.0%}, n = {finding.facts['n']}): {_CEILING[finding.facts['result']]}.",
+        f"Rows per CPU-second from the page cache, compared with {finding.baseline} without a loader: {share:.0%} "
+        f"(95 % {low:.0%} to {high:.0%}, n = {finding.facts['n']}), {_CEILING[finding.facts['result']]}.",
     )
 
 
 _CEILING = {
-    "better": "faster, so the ways tried without a loader are not the fastest",
+    "better": "faster, so there is a faster way to read than those tried",
     "same": "the same",
     "worse": "slower",
     "undecided": "undecided",
@@ -340,20 +352,19 @@ def _rows(finding: Finding) -> Sentences:
     facts, scope = finding.facts, finding.scope
     return (
         f"{finding.subject} does not deliver every row once: {facts['account']}",
-        f"{facts['rows_delivered']:,.0f} of {facts['rows_expected']:,.0f} rows came ({', '.join(scope.conditions)}, "
-        f"n = {facts['n']:.0f}): {facts['account']}. Rows are missing, repeated or wrong in {scope.confirmed} of its "
-        f"{_plural(scope.compared, 'cell')}.",
+        f"It delivered {facts['rows_delivered']:,.0f} rows of {facts['rows_expected']:,.0f} "
+        f"({', '.join(scope.conditions)}, n = {facts['n']:.0f}). Rows are missing, repeated or wrong in "
+        f"{scope.confirmed} of {_plural(scope.compared, 'cell')}.",
     )
 
 
 def _rows_of_ranks(finding: Finding) -> Sentences:
     facts, scope = finding.facts, finding.scope
     return (
-        f"{finding.subject}, {facts['ranks']} ranks: not every row once: {facts['account']}",
-        f"{facts['rows_delivered']:,.0f} of {facts['rows_expected']:,.0f} rows came to all ranks together "
-        f"({', '.join(scope.conditions)}): {facts['account']}, in {scope.confirmed} of {scope.compared} finished runs.",
-        f"{facts['padded']} of {facts['rows_expected']:,.0f} rows come twice so that {facts['ranks']} ranks have the "
-        "same number of rows."
+        f"{finding.subject}, {facts['ranks']} ranks, does not deliver every row once: {facts['account']}",
+        f"All ranks together received {facts['rows_delivered']:,.0f} rows of {facts['rows_expected']:,.0f} "
+        f"({', '.join(scope.conditions)}), in {scope.confirmed} of {scope.compared} finished runs.",
+        f"The sampler repeats {_plural(facts['padded'], 'row')} to give {facts['ranks']} ranks the same number."
         if facts["padded"]
         else "",
     )
@@ -387,8 +398,8 @@ def _listing(finding: Finding) -> Sentences:
     return (
         f"{finding.subject}: {finding.scope.conditions[0]} make {requests} for the list of files",
         f"Repository {facts['repository']}: {facts['metadata']:,.10g} requests besides reads of data"
-        f"{' (median)' if facts['n'] > 1 else ''}. Workers make {_range(facts['requests'])} to list the files, "
-        f"at least {facts['per_worker']:,.2g} per worker (n = {facts['n']}; {facts['note']}).",
+        f"{' (median)' if facts['n'] > 1 else ''}, of which workers make {_range(facts['requests'])} to list the "
+        f"files: at least {facts['per_worker']:,.2g} per worker (n = {facts['n']}; {facts['note']}).",
     )
 
 
@@ -470,7 +481,7 @@ def _advice(finding: Finding) -> str:
 
 def _use(finding: Finding, advice: Advice) -> str:
     choice = " or ".join(advice.choose)
-    instead = f", not {advice.instead_of}" if advice.instead_of else ""
+    instead = f", not {advice.instead_of}" if advice.instead_of and not advice.instead_of.startswith("no ") else ""
     if finding.kind == "rows":
         return f"Use a loader that delivered every row once there: {', '.join(advice.choose)}."
     if finding.kind == "chunking":
