@@ -120,15 +120,6 @@ def handle(label: str, **style: Any) -> Line2D:
     return Line2D([], [], label=label, **style)
 
 
-def below_legends(figure: Figure, panels: Sequence[Axes]) -> None:
-    """Begin the y axis that some panels share at 0, and end it so high that what is drawn stays below their legends."""
-    figure.draw_without_rendering()
-    boxes = ((legend, axes.bbox.height) for axes in panels if (legend := axes.get_legend()))
-    taken = max((legend.get_window_extent().height / height for legend, height in boxes), default=0)
-    drawn = max((axes.dataLim.y1 for axes in panels if axes.has_data() and axes.dataLim.y1 > 0), default=1)
-    panels[0].set_ylim(0, drawn / max(0.92 - taken, 0.1))
-
-
 def beside(axes: Axes, text: str, place: tuple[float, float], points: float, **style: Any) -> None:
     """A text so many points to the right of a place."""
     axes.annotate(text, place, xytext=(points, 0), textcoords="offset points", va="center", **style)

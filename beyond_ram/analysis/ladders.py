@@ -109,11 +109,18 @@ def _moved(before: str, after: str) -> str:
 
 
 def _step(question: Question, decision: Decision) -> dict[str, Any]:
-    first, second = (float(pd.Series(one.values).median()) for one in (question.baseline, question.candidate))
+    repeats = [pd.Series(one.values) for one in (question.baseline, question.candidate)]
+    first, second = (float(values.median()) for values in repeats)
+    ranges = {
+        f"{end}_value_{name}": float(getattr(values, name)())
+        for end, values in zip(("from", "to"), repeats, strict=True)
+        for name in ("min", "max")
+    }
     differs = decision.confirmed and decision.result != "same"
     return {
         "from_value": first,
         "to_value": second,
+        **ranges,
         **ratio_of(asdict(decision) | {"metric": question.metric}),
         "n": decision.n,
         "significant": bool(differs and _large(first, second, question.metric)),

@@ -1,4 +1,4 @@
-"""Requests that are no reads of data against the number of workers, by stack."""
+"""Requests other than data reads by number of workers and stack."""
 
 import pandas as pd
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
@@ -7,71 +7,88 @@ from beyond_ram import figures
 from beyond_ram.analysis.frame import describe, same_but_for, varied
 
 MARKERS = "osD^vPX"
-# What is drawn within a panel.
+# Axes that are drawn within a panel.
 FREE = ("stack", "workers", "start", "prefetch_factor")
+# Width of a group of marks, where groups are 1 apart.
+GROUP = 0.6
 
 
 def plot(streaming):
     usual = streaming.query("mode == 'stream' and fault == 'none' and buffering == 'default'")
-    known = usual[usual["requests_metadata"].notna()]
-    # Only where stacks or numbers of workers can be compared.
+    counted = usual[usual["requests_metadata"].notna()]
     compared = [
         group
-        for _, group in same_but_for(known, *FREE)
+        for _, group in same_but_for(counted, *FREE)
         if group["workers"].nunique() > 1 or group["stack"].nunique() > 1
     ]
     if not compared:
         return "no experiment of this config varies stacks or workers"
-    table, lines = pd.concat(compared), []
-    for cell, group in same_but_for(table, "experiment", *FREE):
-        # Without workers nothing is started: that point belongs to both ways of starting them.
-        starts = [start for start in ("fork", "spawn") if start in set(group["start"])] or ["none"]
-        lines += [(cell, start, group[group["start"].isin([start, "none"])]) for start in starts]
+    table = pd.concat(compared)
+    parts = [part for cell, group in same_but_for(table, "experiment", *FREE) for part in by_start(cell, group)]
     conditions = [axis for axis in varied(table) if axis not in ("experiment", "repository", *FREE)]
     stacks = list(dict.fromkeys(table["stack"]))
     colours = figures.colours(stacks)
-    figure, panels = figures.panels(len(lines), 3.4, sharey=True)
-    for axes, (cell, start, part) in zip(panels, lines, strict=True):
-        for number, stack in enumerate(stacks):
-            drawn_line(axes, part[part["stack"] == stack], MARKERS[number % len(MARKERS)], colours[stack], stack)
-        axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 3, 5, 7)))
-        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.set_xticks(sorted(part["workers"].unique()))
-        said = describe(cell, ("repository", *conditions)) + ([] if start == "none" else [start])
-        said += [f"n = {figures.span(part['n'])}"]
-        axes.set_title(figures.fill(", ".join(said), 3))
-        axes.set_xlabel("workers of the DataLoader")
+    figure, panels = figures.panels(len(parts), 3.4, sharey=True)
+    for axes, (cell, start, part) in zip(panels, parts, strict=True):
+        draw_panel(axes, part, stacks, colours)
+        words = describe(cell, ("repository", *conditions)) + ([] if start == "none" else [start])
+        axes.set_title(figures.fill(", ".join([*words, f"n = {figures.span(part['n'])}"]), 3))
         if axes.get_subplotspec().is_first_col():
-            axes.set_ylabel("requests, reads of data left out")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(stacks)))
+            axes.set_ylabel("requests other than data reads")
+    marks = [
+        figures.handle(stack, linestyle="", marker=MARKERS[n % len(MARKERS)], markersize=7, color=colours[stack])
+        for n, stack in enumerate(stacks)
+    ]
+    figure.legend(handles=marks, loc="outside lower center", ncols=min(3, len(stacks)))
+    return figure, caption(table)
+
+
+def by_start(cell, group):
+    """A panel per way to start workers. Cells without workers belong to each."""
+    starts = [start for start in ("fork", "spawn") if start in set(group["start"])] or ["none"]
+    return [(cell, start, group[group["start"].isin([start, "none"])]) for start in starts]
+
+
+def draw_panel(axes, lines, stacks, colours):
+    """Draw a group of marks per number of workers. They are not joined: no number between was run."""
+    counts = sorted(lines["workers"].unique())
+    step = GROUP / len(stacks)
+    for line in lines.to_dict("records"):
+        number = stacks.index(line["stack"])
+        place = counts.index(line["workers"]) + (number - (len(stacks) - 1) / 2) * step
+        draw_mark(axes, place, line, MARKERS[number % len(MARKERS)], colours[line["stack"]])
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 3, 5, 7)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_xticks(range(len(counts)), [f"{count:.0f} workers" if count else "no workers" for count in counts])
+    axes.set_xlim(-0.5, len(counts) - 0.5)
+    axes.grid(visible=False, axis="x")
+
+
+def draw_mark(axes, place, line, marker, colour):
+    """Draw the median of a cell with its smallest and largest repeat; hollow for one run."""
+    middle = line["requests_metadata"]
+    low, high = line["requests_metadata_min"], line["requests_metadata_max"]
+    if low == low:
+        axes.errorbar(place, middle, yerr=[[middle - low], [high - middle]], color=colour, capsize=4, linewidth=1.6)
+    filled = colour if line["n"] > 1 else "white"
+    style = {"color": colour, "markersize": 7, "markerfacecolor": filled, "markeredgewidth": 1.6}
+    axes.plot(place, middle, marker, label=line["stack"], **style)
+
+
+def caption(table):
     identical = table["counts_identical"].dropna()
     repeated = (
         f"Every count is the same in all repeats in {int(identical.sum())} of {len(identical)} repeated cells"
         if len(identical)
         else "Each cell was run once, and is hollow"
     )
-    caption = f"""
-What a client asks the endpoint beside reads of data: repository, listings, paths, HEADs, small files; the axis is
-logarithmic, and whiskers reach from the smallest to the largest repeat ({figures.counts(table["n"])}).
-{repeated}. Which stacks differ, table `comparisons` decides.
-{"A larger count on another machine, with the same lock, would prove those wrong." if identical.any() else ""}
+    refuted = (
+        "A larger count on another machine, with the same lock, would prove them wrong." if identical.any() else ""
+    )
+    return f"""
+Requests of a client other than data reads: repository, listings, paths, HEADs, small files. The axis is logarithmic;
+whiskers reach from the smallest to the largest repeat ({figures.counts(table["n"])}). {repeated}. Table `comparisons`
+decides which stacks differ. {refuted}
 """
-    return figure, caption
-
-
-def drawn_line(axes, lines, marker, colour, label):
-    """A stack's counts over workers, each with its smallest and largest repeat; hollow where there was one run."""
-    lines = lines.sort_values("workers")
-    shown = lines["requests_metadata"]
-    spread = [
-        shown - lines["requests_metadata_min"].fillna(shown),
-        lines["requests_metadata_max"].fillna(shown) - shown,
-    ]
-    axes.errorbar(lines["workers"], shown, yerr=spread, color=colour, capsize=4, linewidth=1.6)
-    axes.plot([], [], f"{marker}-", color=colour, label=label, markersize=7)
-    for count, workers, n in zip(shown, lines["workers"], lines["n"], strict=True):
-        filled = colour if n > 1 else "white"
-        axes.plot(workers, count, marker, color=colour, markersize=7, markerfacecolor=filled, markeredgewidth=1.6)

@@ -1,10 +1,13 @@
-"""A metric over the versions of one package, with the steps named."""
+"""A metric over the versions of one package, with its repeats and the confirmed steps."""
 
 import seaborn as sns
 
 from beyond_ram import figures
 from beyond_ram.analysis.ladders import effect_in_words
 from beyond_ram.metrics import METRICS
+
+# Lines of a label above a step: two neighbouring labels must not cover each other.
+LABEL_POINTS = 14
 
 
 def plot(ladders):
@@ -18,59 +21,77 @@ def plot(ladders):
     panels = list(installed.groupby(["ladder", "stack"], sort=False))
     figure, grid = figures.rows(len(panels), 3.3 * len(panels))
     sentences = []
-    colour, loud = sns.color_palette("colorblind", 4)[0], sns.color_palette("colorblind", 4)[3]
     for axes, ((name, stack), steps) in zip(grid[:, 0], panels, strict=True):
         metric = METRICS[steps["metric"].iloc[0]]
         unit, scale = ("MB", figures.MB) if metric.unit == "bytes" else (metric.unit, 1)
-        versions = [*steps["from_version"], steps["to_version"].iloc[-1]]
-        values = [value / scale for value in [*steps["from_value"], steps["to_value"].iloc[-1]]]
-        places = range(len(versions))
-        axes.plot(places, values, "o-", color=colour, markersize=8, markerfacecolor="none", linewidth=1.2)
-        top, told = max(values), 0
-        for place, step in enumerate(steps.to_dict("records")):
-            if not step["significant"]:
-                continue
-            first, second = step["from_value"] / scale, step["to_value"] / scale
-            axes.plot([place, place + 1], [first, second], "o-", color=loud, linewidth=3, markersize=8)
-            said = f"{step['from_version']} to {step['to_version']}: {first:,.0f} to {second:,.0f} {unit}"
-            axes.annotate(
-                said,
-                (place + 0.5, max(first, second)),
-                xytext=(0, 10 + 14 * (told % 2)),  # two beside each other would hide each other
-                textcoords="offset points",
-                ha="center",
-                color=loud,
-                weight="bold",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-            )
-            told += 1
-            effect = effect_in_words(step, unit, scale)
-            sure = f", {effect}" if effect else ""
-            near = "neighbouring releases" if step["neighbours"] else "other releases lie between"
-            besides = f"; with it moved {step['moved']}" if step["moved"] else ""
-            sentences.append(f"{step['factor']} on {stack}, {said}{sure}, n = {step['n']}, {near}{besides}")
-        axes.set_xticks(places, versions)
-        axes.set_ylim(min(-0.04 * top, *values), 1.35 * top)
-        axes.set_xlim(-0.3, len(versions) - 0.3)
-        axes.set(
-            title=f"{name}: {stack}, {figures.counts(steps['n'].astype(int))} a version",
-            xlabel=f"{steps['factor'].iloc[0]}, {else_locked(steps)}",
-        )
+        draw_versions(axes, steps, scale)
+        sentences += draw_steps(axes, steps[steps["significant"].astype(bool)], unit, scale)
+        axes.set_title(f"{name}: {stack}, {figures.counts(steps['n'].astype(int))} a version")
+        axes.set_xlabel(f"{steps['factor'].iloc[0]}, {other_packages(steps)}")
         label = f"{metric.label} ({unit})" if unit not in metric.label.lower() else metric.label
         axes.set_ylabel(figures.fill(label, axes.get_position().height * figure.get_figheight()))
     for stack, lines in ladders[ladders["infeasible"].astype("object").fillna("") != ""].groupby("stack", sort=False):
-        cannot = dict.fromkeys(f"{line['factor']} {line['infeasible']}" for line in lines.to_dict("records"))
-        sentences.append(f"Without a value, all else as near to {stack} as can be: {'; '.join(cannot)}")
+        reasons = dict.fromkeys(f"{line['factor']} {line['infeasible']}" for line in lines.to_dict("records"))
+        sentences.append(f"Without a value, as near to {stack} as possible: {'; '.join(reasons)}")
     caption = f"""
-One package over its releases, everything else as the stack's lock says, or as near to it as a version can be
-installed; medians of the runs. Strong colour is only for steps that were shown. Where a step is larger than noise the
-releases between are bisected until its two sides are neighbours.
-{". ".join(sentences) or "No step is larger than noise"}.
+One package over its releases; all other packages as in the stack's lock, or as near to it as the release allows. Marks
+are medians of the runs, whiskers their lowest and highest. Red steps are confirmed and large enough to matter: the
+releases between were bisected until the two sides were neighbours.
+{". ".join(sentences) or "No step is confirmed"}.
 """
     return figure, caption
 
 
-def else_locked(steps):
-    """What holds for all other packages."""
-    moved = dict.fromkeys(move.split()[0] for said in steps["moved"] for move in said.split(", ") if move)
-    return f"all else locked but for {', '.join(moved)}" if moved else "all else locked"
+def draw_versions(axes, steps, scale):
+    """Draw the median and range of each version."""
+    ends = [(line, "from") for line in steps.to_dict("records")]
+    ends.append((ends[-1][0], "to"))
+    values = [line[f"{end}_value"] / scale for line, end in ends]
+    # Tables from before the ranges were kept have none.
+    lows, highs = (
+        [line.get(f"{end}_value_{name}", line[f"{end}_value"]) / scale for line, end in ends] for name in ("min", "max")
+    )
+    spread = [
+        [value - low for value, low in zip(values, lows, strict=True)],
+        [high - value for value, high in zip(values, highs, strict=True)],
+    ]
+    places, colour = range(len(values)), sns.color_palette("colorblind", 4)[0]
+    axes.plot(places, values, color=colour, linewidth=1.2, zorder=1)
+    style = {"markersize": 8, "markerfacecolor": "white", "linewidth": 1.2, "capsize": 5}
+    axes.errorbar(places, values, yerr=spread, fmt="o", color=colour, zorder=3, **style)
+    axes.set_xticks(places, [line[f"{end}_version"] for line, end in ends])
+    top = max([*values, *highs])
+    axes.set_ylim(min(-0.04 * top, *values), 1.35 * top)
+    axes.set_xlim(-0.3, len(values) - 0.7)
+
+
+def draw_steps(axes, steps, unit, scale):
+    """Draw the confirmed steps over the versions, and return a sentence for each."""
+    versions = [label.get_text() for label in axes.get_xticklabels()]
+    colour, sentences = sns.color_palette("colorblind", 4)[3], []
+    for number, step in enumerate(steps.to_dict("records")):
+        place = versions.index(step["from_version"])
+        before, after = step["from_value"] / scale, step["to_value"] / scale
+        axes.plot([place, place + 1], [before, after], color=colour, linewidth=3, zorder=2)
+        text = f"{step['from_version']} to {step['to_version']}: {before:,.0f} to {after:,.0f} {unit}"
+        axes.annotate(
+            text, (place + 0.5, max(before, after)), xytext=(0, 10 + LABEL_POINTS * (number % 2)),
+            textcoords="offset points", ha="center", color=colour, weight="bold",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+        )  # fmt: skip
+        sentences.append(sentence(step, text, unit, scale))
+    return sentences
+
+
+def sentence(step, text, unit, scale):
+    effect = effect_in_words(step, unit, scale)
+    certainty = f", {effect}" if effect else ""
+    neighbours = "neighbouring releases" if step["neighbours"] else "other releases lie between"
+    moved = f"; with it moved {step['moved']}" if step["moved"] else ""
+    return f"{step['factor']} on {step['stack']}, {text}{certainty}, n = {step['n']}, {neighbours}{moved}"
+
+
+def other_packages(steps):
+    """Say which other packages had to move."""
+    moved = dict.fromkeys(move.split()[0] for moves in steps["moved"] for move in moves.split(", ") if move)
+    return f"all others locked but for {', '.join(moved)}" if moved else "all others locked"
