@@ -239,7 +239,7 @@ def tables_of(given: Study) -> dict[str, pd.DataFrame]:
     while left:
         name = next(name for name, needs in left.items() if not {*needs} & {*left})
         of = [run for run in whole if run[0]["workload"] == _OF.get(name, run[0]["workload"])]
-        known = {"records": of, "pairs": given.pairs, "claimed": given.pairs[1:], "locks": NO_LOCKS}
+        known = {"records": of, "pairs": given.pairs, "claimed": given.pairs[1:], "questions": None, "locks": NO_LOCKS}
         arguments = {need: known[need] if need in known else made[need] for need in left.pop(name)}
         made[name] = counted(making.table_function(name)(**arguments), asked)
     made["ladders"] = _swept(made["runs"])
