@@ -24,42 +24,53 @@ from .conftest import PYTHON, needs_group, read_within
 
 CLI = [sys.executable, "-m", "beyond_ram", "watch"]
 NEAR = 0.01
+# A step that lasts until the test has seen enough of it.
+HOLD = """
+def hold():
+    os.write(int(sys.argv[1]), b'.')
+    os.read(int(sys.argv[2]), 1)
+"""
+STEPS = 4
 # A high peak, then levels that are held: in the parent, and in workers that come and go.
-LEVELS = """
-import os, sys, time
+LEVELS = f"""
+import os, signal, sys
+{HOLD}
 peak = bytearray(200_000_000); del peak
-os.write(int(sys.argv[1]), b'.')
-time.sleep(1.2)
+hold()
 held = bytearray(60_000_000)
+workers, (read, write) = [], os.pipe()
 for number in range(3):
-    if os.fork() == 0:
+    workers.append(os.fork())
+    if not workers[-1]:
         mine = bytearray(20_000_000 * (number + 1))
-        time.sleep(0.7 + 0.3 * number)
-        os._exit(0)
-time.sleep(0.5)
+        os.write(write, b'.')
+        signal.pause()
+for worker in workers: os.read(read, 1)
+hold()
 more = bytearray(40_000_000)
-time.sleep(0.4)
+hold()
 del more
-for number in range(3):
+for worker in workers:
+    os.kill(worker, signal.SIGKILL)
     os.wait()
-time.sleep(0.3)
+hold()
 """
 # As LEVELS, with the worker processes of PyTorch.
-LOADER = """
-import os, sys, time, numpy, torch
+LOADER = f"""
+import os, sys, numpy, torch
 from torch.utils.data import DataLoader, Dataset
+{HOLD}
 class Rows(Dataset):
     held = None
     def __len__(self): return 400
     def __getitem__(self, at):
         if Rows.held is None: Rows.held = numpy.ones(6_000_000)
-        time.sleep(0.01)
         return numpy.full(5_000, at)
-os.write(int(sys.argv[1]), b'.')
-time.sleep(2)
+hold()
 for epoch in range(2):
-    for batch in DataLoader(Rows(), batch_size=20, num_workers=3): pass
-time.sleep(0.3)
+    for number, batch in enumerate(DataLoader(Rows(), batch_size=20, num_workers=3)):
+        if number == 9: hold()
+hold()
 """
 
 
@@ -67,6 +78,16 @@ time.sleep(0.3)
 def ready() -> Iterator[tuple[int, int]]:
     read, write = os.pipe()
     os.set_inheritable(write, True)
+    yield read, write
+    os.close(read)
+    os.close(write)
+
+
+@pytest.fixture
+def go() -> Iterator[tuple[int, int]]:
+    """By which a program is told to take its next step."""
+    read, write = os.pipe()
+    os.set_inheritable(read, True)
     yield read, write
     os.close(read)
     os.close(write)
@@ -89,15 +110,38 @@ def peaks_from(folder: Path, began_at: float) -> dict[str, int]:
     return {kind: max(int(line[kind]) for line in later) for kind in ("rss_bytes", "anon_bytes", "shmem_bytes")}
 
 
-def both(command: list[str], ready: tuple[int, int], folder: Path, find: Any) -> tuple[dict[str, int], dict[str, int]]:
+def both(
+    command: list[str], ready: tuple[int, int], go: tuple[int, int], folder: Path, find: Any
+) -> tuple[dict[str, int], dict[str, int]]:
     """The peaks that a watcher from the start and one that attached saw, from the attach on."""
-    first = subprocess.Popen([*CLI, "--out", str(folder / "first"), "--", *command], pass_fds=[ready[1]], stderr=-1)
+    inherited = [ready[1], go[0]]
+    command = [*command, *map(str, inherited)]
+    first = subprocess.Popen([*CLI, "--out", str(folder / "first"), "--", *command], pass_fds=inherited, stderr=-1)
     assert read_within(ready[0], 60) == b"."
-    done = subprocess.run([*CLI, "--out", str(folder / "second"), *find(first.pid)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert first.wait(30) == 0
+    second = subprocess.Popen([*CLI, "--out", str(folder / "second"), *find(first.pid)])
+    while not list(folder.glob("second/.watch-*/samples.csv")):
+        assert second.poll() is None
+        time.sleep(0.02)
+    for step in range(STEPS):
+        assert step == 0 or read_within(ready[0], 60) == b"."
+        sampled(first.pid, second.pid)
+        os.write(go[1], b".")
+    assert (first.wait(60), second.wait(60)) == (0, 0)
     began_at = record(folder / "second")["started_at"] + 0.05
     return peaks_from(folder / "first", began_at), peaks_from(folder / "second", began_at)
+
+
+def sampled(*watchers: int, times: int = 8) -> None:
+    """Wait until each watcher has slept so many times more: it sleeps between two samples."""
+
+    def slept(pid: int) -> int:
+        return int(re.search(rb"^voluntary_ctxt_switches:\s+(\d+)", procfs.read(pid, "status") or b"", re.M)[1])  # type: ignore[index]
+
+    wanted = {pid: slept(pid) + times for pid in watchers}
+    until = time.monotonic() + 60
+    while any(slept(pid) < enough for pid, enough in wanted.items()):
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def last_of(name: str) -> Any:
@@ -118,9 +162,10 @@ def near(first: dict[str, int], second: dict[str, int]) -> None:
 
 
 @pytest.mark.slow
-def test_it_sees_what_a_watcher_from_the_start_sees(ready: tuple[int, int], tmp_path: Path) -> None:
-    command = [*PYTHON, LEVELS, str(ready[1])]
-    first, second = both(command, ready, tmp_path, last_of("peak = bytearray"))
+def test_it_sees_what_a_watcher_from_the_start_sees(
+    ready: tuple[int, int], go: tuple[int, int], tmp_path: Path
+) -> None:
+    first, second = both([*PYTHON, LEVELS], ready, go, tmp_path, last_of("peak = bytearray"))
     near(first, second)
     found, whole = record(tmp_path / "second"), record(tmp_path / "first")
     assert found["outcome"] == "ended"
@@ -132,11 +177,10 @@ def test_it_sees_what_a_watcher_from_the_start_sees(ready: tuple[int, int], tmp_
 
 
 @pytest.mark.slow
-def test_a_data_loader_and_its_workers(ready: tuple[int, int], tmp_path: Path) -> None:
+def test_a_data_loader_and_its_workers(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
     program = tmp_path / "loader.py"
     program.write_text(LOADER)
-    command = [str(interpreter("loaders")), str(program), str(ready[1])]
-    first, second = both(command, ready, tmp_path, last_of("loader.py"))
+    first, second = both([str(interpreter("loaders")), str(program)], ready, go, tmp_path, last_of("loader.py"))
     near(first, second)
     assert record(tmp_path / "second")["peak"]["processes"] >= 4
 
@@ -150,15 +194,15 @@ def _namespaces() -> str | None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(_namespaces() is not None, reason=str(_namespaces()))
-def test_a_process_in_namespaces_of_its_own(ready: tuple[int, int], tmp_path: Path) -> None:
+def test_a_process_in_namespaces_of_its_own(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
     """As in a container: process ids and /proc of its own."""
-    command = ["unshare", "--pid", "--mount", "--fork", "--mount-proc", *PYTHON, LEVELS, str(ready[1])]
+    command = ["unshare", "--pid", "--mount", "--fork", "--mount-proc", *PYTHON, LEVELS]
 
     def find(watcher: int) -> list[str]:
         inside = [p for p in procfs.descendants(watcher) if len(_ids(p)) > len(_ids(os.getpid()))]
         return ["--pid", str(min(inside))]
 
-    near(*both(command, ready, tmp_path, find))
+    near(*both(command, ready, go, tmp_path, find))
 
 
 def _ids(pid: int) -> list[bytes]:
@@ -169,13 +213,13 @@ def _ids(pid: int) -> list[bytes]:
 
 @pytest.mark.slow
 @needs_group
-def test_a_group(ready: tuple[int, int], tmp_path: Path) -> None:
+def test_a_group(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) -> None:
     """As a job's or a container's: one that was there before the command, and whose peak nobody sets back."""
     group = groups.make()
     join = "".join(f"echo $$ > {file}; " for file in group.processes_files)
     try:
-        command = ["bash", "-c", join + 'exec "$@"', "bash", *PYTHON, LEVELS, str(ready[1])]
-        first, second = both(command, ready, tmp_path, lambda _: ["--cgroup", str(group.path)])
+        command = ["bash", "-c", join + 'exec "$@"', "bash", *PYTHON, LEVELS]
+        first, second = both(command, ready, go, tmp_path, lambda _: ["--cgroup", str(group.path)])
     finally:
         group.remove()
     near(first, second)
