@@ -17,6 +17,8 @@ from xdist.scheduler import LoadScopeScheduling
 from beyond_ram.folders import MARK
 from beyond_ram.stacks import locks, venv
 
+from . import forks
+
 ROOT = Path(__file__).resolve().parents[1]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -172,13 +174,17 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def run_in(clone: Path) -> Run:
+def path(shared: Path) -> str:
+    """PATH with the commands of the driver's environment; `snakemake` is a fork of one that is imported (forks/)."""
+    owner = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+    folder = once(shared / "forks", lambda partial: forks.start(partial, owner))
+    return f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+
+@pytest.fixture(scope="session")
+def run_in(clone: Path, path: str) -> Run:
     """Run a command of the driver's environment in the clone, and return what it did and said."""
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(clone),
-    }
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(clone)}
 
     def run(*command: str, cwd: Path = clone, **options: object) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(

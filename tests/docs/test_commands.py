@@ -77,8 +77,9 @@ class Place:
         places: "Callable[[Path], Place]",
         checkout: Path,
         plans: dict[str, "subprocess.CompletedProcess[str]"],
+        path: str,
     ) -> None:
-        self.folder, self.places, self.plans = folder, places, plans
+        self.folder, self.places, self.plans, self.path = folder, places, plans, path
         self.done: dict[Block, subprocess.CompletedProcess[str]] = {}
         shutil.copytree(checkout, folder, symlinks=True)
         for block in BLOCKS:
@@ -95,9 +96,8 @@ class Place:
         (self.stand_ins / "planned" / "config.yaml").write_text("dry-run: true\n")
 
     def environment(self, block: Block) -> dict[str, str]:
-        path = f"{self.stand_ins}:{BIN}:{os.environ['PATH']}"
         planned = {"SNAKEMAKE_PROFILE": str(self.stand_ins / "planned")} if block.note("planned") else {}
-        return os.environ | {"PATH": path, "PYTHONPATH": str(self.folder)} | planned
+        return os.environ | {"PATH": f"{self.stand_ins}:{self.path}", "PYTHONPATH": str(self.folder)} | planned
 
     def read(self, block: Block) -> "subprocess.CompletedProcess[str]":
         """Do what the page says up to a block; what is slow only for a block that is slow too."""
@@ -215,7 +215,7 @@ def byte_characters() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Place]]:
+def places(tmp_path_factory: pytest.TempPathFactory, path: str) -> Iterator[Callable[[Path], Place]]:
     """The place of a page: a copy of one checkout with all that readers have."""
     made: dict[Path, Place] = {}
     plans: dict[str, subprocess.CompletedProcess[str]] = {}
@@ -228,7 +228,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path]
 
     def place(page: Path) -> Place:
         if page not in made:
-            made[page] = Place(tmp_path_factory.mktemp(page.stem) / "beyond-ram", page, place, checkout, plans)
+            made[page] = Place(tmp_path_factory.mktemp(page.stem) / "beyond-ram", page, place, checkout, plans, path)
         return made[page]
 
     yield place

@@ -39,12 +39,9 @@ def current(project: Path) -> None:
 
 
 @pytest.fixture(scope="package")
-def snakemake(project: Path) -> Snakemake:
+def snakemake(project: Path, path: str) -> Snakemake:
     """Run the workflow in the copy, as a user does."""
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(project),
-    }
+    environment = os.environ | {"PATH": path, "PYTHONPATH": str(project)}
 
     def run(*words: str) -> "subprocess.CompletedProcess[str]":
         command = ["snakemake", "--cores", "1", *words]
