@@ -1,0 +1,132 @@
+"""The runs of a fit: each watched, in a folder of its own, and used again by a later call."""
+
+import shlex
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import masked
+from ..advice import advise
+from ..files import read_json
+from ..run_files import RUN_FILES
+from ..watch import LimitError, watch, write_record
+from .design import Point
+from .factors import Plan
+
+OUTPUT = "output.txt"
+# What small runs may take of the memory that is free: the rest is for others meanwhile.
+_OF_FREE = 0.8
+
+
+class RunError(RuntimeError):
+    """A run that did not complete; the text is one line."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run has come to."""
+
+    point: Point
+    kept_bytes: int
+    mapped_bytes: int
+    """Room for mapped files, as `advice` gives it."""
+    seconds: float
+    outcome: str = "completed"
+
+
+@dataclass
+class Runs:
+    """Runs of a plan, kept below a folder."""
+
+    plan: Plan
+    out: Path
+    tell: Callable[[str], None] = lambda line: None
+    seconds: float = 0.0
+    """What all runs so far have taken, those of an earlier call too."""
+    done: dict[Point, Run] = field(default_factory=dict)
+
+    def get(self, point: Point, about: str = "") -> Run:
+        """The run of a point, from the folder or made now. Raises RunError, ForeignFolderError."""
+        if point not in self.done:
+            name = self.name(point)
+            self.tell(f"{about}{name}")
+            run = self._within_what_is_free(point, name)
+            if run.outcome != "completed":
+                raise RunError(f"{name} needs more memory than is free here; leave out the value, or begin lower")
+            self.done[point] = run
+            self.seconds += run.seconds
+        return self.done[point]
+
+    def limited(self, point: Point, limit_bytes: int) -> Run:
+        """The run of a point under a memory limit of the kernel. Raises LimitError where none can be set."""
+        self.tell(f"under a limit of {limit_bytes / 1e6:,.0f} MB: {self.name(point)}")
+        return self._run(point, self.name(point), "confirmed", limit_bytes)
+
+    def name(self, point: Point) -> str:
+        values = self.plan.values(point.setting, point.size)
+        repeat = [f"rep={point.repeat}"] if point.repeat > 1 else []
+        return " ".join([*(f"{name}={value}" for name, value in values.items()), *repeat])
+
+    def _within_what_is_free(self, point: Point, name: str) -> Run:
+        """A run under a limit that keeps the machine alive, where one can be set."""
+        try:
+            return self._run(point, name, "runs", int(_OF_FREE * free_bytes()))
+        except LimitError:
+            return self._run(point, name, "runs", None)
+
+    def _run(self, point: Point, name: str, kind: str, limit_bytes: int | None) -> Run:
+        folder = self.out / kind / name.replace(" ", ",")
+        words = self.plan.words(point.setting, point.size)
+        # A shell that becomes the program: what it writes is not mixed with the watcher's summary.
+        words = ["sh", "-c", f'exec "$@" > {shlex.quote(str(folder / OUTPUT))} 2>&1', "sh", *words]
+        if not (record := _kept(folder, words, self.out)):
+            record = _watched(folder, words, limit_bytes)
+        return self._read(record, point, name, folder)
+
+    def _read(self, record: dict[str, Any], point: Point, name: str, folder: Path) -> Run:
+        killed = record["outcome"] == "killed_at_limit" or record.get("killed_for_memory")
+        if record["outcome"] != "completed" and not killed:
+            status = record["signal"] or f"exit status {record['exit_status']}"
+            raise RunError(f"{name}: the program ended with {status}: {_last_line(folder / OUTPUT)}")
+        advice = advise(record)
+        if not killed and not advice.kept_bytes:
+            raise RunError(f"{name}: ended before its memory could be read; begin with a larger size")
+        outcome = "killed_at_limit" if killed else "completed"
+        return Run(point, advice.kept_bytes, advice.mapped_bytes, float(record["duration_s"]), outcome)
+
+
+def free_bytes() -> int:
+    """The memory that programs can still take here."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    free = next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))
+    return int(free) << 10
+
+
+def _kept(folder: Path, words: Sequence[str], out: Path) -> dict[str, Any] | None:
+    """The record of an earlier run that completed. Raises ValueError where it is of another command."""
+    try:
+        record: dict[str, Any] = read_json(folder / RUN_FILES[2], "outcome", "command", "peak")
+    except ValueError:
+        return None
+    if record["command"] != masked.command(words):
+        raise ValueError(f"{out} has runs of another command; name another --out, or remove it")
+    return record if record["outcome"] == "completed" else None
+
+
+def _watched(folder: Path, words: Sequence[str], limit_bytes: int | None) -> dict[str, Any]:
+    """Run a command below the watcher, and return its record. Raises LimitError."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    record = watch(words, folder, memory_limit_bytes=limit_bytes)
+    write_record(record, folder)
+    return record
+
+
+def _last_line(file: Path) -> str:
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return masked.text(lines[-1].strip()[:300]) if lines else "it wrote nothing"

@@ -1,0 +1,111 @@
+"""`beyond-ram fit` on real programs: what fits, what does not, and what cannot be said."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.cli import main
+
+from ..conftest import ROOT
+
+PROGRAMS = ROOT / "tests" / "fit" / "programs"
+LEAK = ["--vary", "batch=16,256", "--grow", "rows=50k..1600k", "--largest", "400k"]
+
+
+def fit(out: Path, name: str, *words: str) -> tuple[int, dict[str, Any]]:
+    """The exit status and fit.json."""
+    command = [sys.executable, str(PROGRAMS / f"{name}.py"), "-", "batch={batch}", "rows={rows}"]
+    status = main(["fit", "--out", str(out), *words, "--", *command])
+    return status, json.loads((out / "fit.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def leak(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, dict[str, Any]]:
+    """Of a program that keeps 125 bytes a row, from 4 MB on: 204 MB at the size that is asked about."""
+    out = tmp_path_factory.mktemp("fit") / "out"
+    return out, *fit(out, "leak", "--budget", "300M", *LEAK)
+
+
+@pytest.mark.slow
+def test_a_leak_is_predicted_and_fits(leak: tuple[Path, int, dict[str, Any]]) -> None:
+    _, status, found = leak
+    assert status == 0
+    assert found["times_as_far"] == 4
+    assert {one["batch"] for one in found["settings"]} == {16, 256}
+    for one in found["settings"]:
+        assert one["low"] < 200e6 + 4_000 * one["batch"] < one["high"] + 10e6
+        assert one["low"] <= one["predicted_bytes"] <= one["high"]
+    assert found["best"]["fits"] == "yes"
+    assert found["confirmation"]["rows"] == 400_000
+
+
+@pytest.mark.cgroup
+@pytest.mark.slow
+def test_the_choice_is_run_under_its_limit(leak: tuple[Path, int, dict[str, Any]]) -> None:
+    status, found = fit(leak[0], "leak", "--budget", "300M", *LEAK, "--confirm")
+    assert status == 0
+    assert found["confirmed"]["outcome"] == "completed"
+    assert found["confirmed"]["limit_bytes"] == found["best"]["ask_bytes"]
+
+
+@pytest.mark.slow
+def test_kept_runs_are_used_again_and_a_smaller_budget_fits_nothing(
+    leak: tuple[Path, int, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, _, first = leak
+    before = {file: file.stat().st_mtime_ns for file in out.glob("runs/*/run.json")}
+    status, found = fit(out, "leak", "--budget", "100M", *LEAK)
+    assert status == 1
+    assert {one["fits"] for one in found["settings"]} == {"no"}
+    assert found["best"] is None
+    assert before.items() <= {file: file.stat().st_mtime_ns for file in out.glob("runs/*/run.json")}.items()
+    assert found["runs"][:7] == first["runs"][:7]
+
+
+@pytest.mark.slow
+def test_runs_of_another_command_are_not_used(
+    leak: tuple[Path, int, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", "--out", str(leak[0]), "--budget", "1G", *LEAK, "--", "true", "{batch}", "{rows}"]) == 2
+    assert "another command" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_what_is_not_monotone_has_no_number(tmp_path: Path) -> None:
+    words = ["--vary", "batch=10", "--grow", "rows=12500..800k", "--largest", "100k"]
+    status, found = fit(tmp_path / "out", "switched", "--budget", "200M", *words)
+    assert status == 2
+    (setting,) = found["settings"]
+    assert (setting["predicted_bytes"], setting["fits"]) == (None, "unsure")
+    assert "monotone" in found["unsure_because"]
+
+
+@pytest.mark.slow
+def test_a_program_that_fails_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--budget", "1G", "--vary", "n=1,2", "--out", str(tmp_path / "out"), "--"]
+    assert main(["fit", *words, sys.executable, "-c", "import sys; sys.exit('no such file as n')", "{n}"]) == 2
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert "n=1" in last
+    assert "no such file as n" in last
+    assert not (tmp_path / "out" / "fit.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--vary", "n=1,2", "--", "true"], "{n}"),
+        (["--vary", "n=1,2", "--largest", "5", "--", "true", "{n}"], "--largest"),
+        (["--grow", "n=10..99", "--largest", "15", "--", "true", "{n}"], "--largest"),
+        (["--", "true"], "--vary"),
+    ],
+)
+def test_bad_input_is_one_line(
+    words: list[str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", "--budget", "1G", "--out", str(tmp_path / "out"), *words]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert named in line
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,16 @@
+"""A program that keeps small inputs in memory and spools larger ones: its memory is not monotone."""
+
+import sys
+import tempfile
+import time
+
+given = {name: int(value) for name, value in (word.split("=") for word in sys.argv[2:])}
+block = b"z" * 1_000 * given["batch"]
+with tempfile.SpooledTemporaryFile(max_size=50_000_000) as spool:
+    for _ in range(given["rows"] // given["batch"]):
+        spool.write(block)
+    spool.seek(0)
+    time.sleep(0.05)
+    if given["rows"] * 1_000 <= 50_000_000:
+        whole = spool.read()
+        time.sleep(0.05)

@@ -1,0 +1,28 @@
+"""The small runs: enough for the parts of the model, fewer than the grid."""
+
+import itertools
+
+from beyond_ram.fit.design import Point, base, doubled, points
+
+VARIED = {"workers": (0, 2, 4, 8, 16), "batch": (16, 64, 256), "depth": (1, 2)}
+SIZES = doubled(100, 850)
+
+
+def test_every_value_and_every_pair_of_largest_values_is_run() -> None:
+    chosen = points(VARIED, SIZES)
+    settings = {point.setting for point in chosen}
+    assert SIZES == [100, 200, 400, 800]
+    assert {setting[0] for setting in settings} == {*VARIED["workers"]}
+    assert {(16, 256, 1), (16, 16, 2), (0, 256, 2), (16, 256, 2)} <= settings
+    assert len(chosen) == len({*chosen})
+    assert len(chosen) < len(SIZES) * len(list(itertools.product(*VARIED.values()))) / 3
+
+
+def test_the_base_has_every_size_and_a_repeat() -> None:
+    at_base = [point for point in points(VARIED, SIZES) if point.setting == base(VARIED)]
+    assert at_base == [*(Point(base(VARIED), size) for size in SIZES), Point(base(VARIED), 800, repeat=2)]
+
+
+def test_without_a_size_that_grows_each_setting_is_run_as_it_is() -> None:
+    chosen = points({"workers": (0, 4)}, [])
+    assert chosen == [Point((0,), None), Point((0,), None, repeat=2), Point((4,), None)]

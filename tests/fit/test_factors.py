@@ -1,0 +1,45 @@
+"""What may vary is read from the command line, and refused in one line."""
+
+import pytest
+
+from beyond_ram.fit.factors import plan
+
+COMMAND = ["python", "train.py", "--workers", "{workers}", "--rows={rows}"]
+
+
+def test_a_command_takes_its_values() -> None:
+    found = plan(COMMAND, ["workers=4,0,2"], ["rows=100k..2.5M"])
+    assert found.varied == {"workers": (0, 2, 4)}
+    assert found.growth
+    assert (found.growth.first, found.growth.target) == (100_000, 2_500_000)
+    assert found.words((2,), 200_000) == ["python", "train.py", "--workers", "2", "--rows=200000"]
+
+
+def test_braces_of_a_script_are_its_own() -> None:
+    script = ["sh", "-c", "for n in 1; do echo ${HOME} {other} {rows}; done"]
+    assert plan(script, [], ["rows=1..2"]).words((), 1)[-1] == "for n in 1; do echo ${HOME} {other} 1; done"
+
+
+@pytest.mark.parametrize(
+    ("command", "vary", "grow", "named"),
+    [
+        (["true", "{workers}"], ["workers=0", "batch=1,2"], [], "batch"),
+        (["true", "{workers}", "--b={batch}"], ["workers=0"], [], "batch"),
+        (["true", "{workers}"], ["workers=a,b"], [], "'a'"),
+        (["true", "{workers}"], ["workers=1.5"], [], "1.5"),
+        (["true", "{workers}"], ["workers"], [], "workers"),
+        (["true", "{workers}"], ["workers=1", "workers=2"], [], "workers"),
+        (["true", "{rows}"], [], ["rows=100"], "rows"),
+        (["true", "{rows}"], [], ["rows=5..5"], "rows"),
+        (["true", "{rows}"], ["rows=1"], ["rows=1..5"], "rows"),
+        (["true", "{rows}", "{more}"], [], ["rows=1..5", "more=1..5"], "more"),
+        (["true"], [], [], "--vary"),
+        ([], ["workers=1"], [], "program"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(
+    command: list[str], vary: list[str], grow: list[str], named: str
+) -> None:
+    with pytest.raises(ValueError, match=named) as error:
+        plan(command, vary, grow)
+    assert "\n" not in str(error.value)

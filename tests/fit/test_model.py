@@ -1,0 +1,123 @@
+"""The model on memory that is made of known parts: what it predicts holds, and what it cannot know it does not say."""
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from beyond_ram.fit.design import doubled, points
+from beyond_ram.fit.factors import Setting
+from beyond_ram.fit.model import LEVEL, Model, Prediction, Reading, doubts, fitted
+
+VARIED = {"workers": (0, 2, 4), "batch": (16, 64, 256)}
+NAMES = list(VARIED)
+TARGET, TIMES = 1_600_000, 8
+NOISE = 0.003
+Kept = Callable[[int, int, float], float]
+
+
+def copied(workers: int, batch: int, rows: float) -> float:
+    """Objects in the parent that workers copy, and batches on their way."""
+    return 150e6 + 60e6 * workers + 500 * rows + 120 * rows * workers + 1e4 * batch * max(1, 2 * workers)
+
+
+def mapped(workers: int, batch: int, rows: float) -> float:
+    return 150e6 + 60e6 * workers + 1e4 * batch * (1 + workers)
+
+
+def level(workers: int, batch: int, rows: float) -> float:
+    """A buffer that is full within the small runs, at a size of its own for each setting."""
+    return 80e6 + 40e6 * (workers > 0) + min(rows, 100 * batch + 20_000) * 2_000
+
+
+def squared(workers: int, batch: int, rows: float) -> float:
+    return 100e6 + 0.004 * rows**2 + 10e6 * workers
+
+
+def readings(kept: Kept, seed: int) -> list[Reading]:
+    noise = np.random.default_rng(seed)
+
+    def reading(setting: Setting, size: int | None) -> Reading:
+        assert size
+        return Reading(setting, size, kept(*setting, size) * (1 + NOISE * noise.standard_normal()))
+
+    small = [reading(point.setting, point.size) for point in points(VARIED, doubled(12_500, TARGET // TIMES // 2))]
+    return [*small, reading((2, 64), TARGET // TIMES)]
+
+
+def predictions(kept: Kept, seed: int) -> list[tuple[Prediction, float]]:
+    model = fitted(NAMES, readings(kept, seed))
+    settings = itertools.product(*VARIED.values())
+    return [(model.predict(setting, TARGET), kept(*setting, TARGET)) for setting in settings]
+
+
+@pytest.mark.parametrize("kept", [copied, mapped])
+def test_what_is_predicted_at_eight_times_the_size_holds(kept: Kept) -> None:
+    found = [one for seed in range(5) for one in predictions(kept, seed)]
+    numbers = [(predicted, truth) for predicted, truth in found if predicted.is_number]
+    assert len(numbers) > len(found) / 2
+    assert np.mean([predicted.holds(truth) for predicted, truth in numbers]) >= LEVEL
+
+
+@pytest.mark.parametrize("kept", [level, squared])
+def test_what_bends_is_held_or_has_no_number(kept: Kept) -> None:
+    found = [one for seed in range(5) for one in predictions(kept, seed)]
+    assert all(predicted.holds(truth) for predicted, truth in found if predicted.is_number)
+
+
+def test_growth_with_the_square_has_no_number() -> None:
+    assert not any(predicted.is_number for predicted, _ in predictions(squared, 0))
+
+
+def test_a_level_that_was_reached_is_not_carried_on() -> None:
+    def full(workers: int, batch: int, rows: float) -> float:
+        return 100e6 + 20e6 * workers + min(rows, 20_000) * 2_000
+
+    found = [predicted for predicted, _ in predictions(full, 0)]
+    assert all(predicted.is_number and predicted.high < 1.5 * full(4, 256, TARGET) for predicted in found)
+
+
+def test_the_interval_is_wider_the_further_it_is() -> None:
+    model = fitted(NAMES, readings(copied, 0))
+    shares = [model.predict((2, 64), size) for size in (TARGET / TIMES, TARGET, 4 * TARGET)]
+    widths = [(one.high - one.low) / one.value for one in shares]
+    assert widths == sorted(widths)
+    assert widths[0] < widths[-1] / 2
+
+
+def test_parts_name_what_grows() -> None:
+    shares = fitted(NAMES, readings(copied, 0)).shares((4, 256), TARGET, "rows")
+    growing = sum(value for name, value in shares.items() if "rows" in name)
+    assert growing == pytest.approx((500 + 120 * 4) * TARGET, rel=0.15)
+    assert sum(shares.values()) == pytest.approx(fitted(NAMES, readings(copied, 0)).predict((4, 256), TARGET).value)
+
+
+def test_less_kept_from_more_input_is_a_doubt() -> None:
+    rising = [Reading((0,), size, 1e8 + 100 * size) for size in (1e5, 2e5, 4e5)]
+    assert doubts(rising) is None
+    assert "400,000" in str(doubts([*rising[:2], Reading((0,), 4e5, 6e7)]))
+
+
+def test_time_may_fall_with_workers() -> None:
+    def seconds(setting: Setting, size: float) -> float:
+        return 2 + 0.2 * setting[0] + size * 1e-5 / max(1, setting[0])
+
+    varied = {"workers": (1, 2, 4, 8)}
+    runs = [
+        Reading(one.setting, one.size or 0, seconds(one.setting, one.size or 0))
+        for one in points(varied, [1000 * 100, 200_000, 400_000])
+    ]
+    model = fitted(["workers"], runs, shrinks=True)
+    times = [model.predict((workers,), 6_400_000).value for workers in (1, 2, 4, 8)]
+    assert times == pytest.approx([seconds((workers,), 6_400_000) for workers in (1, 2, 4, 8)], rel=0.2)
+
+
+def test_one_reading_is_no_error() -> None:
+    model = Model(["workers"], [Reading((0,), 1, 1e8)])
+    assert model.predict((0,), 1).holds(1e8)
+
+
+def test_sizes_that_few_runs_have(sizes: Sequence[float] = (1e4, 2e4, 4e4)) -> None:
+    model = fitted([], [Reading((), size, 5e7 + 1_000 * size) for size in sizes])
+    assert model.predict((), 3.2e5).holds(5e7 + 1_000 * 3.2e5)
