@@ -1,7 +1,6 @@
 """The runs of a fit: each watched, in a folder of its own, and used again by a later call."""
 
 import shlex
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 from .. import masked
 from ..advice import advise
 from ..files import read_json
+from ..folders import fresh
 from ..run_files import RUN_FILES
 from ..watch import LimitError, watch, write_record
 from .design import Point
@@ -117,8 +117,7 @@ def _kept(folder: Path, words: Sequence[str], out: Path) -> dict[str, Any] | Non
 
 def _watched(folder: Path, words: Sequence[str], limit_bytes: int | None) -> dict[str, Any]:
     """Run a command below the watcher, and return its record. Raises LimitError."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    fresh(folder)
     record = watch(words, folder, memory_limit_bytes=limit_bytes)
     write_record(record, folder)
     return record
