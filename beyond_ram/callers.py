@@ -64,13 +64,13 @@ def restore_threads() -> None:
 
 def _callers() -> dict[int, bytes]:
     """Every Snakemake above this process, the nearest first, and when each began."""
-    found, pid = {}, os.getppid()
+    callers, pid = {}, os.getppid()
     while pid > 1 and (began := _began(pid)):
         words = [Path(os.fsdecode(word)).name for word in _read(pid, "cmdline").split(b"\0")[:3]]
         if "snakemake" in (words[:2] if words[1:2] != ["-m"] else words[2:]):
-            found[pid] = began
+            callers[pid] = began
         pid = int(_stat(pid)[1])
-    return found
+    return callers
 
 
 def _began(pid: int) -> bytes:

@@ -40,14 +40,14 @@ def _files(path: Path, places: tuple[Path, ...]) -> Iterator[Path]:
 @cache
 def _names(path: Path) -> list[tuple[int, tuple[str, ...]]]:
     """What a file imports: how many dots stand before each name, and its parts."""
-    found: list[tuple[int, tuple[str, ...]]] = []
+    names: list[tuple[int, tuple[str, ...]]] = []
     for node in _statements(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
-            found += [(0, tuple(alias.name.split("."))) for alias in node.names]
+            names += [(0, tuple(alias.name.split("."))) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             parts = tuple(node.module.split(".")) if node.module else ()
-            found += [(node.level, parts), *((node.level, (*parts, alias.name)) for alias in node.names)]
-    return list(dict.fromkeys(found))
+            names += [(node.level, parts), *((node.level, (*parts, alias.name)) for alias in node.names)]
+    return list(dict.fromkeys(names))
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
@@ -64,9 +64,9 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
 def _modules(parts: tuple[str, ...], places: tuple[Path, ...]) -> tuple[Path, ...]:
     """The files of a dotted name, in the first place that has its beginning."""
     for place in places:
-        found = [file for depth in range(1, len(parts) + 1) if (file := _module(place, parts[:depth]))]
-        if found:
-            return tuple(found)
+        files = [file for depth in range(1, len(parts) + 1) if (file := _module(place, parts[:depth]))]
+        if files:
+            return tuple(files)
     return ()
 
 

@@ -71,8 +71,8 @@ class _Writer:
 
     def _write(self) -> None:
         if self._waiting:
-            found = pa.concat_tables(self._waiting).replace_schema_metadata(self._schema.metadata)
-            self._writer.write_table(found.cast(self._schema), row_group_size=self._rows)
+            rows = pa.concat_tables(self._waiting).replace_schema_metadata(self._schema.metadata)
+            self._writer.write_table(rows.cast(self._schema), row_group_size=self._rows)
         self._waiting, self._rows = [], 0
 
     def __enter__(self) -> "_Writer":
@@ -94,10 +94,10 @@ class Runs(Sequence[RunFiles]):
 
     def __init__(self, files: Iterable[Path | str]) -> None:
         self._files = list(files)
-        known = list(map(_outcomes, self._files))
+        outcomes = list(map(_outcomes, self._files))
         lines = [
             (run, json.loads(outcome), file, number)
-            for file, table in enumerate(known)
+            for file, table in enumerate(outcomes)
             for number, (run, outcome) in enumerate(zip(*(column.to_pylist() for column in table), strict=True))
         ]
         self._asked = sorted(lines, key=lambda line: "@" in line[1].get("stack", ""))
@@ -158,22 +158,22 @@ class Samples:
 
     def of(self, place: int) -> pd.DataFrame:
         """The samples of the run in this place; what was not sampled is NaN."""
-        found: pd.DataFrame = self._read(place).to_pandas()
-        return found
+        samples: pd.DataFrame = self._read(place).to_pandas()
+        return samples
 
     def lists(self, place: int) -> dict[str, list[Any]]:
         """The same, a list for each column; what was not sampled is None."""
-        found: dict[str, list[Any]] = self._read(place).to_pydict()
-        return found
+        samples: dict[str, list[Any]] = self._read(place).to_pydict()
+        return samples
 
     def _read(self, place: int) -> pa.Table:
         file, number = self._runs.at(place)
         group = bisect.bisect_right(self._first(file), number) - 1
         if group < 0:  # nothing was sampled of it, nor of any before
             return _SAMPLES.empty_table().drop_columns("run")
-        found = self._group(file, group)
-        begin, end = np.searchsorted(found["run"].to_numpy(), [number, number + 1])
-        return found.slice(begin, end - begin).drop_columns("run")
+        rows = self._group(file, group)
+        begin, end = np.searchsorted(rows["run"].to_numpy(), [number, number + 1])
+        return rows.slice(begin, end - begin).drop_columns("run")
 
     def _read_first(self, file: int) -> list[int]:
         """The number of the first run of each row group of a file."""
@@ -192,9 +192,9 @@ def _opened(path: Path | str, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
     kind = schema.metadata[_KIND]
     why = f"holds no {kind.decode()} that were collected"
     try:
-        with pq.ParquetFile(path) as found:
-            if (found.schema_arrow.metadata or {}).get(_KIND) == kind:
-                yield found
+        with pq.ParquetFile(path) as opened:
+            if (opened.schema_arrow.metadata or {}).get(_KIND) == kind:
+                yield opened
                 return
     except (pa.ArrowException, OSError, ValueError) as error:
         why = "missing" if isinstance(error, FileNotFoundError) else "cut, or no Parquet file"

@@ -198,9 +198,9 @@ def read_json(path: Path | str, *keys: str) -> Any:
     Raises DamagedError where it is missing, cut or something else.
     """
     try:
-        found = json.loads(Path(path).read_bytes().decode())
-        if not keys or (isinstance(found, dict) and {*keys} <= {*found}):
-            return found
+        content = json.loads(Path(path).read_bytes().decode())
+        if not keys or (isinstance(content, dict) and {*keys} <= {*content}):
+            return content
         why = f"no object with {' and '.join(map(repr, keys))}"
     except FileNotFoundError:
         why = "missing"

@@ -22,23 +22,23 @@ Titles = Mapping[str, Sequence[str]]
 
 def titles(figure: Figure) -> Titles:
     """What each mark shows, in the order of drawing, by a name that its artist is given."""
-    found: dict[str, Sequence[str]] = {}
-    for number, (artist, said) in enumerate(_marked(figure)):
-        if 0 < len(said) <= _MOST_MARKS:
+    by_name: dict[str, Sequence[str]] = {}
+    for number, (artist, texts) in enumerate(_marked(figure)):
+        if 0 < len(texts) <= _MOST_MARKS:
             name = f"values-{number}"
             artist.set_gid(name)  # type: ignore[attr-defined]
-            found[name] = [plain(text, _MOST_LETTERS) for text in said]
-    return found
+            by_name[name] = [plain(text, _MOST_LETTERS) for text in texts]
+    return by_name
 
 
-def write(svg: Path, found: Titles) -> None:
+def write(svg: Path, by_name: Titles) -> None:
     """Put the titles into a drawing that was saved. Where an artist drew more or fewer marks, it gets none."""
     tree = ET.parse(svg)
     for element in tree.iter(f"{{{_SVG}}}g"):
-        said = found.get(element.get("id", ""), ())
+        texts = by_name.get(element.get("id", ""), ())
         marks = list(element.iter(f"{{{_SVG}}}use")) or [one for one in element if one.tag == f"{{{_SVG}}}path"]
-        if len(marks) == len(said):
-            for mark, text in zip(marks, said, strict=True):
+        if len(marks) == len(texts):
+            for mark, text in zip(marks, texts, strict=True):
                 ET.SubElement(mark, f"{{{_SVG}}}title").text = text
     ET.register_namespace("", _SVG)
     ET.register_namespace("xlink", "http://www.w3.org/1999/xlink")

@@ -52,17 +52,17 @@ def arguments(
     `inputs` holds the files of its runs as `collected` and those of their samples as `samples`, `locks` of stacks and
     what they ask for, and a path for each table; a table that is not made is None.
     """
-    found: dict[str, Any] = {"pairs": pairs, "claimed": claimed, "questions": questions}
+    values: dict[str, Any] = {"pairs": pairs, "claimed": claimed, "questions": questions}
     for name in needs:
         if name == "records":
-            found[name] = Runs(inputs["collected"])
+            values[name] = Runs(inputs["collected"])
         elif name == "samples":
-            found[name] = Samples(inputs["samples"], Runs(inputs["collected"]))
+            values[name] = Samples(inputs["samples"], Runs(inputs["collected"]))
         elif name == "locks":
             files = [Path(path) for path in inputs["locks"]]
-            found[name] = {
+            values[name] = {
                 file.stem if file.suffix == ".txt" else file.name: file.read_text(encoding="utf-8") for file in files
             }
-        elif name not in found:
-            found[name] = None if inputs.get(name) is None else tables.read(inputs[name])
-    return {name: found[name] for name in needs}
+        elif name not in values:
+            values[name] = None if inputs.get(name) is None else tables.read(inputs[name])
+    return {name: values[name] for name in needs}

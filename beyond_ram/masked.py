@@ -25,26 +25,26 @@ def command(words: Sequence[str]) -> list[str]:
     credential, api key, access key or private key, or ends so, behind `=` or as the next word; what follows `Bearer` or
     `Basic`; the user and password of an address. That holds inside a word too, such as a script for `sh -c`.
     """
-    found: list[str] = []
+    shown: list[str] = []
     of_secret = False
     for word in words:
-        found.append(MASK if of_secret and not word.startswith("-") else text(word))
+        shown.append(MASK if of_secret and not word.startswith("-") else text(word))
         of_secret = _OPTION.fullmatch(word) is not None and _is_secret(word)
-    return found
+    return shown
 
 
-def text(said: str) -> str:
+def text(message: str) -> str:
     """A text, such as what a program said, by the same rules."""
-    said = _ADDRESS.sub(rf"\g<1>{MASK}@", said)
-    said = _HEADER.sub(rf"\g<1>{MASK}", said)
-    found, at = [], 0
-    for name in _NAMED.finditer(said):
+    message = _ADDRESS.sub(rf"\g<1>{MASK}@", message)
+    message = _HEADER.sub(rf"\g<1>{MASK}", message)
+    parts, at = [], 0
+    for name in _NAMED.finditer(message):
         if name.start() < at or not _is_secret(name[1] or name[2]):
             continue
-        if value := _VALUE.match(said, name.end()):
-            found += [said[at : name.end()], MASK]
+        if value := _VALUE.match(message, name.end()):
+            parts += [message[at : name.end()], MASK]
             at = value.end()
-    return "".join([*found, said[at:]])
+    return "".join([*parts, message[at:]])
 
 
 def _is_secret(name: str) -> bool:

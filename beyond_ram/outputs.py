@@ -130,11 +130,11 @@ class Outputs:
 
     def figures(self, parts: Iterable[str] = ()) -> dict[str, str]:
         """The figures that are made, with their titles, in the order of the chapters."""
-        found: dict[str, str] = {}
+        titles: dict[str, str] = {}
         for chapter in self._made(parts):
             made = {name: one.title for name, one in chapter.figures.items() if self._any(chapter, parts, one.when)}
-            found |= made
-        return found
+            titles |= made
+        return titles
 
     def pages(self, parts: Iterable[str] = ()) -> list[str]:
         """The pages of the chapters that are made of anything."""

@@ -38,7 +38,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     with watching() as seen:
         result = yield
     seen.record["ceilings"] = ceilings.judge(seen.record, limits)
-    told = [line for line in ceilings.lines(seen.record) if not line.startswith("within")]
-    if told:
-        pytest.fail("\n".join(told), pytrace=False)
+    above = [line for line in ceilings.lines(seen.record) if not line.startswith("within")]
+    if above:
+        pytest.fail("\n".join(above), pytrace=False)
     return result

@@ -46,13 +46,15 @@ class watching:  # noqa: N801 (it reads as a function)
                 "reset_marks": self._reset,
             }
             # The package as it was found here, also where it is no installed one.
-            found = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+            search_path = os.pathsep.join(
+                [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+            )
             self._watcher = subprocess.Popen(
                 [sys.executable, "-m", "beyond_ram.seen", json.dumps(order)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": found},
+                env={**os.environ, "PYTHONPATH": search_path},
                 start_new_session=True,  # Ctrl-C of a notebook's cell is not for it
             )
             self._await_begin()
@@ -68,8 +70,10 @@ class watching:  # noqa: N801 (it reads as a function)
         ready = select.select([self._watcher.stdout], [], [], _BEGINS_S)[0]
         if not ready or not os.read(self._watcher.stdout.fileno(), 1):
             self._watcher.kill()
-            said = self._watcher.communicate()[1].decode(errors="replace").strip()
-            raise RuntimeError(f"nothing can be watched here: {said.splitlines()[-1] if said else 'no watcher began'}")
+            message = self._watcher.communicate()[1].decode(errors="replace").strip()
+            raise RuntimeError(
+                f"nothing can be watched here: {message.splitlines()[-1] if message else 'no watcher began'}"
+            )
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._before is None:
@@ -78,8 +82,8 @@ class watching:  # noqa: N801 (it reads as a function)
             os.environ[VARIABLE] = self._before
         try:
             self._watcher.send_signal(signal.SIGINT)
-            said = self._watcher.communicate(timeout=_ENDS_S)[0]
-            self.record = json.loads(said)
+            output = self._watcher.communicate(timeout=_ENDS_S)[0]
+            self.record = json.loads(output)
         except (OSError, ValueError, subprocess.TimeoutExpired) as trouble:
             self._watcher.kill()
             self._watcher.communicate()

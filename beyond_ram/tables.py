@@ -34,9 +34,9 @@ def read(path: Path | str) -> pd.DataFrame:
     Raises DamagedError for one that is cut, or is no table of that name.
     """
     try:
-        found = pq.ParquetFile(path).read()
-        name = (found.schema.metadata or {}).get(_NAME, b"").decode(errors="replace")
-        table: pd.DataFrame = found.to_pandas()
+        content = pq.ParquetFile(path).read()
+        name = (content.schema.metadata or {}).get(_NAME, b"").decode(errors="replace")
+        table: pd.DataFrame = content.to_pandas()
     except Exception as error:  # a file that is damaged, but opens, raises what it likes
         why = "missing" if isinstance(error, FileNotFoundError) else "cut, or no Parquet file"
         raise DamagedError(f"{path}: {why}; delete it, and Snakemake makes it again") from None
@@ -50,10 +50,10 @@ def write(table: pd.DataFrame, csv: Path | str, parquet: Path | str) -> None:
     """A table as CSV and its Parquet twin, each whole or not at all."""
     with whole(csv) as partial:
         _to_csv(table, partial)
-    found = pa.Table.from_pandas(table, preserve_index=False)
+    content = pa.Table.from_pandas(table, preserve_index=False)
     with whole(parquet) as partial:
         pq.write_table(
-            found.replace_schema_metadata({**found.schema.metadata, _NAME: Path(parquet).stem.encode()}), partial
+            content.replace_schema_metadata({**content.schema.metadata, _NAME: Path(parquet).stem.encode()}), partial
         )
 
 

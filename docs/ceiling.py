@@ -112,7 +112,7 @@ def main():
     common = working.Common(config)
     import inputs
 
-    units, _ = inputs.plan(inputs.found(args.inputs))
+    units, _ = inputs.plan(inputs.files_of(args.inputs))
     args.out.mkdir(parents=True, exist_ok=True)
     lines = csv.writer(sys.stdout)
     lines.writerow(["turn", "workers", "way", "units", "tokens", "cpu_s", "duration_s"])

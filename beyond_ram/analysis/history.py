@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..metrics import METRICS
 from ..metrics.base import EXACT
-from ..stacks.differences import base_of, said
+from ..stacks.differences import base_of, packages_in_words
 from .changes import in_unit
 from .decide import middle, side
 from .frame import Pairs, axes, describe, key, same_but_for, varied
@@ -95,7 +95,7 @@ def _step(line: Line, stack_differences: pd.DataFrame) -> dict[str, Any]:
         "step_high": line["high"],
         "step_n": line["n"],
         "result": result,
-        "packages": said(moved, len(moved)),
+        "packages": packages_in_words(moved, len(moved)),
     }
 
 
@@ -124,7 +124,7 @@ def locks_in_words(table: pd.DataFrame, stack_differences: pd.DataFrame) -> list
         lines, before = [], ""
         for lock, moment in locks[["stack", "measured_at"]].itertuples(index=False):
             moved = between(stack_differences, before, lock)
-            words = said(moved, len(moved)) or "no version, or not known" if before else ""
+            words = packages_in_words(moved, len(moved)) or "no version, or not known" if before else ""
             lines.append({"lock": lock, "day": day(moment), "moved": words})
             before = lock
         stacks.append({"stack": series, "locks": lines})

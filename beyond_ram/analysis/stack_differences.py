@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import pandas as pd
 
-from ..stacks.differences import Difference, base_of, differences, requested, said
+from ..stacks.differences import Difference, base_of, differences, packages_in_words, requested
 from .frame import Pairs
 
 COLUMNS = ["before", "after", "package", "from_version", "to_version", "requested"]
@@ -47,5 +47,5 @@ def of_pair(pair: tuple[str, str], found: list[Difference]) -> dict[str, str]:
     return {
         "sides": f"{pair[0]} and {pair[1]}",
         "number": f"{len(found)} package{'' if len(found) == 1 else 's'}",
-        "said": said(found, len(found)),
+        "said": packages_in_words(found, len(found)),
     }

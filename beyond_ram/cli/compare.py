@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..analysis.changes import changes, counts, in_words
     from ..analysis.comparisons import comparisons
     from ..analysis.stack_differences import of_pair
-    from ..stacks.differences import said
+    from ..stacks.differences import packages_in_words
 
     folders = [Path(side) for side in (arguments.baseline, arguments.candidate)]
     if all(_is_results(folder) for folder in folders):
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     _tell(made, in_words(made))
     for pair, found in differ.items():
         if found:
-            print(f"what the locks differ in, {' and '.join(pair)}: {said(found)}")
+            print(f"what the locks differ in, {' and '.join(pair)}: {packages_in_words(found)}")
     for line in [*stacks_alone, *_cells_alone(runs, pairs)]:
         print(f"not compared: {line}")
     print(f"{counts(made)}; {out}/changes.html, {out}/changes.csv")

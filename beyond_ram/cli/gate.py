@@ -95,12 +95,12 @@ def _weighed(
     tell("making what the cells read")
     _prepare(chosen, out)
     budget_s = 60 * arguments.budget
-    found = schedule.decide(chosen.cells, schedule.Runs(chosen.config, built, out), budget_s, tell)
+    decided = schedule.decide(chosen.cells, schedule.Runs(chosen.config, built, out), budget_s, tell)
     apart = {
         base: sides.apart(built[base, sides.BASELINE], built[base, sides.CANDIDATE], named) for base in chosen.bases
     }
     return verdict.Gate(
-        requested=asked, runs=found.runs, table=found.comparisons, used_s=found.used_s, budget_s=budget_s,
+        requested=asked, runs=decided.runs, table=decided.comparisons, used_s=decided.used_s, budget_s=budget_s,
         apart={base: what for base, what in apart.items() if what},
         moved={one.stack: one.moved for one in built.values() if one.moved},
         cells=[cell.experiment for cell in chosen.cells], seed=found.seed,
@@ -174,11 +174,11 @@ def _differences(changes: "pd.DataFrame", out: Path) -> list[dict[str, str]]:
     from ..analysis.stack_differences import of_pair
     from ..stacks.differences import differences
 
-    found = []
+    differing = []
     for pair in dict.fromkeys(changes[["before", "after"]].itertuples(index=False, name=None)):
         texts = [(out / "locks" / f"{stack}.txt").read_text(encoding="utf-8") for stack in pair]
-        found.append(of_pair(pair, differences(*texts)))
-    return found
+        differing.append(of_pair(pair, differences(*texts)))
+    return differing
 
 
 def _progress() -> Callable[[str], None]:

@@ -52,11 +52,11 @@ def _read(path: Path, wait_s: float) -> dict[str, object]:
     while not path.is_file() and time.monotonic() < until:
         time.sleep(0.1)
     try:
-        found = json.loads(path.read_bytes())
-        if not isinstance(found, dict) or not isinstance(found.get("peak"), dict) or "kept" not in found["peak"]:
+        record = json.loads(path.read_bytes())
+        if not isinstance(record, dict) or not isinstance(record.get("peak"), dict) or "kept" not in record["peak"]:
             raise ValueError
     except FileNotFoundError:
         raise ValueError(f"{path}: there is none; `beyond-ram watch --out {path.parent}` writes it") from None
     except ValueError:
         raise ValueError(f"{path}: no record of a watcher, or cut") from None
-    return found
+    return record

@@ -48,8 +48,8 @@ def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
     parser = argparse.ArgumentParser("beyond-ram run", allow_abbrev=False, add_help=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", action="extend", default=[])
     parser.add_argument("--config", "-C", nargs="+", action="extend", default=[])
-    known, others = parser.parse_known_args(list(words))
-    files = [folder / file for file in known.configfile]
+    own, others = parser.parse_known_args(list(words))
+    files = [folder / file for file in own.configfile]
     for file in files:
         if not file.is_file():
             raise ValueError(f"there is no config file {file}")
@@ -62,7 +62,7 @@ def snakemake(words: Sequence[str], folder: Path, project: Path) -> list[str]:
     return [
         "snakemake",
         *(["--configfile", *map(str, files)] if files else []),
-        *(["--config", *given, *known.config] if given or known.config else []),
+        *(["--config", *given, *own.config] if given or own.config else []),
         *(["--cores", *cores] if cores else []),
         *begins,
         *others,

@@ -111,8 +111,8 @@ def _renew(arguments: argparse.Namespace) -> int:
     if not changed:
         print(f"{lock} is as new as it can be; nothing changed", file=sys.stderr)
         return 0
-    found = differences(before, new.decode(), asked)
-    print("\n".join(map(str, found)) if found else "no version, only hashes of files")
+    differing = differences(before, new.decode(), asked)
+    print("\n".join(map(str, differing)) if differing else "no version, only hashes of files")
     print(f"{lock} is renewed; the next snakemake runs its cells")
     for folder in folders:
         moved = kept.keep(folder, name, old)
@@ -125,16 +125,16 @@ def _diff(arguments: argparse.Namespace) -> int:
     from ..stacks.locks import between
     from ..stacks.variants import is_variant, reason
 
-    found = between(arguments.before, arguments.after, project(), arguments.results / LOCKS)
+    differing = between(arguments.before, arguments.after, project(), arguments.results / LOCKS)
     for name in filter(is_variant, (arguments.before, arguments.after)):
-        if said := reason(project() / ".stacks/locks" / f"{name}.txt"):
-            raise ValueError(f"{name} cannot be: {said}")
-    lines = [("package", arguments.before, arguments.after)] if found else []
-    lines += [(one.package, one.before or "none", one.after or "none") for one in found]
+        if infeasible := reason(project() / ".stacks/locks" / f"{name}.txt"):
+            raise ValueError(f"{name} cannot be: {infeasible}")
+    lines = [("package", arguments.before, arguments.after)] if differing else []
+    lines += [(one.package, one.before or "none", one.after or "none") for one in differing]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         print("  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip())
-    print(f"{len(found)} packages differ, all others are the same")
+    print(f"{len(differing)} packages differ, all others are the same")
     return 0
 
 
@@ -153,8 +153,8 @@ def _vary(arguments: argparse.Namespace) -> int:
     from ..stacks.variants import moved, reason, vary
 
     vary(arguments.name, Path("envs"), arguments.lock)
-    if said := reason(arguments.lock):
-        print(f"{arguments.name} cannot be: {said}", file=sys.stderr)
+    if infeasible := reason(arguments.lock):
+        print(f"{arguments.name} cannot be: {infeasible}", file=sys.stderr)
     if other := moved(arguments.lock):
         print(f"{arguments.name}: moved too: {other}", file=sys.stderr)
     return 0

@@ -109,10 +109,10 @@ def _pid(text: str) -> int:
 
 def size(text: str) -> int:
     """A size in bytes: K, M, G, T are powers of 1024 (KiB as well); KB, MB, GB powers of 1000."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?B)?", text.strip().upper())
-    if not found:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?B)?", text.strip().upper())
+    if not match:
         raise argparse.ArgumentTypeError(f"{text!r} is no size: say 500M, 1.5G or 2000000000")
-    number, unit, suffix = found.groups()
+    number, unit, suffix = match.groups()
     found_bytes = float(number) * (_UNITS[unit + "B"] if suffix == "B" and unit in ("K", "M", "G") else _UNITS[unit])
     if found_bytes >= 1 << 63:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is more than any machine has")
@@ -121,9 +121,9 @@ def size(text: str) -> int:
 
 def _ceiling(text: str) -> tuple[int, str]:
     """A size above 0 in bytes, and as it was written."""
-    if not (found := size(text)):
+    if not (size_bytes := size(text)):
         raise argparse.ArgumentTypeError(f"{text!r}: every command needs more than that")
-    return found, text.strip()
+    return size_bytes, text.strip()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -143,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
         option = "--reset-marks" if arguments.reset_marks else "--events"
         raise ValueError(f"{option} goes with --pid, --cgroup, --container or --slurm: a command begins with its own")
     given = {kind: getattr(arguments, f"max_{kind}") for kind in ceilings.KINDS}
-    allowed = [ceilings.Ceiling(kind, *found) for kind, found in given.items() if found]
+    allowed = [ceilings.Ceiling(kind, *ceiling) for kind, ceiling in given.items() if ceiling]
     kept = arguments.out is not None
     if arguments.html:
         check_target(arguments.html, into_streams=True)

@@ -186,15 +186,15 @@ def faults(event: Mapping[str, Any], *, strict: bool = True) -> Iterator[str]:
     A run from before may have fields that are none today: only where `strict` that is a fault.
     """
     name = event["event"]
-    known = EVENTS.get(name, Event(""))
-    for field in known.fields:
+    described_event = EVENTS.get(name, Event(""))
+    for field in described_event.fields:
         if field not in event:
             yield f"event {name!r}: {field!r} is missing"
     for field, value in event.items():
         if field in _ALWAYS:
             described = field in FIELDS
         else:
-            described = field in (*known.fields, *known.optional)
+            described = field in (*described_event.fields, *described_event.optional)
             if strict and not described and name in EVENTS:
                 yield f"event {name!r}: {field!r} is no field of it"
         if described and type(value) not in FIELDS[field].types:

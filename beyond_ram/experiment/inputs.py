@@ -37,12 +37,12 @@ def module(path: str, names: Iterable[str]) -> str | None:
     try:
         source = Path(path).read_bytes()
         body = ast.parse(source).body
-        known = symtable.symtable(source, path, "exec").get_symbols()  # type: ignore[arg-type]  # it takes bytes too
+        symbols = symtable.symtable(source, path, "exec").get_symbols()  # type: ignore[arg-type]  # it takes bytes too
     except (SyntaxError, ValueError) as error:
         return f"{path} is not Python: {error}"
     if any(isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names) for node in body):
         return None  # its names are not in this source
-    bound = {symbol.get_name() for symbol in known if symbol.is_assigned() or symbol.is_imported()}
+    bound = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
     missing = [name for name in names if name not in bound]
     return f"{path} has no {' and no '.join(missing)}" if missing else None
 
@@ -155,8 +155,8 @@ def _patterns(spec: FilesCorpus) -> list[str]:
 
 
 def _matched(pattern: str) -> list[str]:
-    found = glob.glob(str(Path(pattern).expanduser()), recursive=True)  # noqa: PTH207 - absolute patterns
-    return [path for path in found if Path(path).is_file()]
+    paths = glob.glob(str(Path(pattern).expanduser()), recursive=True)  # noqa: PTH207 - absolute patterns
+    return [path for path in paths if Path(path).is_file()]
 
 
 def _looping(pattern: str) -> str | None:

@@ -52,8 +52,8 @@ def check(results: Path, stack: str, lock: bytes) -> None:
     Whoever renews a lock and names another folder than that of its runs would lose them with the next snakemake.
     """
     read(results)
-    known = [path for path in _beside(results) if next(runs_of(path, stack, lock), None)]
-    others = f"; {' and '.join(map(str, known))} has some" if known else ""
+    others_with_runs = [path for path in _beside(results) if next(runs_of(path, stack, lock), None)]
+    others = f"; {' and '.join(map(str, others_with_runs))} has some" if others_with_runs else ""
     if not is_results(results):
         raise ConfigError(f"{results}: no results folder{others}; give another with --results, or --no-results")
     if next(runs_of(results, stack, lock), None) is None:
@@ -66,17 +66,17 @@ def check(results: Path, stack: str, lock: bytes) -> None:
 def _beside(results: Path) -> list[Path]:
     """The other results folders that lie beside one."""
     folder = results.parent
-    there = sorted(folder.iterdir()) if folder.is_dir() else []
-    return [path for path in there if path.is_dir() and path != results and is_results(path)]
+    folders = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [path for path in folders if path.is_dir() and path != results and is_results(path)]
 
 
 def runs_of(
-    results: Path | str, stack: str, lock: bytes, *, tell: bool = False
+    results: Path | str, stack: str, lock: bytes, *, warn: bool = False
 ) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """The runs of a stack that were measured with one lock: cell and record of each.
 
     This is the one place that looks for runs, because a run may come from any config; what it finds, `keep` declares. A
-    damaged run is no result, whichever lock it had: it is left where it is, and told of where `tell`.
+    damaged run is no result, whichever lock it had: it is left where it is, and reported if `warn`.
     """
     lock_sha256 = hashlib.sha256(lock).hexdigest()
     runs = Path(results, "runs")
@@ -85,7 +85,7 @@ def runs_of(
             try:
                 record = records.record(run_json.parent)
             except DamagedError as error:
-                print(f"not kept: {error}", file=sys.stderr) if tell else None
+                print(f"not kept: {error}", file=sys.stderr) if warn else None
                 continue
             if record["provenance"].get("lock_sha256") == lock_sha256:
                 yield parse(run_json.parent.relative_to(runs).as_posix()), record
@@ -99,7 +99,7 @@ def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
     read(results)  # fail before anything moves
     runs, name = Path(results, "runs"), name_of(stack, lock)
     moved = []
-    for cell, record in runs_of(results, stack, lock, tell=True):
+    for cell, record in runs_of(results, stack, lock, warn=True):
         source, kept = runs / cell.path, cell.replace(stack=name)
         record["cell"]["stack"] = name
         target = runs / kept.path
@@ -113,9 +113,9 @@ def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
     if moved:
         Path(results, LOCKS).mkdir(exist_ok=True)
         write(Path(results, LOCKS, f"{name}.txt"), lock)
-        known = _map(results)
-        earlier = known.pop(name, [])  # to the end: the file holds them in the order in which they were kept
-        _write(results, known | {name: sorted({*earlier, *moved})})
+        runs_by_stack = _map(results)
+        earlier = runs_by_stack.pop(name, [])  # to the end: the file holds them in the order in which they were kept
+        _write(results, runs_by_stack | {name: sorted({*earlier, *moved})})
     return moved
 
 
@@ -125,11 +125,11 @@ def prune(results: Path | str, keep: int, stack: str | None = None) -> dict[str,
     What was removed, as the number of runs by NAME@LOCK. Raises ConfigError where the folder is no results folder, or
     kept.json no such map.
     """
-    known = _map(results)
-    if not known and not is_results(Path(results)):
+    runs_by_stack = _map(results)
+    if not runs_by_stack and not is_results(Path(results)):
         raise ConfigError(f"{results}: no results folder; give another with --results")
     by_stack: dict[str, list[str]] = {}
-    for name in known:
+    for name in runs_by_stack:
         by_stack.setdefault(name.partition("@")[0], []).append(name)
     old = [
         name
@@ -138,13 +138,13 @@ def prune(results: Path | str, keep: int, stack: str | None = None) -> dict[str,
         for name in names[: len(names) - keep if keep else None]
     ]
     # First out of the map: a run that is declared and gone would stop every table.
-    _write(results, {name: runs for name, runs in known.items() if name not in old}) if old else None
+    _write(results, {name: runs for name, runs in runs_by_stack.items() if name not in old}) if old else None
     runs = Path(results, "runs")
     for name in old:
-        for path in known[name]:
+        for path in runs_by_stack[name]:
             _remove(runs, runs / parse(path).path)
         Path(results, LOCKS, f"{name}.txt").unlink(missing_ok=True)
-    return {name: len(known[name]) for name in old}
+    return {name: len(runs_by_stack[name]) for name in old}
 
 
 def _map(results: Path | str) -> dict[str, list[str]]:
@@ -152,12 +152,12 @@ def _map(results: Path | str) -> dict[str, list[str]]:
     path = Path(results, FILE)
     without = "; delete it to do without kept runs"
     try:
-        found = json.loads(path.read_bytes().decode()) if path.exists() else {}
+        runs_by_stack = json.loads(path.read_bytes().decode()) if path.exists() else {}
     except (ValueError, RecursionError):
         raise ConfigError(f"{path}: no JSON, or cut{without}") from None
-    if not isinstance(found, dict) or not all(isinstance(runs, list) for runs in found.values()):
+    if not isinstance(runs_by_stack, dict) or not all(isinstance(runs, list) for runs in runs_by_stack.values()):
         raise ConfigError(f"{path}: not a map from NAME@LOCK to lists of runs{without}")
-    for name, runs in found.items():
+    for name, runs in runs_by_stack.items():
         if not _NAME.fullmatch(name):
             raise ConfigError(f"{path}: {plain(repr(name), 100)} is not the NAME@LOCK of a stack{without}")
         for run in runs:
@@ -165,7 +165,7 @@ def _map(results: Path | str) -> dict[str, list[str]]:
                 raise ConfigError(
                     f"{path}: {plain(repr(run), 200)} is not a run's folder of {plain(name, 100)}{without}"
                 )
-    return found
+    return runs_by_stack
 
 
 def _is_run(run: Any, stack: str) -> bool:
@@ -176,8 +176,8 @@ def _is_run(run: Any, stack: str) -> bool:
         return False
 
 
-def _write(results: Path | str, known: dict[str, list[str]]) -> None:
-    write(Path(results, FILE), json.dumps(known, indent=2) + "\n")
+def _write(results: Path | str, runs_by_stack: dict[str, list[str]]) -> None:
+    write(Path(results, FILE), json.dumps(runs_by_stack, indent=2) + "\n")
 
 
 def _remove(runs: Path, folder: Path) -> None:

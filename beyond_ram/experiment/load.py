@@ -37,16 +37,16 @@ class ConfigError(ValueError):
 def content_of(file: Path | str) -> dict[str, Any]:
     """What a config file holds. Raises ConfigError where that is no map of keys."""
     try:
-        found = yaml.safe_load(Path(file).read_bytes())
+        content = yaml.safe_load(Path(file).read_bytes())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise ConfigError(f"{file}{at}: no YAML: {error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: no YAML: {getattr(error, 'reason', None) or error}") from None
-    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
-        raise ConfigError(f"{file}: {'empty' if found is None else 'no config'}; it has to be a map of keys")
-    return found
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
+        raise ConfigError(f"{file}: {'empty' if content is None else 'no config'}; it has to be a map of keys")
+    return content
 
 
 def load(
@@ -149,14 +149,14 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
         yield from _question_faults(config, name, where)
         yield from _reading_faults(config, name, root, where)
         for repository in getattr(matrix, "repository", ()):
-            found, at = config.repositories.get(repository), where(*key, "repository")
-            if not found:
+            described, at = config.repositories.get(repository), where(*key, "repository")
+            if not described:
                 yield at + _none("repository", repository, config.repositories)
                 continue
-            source = f"{at}{repository!r} has source {found.source}; "
-            if (found.source == "hub") != bool(getattr(experiment, "endpoint", None)):
+            source = f"{at}{repository!r} has source {described.source}; "
+            if (described.source == "hub") != bool(getattr(experiment, "endpoint", None)):
                 yield source + "`hub` and the experiment's key `endpoint` go together"
-            elif found.source not in experiment.SOURCES:
+            elif described.source not in experiment.SOURCES:
                 yield source + f"workload {experiment.workload} reads " + " or ".join(experiment.SOURCES)
         if not config.cells(name):
             yield where(*key) + "the matrix is empty: no combination of these values can be run"
@@ -225,15 +225,15 @@ def _option_faults(config: Config, name: str, root: Path, where: "_Origin") -> I
     modules = [config.loader_module(loader, root) for loader in getattr(matrix, "loader", ())]
     try:
         # A module that cannot be read is told where it is named.
-        known = [option for path in modules if not inputs.module(path, []) for option in tokens.options_of(path)]
+        options = [option for path in modules if not inputs.module(path, []) for option in tokens.options_of(path)]
     except ValueError as error:
         yield where("experiments", name, "matrix", "option") + str(error)
         return
-    for option in sorted(asked - {*known}):
+    for option in sorted(asked - {*options}):
         yield (
             where("experiments", name, "matrix", "option")
             + f"no loader here has an option {option!r}"
-            + _suggestion(option, known)
+            + _suggestion(option, options)
         )
 
 
@@ -263,9 +263,9 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
             yield where("loaders", name, "module") + fault
         if own.data and (fault := inputs.loader_data(own)):
             yield where("loaders", name, "data") + fault
-        known = tokens.names_in(tokens.FORMATS, root)
-        if not own.data and own.format not in known:
-            yield where("loaders", name, "format") + _none("format", own.format, known)
+        formats = tokens.names_in(tokens.FORMATS, root)
+        if not own.data and own.format not in formats:
+            yield where("loaders", name, "format") + _none("format", own.format, formats)
 
 
 def _too_few_files(corpus: AnyCorpus, needed: int) -> str | None:

@@ -51,12 +51,12 @@ def record(folder: Path, *, of_a_cell: bool = True) -> dict[str, Any]:
     """
     path = folder / _RECORD
     deeper = _DEEPER if of_a_cell else {name: kinds for name, kinds in _DEEPER.items() if name != "completed_work"}
-    found = run_reading.record(folder, deeper, _remedy(path))
-    if of_a_cell and found["cell"] != (described := cell(folder)):
-        wrong = [key for key in {**found["cell"], **described} if found["cell"].get(key) != described.get(key)]
+    content = run_reading.record(folder, deeper, _remedy(path))
+    if of_a_cell and content["cell"] != (described := cell(folder)):
+        wrong = [key for key in {**content["cell"], **described} if content["cell"].get(key) != described.get(key)]
         what = f"the record of another cell, by its {plain(', '.join(map(str, wrong)), 200)}"
         run_reading.refuse(path, what, _remedy(path))
-    return found
+    return content
 
 
 def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
@@ -67,12 +67,12 @@ def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
 
 def run(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The record and the events of a run's folder, its cell with all axes of today. Raises DamagedError."""
-    found, said = record(folder), events(folder)
-    found["workload"] = workload(found)
-    found["cell"] = of_today(found["cell"], found["workload"])
-    if found["sampler"] and not said:
-        run_reading.refuse(folder / _EVENTS, "empty, and the run was weighed", _remedy(folder))
-    return found, said
+    content, run_events = record(folder), events(folder)
+    content["workload"] = workload(content)
+    content["cell"] = of_today(content["cell"], content["workload"])
+    if content["sampler"] and not run_events:
+        run_reading.refuse(folder / _EVENTS, "empty, but the run was measured", _remedy(folder))
+    return content, run_events
 
 
 def outcome(folder: Path, of: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -127,11 +127,11 @@ def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
             arrow_csv.ConvertOptions(column_types=schema, null_values=[""], strings_can_be_null=True),
         )
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError):
-        found = pa.table(samples(folder))
-    run_reading.check_count(found.num_rows, of, path, _remedy(path))
-    for name in COLUMNS[found.num_columns :]:
-        found = found.append_column(name, pa.nulls(found.num_rows))
-    return found.cast(schema)
+        table = pa.table(samples(folder))
+    run_reading.check_count(table.num_rows, of, path, _remedy(path))
+    for name in COLUMNS[table.num_columns :]:
+        table = table.append_column(name, pa.nulls(table.num_rows))
+    return table.cast(schema)
 
 
 def cell(folder: Path) -> dict[str, Value]:

@@ -270,8 +270,8 @@ async def paths_info(request: web.Request) -> web.StreamResponse:
 
     def answer() -> list[dict[str, object]]:
         repository.check_revision(request.match_info["revision"])
-        there = {entry.path: entry for entry in repository.entries(recursive=True)}
-        return [_entry(there[path]) for path in paths if path in there]
+        entries = {entry.path: entry for entry in repository.entries(recursive=True)}
+        return [_entry(entries[path]) for path in paths if path in entries]
 
     return web.json_response(await asyncio.to_thread(answer))
 
@@ -295,8 +295,10 @@ async def resolve(request: web.Request) -> web.StreamResponse:
     if file.lfs_oid:
         headers |= {"X-Linked-Size": str(file.size), "X-Linked-ETag": f'"{file.lfs_oid}"'}
     if file.lfs_oid and request.app[TRAFFIC].conditions.redirect:
-        there = URL(request.app[TRAFFIC].cdn) / "cdn" / kind_of(request) / request.match_info["id"] / commit / file.path
-        return web.Response(status=302, headers={**headers, "ETag": f'"{file.etag}"', "Location": str(there)})
+        location = (
+            URL(request.app[TRAFFIC].cdn) / "cdn" / kind_of(request) / request.match_info["id"] / commit / file.path
+        )
+        return web.Response(status=302, headers={**headers, "ETag": f'"{file.etag}"', "Location": str(location)})
     return await _data(request, file, headers)
 
 
@@ -342,8 +344,8 @@ async def _data(request: web.Request, file: File, headers: dict[str, str]) -> we
 
 def _range(header: str, size: int) -> tuple[int, int]:
     """Begin and end of the bytes that a Range header asks for; an empty range where there are none."""
-    found = re.fullmatch(r"bytes=([0-9]{0,19})-([0-9]{0,19})", header)
-    first, last = found.groups() if found else ("", "")
+    match = re.fullmatch(r"bytes=([0-9]{0,19})-([0-9]{0,19})", header)
+    first, last = match.groups() if match else ("", "")
     if first:
         return int(first), min(int(last) + 1, size) if last else size
     return size - min(int(last or 0), size), size

@@ -43,14 +43,14 @@ class Clients:
         """The same from the list of all sockets, which takes the kernel milliseconds to write."""
         wanted = re.compile(rf"^ *\d+: [0-9A-F]+:{client_port:04X} [0-9A-F]+:{server_port:04X} .*$", re.MULTILINE)
         try:
-            found = wanted.search((PROC / "net" / "tcp").read_text(encoding="ascii"))
+            match = wanted.search((PROC / "net" / "tcp").read_text(encoding="ascii"))
         except OSError:
             return None
-        return int(found[0].split()[9]) or None if found else None
+        return int(match[0].split()[9]) or None if match else None
 
     def _others(self) -> Iterable[int]:
-        found = (int(entry.name) for entry in os.scandir(PROC) if entry.name.isdecimal())
-        return sorted((pid for pid in found if pid not in self._clients), reverse=True)
+        pids = (int(entry.name) for entry in os.scandir(PROC) if entry.name.isdecimal())
+        return sorted((pid for pid in pids if pid not in self._clients), reverse=True)
 
     def _holds(self, pid: int, target: str) -> bool:
         folder = f"{PROC}/{pid}/fd"

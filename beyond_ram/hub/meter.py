@@ -25,15 +25,15 @@ class Meter:
 
     def begin(self) -> Reading:
         """An answer begins: the sums before it."""
-        found = self.read()
+        reading = self.read()
         self._answers += 1
-        return found
+        return reading
 
     def end(self) -> Reading:
         """An answer is over: the sums after it."""
-        found = self.read()
+        reading = self.read()
         self._answers -= 1
-        return found
+        return reading
 
     @contextlib.contextmanager
     def held_back(self) -> Iterator[None]:

@@ -79,30 +79,30 @@ class Relay:
         shown = request.headers.get("Authorization", "").encode(errors="replace")
         if name != "elsewhere" and not hmac.compare_digest(shown, self._secret):
             return _refused(401, "the token is not the HF_TOKEN that this endpoint has named")
-        there = self._there(request)
+        target = self._target_of(request)
         headers = CIMultiDict((key, request.headers[key]) for key in _REQUEST_HEADERS if key in request.headers)
         if self._token and name != "elsewhere":
             headers["Authorization"] = f"Bearer {self._token}"
         body = (await text_of(request)).encode() if name == "paths-info" else None
         try:
             async with self._session.request(
-                request.method, there, headers=headers, data=body, allow_redirects=False, proxy=_proxy(there)
+                request.method, target, headers=headers, data=body, allow_redirects=False, proxy=_proxy(target)
             ) as answer:
-                return await self._forwarded(request, there, answer)
+                return await self._forwarded(request, target, answer)
         except (ClientError, ValueError) as error:
             if BYTES_SENT not in request:
-                return web.json_response({"error": f"{there.origin()}: {error}"}, status=502)
+                return web.json_response({"error": f"{target.origin()}: {error}"}, status=502)
             if request.transport:  # half an answer is not made whole here
                 request.transport.close()
             raise
 
-    async def _forwarded(self, request: web.Request, there: URL, answer: ClientResponse) -> web.StreamResponse:
+    async def _forwarded(self, request: web.Request, target: URL, answer: ClientResponse) -> web.StreamResponse:
         response = web.StreamResponse(status=answer.status, reason=answer.reason)
         response.headers.update({key: answer.headers[key] for key in _RESPONSE_HEADERS if key in answer.headers})
         if "Location" in answer.headers:
-            response.headers["Location"] = self._through_here(request, there, answer.headers["Location"])
+            response.headers["Location"] = self._through_here(request, target, answer.headers["Location"])
         for following in _NEXT.findall(answer.headers.get("Link", "")):
-            response.headers["Link"] = f'<{self._through_here(request, there, following)}>; rel="next"'
+            response.headers["Link"] = f'<{self._through_here(request, target, following)}>; rel="next"'
         await response.prepare(request)
         request[BYTES_SENT] = 0
         async for piece in answer.content.iter_chunked(PIECE_BYTES):
@@ -115,7 +115,7 @@ class Relay:
         await response.write_eof()
         return response
 
-    def _there(self, request: web.Request) -> URL:
+    def _target_of(self, request: web.Request) -> URL:
         """Where a request is handed on to. Only what an answer has named is elsewhere."""
         if endpoint_of(request) != "elsewhere":
             return URL(f"{self._upstream}{request.raw_path}", encoded=True)
@@ -125,9 +125,9 @@ class Relay:
         request[STORAGE] = f"{origin.scheme}/{origin.raw_authority}"
         return URL(f"{origin}/{request.raw_path.split('/', 3)[3]}", encoded=True)
 
-    def _through_here(self, request: web.Request, there: URL, value: str) -> str:
+    def _through_here(self, request: web.Request, target: URL, value: str) -> str:
         """A link of an answer, changed to lead through here. Raises ValueError where it is no address."""
-        goal = there.join(URL(value, encoded=True))
+        goal = target.join(URL(value, encoded=True))
         upstream = f"{self._upstream}/"
         if str(goal).startswith(upstream):
             return f"{request.url.origin()}/{str(goal).removeprefix(upstream)}"
@@ -139,9 +139,9 @@ class Relay:
         return f"{self._traffic.cdn}/elsewhere/{key}{goal.raw_path_qs}"
 
 
-def _proxy(there: URL) -> str | None:
+def _proxy(url: URL) -> str | None:
     """The proxy for an address: `http_proxy`, `https_proxy` and `no_proxy` of the environment."""
-    return None if proxy_bypass(there.raw_authority) else getproxies().get(there.scheme)
+    return None if proxy_bypass(url.raw_authority) else getproxies().get(url.scheme)
 
 
 def _refused(status: int, reason: str) -> web.StreamResponse:

@@ -135,7 +135,7 @@ class Listings:
 
     def _read(self, repository: "Repository") -> Listing:
         read_s = time.monotonic()
-        found = []
+        listed = []
         for folder, folders, names in os.walk(repository.root):
             prefix = Path(folder).relative_to(repository.root).as_posix()
             paths = {name: name if prefix == "." else f"{prefix}/{name}" for name in [*folders, *names]}
@@ -147,13 +147,13 @@ class Listings:
                 if Path(folder, name).is_symlink():  # only a link can lead out; the others need not be resolved
                     local = repository.inside(paths[name])
                 if local is not None and local.is_file():
-                    found.append(self.file(paths[name], local))
-        found.sort(key=lambda file: file.path)
+                    listed.append(self.file(paths[name], local))
+        listed.sort(key=lambda file: file.path)
         digest = hashlib.sha1(repository.id.encode(), usedforsecurity=False)
-        for file in found:
+        for file in listed:
             digest.update(f"{file.path}\0{file.oid}\n".encode())
-        modified_s = max((file.local.stat().st_mtime for file in found), default=0.0)
-        return Listing(found, digest.hexdigest(), modified_s, read_s)
+        modified_s = max((file.local.stat().st_mtime for file in listed), default=0.0)
+        return Listing(listed, digest.hexdigest(), modified_s, read_s)
 
     def _servable(self, repository: "Repository", path: str) -> bool:
         """Whether clients can ask for it; what they cannot is named once, so that nobody looks for it."""
@@ -192,16 +192,16 @@ class Repository:
         below = [file for file in self.listing().files if file.path.startswith(prefix)]
         if not below and prefix:
             raise NotFoundError("EntryNotFound", f"no folder {under} in {self.id}")
-        found: dict[str, File | Folder] = {}
+        listed: dict[str, File | Folder] = {}
         for file in below:
             parts = file.path[len(prefix) :].split("/")
             for depth in range(1, len(parts) if recursive else min(2, len(parts))):
                 folder = prefix + "/".join(parts[:depth])
-                if folder not in found:
-                    found[folder] = Folder(folder, hashlib.sha1(folder.encode(), usedforsecurity=False).hexdigest())
+                if folder not in listed:
+                    listed[folder] = Folder(folder, hashlib.sha1(folder.encode(), usedforsecurity=False).hexdigest())
             if recursive or len(parts) == 1:
-                found[file.path] = file
-        return [found[path] for path in sorted(found)]
+                listed[file.path] = file
+        return [listed[path] for path in sorted(listed)]
 
     def changing(self) -> AbstractContextManager[None]:
         """In this a push changes the folder, so that the next who asks sees all of it, and nobody a part."""

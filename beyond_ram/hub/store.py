@@ -135,9 +135,9 @@ class Store:
             goal.write_bytes(_content(value))
         elif key == "copyFile":
             shutil.copyfile(repository.file(value["srcPath"]).local, goal)
-        elif found := self.find(repository, value["oid"]):
-            shutil.copyfile(found, goal)
-            return {found} if found.parent == self._folder else set()
+        elif kept := self.find(repository, value["oid"]):
+            shutil.copyfile(kept, goal)
+            return {kept} if kept.parent == self._folder else set()
         else:
             try:
                 restored = xet.restore(self.xet, value["oid"], goal)
@@ -164,16 +164,16 @@ def _linked(source: Path, goal: Path) -> None:
     """The same folders, in which the same files have a second name. No file's content is ever changed in place."""
     goal.mkdir()
     for entry in os.scandir(source):
-        there = goal / entry.name
+        target = goal / entry.name
         if entry.is_dir(follow_symlinks=False):
-            _linked(Path(entry.path), there)
+            _linked(Path(entry.path), target)
             continue
         try:
-            os.link(entry.path, there, follow_symlinks=False)
+            os.link(entry.path, target, follow_symlinks=False)
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            shutil.copy2(entry.path, there, follow_symlinks=False)
+            shutil.copy2(entry.path, target, follow_symlinks=False)
     shutil.copystat(source, goal)
 
 

@@ -14,8 +14,8 @@ _END = b"\xff" * 32
 
 def restore(storage: Path, sha256: str, goal: Path) -> bool:
     """Write a file out of storage; False where it is not there."""
-    for xet_hash, size, known in _files(storage):
-        if known == sha256:
+    for xet_hash, size, own_sha256 in _files(storage):
+        if own_sha256 == sha256:
             group = hf_xet.XetSession().new_file_download_group(endpoint=address(storage))
             group.start_download_file(hf_xet.XetFileInfo(xet_hash, size), str(goal))
             group.wait_to_finish()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 _REQUEST = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
-SAID = 3
+MOST_NAMED = 3
 """Packages that are named where room is short."""
 
 
@@ -36,8 +36,8 @@ def pins(lock: str) -> dict[str, str]:
 
 def requested(requirements: str) -> list[str]:
     """The packages that the text of a NAME.in asks for."""
-    found = (_REQUEST.match(line) for line in requirements.splitlines())
-    return [canonical(one[1]) for one in found if one]
+    matches = (_REQUEST.match(line) for line in requirements.splitlines())
+    return [canonical(one[1]) for one in matches if one]
 
 
 def base_of(stack: str) -> str:
@@ -51,16 +51,16 @@ def differences(before: str, after: str, first: Iterable[str] = ()) -> list[Diff
     The packages `first`, such as those that were asked for; then what both have, what is new, and what is gone.
     """
     old, new, wanted = pins(before), pins(after), {*first}
-    found = [Difference(name, old.get(name), new.get(name)) for name in old.keys() | new.keys()]
+    all_packages = [Difference(name, old.get(name), new.get(name)) for name in old.keys() | new.keys()]
 
     def order(one: Difference) -> tuple[bool, bool, bool, str]:
         return one.package not in wanted, one.after is None, one.before is None, one.package
 
-    return sorted((one for one in found if one.before != one.after), key=order)
+    return sorted((one for one in all_packages if one.before != one.after), key=order)
 
 
-def said(found: Iterable[Difference], most: int = SAID) -> str:
+def packages_in_words(differing: Iterable[Difference], most: int = MOST_NAMED) -> str:
     """Differences in a line: the first few, and how many more."""
-    named = [str(one) for one in found]
+    named = [str(one) for one in differing]
     more = len(named) - most
     return ", ".join(named[:most]) + (f" and {more} more" if more > 0 else "")

@@ -52,8 +52,8 @@ def lock_of(name: str, envs: Path = ENVS, kept: Path | None = None, varied: Path
     folder = kept if kept and "@" in name else varied if varied and "+" in name else envs
     lock = folder / f"{name}.txt"
     if not lock.is_file():
-        known = ", ".join(sorted(path.stem for path in folder.glob("*.txt"))) or "none"
-        raise StackError(f"{lock}: no such stack (there are: {known})")
+        existing = ", ".join(sorted(path.stem for path in folder.glob("*.txt"))) or "none"
+        raise StackError(f"{lock}: no such stack (there are: {existing})")
     return lock
 
 
@@ -145,7 +145,7 @@ def upgrade(name: str, packages: Sequence[str], envs: Path = ENVS) -> bool:
     """Renew a lock, for some packages or for all; whether it changed. Raises StackError."""
     before = lock_sha256(name, envs)
     for package in packages:
-        _known(name, package, envs)
+        _require_package(name, package, envs)
     compile_lock(name, envs, upgrade=packages)
     return lock_sha256(name, envs) != before
 
@@ -155,17 +155,17 @@ def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
 
     The version is written into NAME.in, so that later upgrades keep it. Raises StackError; then all is as it was.
     """
-    found = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9.!+_-]*)", requirement)
-    if not found:
+    match = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9.!+_-]*)", requirement)
+    if not match:
         raise StackError(f"{requirement!r} pins nothing: it has to be PACKAGE==VERSION, with one exact version")
     before = lock_sha256(name, envs)
-    _known(name, found[1], envs)
+    _require_package(name, match[1], envs)
     source = envs / f"{name}.in"
     if not source.exists():
         raise StackError(f"{source}: not there, so {name} is no stack whose versions can be asked for")
     text = text_of(source)
     try:
-        write(source, _asking(text, found[1], found[2]))
+        write(source, _asking(text, match[1], match[2]))
         compile_lock(name, envs)
     except BaseException:
         write(source, text)
@@ -175,15 +175,18 @@ def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
 
 def _asking(text: str, package: str, version: str) -> str:
     """The requirements of a stack with one package at a version; its extras and comments stay."""
-    lines, known = text.splitlines(), False
+    lines, replaced = text.splitlines(), False
     for number, line in enumerate(lines):
         asked = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(\s*\[[^]]*\])?[^#;]*(.*)", line)
         if asked and canonical(asked[1]) == canonical(package):
-            lines[number], known = f"{asked[1]}{asked[2] or ''}=={version}{f'  {asked[3]}' if asked[3] else ''}", True
-    return "".join(f"{line}\n" for line in [*lines, *([] if known else [f"{package}=={version}"])])
+            lines[number], replaced = (
+                f"{asked[1]}{asked[2] or ''}=={version}{f'  {asked[3]}' if asked[3] else ''}",
+                True,
+            )
+    return "".join(f"{line}\n" for line in [*lines, *([] if replaced else [f"{package}=={version}"])])
 
 
-def _known(name: str, package: str, envs: Path) -> None:
+def _require_package(name: str, package: str, envs: Path) -> None:
     """Raise StackError where a stack has no such package."""
     lock = envs / f"{name}.txt"
     if not has_package(lock, package):

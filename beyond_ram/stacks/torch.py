@@ -23,13 +23,13 @@ def left_bare(lock: str) -> str:
     if not any(_TORCH.match(block) for block in blocks):
         return lock
     kept = [block for block in blocks if not _CUDA.match(block)]
-    return "".join(f"torch=={found[1]}\n" if (found := _TORCH.match(block)) else block for block in kept)
+    return "".join(f"torch=={match[1]}\n" if (match := _TORCH.match(block)) else block for block in kept)
 
 
 def split(lock: str) -> tuple[str, str | None]:
     """A lock without its bare torch, and that requirement; None where there is none."""
-    found = re.search(r"(?m)^torch==\S+$", lock)
-    return (lock, None) if not found else (lock.replace(found[0], ""), found[0])
+    match = re.search(r"(?m)^torch==\S+$", lock)
+    return (lock, None) if not match else (lock.replace(match[0], ""), match[0])
 
 
 def sources() -> Iterator[list[str]]:
@@ -43,9 +43,9 @@ def sources() -> Iterator[list[str]]:
 
 def find_links() -> list[str]:
     """pip's `find-links` as options of uv, which does not read pip's configuration."""
-    found = os.environ.get("PIP_FIND_LINKS")
+    places = os.environ.get("PIP_FIND_LINKS")
     for python in dict.fromkeys((getattr(sys, "_base_executable", sys.executable), sys.executable)):
-        if not found:
+        if not places:
             asked = [python, "-m", "pip", "config", "get", "global.find-links"]
-            found = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
-    return [f"--find-links={place}" for place in (found or "").split()]
+            places = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    return [f"--find-links={place}" for place in (places or "").split()]

@@ -27,10 +27,10 @@ def is_variant(stack: str) -> bool:
 
 def parts_of(stack: str) -> tuple[str, str, str]:
     """Base, package and version of a variant. Raises ValueError for a stack that is none."""
-    found = re.fullmatch(rf"({NAME})\+({_PACKAGE})-([A-Za-z0-9._]+)", stack)
-    if not found:
+    match = re.fullmatch(rf"({NAME})\+({_PACKAGE})-([A-Za-z0-9._]+)", stack)
+    if not match:
         raise ValueError(f"{stack!r} is no variant: BASE+PACKAGE-VERSION")
-    return found[1], found[2], found[3]
+    return match[1], match[2], match[3]
 
 
 def vary(stack: str, envs: Path, lock: Path) -> None:
@@ -66,28 +66,28 @@ def exchange(
         kept_pins.pop(canonical(package), None)
     lock.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=lock.parent) as folder:
-        asked, kept, found = (Path(folder, name) for name in ("asked.in", "kept.txt", "found.txt"))
+        asked, kept, solved = (Path(folder, name) for name in ("asked.in", "kept.txt", "found.txt"))
         lines = [*_others(source, asked_for), *asked_for.values()]
         asked.write_text("".join(f"{line}\n" for line in ([PRE] if takes_prereleases(source) else []) + lines))
         kept.write_text("".join(f"{name}=={pin}\n" for name, pin in kept_pins.items()))
-        if _unsolved(asked, found, [f"--constraints={kept}"]):
+        if _unsolved(asked, solved, [f"--constraints={kept}"]):
             # What stands in its output uv keeps where it can.
-            found.write_text(kept.read_text(encoding="utf-8"), encoding="utf-8")
-            if why := _unsolved(asked, found):
+            solved.write_text(kept.read_text(encoding="utf-8"), encoding="utf-8")
+            if why := _unsolved(asked, solved):
                 first = INFEASIBLE + why
-                found.write_text("", encoding="utf-8")
+                solved.write_text("", encoding="utf-8")
             else:
-                made = pins(found.read_text(encoding="utf-8"))
+                made = pins(solved.read_text(encoding="utf-8"))
                 other = [name for name in sorted(kept_pins.keys() & made.keys()) if kept_pins[name] != made[name]]
                 first = MOVED + ", ".join(f"{name} {kept_pins[name]} to {made[name]}" for name in other)
-            found.write_text(f"{first}\n{found.read_text(encoding='utf-8')}", encoding="utf-8")
-        write(lock, found.read_bytes())
+            solved.write_text(f"{first}\n{solved.read_text(encoding='utf-8')}", encoding="utf-8")
+        write(lock, solved.read_bytes())
 
 
-def _unsolved(asked: Path, found: Path, options: Sequence[str] = ()) -> str | None:
+def _unsolved(asked: Path, solved: Path, options: Sequence[str] = ()) -> str | None:
     """Resolve; the resolver's reason where there is no solution, None where there is one."""
     try:
-        resolve(asked, found, options)
+        resolve(asked, solved, options)
     except StackError as error:
         if "No solution found" not in str(error):  # an index that does not answer says nothing about versions
             raise
@@ -119,21 +119,21 @@ def releases(package: str, named: Sequence[str] = ()) -> list[str]:
     if not re.fullmatch(_PACKAGE, package):
         raise StackError(f"{package!r} is no name of a package")
     asking = ["pip", "index", "versions", package, "--pre", f"--python-version={PYTHON}", "--only-binary=:all:"]
-    said = ""
+    message = ""
     for command in ([getattr(sys, "_base_executable", sys.executable), "-m", *asking], ["uv", "tool", "run", *asking]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        found = re.search(r"^Available versions: (.+)$", done.stdout, re.MULTILINE)
-        if found:
-            listed = found[1].split(", ")[::-1]
+        match = re.search(r"^Available versions: (.+)$", done.stdout, re.MULTILINE)
+        if match:
+            listed = match[1].split(", ")[::-1]
             return [version for version in listed if _RELEASE.fullmatch(version) or version in named]
-        said = masked.text(done.stderr.strip())
-    raise StackError(f"{package}: its releases cannot be listed\n{said}")
+        message = masked.text(done.stderr.strip())
+    raise StackError(f"{package}: its releases cannot be listed\n{message}")
 
 
 def _others(source: Path, packages: Collection[str]) -> list[str]:
     """What a stack asks for, without some packages and without the versions: those are kept by its lock."""
     lines = [line.partition("#")[0].strip() for line in text_of(source).splitlines()]
-    names = [found[0] for line in lines if (found := re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?", line))]
+    names = [match[0] for line in lines if (match := re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?", line))]
     left_out = set(map(canonical, packages))
     return [name for name in names if canonical(name.partition("[")[0]) not in left_out]
 

@@ -71,8 +71,8 @@ class _Following:
         self.tree = Followed(target, reset=options.reset_marks)
         self.around: Around | None = None
         with self.missing.step("the group around"):
-            found = target.group or target.around
-            self.around = Around(*found, whole=target.group is not None) if found else None
+            place = target.group or target.around
+            self.around = Around(*place, whole=target.group is not None) if place else None
         self.peak_before = self.around.meter.peak_bytes() if self.around else None
         self.first = min(target.listed(target.pids), default=0)
 
@@ -99,7 +99,7 @@ class _Following:
             weighing.finish(duration_s, None)
             elsewhere = weighing.deliver()
             kills = missing.attempt("the group around", self.around.kills, None) if self.around else None
-            known = record.Outcome(
+            facts = record.Outcome(
                 command=command,
                 environment=environment,
                 pid=self.first,
@@ -111,24 +111,24 @@ class _Following:
                 resident=self.resident,
                 attached=True,
             )
-            found = record.make(known, weighing)
-            found |= {"exit_status": None, "signal": None, "completed_work": False if outcome == DETACHED else None}
+            content = record.make(facts, weighing)
+            content |= {"exit_status": None, "signal": None, "completed_work": False if outcome == DETACHED else None}
             with missing.step("run.json"):
-                found["attached"] = self._attached(found, count, age_s)
+                content["attached"] = self._attached(content, count, age_s)
         finally:
             weighing.close()
             if self.around:
                 with missing.step("tidying up"):
                     self.around.meter.close()
-        return found | elsewhere
+        return content | elsewhere
 
     def _events(self, environment: Mapping[str, str]) -> tuple[Path | None, int]:
         """The file that its programs tell events to, and how much of it is from before."""
-        said = self.options.events or environment.get(events.VARIABLE)
-        if not said:
+        file = self.options.events or environment.get(events.VARIABLE)
+        if not file:
             return None, 0
         try:
-            return Path(said), os.stat(said).st_size  # noqa: PTH116
+            return Path(file), os.stat(file).st_size  # noqa: PTH116
         except OSError as error:
             self.missing.note("events", error)
             return None, 0
@@ -152,9 +152,9 @@ class _Following:
         """Sample until it has ended, or a signal or the time says stop; the outcome."""
         empty_s, due = math.inf, time.monotonic()
         while True:
-            found = _stopped(max(0.0, due - time.monotonic()))
+            stop = _stopped(max(0.0, due - time.monotonic()))
             now = time.monotonic()
-            if found or (self.options.timeout_s is not None and now - began_s > self.options.timeout_s):
+            if stop or (self.options.timeout_s is not None and now - began_s > self.options.timeout_s):
                 return DETACHED
             if now < due:
                 continue
@@ -175,13 +175,13 @@ class _Following:
         most_s = _STEPS_APART_S if "slurm_job" in self.target.asked else _EMPTY_S
         return folder is None or not folder.is_dir() or empty_for_s > most_s
 
-    def _attached(self, found: Mapping[str, Any], count: int, age_s: float) -> dict[str, Any]:
+    def _attached(self, content: Mapping[str, Any], count: int, age_s: float) -> dict[str, Any]:
         """What was followed, and what of it is from before: bytes, seconds."""
         marks = sorted(self.tree.before.items(), key=lambda entry: -entry[1])
-        since = {entry["pid"]: entry["hwm_bytes"] for entry in found["peak"]["hwm_bytes"]["processes"]}
+        since = {entry["pid"]: entry["hwm_bytes"] for entry in content["peak"]["hwm_bytes"]["processes"]}
         # Of processes beyond those that the record names nothing is known to have been higher before.
         above = {pid: max(0, mark - since[pid]) for pid, mark in marks if pid in since}
-        group_bytes, marks_known = found["peak"]["cgroup_bytes"], HWM not in self.tree.reader.unknown
+        group_bytes, marks_known = content["peak"]["cgroup_bytes"], HWM not in self.tree.reader.unknown
         return {
             "to": self.target.asked,
             "name": printable(self.target.name),

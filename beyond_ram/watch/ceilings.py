@@ -36,12 +36,12 @@ class Ceiling:
     kind: str
     """`anon`, `rss` or `pss`."""
     max_bytes: int
-    said: str
+    text: str
     """As the user wrote it."""
 
     @property
     def option(self) -> str:
-        return f"--max-{self.kind} {self.said}"
+        return f"--max-{self.kind} {self.text}"
 
 
 def judge(record: Mapping[str, Any], ceilings: Sequence[Ceiling]) -> list[dict[str, Any]]:
@@ -58,11 +58,11 @@ def status(own: int, judged: Sequence[Mapping[str, Any]]) -> int:
 def lines(record: Mapping[str, Any]) -> list[str]:
     """What the terminal says of each ceiling, and where a failed command had a failure of its own."""
     judged = record.get("ceilings", [])
-    said = [_line(entry) for entry in judged]
+    shown = [_line(entry) for entry in judged]
     if record.get("watch_status") == STATUS and (record["exit_status"] or record["signal"]):
         own = f"signal {record['signal']}" if record["exit_status"] is None else f"status {record['exit_status']}"
-        said.append(f"ended       the command failed by itself too, with {own}; the exit status is {STATUS}")
-    return said
+        shown.append(f"ended       the command failed by itself too, with {own}; the exit status is {STATUS}")
+    return shown
 
 
 def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
@@ -71,9 +71,9 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
     why: str | None = None
     held: Sequence[Any] = []
     try:
-        found = record["peak"]
-        peak, most = {"anon": _anon, "rss": _rss, "pss": _pss}[ceiling.kind](found)
-        held = found["held_by"].get("anon_bytes" if ceiling.kind == "anon" else "rss_bytes", [])
+        peaks = record["peak"]
+        peak, most = {"anon": _anon, "rss": _rss, "pss": _pss}[ceiling.kind](peaks)
+        held = peaks["held_by"].get("anon_bytes" if ceiling.kind == "anon" else "rss_bytes", [])
     except Exception as error:  # a record without readings, or cut short by an error that it tells of
         why = f"the record has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
     blind = next((note for note in record.get("missing", []) if note.get("what") in _BLIND), None)

@@ -88,7 +88,7 @@ class Meter:
         names = _V1 if version == 1 else _V2
         self._stat = os.open(path / "memory.stat", os.O_RDONLY | os.O_CLOEXEC)
         self._open = {name: _opened(path / file, write=ours and name == "peak") for name, file in names.items()}
-        self._known: dict[int, bytes] = {}
+        self._last_read: dict[int, bytes] = {}
         """What was read last of each file: the last word of a group that has been removed."""
         self.kept_bytes = self.sampled_bytes = self.bound_bytes = 0
         self.working_set_bytes = 0
@@ -114,11 +114,11 @@ class Meter:
 
     def _read(self, descriptor: int, size: int) -> bytes:
         try:
-            self._known[descriptor] = os.pread(descriptor, size, 0)
+            self._last_read[descriptor] = os.pread(descriptor, size, 0)
         except OSError as error:
-            if error.errno != errno.ENODEV or descriptor not in self._known:
+            if error.errno != errno.ENODEV or descriptor not in self._last_read:
                 raise
-        return self._known[descriptor]
+        return self._last_read[descriptor]
 
     def peak_bytes(self) -> int | None:
         """The kernel's peak of the usage, page cache included; since the last look where it can be reset."""
@@ -226,11 +226,11 @@ class Around:
     @classmethod
     def find(cls) -> "Around | None":
         """The memory group of this process; None where that is the machine's root, or cannot be read."""
-        found = own_group()
-        if found is None:
+        own = own_group()
+        if own is None:
             return None
         with contextlib.suppress(OSError):
-            return cls(*found)
+            return cls(*own)
         return None
 
     def kills(self) -> int | None:
@@ -241,13 +241,13 @@ class Around:
     def record(self) -> dict[str, Any]:
         """What the group knows, in bytes; `events` are those of memory.events since this began (v2)."""
         meter = self.meter
-        found: dict[str, Any] = {"version": meter.version, "limit_bytes": self.limit_bytes, "kills": self.kills()}
-        found |= {"peak_bytes": meter.peak_bytes(), "alone": self.alone, "path": str(meter.path)}
+        content: dict[str, Any] = {"version": meter.version, "limit_bytes": self.limit_bytes, "kills": self.kills()}
+        content |= {"peak_bytes": meter.peak_bytes(), "alone": self.alone, "path": str(meter.path)}
         if meter.version == 2:
             now = meter.events()
-            found |= {"events": {name: max(0, count - self._events.get(name, 0)) for name, count in now.items()}}
-            found |= {"swap_limit_bytes": limit_bytes(meter.path, 2, "memory.swap.max")}
-        return found | {"charges": meter.charges()._asdict()}
+            content |= {"events": {name: max(0, count - self._events.get(name, 0)) for name, count in now.items()}}
+            content |= {"swap_limit_bytes": limit_bytes(meter.path, 2, "memory.swap.max")}
+        return content | {"charges": meter.charges()._asdict()}
 
 
 class Own(NamedTuple):
@@ -347,11 +347,11 @@ def limit_bytes(path: Path, version: int, name: str = "memory.max") -> int | Non
     limits = []
     for folder in (path, *path.parents):
         try:
-            said = (folder / name).read_text().strip()
+            text = (folder / name).read_text().strip()
         except OSError:
             break
-        if said != "max":
-            limits.append(int(said))
+        if text != "max":
+            limits.append(int(text))
     return min(limits, default=None)
 
 

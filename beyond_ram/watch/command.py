@@ -241,8 +241,8 @@ class Command:
                 _write(self._requests, b"e")
         while (status := process.poll()) is None:
             with contextlib.suppress(Exception):
-                if found := signal.sigtimedwait(signals, 0.05):
-                    self.send_signal(found.si_signo)
+                if pending := signal.sigtimedwait(signals, 0.05):
+                    self.send_signal(pending.si_signo)
             with self._missing.step("limits"):
                 keep_limits()
         if self._guard and status < 0:
@@ -288,8 +288,8 @@ class Command:
 
     def kill_myself(self) -> None:
         """The same without the guard, which has not done it."""
-        found = self._missing.attempt("supervision", lambda: procfs.descendants(self.guard_pid or self.pid), [])
-        for pid in [self.pid, *found]:
+        descendants = self._missing.attempt("supervision", lambda: procfs.descendants(self.guard_pid or self.pid), [])
+        for pid in [self.pid, *descendants]:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
 

@@ -92,11 +92,11 @@ def _present(groups: Path) -> Iterator[Container]:
         name = os.path.basename(folder)  # noqa: PTH119
         if pod := _POD.fullmatch(name):
             yield Container(pod["uid"].replace("_", "-"), Path(folder), "pod")
-        elif found := _CONTAINER.fullmatch(name):
-            runtime = (found["runtime"] or "container").removeprefix("cri-")
-            if not runtime.endswith("conmon") and not _is_below(folder, found["id"], above):
+        elif match := _CONTAINER.fullmatch(name):
+            runtime = (match["runtime"] or "container").removeprefix("cri-")
+            if not runtime.endswith("conmon") and not _is_below(folder, match["id"], above):
                 above.add(folder)
-                yield Container(found["id"], Path(folder), runtime)
+                yield Container(match["id"], Path(folder), runtime)
 
 
 def _is_below(folder: str, container: str, above: set[str]) -> bool:
@@ -135,10 +135,10 @@ def _storage(root: Path) -> Iterator[tuple[str, str]]:
 def _kubernetes(root: Path) -> Iterator[tuple[str, str]]:
     """Containers as CONTAINER, POD/CONTAINER and NAMESPACE/POD/CONTAINER, pods as POD and NAMESPACE/POD."""
     for file in root.glob("var/log/containers/*.log"):
-        if found := _LOG.fullmatch(file.name):
-            pod, container = found["pod"], found["container"]
-            for name in (f"{found['namespace']}/{pod}/{container}", f"{pod}/{container}", container):
-                yield found["id"], name
+        if match := _LOG.fullmatch(file.name):
+            pod, container = match["pod"], match["container"]
+            for name in (f"{match['namespace']}/{pod}/{container}", f"{pod}/{container}", container):
+                yield match["id"], name
     for folder in root.glob("var/log/pods/*_*_*"):
         namespace, pod, uid = folder.name.split("_", 2)
         yield from ((uid, name) for name in (f"{namespace}/{pod}", pod))

@@ -59,13 +59,13 @@ class Reader:
         """
         if not self._lines:
             self._read()
-        found = []
+        new_events = []
         while self._lines:
             with self._missing.step("events"):
                 if event := self._event(self._lines[0]):
-                    found.append(event)
+                    new_events.append(event)
             del self._lines[0]
-        return found
+        return new_events
 
     @property
     def unfinished(self) -> bool:
@@ -98,8 +98,8 @@ class Reader:
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             self._missing.note("events", "lines that are no events were passed over")
             return None
-        told = {key: value for key, value in event.items() if key not in _OURS}
-        return {"t_s": self._placed(at), "event": name, **told}
+        fields = {key: value for key, value in event.items() if key not in _OURS}
+        return {"t_s": self._placed(at), "event": name, **fields}
 
     def _placed(self, monotonic_s: float) -> float:
         """When an event was, in seconds since the start.

@@ -73,12 +73,12 @@ class Exits:
 
     def new(self) -> list[Exit]:
         """Processes and threads that have ended since the last call, in no particular order of processors."""
-        found: list[Exit] = []
+        exits: list[Exit] = []
         while True:
             try:
                 data = self._link.recv(65536)
             except BlockingIOError:
-                return found
+                return exits
             except OSError as error:
                 if error.errno != errno.ENOBUFS:
                     raise
@@ -88,12 +88,12 @@ class Exits:
             while offset + 20 <= len(data):
                 size, kind, *_ = _HEADER.unpack_from(data, offset)
                 if kind == self._family:
-                    found += _exits(data[offset : offset + size])
+                    exits += _exits(data[offset : offset + size])
                 offset += max(size + 3 & ~3, 16)
 
 
 def _exits(message: bytes) -> list[Exit]:
-    found = []
+    exits = []
     for kind, body in _attributes(message, 20):
         if kind != _AGGREGATE_BY_PID:
             continue
@@ -107,8 +107,8 @@ def _exits(message: bytes) -> list[Exit]:
             pid = struct.unpack_from("=I", stats, _TGID)[0] or task
         high = struct.unpack_from("=Q", stats, _HIWATER_RSS_KB)[0] << 10
         name = printable(stats[_COMM : _COMM + 32].partition(b"\0")[0].decode(errors="replace"))
-        found.append(Exit(pid, parent, name, high, task != pid))
-    return found
+        exits.append(Exit(pid, parent, name, high, task != pid))
+    return exits
 
 
 def _message(kind: int, command: int, attribute: int, value: bytes, *, acknowledge: bool = False) -> bytes:
@@ -118,14 +118,14 @@ def _message(kind: int, command: int, attribute: int, value: bytes, *, acknowled
 
 
 def _attributes(data: bytes, offset: int) -> list[tuple[int, bytes]]:
-    found = []
+    attributes = []
     while offset + 4 <= len(data):
         size, kind = _ATTRIBUTE.unpack_from(data, offset)
         if size < 4:
             break
-        found.append((kind & 0x3FFF, data[offset + 4 : offset + size]))
+        attributes.append((kind & 0x3FFF, data[offset + 4 : offset + size]))
         offset += size + 3 & ~3
-    return found
+    return attributes
 
 
 def _possible_cpus() -> bytes:

@@ -69,8 +69,8 @@ class Instrument:
         with self.missing.step("events"):
             if raw_events:
                 self.reader = events.Reader(raw_events, began_s, self.missing)
-        samples, told = (self.delivery.scratch / name for name in RUN_FILES[:2])
-        self.log = self.missing.attempt("events.jsonl", lambda: events.Log(told, self.missing), None)
+        samples, event_lines = (self.delivery.scratch / name for name in RUN_FILES[:2])
+        self.log = self.missing.attempt("events.jsonl", lambda: events.Log(event_lines, self.missing), None)
         with self.missing.step("samples"):
             if tree and (reason := tree.reader.why_not()):
                 self.missing.note("samples", reason)
@@ -144,9 +144,9 @@ class Instrument:
 
     def _files(self) -> list[OutFile]:
         """samples.csv and events.jsonl; with nothing in it for what could not be begun."""
-        samples, told = (self.delivery.scratch / name for name in RUN_FILES[:2])
+        samples, event_lines = (self.delivery.scratch / name for name in RUN_FILES[:2])
         rows = self.sampler.recorder if self.sampler else Recorder(samples)
-        return [rows.file, self.log.file if self.log else OutFile(told)]
+        return [rows.file, self.log.file if self.log else OutFile(event_lines)]
 
     def close(self) -> None:
         for part in (self.sampler, self.reader, self.log):

@@ -22,18 +22,18 @@ def of_record(record: Mapping[str, Any]) -> str:
     asked_for = (peak.get("around") or {}).get("limit_bytes")
     kinds = (("anon_bytes", "anonymous"), ("file_bytes", "file"), ("shmem_bytes", "shared"))
     used = ", ".join(f"{megabytes(peak[key])} {word}" for key, word in kinds)
-    found = advice.advise(record)
+    advised = advice.advise(record)
     attached = record.get("attached") or {"running_s": 0.0}
     after = f", seen from {attached['running_s']:.0f} s after its start" if attached["running_s"] > 1 else ""
     return (
         f"{_asked(asked_for)}; used {megabytes(peak['rss_bytes'])} of RSS at once, of each kind at its highest {used}; "
-        f"kept {mebibytes(found.kept_bytes)}{_killed(found.killed)}{after}; {_next(found)}"
+        f"kept {mebibytes(advised.kept_bytes)}{_killed(advised.killed)}{after}; {_next(advised)}"
     )
 
 
-def _next(found: advice.Advice, *, at_most: bool = False) -> str:
-    bound = "at least " if found.at_least else "at most " if at_most else ""
-    return f"next time ask for {bound}{mebibytes(found.ask_bytes)} (--mem={-(-found.ask_bytes // advice.MIB)}M)"
+def _next(advised: advice.Advice, *, at_most: bool = False) -> str:
+    bound = "at least " if advised.at_least else "at most " if at_most else ""
+    return f"next time ask for {bound}{mebibytes(advised.ask_bytes)} (--mem={-(-advised.ask_bytes // advice.MIB)}M)"
 
 
 def _asked(limit_bytes: int | None) -> str:
@@ -58,9 +58,9 @@ def of_group(path: Path, version: int) -> str:
     filled = limit is not None and peak > limit * (1 - advice.ROOM_SHARE)
     kept = max(now.kept_bytes, peak - now.evictable_bytes) if filled and not killed else peak
     outcome = {"outcome": "detached"} if filled and not killed else {}
-    found = advice.advise(_as_record(kept, killed, limit) | outcome)
+    advised = advice.advise(_as_record(kept, killed, limit) | outcome)
     held = f"{megabytes(peak)} at once with page cache, {megabytes(now.evictable_bytes)} of it page cache now"
-    return f"{_asked(limit)}; used {held}{_killed(killed)}; {_next(found, at_most=True)}"
+    return f"{_asked(limit)}; used {held}{_killed(killed)}; {_next(advised, at_most=True)}"
 
 
 def _as_record(kept_bytes: int, killed: bool, limit_bytes: int | None) -> dict[str, Any]:

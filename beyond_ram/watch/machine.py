@@ -60,14 +60,14 @@ def memory_bytes() -> int:
 
 def environment() -> dict[str, str]:
     """This process's environment as it was given: without the LC_CTYPE that Python itself adds in the C locale."""
-    found = dict(os.environ)
+    variables = dict(os.environ)
     try:
         given = Path("/proc/self/environ").read_bytes()
     except OSError:
-        return found
-    if "LC_CTYPE" in found and not any(entry.startswith(b"LC_CTYPE=") for entry in given.split(b"\0")):
-        del found["LC_CTYPE"]
-    return found
+        return variables
+    if "LC_CTYPE" in variables and not any(entry.startswith(b"LC_CTYPE=") for entry in given.split(b"\0")):
+        del variables["LC_CTYPE"]
+    return variables
 
 
 def cgroup_version() -> int | None:

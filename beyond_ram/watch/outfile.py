@@ -72,15 +72,15 @@ class OutFile:
         copy(self._chunks(), target)
 
     def _chunks(self) -> "list[bytes]":
-        found, at = [], 0
+        chunks, at = [], 0
         while at < self._written:
             data = os.pread(self._descriptor, min(_CHUNK_BYTES, self._written - at), at)
             if not data:
                 self._missing.note(self.path.name, "what was written could not be read again")
                 break
-            found.append(data)
+            chunks.append(data)
             at += len(data)
-        return [*found, bytes(self._waiting)]
+        return [*chunks, bytes(self._waiting)]
 
     def _try_to_flush(self) -> None:
         with self._missing.step(self.path.name) as step:

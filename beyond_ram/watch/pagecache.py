@@ -97,9 +97,9 @@ def drift(before: Residency | None, after: Residency | None, read_bytes: int) ->
 
 def record(before: Residency | None, after: Residency | None, read_bytes: int) -> dict[str, Any]:
     """What run.json says of the input's page cache."""
-    known = after or before
+    residency = after or before
     return {
-        "input_bytes": known.total_bytes if known else None,
+        "input_bytes": residency.total_bytes if residency else None,
         "input_resident_before": before.share if before else None,
         "input_resident_after": after.share if after else None,
         "warning": drift(before, after, read_bytes),

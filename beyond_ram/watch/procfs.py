@@ -61,8 +61,8 @@ class Usage(NamedTuple):
 def combined(how: Callable[[list[Any]], Any], usages: Iterable[Usage]) -> Usage:
     """Each number by `how`, as `sum` or `max`, over those that know it."""
     columns = zip(Usage(), *usages, strict=True)
-    known = [[number for number in column if number is not None] for column in columns]
-    return Usage._make(how(numbers) if numbers else None for numbers in known)
+    numbers_of = [[number for number in column if number is not None] for column in columns]
+    return Usage._make(how(numbers) if numbers else None for numbers in numbers_of)
 
 
 def why_not() -> str | None:
@@ -99,10 +99,10 @@ def memory_lines(status: bytes) -> bytes:
 
 def parse_memory(status: bytes) -> Memory | None:
     """The split that the kernel keeps in /proc/PID/status: 4 to 10 µs to read, whatever is mapped."""
-    found = _STATUS.search(status)
-    if found is None:
+    match = _STATUS.search(status)
+    if match is None:
         return None
-    *sizes, threads = found.groups(b"0")
+    *sizes, threads = match.groups(b"0")
     locked, hwm, anon, file, shmem, tables, swap, hugetlb = (int(size) << 10 for size in sizes)
     return Memory(hwm, anon, file, shmem, swap, hugetlb, tables, locked, max(1, int(threads)))
 
@@ -151,8 +151,8 @@ def parse_usage(stat: bytes, io: bytes | None, *, own: bool = True) -> Usage:
     first = 0 if own else 1
     minor, major = (sum(map(int, fields[at + first : at + 2])) for at in (7, 9))
     ticks = sum(map(int, fields[11 if own else 13 : 15]))
-    said = dict(line.split(b": ") for line in io.splitlines()) if io else {}
-    stored = [int(said[name]) if said else None for name in (b"read_bytes", b"write_bytes")]
+    counts = dict(line.split(b": ") for line in io.splitlines()) if io else {}
+    stored = [int(counts[name]) if counts else None for name in (b"read_bytes", b"write_bytes")]
     return Usage(ticks / TICKS_PER_S, minor, major, *stored)
 
 
@@ -189,12 +189,12 @@ def children(pid: int) -> list[int]:
         threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
     except GONE:
         return []
-    found: list[int] = []
+    pids: list[int] = []
     for thread in threads:
         text = read(pid, f"task/{thread}/children")
         if text:
-            found += map(int, text.split())
-    return found
+            pids += map(int, text.split())
+    return pids
 
 
 def descendants(pid: int) -> list[int]:
@@ -209,11 +209,11 @@ def descendants(pid: int) -> list[int]:
 
 def below(pid: int, children_of: Callable[[int], Iterable[int]]) -> list[int]:
     """All processes below one, parents before children, given the children of each."""
-    found, pending = [], [*children_of(pid)]
+    pids, pending = [], [*children_of(pid)]
     while pending:
-        found.append(pending.pop())
-        pending += children_of(found[-1])
-    return found
+        pids.append(pending.pop())
+        pending += children_of(pids[-1])
+    return pids
 
 
 def _descendants_by_parent(pid: int) -> list[int]:

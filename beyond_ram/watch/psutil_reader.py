@@ -67,15 +67,15 @@ class Psutil:
 
     def started(self, pid: int) -> float | None:
         """Seconds from boot: Unix time changes for all processes where the machine's clock is set."""
-        found = _quietly(lambda: psutil.Process(pid).create_time() - psutil.boot_time())
-        return None if found is None else round(float(found), 4)
+        since_boot_s = _quietly(lambda: psutil.Process(pid).create_time() - psutil.boot_time())
+        return None if since_boot_s is None else round(float(since_boot_s), 4)
 
     def now(self) -> float:
         return time.time() - float(_quietly(psutil.boot_time) or 0.0)
 
     def memory(self, pid: int) -> Memory | None:
-        found = _quietly(lambda: psutil.Process(pid).memory_info())
-        return self.parse(self._text(found)) if found else None
+        info = _quietly(lambda: psutil.Process(pid).memory_info())
+        return self.parse(self._text(info)) if info else None
 
     def proportional(self, pid: int) -> Proportional | None:
         full = _quietly(lambda: psutil.Process(pid).memory_full_info())
@@ -117,8 +117,8 @@ class Psutil:
             return None
 
     def reaped(self, pid: int) -> Usage | None:
-        found: Usage | None = _quietly(lambda: self._usage(psutil.Process(pid), own=False))
-        return found
+        usage: Usage | None = _quietly(lambda: self._usage(psutil.Process(pid), own=False))
+        return usage
 
     def _usage(self, process: Any, *, own: bool) -> Usage:
         times = process.cpu_times()

@@ -172,15 +172,15 @@ def choose(asked: str | None = None) -> Reader:
     if asked == "procfs":
         return Procfs()
     if asked == "psutil":
-        found = _through_psutil("it was asked for")
-        if isinstance(found, str):
-            raise ValueError(f"--reader psutil: {found}")
-        return found
+        reader = _through_psutil("it was asked for")
+        if isinstance(reader, str):
+            raise ValueError(f"--reader psutil: {reader}")
+        return reader
     if asked is not None:
         raise ValueError(f"--reader {asked}: a reader is one of {', '.join(NAMES)}")
     lacks = lacking()
-    found = _through_psutil(lacks) if lacks else ""
-    return Procfs(f"{lacks}; {found}" if lacks else None) if isinstance(found, str) else found
+    reader = _through_psutil(lacks) if lacks else ""
+    return Procfs(f"{lacks}; {reader}" if lacks else None) if isinstance(reader, str) else reader
 
 
 def lacking() -> str | None:

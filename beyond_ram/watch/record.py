@@ -51,7 +51,7 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
     """The record of a run. What fails to be made of it stands empty, and in `missing`."""
     status, sampler, log, missing = outcome.returncode, weighing.sampler, weighing.log, weighing.missing
     interval_ms, inputs, counting = weighing.options.interval_ms, weighing.options.inputs, weighing.counting
-    found: dict[str, Any] = {
+    content: dict[str, Any] = {
         "outcome": outcome.ended_by or ("completed" if status == 0 else "failed"),
         "completed_work": status == 0,
         "exit_status": status if status >= 0 else None,
@@ -82,7 +82,7 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
         lambda: _end(outcome, log),
         lambda: {"provenance": _provenance(outcome, log)},
         lambda: {"peak": _peak(sampler, log, _group(counting, outcome.no_group))},
-        lambda: {"peak": found["peak"] | _kept(sampler, counting)},
+        lambda: {"peak": content["peak"] | _kept(sampler, counting)},
         lambda: {"phases": [span.record() for span in sampler.peaks.phases] if sampler else []},
         lambda: {"sampler": _sampling(outcome, sampler, interval_ms)},
         lambda: {"growth": _growth(weighing)},
@@ -91,18 +91,18 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
     ]
     for part in parts:
         with missing.step("run.json"):
-            found |= part()
-    if found["cpu_s"] is None:
+            content |= part()
+    if content["cpu_s"] is None:
         missing.note("CPU time and storage", "neither the guard nor the tree could say")
     if inputs:
         now = missing.attempt("page cache", lambda: pagecache.residency(inputs), None)
         with missing.step("page cache"):
-            found["page_cache"] = pagecache.record(outcome.resident, now, found["storage"]["read_bytes"] or 0)
+            content["page_cache"] = pagecache.record(outcome.resident, now, content["storage"]["read_bytes"] or 0)
     if sampler is not None and not sampler.recorder.samples:
         with missing.step("samples"):
             missing.note("samples", "no process could be read before the command ended")
-    found["missing"] = missing.attempt("run.json", missing.record, [])
-    return found
+    content["missing"] = missing.attempt("run.json", missing.record, [])
+    return content
 
 
 def _end(outcome: Outcome, log: events.Log | None) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
         "held_by": peaks.held_by,
         "cgroup_bytes": run.cgroup_bytes,
         "cgroup": group,
-        "witnesses": [dict(zip(("witness", "bytes", "bound", "means"), said, strict=True)) for said in witnesses],
+        "witnesses": [dict(zip(("witness", "bytes", "bound", "means"), witness, strict=True)) for witness in witnesses],
         "disagreements": _disagreements(run.sampled[0], highest, *others) if seen else [],
     }
 
@@ -257,16 +257,16 @@ def _disagreements(
     sampled: int, together: int, cgroup: int | None, processes: int, pss: int | None = None
 ) -> list[str]:
     """One sentence for each pair of witnesses that are further apart than reading can make them."""
-    said = []
+    sentences = []
     if _apart(together, sampled):
         why = "a spike between two samples" if processes <= 1 else "spikes between samples, or peaks at different times"
-        said.append(f"high water marks add up to {_mb(together)}, samples to {_mb(sampled)}: {why}")
+        sentences.append(f"high water marks add up to {_mb(together)}, samples to {_mb(sampled)}: {why}")
     if cgroup is not None and _apart(sampled, cgroup) and sampled > cgroup:
-        said.append(f"{_rss(sampled, processes)}, the group held at most {_mb(cgroup)}{_elsewhere(pss, cgroup)}")
+        sentences.append(f"{_rss(sampled, processes)}, the group held at most {_mb(cgroup)}{_elsewhere(pss, cgroup)}")
     elif cgroup is not None and _apart(cgroup, sampled) and cgroup > sampled:
         why = "page cache, kernel memory, or spikes between samples"
-        said.append(f"the group held {_mb(cgroup)}, summed RSS was {_mb(sampled)}: {why}")
-    return said
+        sentences.append(f"the group held {_mb(cgroup)}, summed RSS was {_mb(sampled)}: {why}")
+    return sentences
 
 
 def _rss(sampled: int, processes: int) -> str:

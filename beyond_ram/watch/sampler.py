@@ -232,8 +232,8 @@ class Sampler:
 
     def _sharing_sample(self, sharing: Sharing, living: list[Process]) -> Sample:
         origins = self.tree.origins()
-        found = {one.pid: (one.last, origins[one.pid]) for one in living if one.last and one.pid in origins}
-        return sharing.sample(found, self.tree.faults)
+        readings = {one.pid: (one.last, origins[one.pid]) for one in living if one.last and one.pid in origins}
+        return sharing.sample(readings, self.tree.faults)
 
     def begin_phase(self, name: str, at_s: float) -> dict[str, Any] | None:
         """Take the last reading of the phase that ends, reset every mark, and take the first of the one that begins."""
@@ -299,30 +299,30 @@ class Sampler:
         began = time.monotonic()
         sharing = self.sharing if len(living) > 1 else None
         before = self._sharing_sample(sharing, living) if sharing else None
-        found = [self.reader.proportional(process.pid) for process in living]
+        readings = [self.reader.proportional(process.pid) for process in living]
         self._proportional_at = time.monotonic()
         took_s = self._proportional_at - began
         self._proportional_s += took_s
         self._sharing_s += took_s
         self._proportional_rate = took_s / max(row["rss_bytes"], 1)
-        read = [one for one in found if one is not None]
-        if len(read) < len(found):
-            self._note_denied([process.pid for process, one in zip(living, found, strict=True) if one is None])
+        read = [one for one in readings if one is not None]
+        if len(read) < len(readings):
+            self._note_denied([process.pid for process, one in zip(living, readings, strict=True) if one is None])
             return
         if self._stood_still(living):
             for name in ("pss_bytes", "uss_bytes"):
                 if name not in self.reader.unknown:
                     row[name] = sum(getattr(one, name) for one in read)
             for name in ("pss_anon_bytes", "pss_shmem_bytes"):
-                known = [size for one in read if (size := getattr(one, name)) is not None]
-                row[name] = sum(known) if len(known) == len(read) else ""
+                sizes = [size for one in read if (size := getattr(one, name)) is not None]
+                row[name] = sum(sizes) if len(sizes) == len(read) else ""
             if row["pss_anon_bytes"] != "" and self.meter is None and len(living) > 1 and not self._unknown:
                 shared = sum(one.shared_anon_bytes for one in read)
                 held = sum(one.last.anon_bytes + one.last.swap_bytes for one in living if one.last)
                 self._note_copying(living, held - shared)
             self.peaks.note_proportional(row["pss_bytes"], row["uss_bytes"])
         # Somebody who came meanwhile has a part of the others' pages, and may go again unseen.
-        if before and sharing and set(self.tree.listed()) <= self.tree.known():
+        if before and sharing and set(self.tree.listed()) <= self.tree.listed_pids():
             now = read_now(before.processes)
             shmem = [one.pss_shmem_bytes for one in read if one.pss_shmem_bytes is not None]
             if now and len(shmem) == len(read):

@@ -175,8 +175,8 @@ class Sharing:
             self._meminfo = -1
 
     def _read_machine(self) -> int:
-        found = _SHMEM.search(os.pread(self._meminfo, 4096, 0))
-        return int(found[1]) << 10 if found else 0
+        match = _SHMEM.search(os.pread(self._meminfo, 4096, 0))
+        return int(match[1]) << 10 if match else 0
 
     def look(self) -> bool:
         """Read the machine's shared memory; whether it has moved enough to take a sample."""
@@ -286,13 +286,13 @@ class Sharing:
         self.readings += 1
         lost = after.lost(before)
         sure = twice.less(*lost)
-        known = []
+        settled = []
         for sample, since in self._pending:
             until = sure.less(*before.mapped(sample))
-            known.append((sample, Twice(*(max(pair) for pair in zip(since, until, strict=True)))))
+            settled.append((sample, Twice(*(max(pair) for pair in zip(since, until, strict=True)))))
         self._follow(after)
         self._twice = Twice(*(max(pair) for pair in zip(self._twice, sure, strict=True)))
-        self._pending = [*known, (after, self._twice)]
+        self._pending = [*settled, (after, self._twice)]
         # Where memory moved meanwhile a later reading may say more.
         moved = sum(lost) + sum(after.mapped(before))
         if moved <= max(
@@ -326,10 +326,10 @@ class Sharing:
 
 def read_now(pids: Mapping[int, object]) -> dict[int, tuple[Memory, Origin]] | None:
     """A reading of each process; None where one has ended."""
-    found: dict[int, tuple[Memory, Origin]] = {}
+    readings: dict[int, tuple[Memory, Origin]] = {}
     for pid in pids:
         memory, stat = procfs.memory(pid), procfs.read(pid, "stat")
         if memory is None or not stat:
             return None
-        found[pid] = memory, procfs.parse_origin(stat)
-    return found
+        readings[pid] = memory, procfs.parse_origin(stat)
+    return readings

@@ -55,12 +55,12 @@ def processes(pids: Sequence[int], reader: str | None = None) -> Target:
         _refuse_unreadable(pid, through)
     ours = os.getpid()
 
-    def listed(known: Iterable[int]) -> list[int]:
-        found: dict[int, None] = {}
-        for pid in known:
-            if pid not in found:
-                found |= dict.fromkeys([pid, *through.descendants(pid)])
-        return [pid for pid in found if pid != ours]
+    def listed(running: Iterable[int]) -> list[int]:
+        followed: dict[int, None] = {}
+        for pid in running:
+            if pid not in followed:
+                followed |= dict.fromkeys([pid, *through.descendants(pid)])
+        return [pid for pid in followed if pid != ours]
 
     around = group_of(pids[0])
     everyone = set(listed(pids)) | {ours}
@@ -82,8 +82,8 @@ def _refuse_unreadable(pid: int, reader: Reader) -> None:
         return
     status = procfs.read(pid, "status")
     if status is None:
-        there = Path(f"/proc/{pid}").exists()
-        raise ValueError(f"--pid {pid}: " + ("it may not be read" if there else "there is no such process here"))
+        exists = Path(f"/proc/{pid}").exists()
+        raise ValueError(f"--pid {pid}: " + ("it may not be read" if exists else "there is no such process here"))
     if pid == os.getpid():
         raise ValueError(f"--pid {pid}: that is the watcher itself")
     if procfs.parse_memory(procfs.memory_lines(status)) is None:
@@ -99,10 +99,10 @@ def group(path: Path, reader: str | None = None) -> Target:
     `path` is a folder, or the path of a group as /proc/PID/cgroup has it.
     """
     places = [path, *(place / str(path).strip("/") for place in (_GROUPS / "memory", _GROUPS))]
-    found = next((place for place in places if (place / "cgroup.procs").is_file()), None)
-    if found is None:
+    folder = next((place for place in places if (place / "cgroup.procs").is_file()), None)
+    if folder is None:
         raise ValueError(f"--cgroup {path}: there is no such group; /proc/PID/cgroup names those of a process")
-    return of_folder({"cgroup": str(path)}, f"group {path}", found.resolve(), reader)
+    return of_folder({"cgroup": str(path)}, f"group {path}", folder.resolve(), reader)
 
 
 def slurm_job(job: str, wait_s: float = 0.0, reader: str | None = None) -> Target:
@@ -139,12 +139,12 @@ def _slurm_job(job: str, reader: str | None) -> Target:
 def _group_of_job(job: str) -> Path | None:
     """The group of a job on this node; None where it has none, or none yet."""
     for pattern in _OF_JOB:
-        found = sorted(_GROUPS.glob(pattern.format(id=job)))
-        if len(found) > 1:
-            groups = ", ".join(map(str, found))
+        folders = sorted(_GROUPS.glob(pattern.format(id=job)))
+        if len(folders) > 1:
+            groups = ", ".join(map(str, folders))
             raise ValueError(f"--slurm {job}: it has several groups here, take one with --cgroup: {groups}")
-        if found:
-            return found[0]
+        if folders:
+            return folders[0]
     return None
 
 
@@ -153,10 +153,10 @@ def _listed_by_slurm(job: str) -> list[int]:
     import subprocess
 
     try:
-        said = subprocess.run(["scontrol", "listpids", job], capture_output=True, text=True, timeout=20).stdout
+        output = subprocess.run(["scontrol", "listpids", job], capture_output=True, text=True, timeout=20).stdout
     except (OSError, subprocess.TimeoutExpired):
         return []
-    pids = [int(line.split()[0]) for line in said.splitlines()[1:] if line.split()[0].isdigit()]
+    pids = [int(line.split()[0]) for line in output.splitlines()[1:] if line.split()[0].isdigit()]
     return [pid for pid in pids if procfs.memory(pid)]
 
 
@@ -167,12 +167,12 @@ def of_folder(asked: dict[str, object], name: str, folder: Path, reader: str | N
     def listed(_: Iterable[int]) -> list[int]:
         return [pid for pid in members(folder) if pid != ours]
 
-    found = listed(())
-    if not found:
+    pids = listed(())
+    if not pids:
         raise _NotThereError(f"{name}: nobody is in it")
     version = _version(folder)
     counted = (folder, version) if version else None
-    return Target(asked, name, listed, counted, counted or group_of(found[0]), reader=choose(reader))
+    return Target(asked, name, listed, counted, counted or group_of(pids[0]), reader=choose(reader))
 
 
 def _version(folder: Path) -> int | None:
@@ -185,16 +185,16 @@ def _version(folder: Path) -> int | None:
 
 def members(folder: Path) -> list[int]:
     """The processes in a group and in those below it, this namespace's ids; none where it is gone."""
-    found: dict[int, None] = {}
+    pids: dict[int, None] = {}
     for at, _, files in os.walk(folder):
         if "cgroup.procs" in files:
             try:
                 with open(os.path.join(at, "cgroup.procs"), "rb") as file:  # noqa: PTH118, PTH123
-                    found |= dict.fromkeys(int(word) for word in file.read().split())
+                    pids |= dict.fromkeys(int(word) for word in file.read().split())
             except OSError:
                 continue
-    found.pop(0, None)  # of another PID namespace
-    return list(found)
+    pids.pop(0, None)  # of another PID namespace
+    return list(pids)
 
 
 def group_of(pid: int) -> tuple[Path, int] | None:
@@ -229,11 +229,11 @@ class Followed(Tree):
         return set()
 
     def listed(self) -> list[int]:
-        known = self._asked | self._started
-        self._now = {pid: at for pid in known if (at := self.reader.started(pid)) is not None}
-        found = self.target.listed([pid for pid, at in self._now.items() if known[pid] == at])
-        self._members = set(found)
-        return found
+        started = self._asked | self._started
+        self._now = {pid: at for pid in started if (at := self.reader.started(pid)) is not None}
+        pids = self.target.listed([pid for pid, at in self._now.items() if started[pid] == at])
+        self._members = set(pids)
+        return pids
 
     def memory(self) -> tuple[bool, list[Process]]:
         changed, ended = super().memory()
@@ -286,8 +286,8 @@ class Followed(Tree):
     def usage(self) -> procfs.Usage:
         """What the target has used since it is followed."""
         for process in [*self.processes.values(), *self._zombies.values()]:
-            if found := self.reader.used(process):
-                used, self._parents[process.pid] = found
+            if reading := self.reader.used(process):
+                used, self._parents[process.pid] = reading
                 # Its storage stays known where it may not be read any more.
                 self._seen[process.pid] = procfs.combined(max, [used, self._seen.get(process.pid, used)])
         total = procfs.combined(sum, [self._gone, *self._seen.values()])

@@ -77,18 +77,18 @@ class Tree:
         """Whose new children belong to it, beside those of its own processes."""
         return {self.root}
 
-    def known(self) -> set[int]:
+    def listed_pids(self) -> set[int]:
         """The processes of the last listing, those that have ended and were not reaped yet included."""
         return {*self.processes, *self._zombies}
 
     def origins(self) -> dict[int, procfs.Origin]:
         """Where the living processes come from, and their faults so far; sets `faults`, those of the whole tree."""
         here = [(process.pid, self.reader.origin(process)) for process in (*self.living, *self._zombies.values())]
-        found = {pid: origin for pid, origin in here if origin}
+        origins = {pid: origin for pid, origin in here if origin}
         reaped = self.reader.reaped(self.root)
         count = reaped.minor_faults if reaped else 0
-        self.faults = max(self.faults, count + sum(one.minor_faults + one.reaped_faults for one in found.values()))
-        return found
+        self.faults = max(self.faults, count + sum(one.minor_faults + one.reaped_faults for one in origins.values()))
+        return origins
 
     def memory(self) -> tuple[bool, list[Process]]:
         """Read every process. Whether anything is new since the last call, and those that were found to have ended."""

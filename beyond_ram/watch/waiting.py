@@ -93,8 +93,8 @@ class PlainWaiting:
 
 
 def _pending(signals: set[int], seconds: float) -> tuple[int, bool] | None:
-    found = signal.sigtimedwait(signals, seconds)
-    return (found.si_signo, found.si_code != _SI_KERNEL) if found else None
+    info = signal.sigtimedwait(signals, seconds)
+    return (info.si_signo, info.si_code != _SI_KERNEL) if info else None
 
 
 def _checked(result: int) -> int:

@@ -88,8 +88,8 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
         run.delivery.make_scratch()
         run.make_group()
         run.look_around()
-        found = run.weigh(mask)
-    return found  # noqa: RET504 (a stack might have swallowed an error, for all that mypy knows)
+        content = run.weigh(mask)
+    return content  # noqa: RET504 (a stack might have swallowed an error, for all that mypy knows)
 
 
 def write_record(content: dict[str, Any], out: Path, *, whole_command: bool = False) -> None:
@@ -228,13 +228,13 @@ class _Run:
         return path
 
     def _environment(self, raw_events: Path | None) -> dict[str, str]:
-        found: dict[str, str] = self.missing.attempt("LC_CTYPE", machine.environment, dict(os.environ))
-        found.pop(events.VARIABLE, None)
-        found |= self.options.environment
+        variables: dict[str, str] = self.missing.attempt("LC_CTYPE", machine.environment, dict(os.environ))
+        variables.pop(events.VARIABLE, None)
+        variables |= self.options.environment
         with self.missing.step("events"):
             if raw_events:
-                found[events.VARIABLE] = str(raw_events)
-        return found
+                variables[events.VARIABLE] = str(raw_events)
+        return variables
 
     def _killed_for_memory(self) -> bool:
         group = self.counting.group
@@ -279,8 +279,8 @@ class _Run:
     def _turn(self, running: Command, weighing: Instrument, waiting: Waiting | PlainWaiting, due: float) -> float:
         """Wait, take what came, and sample when due. Returns the monotonic time at which the next sample is due."""
         message, signalled, arrived = waiting.until(due, min(due, weighing.ignore_events_until_s()))
-        while signalled and (found := waiting.signal()):
-            number, by_process = found
+        while signalled and (pending := waiting.signal()):
+            number, by_process = pending
             if by_process:  # one of the terminal has reached the whole foreground group already
                 running.send_signal(number)
         while self.noted:

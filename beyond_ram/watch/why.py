@@ -95,14 +95,14 @@ def _processes(peak: Mapping[str, Any]) -> Iterable[str]:
 
 def by_phase(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The peaks of each phase by its name, the highest of all times that it was entered; bytes and seconds."""
-    found: dict[str, dict[str, Any]] = {}
+    peaks: dict[str, dict[str, Any]] = {}
     for span in record["phases"]:
         length = max(0.0, (span["end_s"] or span["start_s"]) - span["start_s"])
-        one = found.setdefault(span["phase"], {"anon_bytes": 0, "file_bytes": 0, "shmem_bytes": 0, "duration_s": 0.0})
+        one = peaks.setdefault(span["phase"], {"anon_bytes": 0, "file_bytes": 0, "shmem_bytes": 0, "duration_s": 0.0})
         one["duration_s"] += length
         for kind in ("anon_bytes", "file_bytes", "shmem_bytes"):
             one[kind] = None if one[kind] is None or span[kind] is None else max(one[kind], span[kind])
-    return found
+    return peaks
 
 
 def shares(peak: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

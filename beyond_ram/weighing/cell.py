@@ -161,11 +161,11 @@ def _not_run(words: Sequence[str], out: Path, reason: str) -> dict[str, Any]:
 
 def _inputs(job: Job, work: Path) -> list[Path]:
     """The files that the run will read: those of the corpus, and what was prepared."""
-    found = _files(work) if job.prepared else []
-    found += _files(Path(job.reads)) if job.reads else []
+    files = _files(work) if job.prepared else []
+    files += _files(Path(job.reads)) if job.reads else []
     if job.corpus:
-        found += [Path(job.corpus, path) for path in corpus_files(Path(job.corpus, "manifest.json"))[: job.num_files]]
-    return found
+        files += [Path(job.corpus, path) for path in corpus_files(Path(job.corpus, "manifest.json"))[: job.num_files]]
+    return files
 
 
 def corpus_files(manifest: Path) -> list[str]:

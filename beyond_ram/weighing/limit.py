@@ -47,43 +47,43 @@ def _look(setting: Setting, record: dict[str, Any]) -> None:
     """Bisect between what is enough and what is not, geometrically."""
     if record["outcome"] == "not_applicable":
         return
-    found = record["limit"] | {
+    search = record["limit"] | {
         "tolerance": TOLERANCE,
         "completed_at_bytes": None,
         **dict.fromkeys(ENDED_AT.values()),
         "probes": [],
     }
-    record["limit"] = found
+    record["limit"] = search
     limit = max(record["peak"]["anon_upper_bound_bytes"] + (record["peak"]["shmem_bytes"] or 0), _FLOOR_BYTES)
     try:
         while limit:
             probe = _probe(setting, limit, _PATIENCE * record["duration_s"] + _PATIENCE_S)
-            found["probes"].append(probe)
-            found["completed_at_bytes" if probe["completed_work"] else ended_at(probe)] = limit
+            search["probes"].append(probe)
+            search["completed_at_bytes" if probe["completed_work"] else ended_at(probe)] = limit
             limit = _next(
-                max(filter(None, map(found.get, ENDED_AT.values())), default=None), found["completed_at_bytes"]
+                max(filter(None, map(search.get, ENDED_AT.values())), default=None), search["completed_at_bytes"]
             )
         if share := setting.job.limit_speed_share:
             _look_for_speed(setting, record, share)
     except LimitError as reason:
-        found["not_run"] = str(reason)
+        search["not_run"] = str(reason)
 
 
 def _look_for_speed(setting: Setting, record: dict[str, Any], share: float) -> None:
     """Bisect between the smallest limit that completes and what the group held at most without one."""
-    found = record["limit"]
-    found |= {"speed_share": share, "slowed_at_bytes": None, "speed_kept_at_bytes": None, "speed_probes": []}
-    completed = found["completed_at_bytes"]
+    search = record["limit"]
+    search |= {"speed_share": share, "slowed_at_bytes": None, "speed_kept_at_bytes": None, "speed_probes": []}
+    completed = search["completed_at_bytes"]
     most = max(
         record["peak"]["cgroup_bytes"] or 0, record["peak"]["rss_bytes"] or 0, round(completed * (1 + TOLERANCE))
     )
     limit: int | None = completed
     while limit:
         name = (
-            "speed_kept_at_bytes" if _keeps_speed(setting, limit, share, found["speed_probes"]) else "slowed_at_bytes"
+            "speed_kept_at_bytes" if _keeps_speed(setting, limit, share, search["speed_probes"]) else "slowed_at_bytes"
         )
-        found[name] = limit
-        limit = _next_for_speed(found["slowed_at_bytes"], found["speed_kept_at_bytes"], most)
+        search[name] = limit
+        limit = _next_for_speed(search["slowed_at_bytes"], search["speed_kept_at_bytes"], most)
 
 
 def _next_for_speed(slowed: int | None, kept: int | None, most: int) -> int | None:
@@ -151,8 +151,8 @@ def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -
     check_end(setting.job, record)
     done = "done" if record["completed_work"] else "not done"
     under = f"{limit_bytes / 1e6:,.0f} MB" if limit_bytes else "no limit"
-    said = f"{under}: {record['outcome']}, work {done}, {record['duration_s']:.1f} s"
-    print(f"{setting.job.path}: {said}", file=sys.stderr)
+    message = f"{under}: {record['outcome']}, work {done}, {record['duration_s']:.1f} s"
+    print(f"{setting.job.path}: {message}", file=sys.stderr)
     return {
         "limit_bytes": limit_bytes,
         **{key: record[key] for key in ("outcome", "completed_work", "duration_s", "cpu_s")},

@@ -9,7 +9,7 @@ def commit() -> str | None:
     Raises RuntimeError where git was killed: who knows what else was.
     """
     describe = "git describe --always --dirty --abbrev=12 '--exclude=*' 2> /dev/null"
-    status, said = processes.run(["sh", "-c", f"exec {describe}"])
+    status, output = processes.run(["sh", "-c", f"exec {describe}"])
     if status < 0:
         raise RuntimeError(f"git describe ended with {processes.ending(status)}")
-    return None if status else said.decode().strip()
+    return None if status else output.decode().strip()

@@ -50,10 +50,10 @@ REMEDIES = {
 def environment(name: str) -> dict[str, str]:
     """The variables of a remedy. Raises NotHereError where its library is not installed."""
     remedy = REMEDIES[name]
-    found = dict(remedy.environment)
+    variables = dict(remedy.environment)
     if remedy.preload:
         places = [path for place in _LIBRARIES for path in sorted(Path("/").glob(f"{place[1:]}/{remedy.preload}"))]
         if not places:
             raise NotHereError(f"{remedy.preload} is not installed here")
-        found["LD_PRELOAD"] = str(places[0])
-    return found
+        variables["LD_PRELOAD"] = str(places[0])
+    return variables

@@ -55,18 +55,18 @@ class Endpoint:
         """What the endpoint was asked, in the order of arrival. Raises DamagedError."""
         if not self.log or not self.log.exists():
             return []
-        found = [self._request(line, number) for number, line in enumerate(self.log.read_bytes().splitlines(), 1)]
-        return sorted(found, key=lambda request: request["monotonic_s"])
+        requests = [self._request(line, number) for number, line in enumerate(self.log.read_bytes().splitlines(), 1)]
+        return sorted(requests, key=lambda request: request["monotonic_s"])
 
     def _request(self, line: bytes, number: int) -> dict[str, Any]:
         """A line of the log. Raises DamagedError where it is none: the server may have been killed as it wrote it."""
         try:
-            found = json.loads(line.decode())
-            sides = ("before", "after") if "before" in found else ()
-            numbers = [found[name] for name in _NUMBERS] + [found[side][name] for side in sides for name in _SUMS]
-            texts = all(isinstance(found[name], str) for name in _TEXTS)
-            if texts and all(map(is_number, numbers)) and isinstance(found.get("pid"), int | None):
-                return dict(found)
+            request = json.loads(line.decode())
+            sides = ("before", "after") if "before" in request else ()
+            numbers = [request[name] for name in _NUMBERS] + [request[side][name] for side in sides for name in _SUMS]
+            texts = all(isinstance(request[name], str) for name in _TEXTS)
+            if texts and all(map(is_number, numbers)) and isinstance(request.get("pid"), int | None):
+                return dict(request)
         except (ValueError, TypeError, KeyError, RecursionError):
             pass
         raise DamagedError(f"{self.log}: line {number} is no request")
@@ -203,16 +203,16 @@ def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str
     timed = [event for event in events if event["event"] in of_whom and "duration_s" in event]
     ended = {event["event"]: (event["t_s"] - event["duration_s"], event["t_s"]) for event in timed}
     asked = (readings[0][0], readings[-1][0])
-    found: dict[str, Any] = {"run": {"duration_s": round(asked[1] - asked[0], 6), **taken(*asked)}}
+    work: dict[str, Any] = {"run": {"duration_s": round(asked[1] - asked[0], 6), **taken(*asked)}}
     if "resolved" in ended:
-        found["resolution"] = taken(*ended["resolved"])
+        work["resolution"] = taken(*ended["resolved"])
     if "resolved" in ended and "first_batch" in ended and "resumed" not in ended:
         # The mark `resolved` is held for a while, in which nothing is asked.
-        found["first_batch"] = taken(ended["resolved"][0], ended["first_batch"][1])
+        work["first_batch"] = taken(ended["resolved"][0], ended["first_batch"][1])
     if "samples" in ended:
-        found["read"] = taken(*ended["samples"])
+        work["read"] = taken(*ended["samples"])
     epochs = [(e["t_s"] - e["duration_s"], e["t_s"]) for e in events if e["event"] == "epoch" and e.get("finished")]
-    return found | ({"epochs": [taken(*span) for span in epochs]} if epochs else {})
+    return work | ({"epochs": [taken(*span) for span in epochs]} if epochs else {})
 
 
 def _sums_at(readings: Sequence[tuple[float, ...]], at: float) -> tuple[float, ...]:
@@ -276,9 +276,9 @@ def _kind(request: Mapping[str, Any]) -> str:
 
 
 def _counts(lines: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    found = Counter((line["kind"], line["role"]) for line in lines)
-    kinds = sorted({kind for kind, _ in found})
-    return {kind: {role: number for (k, role), number in sorted(found.items()) if k == kind} for kind in kinds}
+    counts = Counter((line["kind"], line["role"]) for line in lines)
+    kinds = sorted({kind for kind, _ in counts})
+    return {kind: {role: number for (k, role), number in sorted(counts.items()) if k == kind} for kind in kinds}
 
 
 def _at_once(lines: Sequence[Mapping[str, Any]]) -> int:

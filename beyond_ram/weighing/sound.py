@@ -48,11 +48,11 @@ def check_packages(python: str) -> None:
 
 def _check_size(packages: Path, name: str, size: int, folder: Path) -> None:
     try:
-        there: int | None = os.stat(f"{packages}/{name}").st_size  # noqa: PTH116 (thousands of them)
+        actual: int | None = os.stat(f"{packages}/{name}").st_size  # noqa: PTH116 (thousands of them)
     except OSError:
-        there = None
-    if there != size:
-        has = "missing" if there is None else f"{there} bytes"
+        actual = None
+    if actual != size:
+        has = "missing" if actual is None else f"{actual} bytes"
         raise DamagedError(
             f"{packages}/{name}: {has}, and it was installed with {size}; delete {folder}, and Snakemake "
             "builds it again"
@@ -65,18 +65,18 @@ def check_data(job: Job) -> None:
         manifest = Path(job.corpus, "manifest.json")
         for entry in read_json(manifest, "files")["files"]:
             path, size = Path(job.corpus, str(entry["path"])), entry.get("file_bytes")
-            if size is not None and (there := path.stat().st_size if path.is_file() else None) != size:
-                raise _other(path, there, size, manifest)
+            if size is not None and (actual := path.stat().st_size if path.is_file() else None) != size:
+                raise _other(path, actual, size, manifest)
     if job.served:
         folder = Path(job.served.repository)
         manifest = folder / "manifest.json"
-        said: dict[str, Any] = read_json(manifest)
-        if isinstance(said, dict) and said.get("bytes") is not None:
+        described: dict[str, Any] = read_json(manifest)
+        if isinstance(described, dict) and described.get("bytes") is not None:
             files = [path for path in (folder / "datasets").rglob("*") if path.is_file() and path.suffix != ".md"]
-            if (there := sum(path.stat().st_size for path in files)) != said["bytes"]:
-                raise _other(folder / "datasets", there, said["bytes"], manifest)
+            if (actual := sum(path.stat().st_size for path in files)) != described["bytes"]:
+                raise _other(folder / "datasets", actual, described["bytes"], manifest)
 
 
-def _other(path: Path, there: int | None, size: Any, manifest: Path) -> DamagedError:
-    has = "missing" if there is None else f"{there} bytes"
+def _other(path: Path, actual: int | None, size: Any, manifest: Path) -> DamagedError:
+    has = "missing" if actual is None else f"{actual} bytes"
     return DamagedError(f"{path}: {has}, and it was made with {size}; delete {manifest}, and Snakemake makes it again")

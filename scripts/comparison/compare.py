@@ -80,8 +80,8 @@ def main() -> None:
 
 def row(question: Question, tool: str, stack: Path) -> dict[str, object]:
     truth = round(question.truth_mb * MB / mmap.PAGESIZE) * mmap.PAGESIZE
-    found: dict[str, object] = {"experiment": "comparison", "stack": "profilers", "program": question.program}
-    found |= {"label": question.label, "asked": question.asked, "tool": tool, "truth_bytes": truth}
+    line: dict[str, object] = {"experiment": "comparison", "stack": "profilers", "program": question.program}
+    line |= {"label": question.label, "asked": question.asked, "tool": tool, "truth_bytes": truth}
     try:
         large, small = (readings(question.program, words, tool, stack) for words in (question.large, question.small))
         grown = {name: large[name] - small[name] for name in large if name in small}
@@ -89,9 +89,9 @@ def row(question: Question, tool: str, stack: Path) -> dict[str, object]:
             name, value = question.answer, grown[question.answer]
         else:
             name, value = min(grown.items(), key=lambda entry: abs(entry[1] - truth))
-        return found | {"number": name, "reading_bytes": value, "error_bytes": value - truth, "not_run": ""}
+        return line | {"number": name, "reading_bytes": value, "error_bytes": value - truth, "not_run": ""}
     except NotRunError as reason:
-        return found | {"number": "", "reading_bytes": None, "error_bytes": None, "not_run": str(reason)}
+        return line | {"number": "", "reading_bytes": None, "error_bytes": None, "not_run": str(reason)}
 
 
 def readings(program: str, words: Sequence[str], tool: str, stack: Path) -> Readings:
@@ -120,12 +120,12 @@ def overheads(stack: Path, repeats: int, rounds: int) -> dict[str, dict[str, flo
                         continue
                     taken[tool].append(_cpu_s() - before)
     alone = statistics.median(taken["alone"])
-    found: dict[str, dict[str, float | None]] = {}
+    ratios_by_tool: dict[str, dict[str, float | None]] = {}
     for tool, times in taken.items():
         ratios = sorted(time / alone for time in times)
         middle, low, high = (statistics.median(ratios), ratios[0], ratios[-1]) if ratios else (None, None, None)
-        found[tool] = {"cpu_ratio": middle, "cpu_ratio_low": low, "cpu_ratio_high": high, "n": len(ratios)}
-    return found
+        ratios_by_tool[tool] = {"cpu_ratio": middle, "cpu_ratio_low": low, "cpu_ratio_high": high, "n": len(ratios)}
+    return ratios_by_tool
 
 
 def judged(table: pd.DataFrame) -> pd.DataFrame:

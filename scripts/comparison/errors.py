@@ -22,11 +22,11 @@ def draw(table: pd.DataFrame):  # type: ignore[no-untyped-def]
     errors = table.assign(error_mb=table["error_bytes"] / figures.MB)
     grid = errors.pivot(index="label", columns="tool", values="error_mb")
     grid = grid.loc[table["label"].unique(), table["tool"].unique()]
-    said = grid.map(lambda mb: "not run" if pd.isna(mb) else "0" if abs(mb) < 0.5 else f"{mb:+,.0f}")
+    labels = grid.map(lambda mb: "not run" if pd.isna(mb) else "0" if abs(mb) < 0.5 else f"{mb:+,.0f}")
     figure, axes = figures.plt.subplots(figsize=(10, 0.55 * len(grid) + 1.5))
     # Errors span from 0 to 900 MB: the root, and an end, keep the small ones apart.
     colours = grid.abs().fillna(0).map(lambda mb: min(mb, 200) ** 0.5)
-    sns.heatmap(colours, annot=said, fmt="", cmap="Reds", cbar=False, linewidths=1, vmax=14, ax=axes)
+    sns.heatmap(colours, annot=labels, fmt="", cmap="Reds", cbar=False, linewidths=1, vmax=14, ax=axes)
     axes.set(xlabel="", ylabel="")
     costs = table.drop_duplicates("tool").set_index("tool")["cpu_ratio"]
     axes.set_xticklabels(

@@ -40,13 +40,13 @@ def beyond_ram(command: Sequence[str], folder: Path, stack: Path) -> Readings:
     interval = ["--interval-ms", str(round(INTERVAL_S * 1000))]
     _run([sys.executable, "-m", "beyond_ram", "watch", "--follow", *interval, "--out", out, "--", *command])
     peak = json.loads((out / "run.json").read_text())["peak"]
-    found = {
+    numbers = {
         "high water": peak["witnesses"][1]["bytes"],
         "high water, at once": peak["hwm_bytes"]["concurrent_upper_bound_bytes"],
         "anonymous": peak["anon_bytes"],
         "PSS": peak["pss_bytes"],
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in numbers.items() if value is not None}
 
 
 def psrecord(command: Sequence[str], folder: Path, stack: Path) -> Readings:
@@ -78,10 +78,10 @@ def memray(command: Sequence[str], folder: Path, stack: Path) -> Readings:
 
 def gnu_time(command: Sequence[str], folder: Path, stack: Path) -> Readings:
     output = _run(["/usr/bin/time", "-v", *command])
-    found = re.search(r"Maximum resident set size \(kbytes\): (\d+)", output)
-    if not found:
+    match = re.search(r"Maximum resident set size \(kbytes\): (\d+)", output)
+    if not match:
         raise NotRunError("it is not GNU time")
-    return {"Maximum resident set size": int(found.group(1)) * 1024}
+    return {"Maximum resident set size": int(match.group(1)) * 1024}
 
 
 def snakemake_benchmark(command: Sequence[str], folder: Path, stack: Path) -> Readings:
@@ -92,18 +92,20 @@ def snakemake_benchmark(command: Sequence[str], folder: Path, stack: Path) -> Re
     )
     head, values = ((folder / "b.tsv").read_text().splitlines()[at].split("\t") for at in (0, 1))
     row = dict(zip(head, values, strict=True))
-    found = {name: float(row[name]) * MIB for name in ("max_rss", "max_uss", "max_pss") if row[name] not in ("-", "NA")}
-    if not found:
+    numbers = {
+        name: float(row[name]) * MIB for name in ("max_rss", "max_uss", "max_pss") if row[name] not in ("-", "NA")
+    }
+    if not numbers:
         raise NotRunError("it ended before the first sample")
-    return found
+    return numbers
 
 
 def benchexec(command: Sequence[str], folder: Path, stack: Path) -> Readings:
     output = _run([stack / "bin" / "runexec", "--no-container", "--output", os.devnull, "--", *command])
-    found = re.search(r"^memory=(\d+)B", output, re.MULTILINE)
-    if not found:
+    match = re.search(r"^memory=(\d+)B", output, re.MULTILINE)
+    if not match:
         raise NotRunError("no memory cgroup that it may use")
-    return {"memory": int(found.group(1))}
+    return {"memory": int(match.group(1))}
 
 
 TOOLS: dict[str, Tool] = {

@@ -51,7 +51,7 @@ def libraries() -> list[Library]:
     RECORD, and not what lies in the folder: caches and entry points differ from machine to machine.
     """
     site_packages = sysconfig.get_path("purelib")
-    found: dict[str, Library] = {}
+    by_name: dict[str, Library] = {}
     for distribution in metadata.distributions(path=[site_packages]):
         for file in distribution.files or []:
             name = file.as_posix()
@@ -60,10 +60,10 @@ def libraries() -> list[Library]:
             path = Path(str(file.locate()))
             if not path.is_file():
                 raise RefusedError(f"{name} of {distribution.name} is missing from {site_packages}; build it again")
-            found[name] = Library(name, path, path.stat().st_size, file.hash.value if file.hash else "")
-    if not found:
+            by_name[name] = Library(name, path, path.stat().st_size, file.hash.value if file.hash else "")
+    if not by_name:
         raise RefusedError(f"{site_packages} holds no shared library; run this with the interpreter of the stack")
-    return [found[name] for name in sorted(found)]
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def size_at(quantile: float) -> int:

@@ -26,14 +26,14 @@ class Columns:
         """The columns to read."""
         return [self.text] if self.label in (None, self.text) else [self.text, self.label]
 
-    def check(self, there: Iterable[str], where: str) -> None:
+    def check(self, names: Iterable[str], where: str) -> None:
         """Refuses a table that lacks a column, and says which it has."""
-        there = list(there)
+        names = list(names)
         for key, column in (("text_column", self.text), ("label_column", self.label)):
-            if column is not None and there.count(column) > 1:
-                raise RefusedError(f"{where} has {there.count(column)} columns {column!r} ({key}); name one otherwise")
-            if column is not None and column not in there:
-                raise RefusedError(f"{where} has no column {column!r} ({key}); it has: {', '.join(map(str, there))}")
+            if column is not None and names.count(column) > 1:
+                raise RefusedError(f"{where} has {names.count(column)} columns {column!r} ({key}); name one otherwise")
+            if column is not None and column not in names:
+                raise RefusedError(f"{where} has no column {column!r} ({key}); it has: {', '.join(map(str, names))}")
 
     def document(self, row: Mapping[str, Any], where: str, label: str) -> Document | None:
         """The document in a row; `label` stands in where there is no label column."""

@@ -31,7 +31,7 @@ BATCH_ROWS = 8  # documents may be megabytes each
 
 def matched(patterns: str | list[str]) -> list[str]:
     """The files behind the patterns, sorted, each once."""
-    found: set[str] = set()
+    files: set[str] = set()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         paths = [
             path
@@ -40,8 +40,8 @@ def matched(patterns: str | list[str]) -> list[str]:
         ]
         if not paths:
             raise RefusedError(f'"glob" {pattern!r} matches no file (working directory {Path.cwd()})')
-        found.update(paths)
-    return sorted(found)
+        files.update(paths)
+    return sorted(files)
 
 
 def format_of(path: str, wanted: str | None) -> str:

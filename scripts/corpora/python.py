@@ -22,14 +22,14 @@ LEFT_OUT = {"site-packages", "dist-packages", "lib2to3", "__pycache__"}
 
 def sources(root: Path) -> list[str]:
     """Relative paths of the modules under `root`, sorted. Some thousands of names."""
-    found = []
+    paths = []
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if name not in LEFT_OUT]
         # Written when the interpreter was built, with the paths of the machine that built it.
         folders[:] = [name for name in folders if not name.startswith("config-")]
         modules = [name for name in names if name.endswith(".py") and not name.startswith("_sysconfigdata")]
-        found += [(Path(folder) / name).relative_to(root).as_posix() for name in modules]
-    return sorted(found)
+        paths += [(Path(folder) / name).relative_to(root).as_posix() for name in modules]
+    return sorted(paths)
 
 
 def documents(root: Path, notes: dict[str, Any]) -> Iterator[Document]:
@@ -50,9 +50,9 @@ def plan(spec: dict[str, Any]) -> Plan:
     wanted = spec.get("documents")
     notes: dict[str, Any] = {}
     if wanted is not None:
-        there = sum(1 for _ in documents(root, {}))
-        if wanted > there:
-            raise RefusedError(f'"documents" is {wanted}; the standard library of this interpreter has {there}')
+        modules = sum(1 for _ in documents(root, {}))
+        if wanted > modules:
+            raise RefusedError(f'"documents" is {wanted}; the standard library of this interpreter has {modules}')
     return Plan(
         islice(documents(root, notes), wanted),
         documents_per_file=spec.get("documents_per_file", 20),

@@ -52,21 +52,23 @@ class Account:
 
         numbers = numpy.asarray(numbers, numpy.int64)
         if numbers.min() < 0 or numbers.max() >= self.expected:
-            known = (numbers >= 0) & (numbers < self.expected)
-            self.wrong += int((~known).sum())
-            numbers = numbers[known]
+            valid = (numbers >= 0) & (numbers < self.expected)
+            self.wrong += int((~valid).sum())
+            numbers = numbers[valid]
         numpy.add.at(self.times, numbers, 1)
 
     def totals(self):
         """The account, for an event, in rows."""
-        found = {"rows_delivered": self.delivered, "rows_per_worker": dict(sorted(self.workers.items()))}
+        counts = {"rows_delivered": self.delivered, "rows_per_worker": dict(sorted(self.workers.items()))}
         if self.expected is not None:
-            found["rows_expected"] = self.expected
+            counts["rows_expected"] = self.expected
         if self.numbered:
-            known, must = self.expected is not None, 1 if self.must is None else self.must
-            found["rows_twice"] = int((self.times > must).sum()) if known else sum(n > 1 for n in self.times.values())
-            if known:
-                found["rows_missing"] = int((must - self.times.clip(max=must)).sum())
+            bounded, must = self.expected is not None, 1 if self.must is None else self.must
+            counts["rows_twice"] = (
+                int((self.times > must).sum()) if bounded else sum(n > 1 for n in self.times.values())
+            )
+            if bounded:
+                counts["rows_missing"] = int((must - self.times.clip(max=must)).sum())
         if self.checked:
-            found["rows_wrong"] = self.wrong
-        return found
+            counts["rows_wrong"] = self.wrong
+        return counts

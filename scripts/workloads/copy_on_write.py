@@ -131,11 +131,13 @@ def work(args):
         collate_fn=checked,
         **how,
     )
-    found = []
+    accounts = []
     for number in range(args.epochs):
-        found.append(epoch(loader, account, number))
+        accounts.append(epoch(loader, account, number))
         still("delivered")
-    events.mark("work", rows=args.records, bytes_in=args.records * TEXT_BYTES, **of_run(found), **events.own_memory())
+    events.mark(
+        "work", rows=args.records, bytes_in=args.records * TEXT_BYTES, **of_run(accounts), **events.own_memory()
+    )
     return {"loader": [loader], "records": [dataset]}
 
 

@@ -16,9 +16,9 @@ from load import LIBRARIES, TokenRows, epoch, still
 
 
 def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 def deliver(rank, args, port):

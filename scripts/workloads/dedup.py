@@ -98,14 +98,14 @@ def push(path, storage):
     cpu = time.process_time()
     commit = hf_xet.XetSession().new_upload_commit(endpoint=f"local://{storage.resolve()}")
     handle = commit.start_upload_file(str(path))
-    found = handle.result().dedup_metrics
+    chunks = handle.result().dedup_metrics
     sent = commit.wait_to_finish().dedup_metrics
-    if found.total_bytes != path.stat().st_size:
-        sys.exit(f"{path}: hf_xet has seen {found.total_bytes} bytes of {path.stat().st_size}")
+    if chunks.total_bytes != path.stat().st_size:
+        sys.exit(f"{path}: hf_xet has seen {chunks.total_bytes} bytes of {path.stat().st_size}")
     return {
-        "new_bytes": found.new_bytes,
-        "new_chunks": found.new_chunks,
-        "total_chunks": found.total_chunks,
+        "new_bytes": chunks.new_bytes,
+        "new_chunks": chunks.new_chunks,
+        "total_chunks": chunks.total_chunks,
         "uploaded_bytes": sent.total_bytes_uploaded,
         "push_cpu_s": time.process_time() - cpu,
     }
@@ -123,8 +123,8 @@ def imports(args):
     if not hasattr(hf_xet, "XetSession"):
         events.not_applicable("this release of hf_xet says nothing about deduplication")
     ways = (pyarrow.parquet.ParquetWriter.__init__, pyarrow.parquet.write_table)
-    known = [name for way in ways for name in inspect.signature(way).parameters]
-    if args.cdc == "on" and "use_content_defined_chunking" not in known:
+    parameters = [name for way in ways for name in inspect.signature(way).parameters]
+    if args.cdc == "on" and "use_content_defined_chunking" not in parameters:
         events.not_applicable("this release of pyarrow has no content-defined chunking")
     events.mark("imported", **events.own_memory(), **release.allocated())
 
@@ -141,12 +141,12 @@ def work(args):
     after = None
     for name, make in edits(before, seed=1).items():
         after = make()
-        found = write(after, path, args)
+        written_after = write(after, path, args)
         own = args.work_dir / f"storage-{name}"
         shutil.copytree(storage, own)
-        events.emit("edit", edit=name, **found, **push(path, own))
+        events.emit("edit", edit=name, **written_after, **push(path, own))
         shutil.rmtree(own)
-        total += found["file_bytes"]
+        total += written_after["file_bytes"]
     events.mark("work", rows=before.num_rows, bytes_in=total, **events.own_memory())
     return {"edited table": [after], "table": [before]}
 

@@ -69,15 +69,15 @@ def model(tokenizer):
 
 def clear_cache(tokenizer):
     """Empty the model's cache of words."""
-    known = model(tokenizer)
-    if not hasattr(known, "_clear_cache"):
+    cached = model(tokenizer)
+    if not hasattr(cached, "_clear_cache"):
         events.not_applicable("this release of tokenizers has no way to empty the cache")
-    known._clear_cache()
+    cached._clear_cache()
 
 
 def entries(folder):
     """How many ids a tokenizer of BPE, WordPiece, words or Unigram can give: the highest, and one."""
     spec = json.loads((folder / FILE).read_text(encoding="utf-8"))
-    known = spec["model"]["vocab"]
-    ids = known.values() if isinstance(known, dict) else range(len(known))
+    vocabulary = spec["model"]["vocab"]
+    ids = vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))
     return 1 + max([*ids, *(entry["id"] for entry in spec["added_tokens"])])

@@ -40,14 +40,14 @@ def tokenize(args, chosen, result, packages):
     files = [args.corpus / entry["path"] for entry in chosen]
     bytes_in, bytes_of_files = sum(entry["text_bytes"] for entry in chosen), sum(file.stat().st_size for file in files)
 
-    class Told(run.Run):
+    class Reporting(run.Run):
         """A run that says as an event how far it is: at the same shares of the input every time."""
 
-        said = -1
+        share_reported = -1
 
         def give(self, worker):
-            if self.said < 0:
-                self.said = 0
+            if self.share_reported < 0:
+                self.share_reported = 0
                 events.mark("baseline", encoder=f"engine, tokenizers {tokenizers.__version__}", **self.memory())
                 events.phase("map 0")
             super().give(worker)
@@ -56,8 +56,8 @@ def tokenize(args, chosen, result, packages):
             super().heard(worker, message)
             # What lies at the border of two units is read for both.
             share = min(self.progress.done, bytes_of_files) * progress.MOST // max(bytes_of_files, 1)
-            if "at" in message and share > self.said:
-                self.said = share
+            if "at" in message and share > self.share_reported:
+                self.share_reported = share
                 events.emit("progress", bytes_in=share * bytes_in // progress.MOST, **self.memory())
 
         def memory(self):
@@ -66,7 +66,7 @@ def tokenize(args, chosen, result, packages):
     out = args.work_dir / "cache" / "engine"
     flags = [f"--tokenizer={(args.tokenizer or args.corpus / 'tokenizer')}", f"--out={out}", "--format=bin"]
     flags += [f"--workers={args.num_proc}"] if args.num_proc else []
-    run.Run = Told
+    run.Run = Reporting
     status = run.main([*flags, "--", *map(str, files)])
     if status:
         sys.exit(status)
@@ -80,17 +80,17 @@ def tokenize(args, chosen, result, packages):
     return {"engine": []}
 
 
-def check(found):
+def check(result):
     """Count and hash the ids of a flat file; how many documents it has, its index says."""
     import numpy
 
     digest, tokens = hashlib.sha256(), 0
-    with open(f"{found['engine']}.bin", "rb") as flat:
+    with open(f"{result['engine']}.bin", "rb") as flat:
         while raw := flat.read(1 << 20):
-            ids = numpy.frombuffer(raw, found["dtype"])
+            ids = numpy.frombuffer(raw, result["dtype"])
             digest.update(ids.astype("<i4").tobytes())
             tokens += len(ids)
-    with open(f"{found['engine']}.idx", "rb") as index:
+    with open(f"{result['engine']}.idx", "rb") as index:
         rows = struct.unpack("<9sQBQQ", index.read(34))[3]
         assert numpy.frombuffer(index.read(4 * rows), "<i4").sum() == tokens, "the index and the ids disagree"
     return {"rows": rows, "tokens": tokens, "ids_sha256": digest.hexdigest()}

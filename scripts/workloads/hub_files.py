@@ -43,8 +43,8 @@ def tar_samples(args, files):
     elif not shutil.which("curl"):
         events.not_applicable("there is no curl here, which WebDataset starts for hf://")
     for sample in webdataset.WebDataset(files.paths, shardshuffle=False, empty_check=False):
-        known = json.loads(sample["json"])
-        yield known["row"], zlib.crc32(sample["bin"]) == known["crc"], len(sample["bin"])
+        described = json.loads(sample["json"])
+        yield described["row"], zlib.crc32(sample["bin"]) == described["crc"], len(sample["bin"])
 
 
 def frames(args, files):

@@ -217,10 +217,10 @@ def epoch(loader, account, number, how=None, lent=None, *, repeated=False):
     took, used = time.perf_counter() - before - held, cpu_s() - before_cpu - held_cpu
     if begun and how:
         begun["startup_cpu_s"] = startup_cpu_s(how, own_cpu)
-    found = {"epoch": number, "duration_s": took, "cpu_s": used, "first_batch_s": first, **begun}
-    found |= account.totals()
-    mark("epoch", **found, **events.own_memory())
-    return found
+    totals = {"epoch": number, "duration_s": took, "cpu_s": used, "first_batch_s": first, **begun}
+    totals |= account.totals()
+    mark("epoch", **totals, **events.own_memory())
+    return totals
 
 
 def has_children():
@@ -240,17 +240,17 @@ def startup_cpu_s(how, own):
     """
     if not own:
         return 0.0
-    said = how.started.cpu_s.tolist() if how.started else []
-    return own + sum(said) if said and all(said) else None
+    started_s = how.started.cpu_s.tolist() if how.started else []
+    return own + sum(started_s) if started_s and all(started_s) else None
 
 
-def rated(loader, account, found, how, lent):
+def rated(loader, account, accounts, how, lent):
     """Further epochs, until those after the first are long enough for a rate."""
     before = time.perf_counter()
-    while len(found) > 1 and time.perf_counter() - before < WARM_S:
-        if sum(one["cpu_s"] for one in found[1:]) >= WARM_CPU_S:
+    while len(accounts) > 1 and time.perf_counter() - before < WARM_S:
+        if sum(one["cpu_s"] for one in accounts[1:]) >= WARM_CPU_S:
             break
-        found.append(epoch(loader, account, len(found), how, lent, repeated=True))
+        accounts.append(epoch(loader, account, len(accounts), how, lent, repeated=True))
 
 
 def still(name):
@@ -342,8 +342,8 @@ def read_ceilings(rows, args, account, kinds):
                 if (used := time.process_time() - before) >= cpu_s:
                     return came, used
 
-    known = (sequential, memmap, random, memmap_random, memmap_take, blocks, memmap_blocks)
-    ways = [way for way in known if way.__name__ in kinds]
+    all_ways = (sequential, memmap, random, memmap_random, memmap_take, blocks, memmap_blocks)
+    ways = [way for way in all_ways if way.__name__ in kinds]
     try:
         mapped.reshape(-1)[:: mmap.PAGESIZE // mapped.itemsize].sum()
         tried = {way: measured(way, TRIED_CPU_S) for way in ways}
@@ -403,13 +403,13 @@ def load(args):
     opened_s = time.perf_counter() - begun
     events.mark("baseline", opened_s=opened_s, pickled_bytes=pickled_bytes(args, how), **events.own_memory())
     lent = Lent()
-    found = [epoch(loader, account, number, how, lent) for number in range(args.epochs)]
-    rated(loader, account, found, how, lent)
+    accounts = [epoch(loader, account, number, how, lent) for number in range(args.epochs)]
+    rated(loader, account, accounts, how, lent)
     work = {"stored_bytes": stored_bytes(folder), "loader_kind": module.KIND, "shuffle": module.SHUFFLE}
     work["lends"] = lent.changed()
-    work |= {"rows": rows.count, "bytes_in": rows.bytes} if rows else {"rows": found[-1]["rows_delivered"]}
+    work |= {"rows": rows.count, "bytes_in": rows.bytes} if rows else {"rows": accounts[-1]["rows_delivered"]}
     still("delivered")
-    events.mark("work", **work, **of_run(found), **events.own_memory())
+    events.mark("work", **work, **of_run(accounts), **events.own_memory())
     if rows and not args.limit_percent and args.epochs > 1:  # only a warm rate is held against them
         events.phase("read ceilings")
         read_ceilings(rows, args, account, ways_of(args.order, module.SHUFFLE))

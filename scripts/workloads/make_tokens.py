@@ -72,27 +72,27 @@ def encoder(path):
 def own(spec):
     """The rows of a file of one's own, mapped."""
     path = Path(spec["path"])
-    found = numpy.memmap(path, spec["dtype"], "r") if spec["dtype"] else numpy.load(path, mmap_mode="r")
-    if found.ndim == 1:
-        count = len(found) // spec["width"]
-        found = found[: count * spec["width"]].reshape(count, spec["width"])
-    return found[: spec["rows"]]
+    rows = numpy.memmap(path, spec["dtype"], "r") if spec["dtype"] else numpy.load(path, mmap_mode="r")
+    if rows.ndim == 1:
+        count = len(rows) // spec["width"]
+        rows = rows[: count * spec["width"]].reshape(count, spec["width"])
+    return rows[: spec["rows"]]
 
 
-def from_own(found, path):
+def from_own(rows, path):
     """Chunks of one's own rows as 32-bit ids."""
     least, most = numpy.iinfo(numpy.int32).min, numpy.iinfo(numpy.int32).max
-    for start in range(0, len(found), CHUNK_ROWS):
-        chunk = found[start : start + CHUNK_ROWS]
+    for start in range(0, len(rows), CHUNK_ROWS):
+        chunk = rows[start : start + CHUNK_ROWS]
         if chunk.min() < least or chunk.max() > most:
             sys.exit(f"{path}: rows {start:,} to {start + len(chunk) - 1:,} hold ids that do not fit into 32 bits")
         yield chunk.astype(numpy.int32)
 
 
-def as_they_are(found, path):
+def as_they_are(rows, path):
     """Whether a file's rows are what ids.npy would hold, all of them and byte for byte."""
-    size = HEADER_BYTES + found.nbytes
-    return found.dtype == "<i4" and getattr(found, "offset", None) == HEADER_BYTES and path.stat().st_size == size
+    size = HEADER_BYTES + rows.nbytes
+    return rows.dtype == "<i4" and getattr(rows, "offset", None) == HEADER_BYTES and path.stat().st_size == size
 
 
 def own_number(ids, first):
@@ -143,10 +143,10 @@ def main():
     spec = json.loads(args.spec.read_text(encoding="utf-8"))
     (args.out / "npy").mkdir(parents=True)
     if spec.get("path"):
-        path, found = Path(spec["path"]), own(spec)
-        spec["width"] = found.shape[1]
-        link = path if as_they_are(found, path) else None
-        rows = write(from_own(found, path), args.out, spec["width"], own_number, link)
+        path, source = Path(spec["path"]), own(spec)
+        spec["width"] = source.shape[1]
+        link = path if as_they_are(source, path) else None
+        rows = write(from_own(source, path), args.out, spec["width"], own_number, link)
     else:
         chunks = from_corpus(spec, args.corpus) if args.corpus else generated(spec)
         rows = write(chunks, args.out, spec["width"])

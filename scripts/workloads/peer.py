@@ -53,13 +53,13 @@ def tokenize(args, chosen, result, packages):
     return {"peer": [module]}
 
 
-def check(found):
+def check(result):
     """Count and hash what a finished peer has left, document by document."""
     from peers import how as how_module
 
-    module = importlib.import_module(f"peers.{found['peer']}")
+    module = importlib.import_module(f"peers.{result['peer']}")
     digest, rows, tokens = hashlib.sha256(), 0, 0
-    for ids in module.documents(how_module.How(**found["how"])):
+    for ids in module.documents(how_module.How(**result["how"])):
         digest.update(ids.astype("<i4").tobytes())
         rows, tokens = rows + 1, tokens + len(ids)
     return {"rows": rows, "tokens": tokens, "ids_sha256": digest.hexdigest()}

@@ -58,19 +58,19 @@ class Pieces:
             raise UnsupportedTokenizerError("a document holds a special entry as text")
         whole = "".join(map(self.normalizer.normalize_str, blocks(text))) if self.normalizer else text
         whole = whole.replace(" ", SPACE)
-        found, waiting = array.array("i"), []
+        ids, waiting = array.array("i"), []
         if not whole:  # Metaspace puts no space before nothing
-            return found
+            return ids
         for piece in self.cut(whole if whole.startswith(SPACE) else SPACE + whole):
             waiting.append(piece)
             if len(waiting) == PIECES_AT_ONCE:
-                self.take(waiting, found)
-        self.take(waiting, found)
-        return found
+                self.take(waiting, ids)
+        self.take(waiting, ids)
+        return ids
 
-    def take(self, waiting, found):
+    def take(self, waiting, ids):
         for encoding in self.encode(waiting, add_special_tokens=False):
-            found.extend(encoding.ids)
+            ids.extend(encoding.ids)
         waiting.clear()
 
     def cut(self, text):

@@ -11,14 +11,14 @@ MOST = 32
 # Text is measured in slices so small that no block is freed which would move glibc's threshold for mapped blocks.
 SLICE = 16_384
 
-_done = {"bytes": 0, "said": -1}
+_done = {"bytes": 0, "share": -1}
 
 
 def before(texts, bytes_in):
     """Called with each batch before it is tokenised: says what was done until then, of `bytes_in` in all."""
     share = _done["bytes"] * MOST // max(bytes_in, 1)
-    if share > _done["said"]:
-        _done["said"] = share
+    if share > _done["share"]:
+        _done["share"] = share
         events.emit("progress", bytes_in=_done["bytes"], **events.own_memory())
     _done["bytes"] += sum(map(utf8_bytes, texts))
 

@@ -31,10 +31,10 @@ def heap():
     except (OSError, AttributeError):
         return {}
     function.restype = _Mallinfo
-    found = function()
-    if not found.uordblks and not found.hblkhd:  # another allocator answers for malloc
+    info = function()
+    if not info.uordblks and not info.hblkhd:  # another allocator answers for malloc
         return {}
-    return {"in_use_bytes": found.uordblks + found.hblkhd, "unused_bytes": found.fordblks}
+    return {"in_use_bytes": info.uordblks + info.hblkhd, "unused_bytes": info.fordblks}
 
 
 def arrow_pool():

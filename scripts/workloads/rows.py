@@ -48,13 +48,13 @@ class Contents:
     """
 
     def __init__(self, sums):
-        self.known, self.first, counts = numpy.unique(sums, return_index=True, return_counts=True)
+        self.distinct, self.first, counts = numpy.unique(sums, return_index=True, return_counts=True)
         self.times = numpy.zeros(len(sums), numpy.uint32)
         self.times[self.first] = counts
 
     def numbers_of(self, sums):
         """The numbers of rows with these sums; of a row that is not known, that of some other."""
-        return self.first[numpy.searchsorted(self.known, sums).clip(max=len(self.known) - 1)]
+        return self.first[numpy.searchsorted(self.distinct, sums).clip(max=len(self.distinct) - 1)]
 
 
 def numbers_of(ids):

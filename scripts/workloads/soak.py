@@ -55,10 +55,10 @@ class Tokenizing:
         if self.args.subject != "transformers":
             import tokenizers
 
-            found = tokenizers.Tokenizer.from_file(str(self.folder / encoders.FILE))
-            if self.args.subject == "tokenizers-fast" and not encoders.call(found):
+            tokenizer = tokenizers.Tokenizer.from_file(str(self.folder / encoders.FILE))
+            if self.args.subject == "tokenizers-fast" and not encoders.call(tokenizer):
                 events.not_applicable("this release of tokenizers has no encode_batch_fast, and gives no arrays of ids")
-            return found
+            return tokenizer
         import transformers
 
         return transformers.AutoTokenizer.from_pretrained(str(self.folder))

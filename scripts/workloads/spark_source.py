@@ -40,8 +40,8 @@ def counted(frame):
     """Rows, and what identifies them: their number, each once."""
     import pyspark.sql.functions as f
 
-    found = frame.agg(f.count("row"), f.count_distinct("row"), f.sum("row"), f.sum("crc")).collect()[0]
-    return [int(value or 0) for value in found]
+    row = frame.agg(f.count("row"), f.count_distinct("row"), f.sum("row"), f.sum("crc")).collect()[0]
+    return [int(value or 0) for value in row]
 
 
 def expected(rows, times, crc):
@@ -62,17 +62,17 @@ def steps(args, spark):
 
     def read():
         held["frame"] = spark.read.format(FORMAT).load(args.manifest["id"])
-        found = counted(held["frame"])
-        held["crc"] = found[3]
-        return found[0], found[:3] == expected(rows, 1, 0)[:3]
+        counts = counted(held["frame"])
+        held["crc"] = counts[3]
+        return counts[0], counts[:3] == expected(rows, 1, 0)[:3]
 
     def write(mode):
         held["frame"].write.format(FORMAT).mode(mode).options(token="local").save(WRITTEN)
 
     def again(times):
         refreshed()
-        found = counted(spark.read.format(FORMAT).load(WRITTEN))
-        return found[0], found == expected(rows, times, held["crc"])
+        counts = counted(spark.read.format(FORMAT).load(WRITTEN))
+        return counts[0], counts == expected(rows, times, held["crc"])
 
     def overwrite():
         write("overwrite")
@@ -101,13 +101,13 @@ def work(args):
         events.phase(name)
         began = time.monotonic()
         try:
-            found, right = step()
-            why = "" if right else f"{found} rows came, or not the right ones"
-            said = {"works": right, "rows": found, "reason": why}
-            came += found
+            rows, right = step()
+            why = "" if right else f"{rows} rows came, or not the right ones"
+            outcome = {"works": right, "rows": rows, "reason": why}
+            came += rows
         except Exception as error:
-            said = {"works": False, "rows": None, "reason": reason(error)}
-        events.emit("step", step=name, duration_s=round(time.monotonic() - began, 6), **said)
+            outcome = {"works": False, "rows": None, "reason": reason(error)}
+        events.emit("step", step=name, duration_s=round(time.monotonic() - began, 6), **outcome)
     events.mark("work", rows=came, bytes_in=args.manifest["bytes"], **events.own_memory())
     return spark
 

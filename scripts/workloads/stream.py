@@ -106,21 +106,23 @@ def opened(args):
     """What is read, as the client gives it."""
     import datasets
 
-    known = args.manifest
+    manifest = args.manifest
     if args.mode == "custom":
         path = pathlib.Path(args.module).resolve()
         sys.path.insert(0, str(path.parent))  # inherited by workers, however they are started
-        return importlib.import_module(path.stem).stream(known["id"], known["config"], known["split"])
+        return importlib.import_module(path.stem).stream(manifest["id"], manifest["config"], manifest["split"])
     if args.mode == "s3":
         options = json.loads(os.environ["BEYOND_RAM_S3"])
-        files = f"s3://{options.pop('bucket')}/{known['id']}/**/*.parquet"
+        files = f"s3://{options.pop('bucket')}/{manifest['id']}/**/*.parquet"
         data = datasets.load_dataset(
             "parquet", data_files={"train": files}, split="train", streaming=True, storage_options=options
         )
     else:
         streaming = args.mode != "download"
         how = buffered(args.buffering) if streaming else {}
-        data = datasets.load_dataset(known["id"], known["config"], split=known["split"], streaming=streaming, **how)
+        data = datasets.load_dataset(
+            manifest["id"], manifest["config"], split=manifest["split"], streaming=streaming, **how
+        )
     if args.shuffle_buffer and args.mode != "download":
         data = data.shuffle(seed=1, buffer_size=args.shuffle_buffer, **interleaved(data, args.input_shards))
     return data

@@ -157,9 +157,9 @@ def tokenize(args):
             import progress
 
             progress.before(batch["text"], bytes_in)
-        found = {"input_ids": ids_of(tokenizer, batch["text"])}
+        columns = {"input_ids": ids_of(tokenizer, batch["text"])}
         after_batch(tokenizer)
-        return found
+        return columns
 
     encoder = "transformers" if ids_of is ids_as_usual else encoders.call(tokenizer) or "encode_batch"
     events.mark("baseline", encoder=encoder, **events.own_memory())

@@ -7,7 +7,7 @@ import pytest
 
 from beyond_ram import tables
 from beyond_ram.analysis.stack_differences import COLUMNS, between, stack_differences
-from beyond_ram.stacks.differences import said
+from beyond_ram.stacks.differences import packages_in_words
 
 LOCKS = {
     "old": "aa==1\ndatasets==3.6.0\nzz==1\n",
@@ -37,8 +37,8 @@ def test_a_line_is_a_package_that_two_stacks_pin_otherwise(table: pd.DataFrame) 
 
 
 def test_what_two_stacks_differ_in_is_said_with_what_was_asked_for_first(table: pd.DataFrame) -> None:
-    assert said(between(table, "old", "new")) == "datasets 3.6.0 to 4.0.0, aa 1 to 2, bb 1 new and 1 more"
-    assert said(between(table, "new@01234567", "new")) == "datasets 3.9.0 to 4.0.0"
+    assert packages_in_words(between(table, "old", "new")) == "datasets 3.6.0 to 4.0.0, aa 1 to 2, bb 1 new and 1 more"
+    assert packages_in_words(between(table, "new@01234567", "new")) == "datasets 3.9.0 to 4.0.0"
     assert between(table, "new", "new") == between(None, "old", "new") == []
 
 

@@ -243,7 +243,7 @@ STACK_FILES: dict[str, Callable[[Path, str], object]] = {
     "pins": lambda folder, name: locks.has_package(locks.lock_of(name, folder), "numpy"),
     "reason": lambda folder, name: variants.reason(locks.lock_of(name, folder)),
     "moved": lambda folder, name: variants.moved(locks.lock_of(name, folder)),
-    "between": lambda folder, name: differences.said(locks.between(name, "other", folder.parent, folder)),
+    "between": lambda folder, name: differences.packages_in_words(locks.between(name, "other", folder.parent, folder)),
     "torch": lambda folder, name: torch.split(torch.left_bare(locks.text_of(locks.lock_of(name, folder)))),
 }
 LOCK = f"# moved: numpy 1 to 2\nnumpy==2.0 \\\n    --hash=sha256:{'0' * 64}\ntorch==2.13.0\ntriton==3.0\n"

@@ -1,6 +1,6 @@
 """What two locks pin otherwise, and how it is said in a line."""
 
-from beyond_ram.stacks.differences import Difference, differences, pins, requested, said
+from beyond_ram.stacks.differences import Difference, differences, packages_in_words, pins, requested
 
 HASH = " \\\n    --hash=sha256:aa"
 OLD = f"# a comment\nattrs==1.0{HASH}\nMy_Lib==2.0{HASH}\nold==1{HASH}\ntorch==2.13.0\n"
@@ -30,6 +30,6 @@ def test_what_was_asked_for_comes_first() -> None:
 
 def test_a_line_names_the_first_few() -> None:
     found = differences(OLD, NEW)
-    assert said(found) == "attrs 1.0 to 1.1, my-lib 2.0 to 2.1.0rc1, new 3 new and 1 more"
-    assert said(found, 4) == "attrs 1.0 to 1.1, my-lib 2.0 to 2.1.0rc1, new 3 new, old 1 gone"
-    assert not said([])
+    assert packages_in_words(found) == "attrs 1.0 to 1.1, my-lib 2.0 to 2.1.0rc1, new 3 new and 1 more"
+    assert packages_in_words(found, 4) == "attrs 1.0 to 1.1, my-lib 2.0 to 2.1.0rc1, new 3 new, old 1 gone"
+    assert not packages_in_words([])

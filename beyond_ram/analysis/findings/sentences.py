@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...metrics import METRICS
-from ...stacks.differences import said as packages_in_words
+from ...stacks.differences import packages_in_words
 from ...units import MB, amount, digits
 from ..growth import in_words
 from ..thresholds import ABSURD, LEAST, SHARE

@@ -62,7 +62,7 @@ def kind_of(path):
     return kind, packing
 
 
-def found(names):
+def files_of(names):
     """The files behind names of files, folders and patterns, in the order given; within one, sorted.
 
     Raises Refused where a name has none.
@@ -206,15 +206,15 @@ def arrow_count(file):
 
 def grouped(file, weights, size):
     """Neighbours together up to `size`."""
-    found, start, held = [], 0, 0
+    groups, start, held = [], 0, 0
     for at, weight in enumerate(weights):
         if at > start and held + weight > size:
-            found.append(((file, start, at), held))
+            groups.append(((file, start, at), held))
             start, held = at, 0
         held += weight
     if weights:
-        found.append(((file, start, len(weights)), held))
-    return found
+        groups.append(((file, start, len(weights)), held))
+    return groups
 
 
 class refusing:  # noqa: N801 - used as a statement
@@ -232,8 +232,8 @@ class refusing:  # noqa: N801 - used as a statement
         if isinstance(error, UnicodeDecodeError):
             raise Refused(f"{self.file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
         if isinstance(error, (OSError, ValueError, EOFError, zlib.error, KeyError, NotImplementedError)):
-            said = " ".join(str(error).split())[:300] or type(error).__name__
-            raise Refused(f"{self.file}: cannot be read ({said})") from None
+            message = " ".join(str(error).split())[:300] or type(error).__name__
+            raise Refused(f"{self.file}: cannot be read ({message})") from None
         return False
 
 
@@ -252,7 +252,7 @@ class Source:
     """A file, unpacked, from a place on. `grown()`: bytes of the file as it lies there, since that was asked last."""
 
     def __init__(self, file, packing, start=0, end=None):
-        self.file, self.packing, self.told, self.ended = file, packing, start, False
+        self.file, self.packing, self.reported, self.ended = file, packing, start, False
         self.last = os.stat(file).st_size if end is None else end  # what is read ahead of it is another's
         if packing and not os.stat(file).st_size:
             raise Refused(f"{file}: empty, and no {packing} file")
@@ -277,8 +277,8 @@ class Source:
         except (EOFError, OSError, zlib.error) as error:
             if not self.packing:
                 raise
-            said = " ".join(str(error).split())
-            raise Refused(f"{self.file}: cut, or no {self.packing} file ({said})") from None
+            message = " ".join(str(error).split())
+            raise Refused(f"{self.file}: cut, or no {self.packing} file ({message})") from None
         self.ended = not count
         return count
 
@@ -291,8 +291,8 @@ class Source:
         if self.packing == "zstd" and not self.ended:  # it reads ahead
             return 0
         now = self.last if self.ended else min(self.beneath.tell(), self.last)
-        found, self.told = now - self.told, now
-        return found
+        more, self.reported = now - self.reported, now
+        return more
 
 
 class Buffer:
@@ -311,12 +311,12 @@ class Buffer:
 
     def more(self):
         """Read behind what is there; whether anything came."""
-        there, left, size = self.view[self.begin : self.end], self.end - self.begin, 2 * CHUNK
+        unread, left, size = self.view[self.begin : self.end], self.end - self.begin, 2 * CHUNK
         while left > size // 2:
             size *= 2
         if size != len(self.raw):
             self.room(size)
-        self.view[:left] = there
+        self.view[:left] = unread
         self.base, self.begin = self.base + self.begin, 0
         self.end = left + self.source.into(self.view[left:])
         return self.end > left
@@ -353,9 +353,9 @@ def jsonl(file, packing, start, end, column, huge):
 
     def taken():
         nonlocal batch, numbers, held
-        found = Batch(batch, source.grown(), lambda i, n=numbers: where(n[i]))
+        taken_batch = Batch(batch, source.grown(), lambda i, n=numbers: where(n[i]))
         batch, numbers, held = [], [], 0
-        return found
+        return taken_batch
 
     with Source(file, packing, max(start - 1, 0), end) as source:
         buffer = Buffer(source, max(start - 1, 0))
@@ -446,11 +446,11 @@ def csv_rows(file, packing, start, end, column, huge):
                 kept += decode.decode(chunk, not chunk)
             except UnicodeDecodeError as error:
                 raise Refused(f"{file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
-            found = kept.split("\n")
-            kept = found.pop()
+            complete = kept.split("\n")
+            kept = complete.pop()
             if len(kept) > csv.field_size_limit():
                 raise Refused(f"{file}: a line of more than {csv.field_size_limit():,} characters")
-            for line in found:
+            for line in complete:
                 yield line + "\n"
         if kept:
             yield kept
@@ -492,12 +492,12 @@ def parquet(file, packing, start, end, column, huge):
         groups = range(source.num_row_groups) if end is None else range(start, end)
         row = sum(source.metadata.row_group(i).num_rows for i in range(start or 0))
         for group in groups:
-            found = source.metadata.row_group(group)
-            chunk = found.column(paths.index(column))
-            bytes_a_row = max(chunk.total_uncompressed_size // max(found.num_rows, 1), 1)
+            described = source.metadata.row_group(group)
+            chunk = described.column(paths.index(column))
+            bytes_a_row = max(chunk.total_uncompressed_size // max(described.num_rows, 1), 1)
             rows = min(max(PARQUET // bytes_a_row, 1), 10_000)
-            left = sum(found.column(i).total_compressed_size for i in range(found.num_columns))
-            share = left / max(found.num_rows, 1)
+            left = sum(described.column(i).total_compressed_size for i in range(described.num_columns))
+            share = left / max(described.num_rows, 1)
             for batch in source.iter_batches(rows, row_groups=[group], columns=[column], use_threads=False):
                 # A name with a dot also selects the inner column of another one.
                 place = of_schema(file, batch.schema, column)
@@ -586,8 +586,8 @@ def of_schema(file, schema, column):
 
     place = schema.get_field_index(column)
     if place < 0:
-        there = ", ".join(map(repr, schema.names[:8])) or "none"
-        raise Refused(f"{file}: no column {column!r}, or two of them (there are: {there})")
+        columns = ", ".join(map(repr, schema.names[:8])) or "none"
+        raise Refused(f"{file}: no column {column!r}, or two of them (there are: {columns})")
     kind = schema.field(place).type
     plain = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
     text = (pyarrow.types.is_string, pyarrow.types.is_large_string, pyarrow.types.is_string_view)
@@ -620,8 +620,8 @@ def of_array(array, file, row, huge, share, used=lambda size: None):
         if to == at + 1 and offsets[to] - offsets[at] >= huge:
             begin, size = int(offsets[at]), int(offsets[to] - offsets[at])
             place = f"{file}, row {row + to}"
-            raw, told = data[begin : begin + size], iter((share,))
-            yield Stream(of_bytes(raw, place), place, lambda told=told: next(told, 0), size)
+            raw, shares = data[begin : begin + size], iter((share,))
+            yield Stream(of_bytes(raw, place), place, lambda shares=shares: next(shares, 0), size)
         else:
             texts = [str(data[a:b], "utf-8") for a, b in itertools.pairwise(offsets[at : to + 1].tolist())]
             yield Batch(texts, share * (to - at), lambda i, n=row + at: f"{file}, row {n + i + 1}")

@@ -19,10 +19,10 @@ _HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 
 def _first(pairs):
     """An object of which the first of two equal names counts, as simdjson and the stream have it."""
-    found = {}
+    members = {}
     for name, value in pairs:
-        found.setdefault(name, value)
-    return found
+        members.setdefault(name, value)
+    return members
 
 
 def _parsed(text):
@@ -41,9 +41,9 @@ class Lines:
         """The text of one line, bytes or a view of them. Raises Refused."""
         if self.parser:
             try:
-                found = self.parser.parse(line)[self.column]
-                if type(found) is str:
-                    return found
+                value = self.parser.parse(line)[self.column]
+                if type(value) is str:
+                    return value
             except (ValueError, KeyError, TypeError, RuntimeError):
                 pass  # told below, by the standard library
         return self.slow(line)
@@ -154,11 +154,11 @@ class Stream:
 def _whole(buffer, start, end):
     """Where to stop before `end`, so that neither a character nor a pair of surrogates is cut."""
     at = end
-    if found := _HIGH_SURROGATE.search(buffer, max(start, end - 6), end):
+    if surrogate := _HIGH_SURROGATE.search(buffer, max(start, end - 6), end):
         slashes = 0
-        while found.start() - slashes >= start and buffer[found.start() - slashes] == 0x5C:
+        while surrogate.start() - slashes >= start and buffer[surrogate.start() - slashes] == 0x5C:
             slashes += 1
-        at = found.start() if slashes % 2 else end
+        at = surrogate.start() if slashes % 2 else end
     back = at
     while back > start and at - back < 4 and buffer[back - 1] & 0xC0 == 0x80:
         back -= 1

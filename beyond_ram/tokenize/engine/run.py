@@ -74,10 +74,10 @@ def tokenizer_file(name):
 
 
 def shard_of(text):
-    found = re.fullmatch(r"(\d+)/(\d+)", text)
-    if not found or not 1 <= int(found[1]) <= int(found[2]):
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise Refused(f"--shard {text!r}: it has to be I/N, with I from 1 to N")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def claim(args, files, tokenizer, count):
@@ -163,11 +163,11 @@ def at_work(work):
     return False
 
 
-def difference(there, here):
+def difference(earlier, now):
     """What a folder was begun with and this command is not; None where that is the same."""
-    if there.get("form") != here["form"]:
+    if earlier.get("form") != now["form"]:
         return "by another release of beyond-ram"
-    before, after = ({one[0]: one[1:] for one in side["inputs"]} for side in (there, here))
+    before, after = ({one[0]: one[1:] for one in side["inputs"]} for side in (earlier, now))
     for file in after:
         if file not in before:
             return f"{file} was not among the inputs"
@@ -176,15 +176,15 @@ def difference(there, here):
             return f"{file} is not what it was (its {what})"
     if missing := [file for file in before if file not in after]:
         return f"{missing[0]} is no input now"
-    if [one[0] for one in there["inputs"]] != [one[0] for one in here["inputs"]]:
+    if [one[0] for one in earlier["inputs"]] != [one[0] for one in now["inputs"]]:
         return "the inputs were in another order"
-    if there["tokenizer"] != here["tokenizer"]:
+    if earlier["tokenizer"] != now["tokenizer"]:
         return "the tokenizer has changed"
-    if there["encoder"] != here["encoder"]:
-        return f"with {there['encoder']}, and this is {here['encoder']}"
-    for name, value in here["options"].items():
-        if there["options"].get(name) != value:
-            return f"{name} was {there['options'].get(name)!r} and is {value!r}"
+    if earlier["encoder"] != now["encoder"]:
+        return f"with {earlier['encoder']}, and this is {now['encoder']}"
+    for name, value in now["options"].items():
+        if earlier["options"].get(name) != value:
+            return f"{name} was {earlier['options'].get(name)!r} and is {value!r}"
     return None
 
 
@@ -234,10 +234,10 @@ class Thread:
     def __init__(self, common, selector, others=()):
         self.common, self.selector, self.others = common, selector, others
         self.buffer, self.unit, self.anon, self.cpu = b"", None, 0, 0.0
-        (orders, to), (self.said, answers) = os.pipe(), os.pipe()
+        (orders, to), (self.replies, answers) = os.pipe(), os.pipe()
         self.orders = open(to, "wb", buffering=0)
         self.start(open(orders, "rb"), answers)
-        selector.register(self.said, selectors.EVENT_READ, self)
+        selector.register(self.replies, selectors.EVENT_READ, self)
 
     def start(self, orders, answers):
         self.thread = threading.Thread(target=working.serve, args=(self.common, orders, answers), daemon=True)
@@ -250,7 +250,7 @@ class Thread:
 
     def messages(self):
         """What it has said; None once it has ended."""
-        chunk = os.read(self.said, 1 << 16)
+        chunk = os.read(self.replies, 1 << 16)
         if not chunk:
             return None
         *lines, self.buffer = (self.buffer + chunk).split(b"\n")
@@ -263,8 +263,8 @@ class Thread:
         return self.anon
 
     def close(self):
-        self.selector.unregister(self.said)
-        os.close(self.said)
+        self.selector.unregister(self.replies)
+        os.close(self.replies)
 
     def end(self):
         """End it: what it is at is not done. Where it encodes a large document, it ends with the process."""
@@ -293,7 +293,7 @@ class Forked(Thread):
             working.end_with_parent()
             for other in (*self.others, self):  # whose pipes end when this process's copies are closed, too
                 other.orders.close()
-                os.close(other.said)
+                os.close(other.replies)
             working.serve(self.common, orders, answers)
         finally:
             os._exit(0)
@@ -317,13 +317,13 @@ class Progress:
     def __init__(self, total):
         self.total, self.done, self.at_start, self.start = total, 0, 0, time.monotonic()
         self.terminal = sys.stderr.isatty()
-        self.every, self.said, self.tokens = 0.5 if self.terminal else 15.0, time.monotonic(), 0
+        self.every, self.shown_s, self.tokens = 0.5 if self.terminal else 15.0, time.monotonic(), 0
 
     def show(self, memory, workers, last=False):
         now = time.monotonic()
-        if not last and now - self.said < self.every:
+        if not last and now - self.shown_s < self.every:
             return
-        self.said, spent = now, max(now - self.start, 1e-9)
+        self.shown_s, spent = now, max(now - self.start, 1e-9)
         rate = (self.done - self.at_start) / spent
         left = max(self.total - self.done, 0) / rate if rate else 0
         text = (
@@ -347,7 +347,7 @@ class Run:
         self.tokenizer = tokenizer_file(args.tokenizer)
 
     def prepare(self):
-        files = inputs.found(self.args.inputs)
+        files = inputs.files_of(self.args.inputs)
         out = self.args.out.resolve()
         if inside := next((file for file in files if Path(file).is_relative_to(out)), None):
             raise Refused(f"--out {self.args.out}: {inside}, an input, is in there; name another folder")

@@ -127,15 +127,15 @@ class Worker:
         part = outputs.part(self.config["format"], partial, self.dtype)
         huge = int(min(inputs.HUGE, max(self.budget // self.need, inputs.BATCH_BYTES)))
         csv.field_size_limit(max(self.budget // self.need, huge))
-        self.said, self.read, self.reported, self.characters = time.monotonic(), 0, 0, 0
+        self.reported_s, self.read, self.reported, self.characters = time.monotonic(), 0, 0, 0
         self.cut, self.large, self.least_cut = 0, [], None
         for batch in inputs.read(spans, self.config["column"], huge):
             if isinstance(batch, inputs.Stream):
                 self.stream(batch, part)
-                self.tell(batch.done())
+                self.report(batch.done())
             else:
                 self.texts(batch, part, huge)
-                self.tell(batch.done)
+                self.report(batch.done)
         record = part.finish()
         if os.path.exists(f"{partial}.lengths"):
             os.replace(f"{partial}.lengths", f"{path}.lengths")
@@ -154,7 +154,7 @@ class Worker:
         if cut:
             self.least_cut = min(self.least_cut or [1, characters, row], [1, characters, row])
 
-    def tell(self, read):
+    def report(self, read):
         """Say how much of the input was read, now and then."""
         import encoder
 
@@ -165,9 +165,9 @@ class Worker:
             encoder.trim()
         if self.common.stopped:
             raise Stopped
-        if (now := time.monotonic()) - self.said > SAY_EVERY:
+        if (now := time.monotonic()) - self.reported_s > SAY_EVERY:
             self.say(at=int(self.read) - self.reported)
-            self.said, self.reported = now, int(self.read)
+            self.reported_s, self.reported = now, int(self.read)
 
     def texts(self, batch, part, huge):
         """Encode texts; of those that cannot be, say which."""
@@ -234,7 +234,7 @@ class Worker:
             for piece in cutter.feed(text):
                 part.piece(encoded(piece))
                 pieces += 1
-            self.tell(document.done())
+            self.report(document.done())
             if cutter.held > PIECES_MOST and cutter.held * self.need > self.budget:
                 raise NeedsMemory(cutter.held * self.need, document.where, "it has no place to cut for very long")
         part.piece(encoded(cutter.rest()))

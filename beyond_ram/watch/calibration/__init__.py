@@ -19,8 +19,8 @@ def self_test(out: TextIO = sys.stdout) -> int:
         not_run += result.not_run is not None
         for line in lines(result):
             print(line, file=out, flush=True)
-    said = f"{failed} programs are out of tolerance" if failed else "every reading is within tolerance"
-    print(f"{said}, {not_run} not run" if not_run else said, file=out)
+    message = f"{failed} programs are out of tolerance" if failed else "every reading is within tolerance"
+    print(f"{message}, {not_run} not run" if not_run else message, file=out)
     return int(failed > 0)
 
 

@@ -60,7 +60,7 @@ class Run:
         return dict(next(begun, {}).get("tree", {}))
 
     def peak(self, phase: str) -> dict[str, Any]:
-        return next((found for found in self.record["phases"] if found["phase"] == phase), {})
+        return next((span for span in self.record["phases"] if span["phase"] == phase), {})
 
     def grown(self, column: str, phase: str = "filling") -> float | None:
         """How far a phase's peak is above where it began."""
@@ -255,11 +255,11 @@ def _reserved(run: Run) -> list[Check]:
 
 def _spikes(run: Run) -> list[Check]:
     size = _size(20)
-    found = [run.grown("hwm_bytes", f"spike {n}") for n in range(25)]
-    sizes = [size for size in found if size is not None]
+    marks = [run.grown("hwm_bytes", f"spike {n}") for n in range(25)]
+    sizes = [size for size in marks if size is not None]
     anon = [run.grown("anon_upper_bound_bytes", f"spike {n}") for n in range(25)]
     return [
-        Check("spikes in the high water of their phase", 25, _count(found, size), 0, "none may be missed"),
+        Check("spikes in the high water of their phase", 25, _count(marks, size), 0, "none may be missed"),
         Check("spikes in the bound of anonymous", 25, _count(anon, size), 0, "none may be missed"),
         Check("the smallest spike", size, min(sizes, default=None), _near(size), _READING),
         Check("the largest spike", size, max(sizes, default=None), _near(size), _READING),
@@ -324,8 +324,8 @@ def _swapped(run: Run) -> list[Check]:
 
 
 def _meminfo(name: str) -> int:
-    said = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines())
-    return int(said.get(name, "0").split()[0])
+    fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines())
+    return int(fields.get(name, "0").split()[0])
 
 
 def _no_swap() -> str | None:

@@ -82,8 +82,8 @@ def _arrived(name: str) -> Own:
 
 def _refuse_to_leave(own: Own, user: bool) -> None:
     """Raises GroupError where the own group limits this process, or belongs to somebody who counts on it."""
-    if found := _OTHERS.search(str(own.folder)):
-        raise GroupError(f"this process is in {own.folder}, and leaves no group of {found[0]}")
+    if other := _OTHERS.search(str(own.folder)):
+        raise GroupError(f"this process is in {own.folder}, and leaves no group of {other[0]}")
     for folder in (own.folder, *own.folder.parents):
         if folder.name == f"user-{os.getuid()}.slice" if user else folder.name.endswith(".slice"):
             return

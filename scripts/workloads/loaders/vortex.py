@@ -14,8 +14,8 @@ def opened(path):
 
     def read(rows):
         wanted = numpy.arange(rows.start, rows.stop) if isinstance(rows, slice) else numpy.sort(rows)
-        found = file.scan(indices=vortex.array(pyarrow.array(wanted.astype("uint64")))).read_all()
-        return arrays(found.to_arrow_table())
+        rows_read = file.scan(indices=vortex.array(pyarrow.array(wanted.astype("uint64")))).read_all()
+        return arrays(rows_read.to_arrow_table())
 
     return read
 

@@ -12,9 +12,9 @@ def tokenize(how):
     encode, kind = how.encoder(), pyarrow.list_(pyarrow.int32())
 
     def ids(texts):
-        found = [encode(chunk.to_pylist()) for chunk in texts.chunks] if hasattr(texts, "chunks") else None
-        found = encode(texts.to_pylist()) if found is None else [one for part in found for one in part]
-        return pyarrow.array(found, kind)
+        encoded = [encode(chunk.to_pylist()) for chunk in texts.chunks] if hasattr(texts, "chunks") else None
+        encoded = encode(texts.to_pylist()) if encoded is None else [one for part in encoded for one in part]
+        return pyarrow.array(encoded, kind)
 
     with duckdb.connect() as connection:
         connection.execute(f"SET threads = {how.workers}")

@@ -11,8 +11,8 @@ def tokenize(how):
     encode = how.encoder()
 
     def ids(texts):
-        found = [list(document) for document in encode(texts.to_list())]
-        return polars.Series(found, dtype=polars.List(polars.Int32))
+        documents = [list(document) for document in encode(texts.to_list())]
+        return polars.Series(documents, dtype=polars.List(polars.Int32))
 
     column = polars.col("text").map_batches(ids, return_dtype=polars.List(polars.Int32), is_elementwise=True)
     lazy = polars.scan_ndjson(how.files, schema={"text": polars.String, "label": polars.String})
