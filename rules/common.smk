@@ -17,7 +17,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, idle, lost, outputs, progress, stale
+from beyond_ram import experiment, idle, lost, outputs, progress
 from beyond_ram.closure import closure
 from beyond_ram.outputs import Figure, Page, always, has, varies
 from beyond_ram.report.page import sources as page_sources
@@ -33,9 +33,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A plan of ten thousand jobs is millions of objects and no garbage: looking for some took a seventh of the time.
 gc.set_threshold(200_000, 50, 1000)
-
-if workflow.workflow_settings.exec_mode == ExecMode.DEFAULT:
-    stale.clear(Path())
 
 try:
     given = workflow.config_settings.config
@@ -68,8 +65,8 @@ DRIVER_ENV = "../envs/driver.yaml"
 onstart:
     experiment.places.open_results(RESULTS)
     try:
-        stale.hold(Path(RESULTS), experiment.places.RESULTS_MARK)
-    except stale.HeldError as error:
+        experiment.places.hold_results(Path(RESULTS))
+    except experiment.places.HeldError as error:
         raise WorkflowError(str(error)) from None
     experiment.specs.write(CONFIG, config)
     progress.Progress(workflow, RUNS, ALL_SLOTS, lambda cell: experiment_of(cell).workload).start()

@@ -111,6 +111,7 @@ class Workflow:
         self.log = project / f"{results}.log"
 
     def start(self) -> "subprocess.Popen[bytes]":
+        subprocess.run([*self.command, "--unlock"], cwd=self.project, env=self.environment, capture_output=True)
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 self.command,

@@ -4,6 +4,7 @@ Any character that a file name may hold is welcome, but for those that Snakemake
 """
 
 import contextlib
+import fcntl
 import glob
 import os
 import re
@@ -14,11 +15,14 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from ..callers import below_snakemake
 from ..folders import mark, protected_places
 
 # The type of a fault whose input is not repeated: it may hold a password.
 NOT_ECHOED = "not_echoed"
 RESULTS_MARK = ".beyond-ram-results"
+# Results folders that this process holds until it ends.
+_held: list[int] = []
 # What the project itself is: no results go in there.
 OWN = frozenset(
     {".ci", ".git", ".snakemake", ".stacks", ".venv", "beyond_ram", "config", "docs", "envs", "examples"}
@@ -156,6 +160,31 @@ def open_results(results: Path | str, stacks: Path | str = ".stacks") -> None:
             os.close(os.open(folder / RESULTS_MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
     for known in Path(stacks).glob("*/beyond-ram.lock"):
         mark(known.parent)
+
+
+class HeldError(RuntimeError):
+    """Another workflow makes these results; the text is one line."""
+
+
+def hold_results(results: Path) -> None:
+    """Lock a results folder by its mark until this process ends: Snakemake locks only the working directory.
+
+    Nothing is locked below another Snakemake, which has the lock, and on a file system without locks. Raises HeldError.
+    """
+    try:
+        descriptor = os.open(results / RESULTS_MARK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return
+    _held.append(descriptor)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if not below_snakemake():
+            raise HeldError(
+                f"{results}: a snakemake of another folder works on these results; wait for it, or name others"
+            ) from None
+    except OSError:
+        return
 
 
 def is_results(folder: Path) -> bool:

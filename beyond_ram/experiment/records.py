@@ -120,7 +120,7 @@ def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
         # What is quoted or cut is for the slow way, which knows what to say of it.
         if b'"' in text or not text.endswith(b"\n"):
             raise pa.ArrowInvalid
-        found = arrow_csv.read_csv(
+        table = arrow_csv.read_csv(
             pa.BufferReader(text),
             arrow_csv.ReadOptions(use_threads=False),
             arrow_csv.ParseOptions(ignore_empty_lines=False),

@@ -5,6 +5,8 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -252,3 +254,31 @@ def test_any_text_is_a_folder_of_its_own_or_one_line(tmp_path: Path, text: str) 
         path = f"{results}/corpora/{{corpus}}"
         assert path.format(corpus="tiny") == f"{results}/corpora/tiny"
         assert shlex.split(shlex.quote(results)) == [results]
+
+
+HOLD = (
+    "import pathlib, sys, time; from beyond_ram.experiment import places; places.open_results(sys.argv[1]); "
+    "places.hold_results(pathlib.Path(sys.argv[1])); print('held', flush=True); time.sleep(100)"
+)
+
+
+def test_results_are_made_by_one_workflow_at_a_time(tmp_path: Path) -> None:
+    def holder() -> "subprocess.Popen[str]":
+        command = [sys.executable, "-c", HOLD, str(tmp_path / "results")]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True)
+
+    def kill(process: "subprocess.Popen[str]") -> None:
+        process.kill()
+        process.communicate()
+
+    first = holder()
+    assert first.stdout and first.stdout.readline() == "held\n"
+    second = holder()
+    assert "HeldError" in second.communicate()[1]
+    assert second.returncode == 1
+    kill(first)
+    third = holder()
+    assert third.stdout and third.stdout.readline() == "held\n", "a killed one holds nothing"
+    kill(third)
