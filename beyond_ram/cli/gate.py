@@ -103,7 +103,7 @@ def _weighed(
         requested=asked, runs=decided.runs, table=decided.comparisons, used_s=decided.used_s, budget_s=budget_s,
         apart={base: what for base, what in apart.items() if what},
         moved={one.stack: one.moved for one in built.values() if one.moved},
-        cells=[cell.experiment for cell in chosen.cells], seed=found.seed,
+        cells=[cell.experiment for cell in chosen.cells], seed=decided.seed,
     )  # fmt: skip
 
 
