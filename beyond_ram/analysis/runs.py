@@ -50,6 +50,7 @@ def _line(record: Record, events: Events) -> dict[str, Any]:
         "reason": record.get("reason", ""),
         **{key: measured[key] for key in ("rows", "bytes_in")},
         "ids_sha256": record["work"].get("ids_sha256"),
+        "answer_sha256": record["work"].get("answer_sha256"),
         **measured,
         **{f"sampler_{key}": value for key, value in record["sampler"].items()},
         **machine,

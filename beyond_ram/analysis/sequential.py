@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ..metrics import METRICS
-from ..metrics.base import CLOCK
+from ..metrics.base import CLOCK, WATCHED_CLOCK
 from ..metrics.runs import FAILED
 from .comparisons import compared, comparisons
 from .decide import ALPHA, more_repeats
@@ -80,7 +80,7 @@ def is_decided(line: Mapping[Any, Any]) -> bool:
 
 def must_be_decided(metric: str) -> bool:
     """Whether nothing can be said without it. Clocks show how busy the machine is."""
-    return METRICS[metric].trust != CLOCK
+    return METRICS[metric].trust not in (CLOCK, WATCHED_CLOCK)
 
 
 def undecided(table: pd.DataFrame) -> set[Key]:

@@ -17,6 +17,7 @@ from . import inputs, tokens
 from .corpora import AnyCorpus, FilesCorpus
 from .model import Config
 from .places import NOT_ECHOED, results_fault
+from .workloads.script import NO_ARGUMENTS
 from .workloads.tokenize import MODES
 
 # What an error echoes at most of what was given; and the values that a config may stand for, aliases written out.
@@ -211,9 +212,27 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
             hint = "; name one here, or its own `data` there" if loader in own else ""
             yield where(*key, "tokens") + f"loader {loader!r} reads a token dataset, and none is named{hint}"
     yield from _option_faults(config, name, root, where)
+    yield from _script_faults(config, name, where)
     module = getattr(config.run()[name], "module", None)
     if module and (fault := inputs.module(module, ["stream"])):
         yield where("experiments", name, "module") + fault
+
+
+def _script_faults(config: Config, name: str, where: "_Origin") -> Iterable[str]:
+    """Scripts and arguments of an experiment that are not there."""
+    matrix = config.run()[name].matrix
+    for script in getattr(matrix, "script", ()):
+        if script not in config.scripts:
+            yield where("experiments", name, "matrix", "script") + _none("script", script, config.scripts)
+            continue
+        own = config.scripts[script]
+        if fault := inputs.module(own.file, []):
+            yield where("scripts", script, "file") + fault
+        for words in getattr(matrix, "arguments", ()):
+            if words != NO_ARGUMENTS and words not in own.arguments:
+                yield where("experiments", name, "matrix", "arguments") + _none(
+                    "arguments", words, own.arguments, f" of script {script!r}"
+                )
 
 
 def _option_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:

@@ -12,6 +12,7 @@ from .job import Job
 from .paths import Cell
 from .places import FolderPath, ResultsPath
 from .repositories import AnyRepository
+from .scripts import Script
 from .tokens import OwnLoader, TokenDataset
 from .workloads import AnyExperiment, Name, Names
 from .workloads.base import Places
@@ -72,6 +73,7 @@ class Config(Strict):
     corpora: dict[Name, AnyCorpus] = Field({}, description="Corpora, by name.")
     tokens: dict[Name, TokenDataset] = Field({}, description="Token datasets, by name.")
     loaders: dict[Name, OwnLoader] = Field({}, description="Loaders of your own, by name.")
+    scripts: dict[Name, Script] = Field({}, description="Scripts of your own, by name.")
     repositories: dict[Name, AnyRepository] = Field({}, description="Repositories of served runs, by name.")
     experiments: dict[Name, AnyExperiment | None] = Field(
         description="Experiments, by name; `NAME: null` takes one of the default config away."
@@ -142,4 +144,4 @@ class Config(Strict):
 
     def job(self, cell: Cell) -> Job:
         """The job of a cell of an experiment that is run, or of one that a ladder varies."""
-        return self.run()[cell.experiment].job(cell, Places(self.results, self.loaders))
+        return self.run()[cell.experiment].job(cell, Places(self.results, self.loaders, self.scripts))

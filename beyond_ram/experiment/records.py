@@ -29,6 +29,7 @@ _DEEPER: run_reading.Types = {
     "workload": (str,),
     "completed_work": (bool,),
     "work.ids_sha256": MAYBE_TEXT,
+    "work.answer_sha256": MAYBE_TEXT,
     "work.requests": (dict,),
     "work.requests.*": (dict,),
     "work.requests.*.*": (int,),

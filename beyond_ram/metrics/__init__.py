@@ -32,6 +32,7 @@ IDENTIFYING: Mapping[str, str] = {
     "signal": "the signal that ended it",
     "started_at": "when the command started, in seconds of Unix time",
     "ids_sha256": "hash of all token ids",
+    "answer_sha256": "hash of what a script printed and of the files that it wrote",
     "ids_agree": "whether all completed runs of the same input have the same hash; empty for a single run",
     "sizes": "how many sizes of the input finished",
     "ids": "whether the ids are those of mode `engine` at every size that both ran: `same`, `other`",

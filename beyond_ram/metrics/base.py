@@ -59,6 +59,7 @@ UPPER_BOUND = "misses no spike; several processes may not have peaked together"
 COUNTED = "exact: each run has its own endpoint"
 LOGGED_TIMES = "from the endpoint's log; a request lasts from its arrival to the end of its answer"
 CLOCK = "monotonic clock of the program; includes the start of workers; a busy machine makes it longer"
+WATCHED_CLOCK = "monotonic clock of the watcher; includes the marks; a busy machine makes it longer"
 CPU = "CPU clocks of all processes of the run; excludes kernel threads"
 SIZES = "file sizes of the file system"
 

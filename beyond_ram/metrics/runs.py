@@ -7,6 +7,7 @@ from .base import (
     MARK,
     SAMPLED,
     UPPER_BOUND,
+    WATCHED_CLOCK,
     Column,
     Derive,
     Events,
@@ -54,6 +55,12 @@ def anon_once(record: Record) -> float | None:
 
 def _or_none(size_bytes: float | None) -> float | None:
     return None if size_bytes is None else float(size_bytes)
+
+
+def _between_marks(_: Record, events: Events) -> float | None:
+    """From the first phase that a program names to the last."""
+    marks = [tree["anon_bytes"] for event in events if event["event"] == "phase" and (tree := event.get("tree"))]
+    return float(marks[-1] - marks[0]) if len(marks) > 1 else None
 
 
 def _hwm(record: Record, _: Events) -> float | None:
@@ -108,9 +115,11 @@ def _of_run(key: str) -> Derive:
 
 COLUMNS: list[Column] = [
     Metric("duration_s", "Time of the whole run", "s", ("runs",), "from the start of the command to its end",
-        "monotonic clock of the watcher; includes the marks", _of_run("duration_s"), direction="lower"),
+        WATCHED_CLOCK, _of_run("duration_s"), direction="lower", decided=("script",)),
     Metric("cpu_s", "CPU time of the whole run", "s", ("runs",), "rusage of the whole tree", CPU, _of_run("cpu_s"),
-        direction="lower"),
+        direction="lower", decided=("script",)),
+    Metric("written_bytes", "Written to storage", "bytes", ("runs",), "of the whole tree", "as the kernel counts it",
+        lambda record, _: (record.get("storage") or {}).get("written_bytes"), direction="lower", decided=("script",)),
     Metric("pressure_some_s", "Time waiting for memory", "s", ("runs",),
         "time in which at least one process waited for memory", _PRESSURE,
         _pressure("some_s"), direction="lower"),
@@ -129,7 +138,10 @@ COLUMNS: list[Column] = [
     Metric("end_rss_bytes", "RSS at end of work", "bytes", ("runs",), _AT_WORK, MARK, at("work", "rss_bytes"),
         direction="lower"),
     Metric("end_anon_bytes", "Anonymous memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
-        at("work", "anon_bytes"), direction="lower"),
+        at("work", "anon_bytes"), direction="lower", decided=("script",)),
+    Metric("grown_between_marks_bytes", "Growth of anonymous memory between marks", "bytes", ("runs",),
+        "last phase that a script begins less the first", MARK, _between_marks, direction="lower",
+        decided=("script",)),
     Metric("end_file_bytes", "File memory at end of work", "bytes", ("runs",), _AT_WORK, MARK,
         at("work", "file_bytes")),
     Metric("end_pss_bytes", "PSS at end of work", "bytes", ("runs",), _AT_WORK, MARK, at("work", "pss_bytes"),
@@ -158,7 +170,7 @@ COLUMNS: list[Column] = [
         "a lower bound of the peak: read at marks and sparsely between them", peak("pss_bytes"), direction="lower"),
     Metric("peak_anon_upper_bound_bytes", "Peak anonymous memory (upper bound)", "bytes", ("runs", "limits"),
         "high-water marks less the mapped files around them", UPPER_BOUND, peak("anon_upper_bound_bytes"),
-        direction="lower"),
+        direction="lower", decided=("script",)),
     Metric("peak_grown_anon_bytes", "Peak heap growth", "bytes",
         ("runs", "writers"), "peak_anon_upper_bound_bytes less the mark `imported`", UPPER_BOUND, _peak_growth,
         direction="lower", decided=("tokenize", "soak")),

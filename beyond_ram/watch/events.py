@@ -29,6 +29,8 @@ READINGS = (
 )
 LINE_BYTES = 1 << 20
 """The longest line that is an event."""
+PLAIN = b"phase "
+"""How a line of a program begins that cannot write JSON; what follows is the name of a phase."""
 # Between the start of the command and the note of it by the guard, or across a program's rounding.
 _EARLY_S = 1.0
 # Names that the watcher alone gives.
@@ -89,6 +91,9 @@ class Reader:
     def _event(self, line: bytes) -> dict[str, Any] | None:
         if not line.strip():
             return None
+        if line.startswith(PLAIN):
+            name = line.removeprefix(PLAIN).decode(errors="replace").strip()
+            return {"t_s": self._placed(time.monotonic()), "event": "phase", "phase": name}
         try:
             # What JSON has no word for, NaN and the infinities, is null.
             event = json.loads(line, parse_constant=lambda _: None)

@@ -16,6 +16,7 @@ from ...text import NAME
 from ..corpora import Strict
 from ..job import Job, Served
 from ..paths import Cell, Point, Value
+from ..scripts import Script
 from ..tokens import OwnLoader, format_of
 
 Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
@@ -37,6 +38,8 @@ class Places:
     results: str
     loaders: Mapping[str, OwnLoader]
     """The user's own, by name."""
+    scripts: Mapping[str, Script]
+    """By name."""
 
     def of(self, kind: str, name: Value) -> str:
         """The folder of a corpus, token dataset or repository."""

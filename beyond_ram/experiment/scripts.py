@@ -1,0 +1,27 @@
+"""Scripts of the user's: any Python file, weighed as it is."""
+
+import shlex
+
+from pydantic import Field, field_validator
+
+from .corpora import Strict
+from .places import TrackedPath
+
+
+class Script(Strict):
+    """A Python file that is weighed as it is ([docs/scripts.md](scripts.md))."""
+
+    file: TrackedPath = Field(description="The Python file.")
+    arguments: dict[str, str] = Field(
+        {}, description="Words behind the file, by a name, as a shell reads them: `small: --rows 100`."
+    )
+
+    @field_validator("arguments")
+    @classmethod
+    def _words(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, text in value.items():
+            try:
+                shlex.split(text)
+            except ValueError as error:
+                raise ValueError(f"{name}: {text!r} cannot be split into words: {error}") from None
+        return value

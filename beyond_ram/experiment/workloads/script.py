@@ -1,0 +1,43 @@
+"""Any Python file, run as it is."""
+
+import json
+import shlex
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ..job import Job
+from ..paths import Cell
+from .base import Axis, Experiment, Matrix, Name, Names, Places, Values
+
+NO_ARGUMENTS = "none"
+
+
+class ScriptMatrix(Matrix):
+    """The axes of the workload `script`."""
+
+    script: Annotated[Names, Axis("input", alone=True)] = Field(description="Scripts, by name.")
+    arguments: Annotated[Values[Name], Axis(alone=True, nothing="")] = Field(
+        [NO_ARGUMENTS], description="Arguments of the script, by name; `none` gives it none."
+    )
+
+
+def arguments(file: str, words: list[str]) -> tuple[str, ...]:
+    """The flags of the program for a file and the words behind it."""
+    return "--script", file, "--arguments", json.dumps(words)
+
+
+class ScriptExperiment(Experiment):
+    """Any Python file, run as it is: memory at its end, its peak, time, and a hash of what it printed and wrote."""
+
+    PROGRAM = "script.py"
+    CHECKED = True
+
+    workload: Literal["script"]
+    matrix: ScriptMatrix = Field(description="The axes; every combination is a cell.")
+
+    def job(self, cell: Cell, places: Places) -> Job:
+        script = places.scripts[str(cell["script"])]
+        name = str(cell["arguments"])
+        words = [] if name == NO_ARGUMENTS else shlex.split(script.arguments[name])
+        return super().job(cell, places).but(arguments=arguments(script.file, words), reads=script.file)

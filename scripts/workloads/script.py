@@ -1,0 +1,146 @@
+"""Workload `script`: any Python file, run as `python FILE ARGUMENTS…` runs it. Standard library only.
+
+The file runs as `__main__` in the folder `folder` of the work folder, which has links to what lies beside the file.
+Its standard input is empty; what it prints goes to the file `stdout` of the work folder. At the end of the interpreter,
+with the file's globals still alive, the mark `work` is held. With --check, what the last run has printed and written is
+hashed instead. Lines that the file writes to the descriptor that BEYOND_RAM_FD names are marks.
+"""
+
+import atexit
+import json
+import os
+import sys
+
+import events
+
+# The file may have modules of its own with these names.
+del sys.modules["events"]
+MARKS = "BEYOND_RAM_FD"
+PRINTED, ERRORS, FOLDER = "stdout", "stderr", "folder"
+_BLOCK = 1 << 20
+
+
+def main(words):
+    work, script, arguments, flags = read(words)
+    if "--check" in flags:
+        return check(work, [flag.partition("=")[2] for flag in flags if flag.startswith("--mask=")])
+    os.makedirs(work, exist_ok=True)
+    redirect(work, "--apart" in flags)
+    if "--why" in flags:
+        import why
+
+        del sys.modules["why"]
+        end = why.take_apart
+    else:
+        end = None
+    script = os.path.abspath(script)
+    make_folder(os.path.join(work, FOLDER), script)
+    os.chdir(os.path.join(work, FOLDER))
+    events.emit("provenance", versions={"python": sys.version.split()[0]})
+    open_marks()
+    return run(script, arguments, end)
+
+
+def read(words):
+    """The work folder, the file, its arguments, and the flags. An argument parser would be part of what is weighed."""
+    values = {name: words[words.index(name) + 1] for name in ("--work-dir", "--script", "--arguments")}
+    flags = [word for word in words if word not in values.values()]
+    return values["--work-dir"], values["--script"], json.loads(values["--arguments"]), flags
+
+
+def redirect(work, errors_too):
+    """Standard input from nowhere, standard output into the work folder; `errors_too`, standard error as well."""
+    names = [(0, os.devnull, os.O_RDONLY), (1, os.path.join(work, PRINTED), os.O_WRONLY | os.O_CREAT | os.O_APPEND)]
+    names += [(2, os.path.join(work, ERRORS), os.O_WRONLY | os.O_CREAT | os.O_APPEND)] if errors_too else []
+    for number, path, how in names:
+        opened = os.open(path, how, 0o644)
+        os.dup2(opened, number)
+        os.close(opened)
+
+
+def make_folder(folder, script):
+    """Links to what lies beside the file, so that it finds what it reads by a relative name."""
+    os.makedirs(folder, exist_ok=True)
+    beside, own = os.path.dirname(script), os.path.realpath(folder) + os.sep
+    for name in os.listdir(beside):
+        path, link = os.path.join(beside, name), os.path.join(folder, name)
+        if not name.startswith(".") and not own.startswith(os.path.realpath(path) + os.sep):
+            os.symlink(path, link)
+
+
+def open_marks():
+    """A descriptor for marks of programs that cannot import beyond_ram; a line is a mark."""
+    path = os.environ.get(events.VARIABLE)
+    if path:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        os.set_inheritable(descriptor, True)
+        os.environ[MARKS] = str(descriptor)
+
+
+def run(script, arguments, end):
+    """Run the file as `__main__`. `atexit` calls what was registered first last, when all threads have ended."""
+    main_module = type(sys)("__main__")
+    main_module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None, __spec__=None)
+    finished, process = [], os.getpid()
+
+    def at_end():
+        if finished and os.getpid() == process:
+            events.mark("work", rows=None, **events.own_memory())
+            if end:
+                end(main_module)
+
+    atexit.register(at_end)
+    sys.modules["__main__"] = main_module
+    sys.argv[:] = [script, *arguments]
+    sys.path[0] = os.path.dirname(script)
+    with open(script, "rb") as file:
+        source = file.read()
+    try:
+        exec(compile(source, script, "exec", dont_inherit=True), main_module.__dict__)
+    except SystemExit as stopped:
+        if not stopped.code:
+            finished.append(True)
+        raise
+    finished.append(True)
+
+
+def check(work, masked):
+    """Print the SHA-256 of what the file printed and wrote, and how much that was, as JSON.
+
+    Versions that are `masked`, and the work folder, count as equal: a library may print its own.
+    """
+    import hashlib
+    import re
+
+    words = [os.path.realpath(work), os.path.abspath(work), *masked]
+    pattern = re.compile(b"|".join(re.escape(os.fsencode(word)) for word in sorted(words, key=len, reverse=True)))
+    digest, files, written = hashlib.sha256(), 0, 0
+    printed = os.path.join(work, PRINTED)
+    for name, path in [("", printed), *new_files(os.path.join(work, FOLDER))]:
+        digest.update(os.fsencode(name) + b"\0")
+        for block in blocks(path):
+            digest.update(pattern.sub(b"?", block))
+        files, written = files + bool(name), written + (os.path.getsize(path) if name else 0)
+    found = {"answer_sha256": digest.hexdigest(), "printed_bytes": os.path.getsize(printed)}
+    print(json.dumps({**found, "files_written": files, "files_bytes": written}))
+
+
+def new_files(folder):
+    """Name and path of the files that a run has made, in order."""
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(place, name)
+            if not os.path.islink(path) and os.path.isfile(path):
+                yield os.path.relpath(path, folder), path
+
+
+def blocks(path):
+    """A file in blocks that end with a line, as far as lines are not endless: what is masked stands in one."""
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            yield block + file.readline(_BLOCK)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
