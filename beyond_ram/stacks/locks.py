@@ -102,11 +102,15 @@ def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None 
     write(envs / f"{name}.yaml", _CONDA.format(name=name, python=PYTHON))
 
 
-def resolve(source: Path, lock: Path, options: Sequence[str] = ()) -> None:
-    """Resolve requirements into versions and hashes. Raises StackError with the resolver's reason."""
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | None = None) -> None:
+    """Resolve requirements into versions and hashes, of what was uploaded `until` a time, by default now.
+
+    An empty `until` sets no bound: an index may know no times. Raises StackError with the resolver's reason.
+    """
+    until = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if until is None else until
     command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
-    command += ["--no-emit-find-links", "--no-emit-index-url", f"--python-version={PYTHON}", f"--exclude-newer={now}"]
+    command += ["--no-emit-find-links", "--no-emit-index-url", f"--python-version={PYTHON}"]
+    command += [f"--exclude-newer={until}"] if until else []
     command += ["--prerelease=allow"] if takes_prereleases(source) else []
     command += torch.find_links() if re.search(r"(?m)^torch\b", text_of(source)) else []
     done = subprocess.run(

@@ -91,7 +91,7 @@ def _unsolved(asked: Path, solved: Path, options: Sequence[str] = ()) -> str | N
     except StackError as error:
         if "No solution found" not in str(error):  # an index that does not answer says nothing about versions
             raise
-        return _one_line(str(error))
+        return one_line(str(error))
     return None
 
 
@@ -138,7 +138,7 @@ def _others(source: Path, packages: Collection[str]) -> list[str]:
     return [name for name in names if canonical(name.partition("[")[0]) not in left_out]
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """The resolver's reason without its drawing, up to where it draws its conclusion."""
     words = " ".join(re.sub(r"[^\x20-\x7e]", " ", text.partition("\n")[2] or text).split())
     because = words.find("Because")

@@ -1,0 +1,89 @@
+"""Requirements that stand in a Python file: inline metadata as PEP 723 has it, read by uv and pipx as well."""
+
+import platform
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from .differences import canonical
+from .locks import PYTHON
+
+# As the PEP writes it.
+_BLOCK = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
+
+
+@dataclass(frozen=True)
+class Inline:
+    """What a script asks for."""
+
+    requirements: tuple[str, ...] = ()
+    until: str | None = None
+    """The time until which releases count, as uv's `exclude-newer` gives it."""
+
+    @property
+    def packages(self) -> list[str]:
+        """The names of the packages, as indexes compare them."""
+        return [canonical(Requirement(line).name) for line in self.requirements]
+
+    def but(self, package: str, line: str) -> list[str]:
+        """The requirements with another line for one package, its extras kept."""
+        same = [one for one in self.requirements if canonical(Requirement(one).name) == canonical(package)]
+        extras = ",".join(sorted(extra for one in same for extra in Requirement(one).extras))
+        named = line.replace(package, f"{package}[{extras}]", 1) if extras else line
+        return [*(one for one in self.requirements if one not in same), named]
+
+
+def read(script: Path, more: Sequence[str] = ()) -> Inline:
+    """The requirements of a script, and `more`. Raises ValueError where they cannot be met or read."""
+    found = _metadata(script)
+    if bound := found.get("requires-python"):
+        _check_python(script, bound)
+    uv = found.get("tool", {}).get("uv", {})
+    if left := [key for key in ("sources", "index", "find-links") if key in uv]:
+        raise ValueError(f"{script}: tool.uv.{left[0]} is not read here; set the index in the environment instead")
+    asked = found.get("dependencies", [])
+    if not isinstance(asked, list) or not all(isinstance(one, str) for one in asked):
+        raise ValueError(f"{script}: 'dependencies' of its metadata has to be a list of requirements")
+    for one in [*asked, *more]:
+        try:
+            Requirement(one)
+        except InvalidRequirement:
+            raise ValueError(f"{script}: {one!r} is no requirement, such as numpy or pandas<3") from None
+    until = uv.get("exclude-newer")
+    return Inline((*asked, *more), None if until is None else str(until))
+
+
+def _metadata(script: Path) -> dict[str, Any]:
+    """The block `script` of a file; empty where it has none. Raises ValueError."""
+    try:
+        text = script.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{script}: not UTF-8, at byte {error.start}") from None
+    blocks = [match for match in _BLOCK.finditer(text) if match["type"] == "script"]
+    if len(blocks) > 1:
+        raise ValueError(f"{script}: has {len(blocks)} blocks of inline metadata, and may have one")
+    if not blocks:
+        if re.search(r"(?m)^# /// script\s*$", text):
+            raise ValueError(f"{script}: its inline metadata has no end: a line `# ///` behind lines that begin with #")
+        return {}
+    lines = blocks[0]["content"].splitlines()
+    try:
+        return tomllib.loads("\n".join(line[2:] if line.startswith("# ") else line[1:] for line in lines))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{script}: its inline metadata is no TOML: {error}") from None
+
+
+def _check_python(script: Path, bound: Any) -> None:
+    own = platform.python_version() if platform.python_version().startswith(f"{PYTHON}.") else f"{PYTHON}.0"
+    try:
+        fits = SpecifierSet(str(bound)).contains(own, prereleases=True)
+    except InvalidSpecifier:
+        raise ValueError(f"{script}: requires-python {bound!r} is no bound, such as >=3.11") from None
+    if not fits:
+        raise ValueError(f"{script}: asks for Python {bound}, and scripts are run here by Python {own}")

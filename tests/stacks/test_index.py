@@ -1,0 +1,52 @@
+"""Releases as a package index lists them, from one on this machine."""
+
+import pytest
+
+from beyond_ram.stacks import index
+from beyond_ram.stacks.locks import StackError
+from tests.bisect import served
+
+
+@pytest.fixture
+def address(tmp_path, monkeypatch):
+    wheels = [served.wheel(tmp_path, "stairs", version, "") for version in ("1.9", "1.10rc1", "1.10", "1.11")]
+    wheels.append(served.wheel(tmp_path, "stairs", "1.12", "", "cp27-cp27m-win32"))
+    for name in ("UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_CONFIG_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with served.index({"stairs": served.page("stairs", wheels, ["1.10"])}, tmp_path) as url:
+        yield url
+
+
+@pytest.mark.parametrize("variable", ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL", "UV_INDEX"])
+def test_the_index_is_the_one_that_is_configured(address, monkeypatch, variable):
+    monkeypatch.setenv(variable, address)
+    found = index.releases("stairs")
+    assert [one.text for one in found] == ["1.9", "1.10rc1", "1.10", "1.11", "1.12"]
+    assert [one.text for one in found if one.yanked] == ["1.10"]
+    assert [one.text for one in found if one.missing] == ["1.12"]
+    assert found[0].date == "2024-01-01"
+
+
+def test_a_file_of_uv_counts(address, tmp_path):
+    (tmp_path / "uv").mkdir()
+    (tmp_path / "uv/uv.toml").write_text(f'[[index]]\nurl = "{address}"\ndefault = true\n')
+    assert len(index.releases("stairs")) == 5
+
+
+def test_what_is_not_there_is_one_line_without_the_address(address, monkeypatch):
+    monkeypatch.setenv("UV_DEFAULT_INDEX", address)
+    for url in (address, "http://127.0.0.1:1/simple"):
+        monkeypatch.setenv("UV_DEFAULT_INDEX", url)
+        with pytest.raises(StackError) as error:
+            index.releases("nothing")
+        assert "127.0.0.1" not in str(error.value) and "\n" not in str(error.value)
+
+
+def test_uv_gets_the_index_of_pip(address, monkeypatch):
+    import os
+
+    monkeypatch.setenv("PIP_INDEX_URL", address)
+    with index.for_uv():
+        assert os.environ["UV_DEFAULT_INDEX"] == address
+    assert "UV_DEFAULT_INDEX" not in os.environ

@@ -1,0 +1,54 @@
+"""Inline metadata of scripts."""
+
+import pytest
+
+from beyond_ram.stacks.inline import read
+
+BLOCK = """# /// script
+# requires-python = ">=3.11"
+# dependencies = [
+#   "pandas[excel]>=2",
+#   "numpy<2",
+# ]
+# ///
+"""
+
+
+def script(tmp_path, text):
+    file = tmp_path / "x.py"
+    file.write_bytes(text.encode())
+    return file
+
+
+def test_requirements_are_read(tmp_path):
+    found = read(script(tmp_path, f"#!/usr/bin/env python\n{BLOCK}print(1)\n"), ["rich"])
+    assert found.requirements == ("pandas[excel]>=2", "numpy<2", "rich")
+    assert found.but("pandas", "pandas==2.1") == ["numpy<2", "rich", "pandas[excel]==2.1"]
+    assert read(script(tmp_path, BLOCK.replace("\n", "\r\n"))).packages == ["pandas", "numpy"]
+
+
+def test_without_a_block_there_is_nothing(tmp_path):
+    assert read(script(tmp_path, "print(1)\n")).requirements == ()
+
+
+def test_a_time_of_uv_is_read(tmp_path):
+    text = BLOCK.removesuffix("# ///\n") + '# [tool.uv]\n# exclude-newer = "2024-01-01T00:00:00Z"\n# ///\n'
+    assert read(script(tmp_path, text)).until == "2024-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BLOCK.replace(">=3.11", "<3.9"),
+        BLOCK.replace(">=3.11", "three"),
+        BLOCK.replace('"numpy<2"', "numpy"),
+        BLOCK.replace("numpy<2", "numpy <> 2"),
+        BLOCK + "\n" + BLOCK,
+        BLOCK.removesuffix("# ///\n"),
+        BLOCK.removesuffix("# ///\n") + '# [tool.uv.sources]\n# numpy = {path = "x"}\n# ///\n',
+    ],
+    ids=["python", "bound", "toml", "requirement", "two", "no end", "sources"],
+)
+def test_what_cannot_be_met_is_one_line(tmp_path, text):
+    with pytest.raises(ValueError, match=r"x\.py: [^\n]+$"):
+        read(script(tmp_path, text))
