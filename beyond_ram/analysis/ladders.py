@@ -93,7 +93,7 @@ def next_versions(table: pd.DataFrame, releases: Sequence[str], impossible: Iter
     order = [version for version in releases if version not in set(impossible)]
     wanted = set()
     for step in table[table["to_version"].notna()].to_dict("records"):
-        looked_at = step["n"] < AT_LEAST and _large(step["from_value"], step["to_value"], step["metric"], 2)
+        looked_at = step["n"] < AT_LEAST and large(step["from_value"], step["to_value"], step["metric"], 2)
         first, last = order.index(step["from_version"]), order.index(step["to_version"])
         if (step["significant"] or looked_at) and last - first > 1:
             wanted.add(order[(first + last) // 2])
@@ -123,11 +123,11 @@ def _step(question: Question, decision: Decision) -> dict[str, Any]:
         **ranges,
         **ratio_of(asdict(decision) | {"metric": question.metric}),
         "n": decision.n,
-        "significant": bool(differs and _large(first, second, question.metric)),
+        "significant": bool(differs and large(first, second, question.metric)),
     }
 
 
-def _large(first: float, second: float, metric: str, times: float = 1) -> bool:
+def large(first: float, second: float, metric: str, times: float = 1) -> bool:
     """Whether a step matters: more than the least in its unit, and than a share of the larger side."""
     change = abs(second - first)
     least = LEAST.get(METRICS[metric].unit, 0.0)

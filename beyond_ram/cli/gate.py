@@ -40,7 +40,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="shipped sets of cells, or configs of your own (default: every shipped cell that has the packages)",
     )  # fmt: skip
     parser.add_argument(
-        "--budget", type=_minutes, default=BUDGET_MINUTES, metavar="MINUTES",
+        "--budget", type=minutes, default=BUDGET_MINUTES, metavar="MINUTES",
         help=f"the most that weighing may take (default: {BUDGET_MINUTES:g})",
     )  # fmt: skip
     parser.add_argument(
@@ -49,7 +49,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.set_defaults(run=run)
 
 
-def _minutes(text: str) -> float:
+def minutes(text: str) -> float:
     number = float(text)
     if not 0 < number < float("inf"):
         raise ValueError

@@ -70,7 +70,7 @@ def test_the_default_of_an_axis_that_came_later_stands_in_no_path_and_no_job() -
 
     def jobs(**matrix: Any) -> dict[str, dict[str, str]]:
         experiment = Later.model_validate({"workload": "later", "matrix": {"stack": ["s"], "size_mb": [1]} | matrix})
-        of = [experiment.job(cell, Places("results", {})) for cell in experiment.cells("x")]
+        of = [experiment.job(cell, Places("results", {}, {})) for cell in experiment.cells("x")]
         assert all(re.fullmatch(run_pattern({"x": experiment}), job.path) for job in of)
         return {job.path: job.environment for job in of}
 

@@ -1,0 +1,283 @@
+"""What a search has found: lines for the terminal, bisect.json, and a text for an issue."""
+
+import importlib.metadata
+import math
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from ..analysis.changes import in_unit
+from ..metrics import METRICS
+from ..stacks.differences import canonical
+from .ladder import Ladder
+from .search import ANSWER, COMPLETED, OUTCOME, Interval, Run, Search, Step
+
+NAMES = {
+    "end_anon_bytes": "heap at the end", "peak_anon_upper_bound_bytes": "peak heap",
+    "grown_between_marks_bytes": "heap growth between marks", "duration_s": "wall clock", "cpu_s": "CPU time",
+    "written_bytes": "written to disk", "hwm_sum_bytes": "high-water mark", OUTCOME: "outcome", ANSWER: "answer",
+}  # fmt: skip
+"""How metrics are called here; others by their label."""
+_CHANGELOG = ("changelog", "changes", "change log", "release notes", "releasenotes", "release-notes", "history",
+              "what's new", "whatsnew", "news")  # fmt: skip
+_DIGEST = 12
+# A script of more lines is named in the text for an issue, and not quoted.
+_QUOTED_LINES = 60
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished search over a ladder."""
+
+    search: Search
+    ladder: Ladder
+    before: dict[Step, str]
+    """Of a step, the first prerelease that has it already; empty if none has."""
+
+    @property
+    def package(self) -> str:
+        return self.ladder.releases.package
+
+    @property
+    def steps(self) -> list[Step]:
+        return list(self.before)
+
+    @property
+    def status(self) -> int:
+        """The exit status: 0 with a step or a clean "no step", 2 if it cannot be said."""
+        if self.steps:
+            return 0
+        return 2 if self.search.open() or self.search.out_of_budget or self.never_completed else 0
+
+    @property
+    def never_completed(self) -> bool:
+        runs = self.search.runs.values()
+        return not any(run.outcome == COMPLETED for group in runs for run in group)
+
+    # The terminal.
+
+    def lines(self) -> list[str]:
+        """What was found, in short lines."""
+        found = list(self._step_lines())
+        if not self.steps:
+            found.append(self._no_step())
+        found += [f"not narrowed down: {self._named(one)}" for one in self.search.open()]
+        found += self.notes()
+        return [*found, self._last_line()]
+
+    def _step_lines(self) -> Iterator[str]:
+        for (first, second), group in groupby(self.steps, lambda one: (one.interval.first, one.interval.second)):
+            steps = list(group)
+            dates = " → ".join(self.ladder.releases.release(version).date for version in (first, second))
+            yanked = self._yanked(first, second)
+            yield f"{self.package} {first} → {second}  ({dates}{yanked})"
+            for step in steps:
+                yield f"  {self.sentence(step)}"
+            for early in dict.fromkeys(filter(None, (self.before[step] for step in steps))):
+                yield f"  already in the prerelease {early}"
+            if moved := self.apart(first, second):
+                yield f"  also differs: {moved}"
+
+    def _yanked(self, *versions: str) -> str:
+        yanked = [version for version in versions if self.ladder.releases.release(version).yanked]
+        return f"; {' and '.join(yanked)} yanked" if yanked else ""
+
+    def _no_step(self) -> str:
+        first, last = self.ladder.releases.versions[0], self.ladder.releases.versions[-1]
+        between = f"{self.package} {first} and {last}"
+        if self.never_completed:
+            return f"cannot say: the script completed with no release; {self._reasons()}"
+        if self.search.open():
+            return f"cannot say: no step was confirmed between {between}"
+        if self.search.out_of_budget:
+            return f"cannot say: the budget was used up before the releases between {between} were compared"
+        return f"no step between {between}"
+
+    def _reasons(self) -> str:
+        ended = [
+            (version, one) for version, runs in self.ladder.ended.items() for one in runs if one.outcome != COMPLETED
+        ]
+        return "; ".join(dict.fromkeys(f"{version}: {one.reason or one.outcome}" for version, one in ended[:3]))
+
+    def _named(self, interval: Interval) -> str:
+        name = NAMES.get(interval.metric) or METRICS[interval.metric].label
+        return f"{name}, {self.package} {interval.first} → {interval.second}"
+
+    def notes(self) -> list[str]:
+        """What the reader has to know beside the steps."""
+        found = list(self.ladder.notes)
+        if skipped := self.ladder.releases.skipped:
+            found.append("skipped: " + "; ".join(f"{one.text} {one.missing}" for one in skipped))
+        found += [
+            f"skipped: {version} cannot be installed: {reason}" for version, reason in self.search.skipped.items()
+        ]
+        if not self.search.answers_agree:
+            found.append("the script's answer differs from run to run, so answers were not compared")
+        untested = len([one for one in self.ladder.releases.versions if one not in self.search.runs])
+        if untested:
+            found.append(
+                f"{untested} releases were not run: a change that came and went between two others is not seen"
+            )
+        moved = {lock.moved for lock in self.ladder.locks.values() if lock.moved}
+        return found + [f"had to move: {one}" for one in sorted(moved)]
+
+    def _last_line(self) -> str:
+        used = f"{self.ladder.used_s / 60:.1f} of {self.ladder.budget_s / 60:g} min"
+        tried, total = len(self.search.runs), len(self.ladder.releases.releases)
+        return f"{self.ladder.count} runs of {tried} of {total} releases in {used}"
+
+    def sentence(self, step: Step) -> str:
+        """A step in a line: from, to, size, interval, n."""
+        name = NAMES.get(step.interval.metric) or METRICS[step.interval.metric].label
+        if step.decision is None:
+            first, second = (str(one)[:_DIGEST] if step.interval.metric == ANSWER else one
+                             for one in (step.first, step.second))  # fmt: skip
+            return f"{name}: {first} → {second}, n = {step.n}"
+        unit = step.interval.metric
+        values = f"{in_unit(unit, float(step.first))} → {in_unit(unit, float(step.second))}"
+        size = ratio(step)
+        if size["ratio"] is None:
+            numbers = (step.decision.difference, step.decision.low, step.decision.high)
+            change, low, high = (in_unit(unit, number, signed=True) for number in numbers)
+            size_text = f"{change} ({low} to {high})"
+        else:
+            size_text = f"{size['ratio']:.3g} times ({size['low']:.3g} to {size['high']:.3g})"
+        return f"{name}: {values}, {size_text}, n = {step.n}"
+
+    def apart(self, first: str, second: str) -> str:
+        """What beside the package differs between the locks of two releases."""
+        locks = self.ladder.locks
+        if first not in locks or second not in locks:
+            return ""
+        old, new = locks[first].pins, locks[second].pins
+        names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+        others = [name for name in names if name != canonical(self.package)]
+        return ", ".join(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}" for name in others)
+
+    # Files.
+
+    def as_json(self) -> dict[str, Any]:
+        """bisect.json."""
+        releases = self.ladder.releases
+        return {
+            "verdict": "step" if self.steps else ["no step", "", "cannot say"][self.status],
+            "package": self.package,
+            "script": self.ladder.script.name,
+            "steps": [self._step(step) for step in self.steps],
+            "open": [vars(one) for one in self.search.open()],
+            "releases": [self._release(version) for version in releases.versions],
+            "skipped": {one.text: one.missing for one in releases.skipped} | dict(self.search.skipped),
+            "metrics": list(self.search.metrics),
+            "answers_compared": self.search.answers_agree,
+            "exclude_newer": self.ladder.until,
+            "memory_limit_bytes": self.ladder.memory_limit_bytes,
+            "runs": self.ladder.count,
+            "used_s": round(self.ladder.used_s, 1),
+            "budget_s": self.ladder.budget_s,
+            "changelog": self.changelog(),
+            "notes": self.notes(),
+        }
+
+    def _step(self, step: Step) -> dict[str, Any]:
+        first, second = step.interval.first, step.interval.second
+        release = self.ladder.releases.release
+        return {
+            "from_version": first, "to_version": second, "metric": step.interval.metric,
+            "from_value": step.first, "to_value": step.second, **ratio(step), "n": step.n,
+            "from_date": release(first).date, "to_date": release(second).date,
+            "from_yanked": release(first).yanked, "to_yanked": release(second).yanked,
+            "prerelease": self.before[step] or None, "also_differs": self.apart(first, second) or None,
+        }  # fmt: skip
+
+    def _release(self, version: str) -> dict[str, Any]:
+        release, runs = self.ladder.releases.release(version), self.search.runs.get(version, [])
+        values = {
+            metric: self.search.value(version, metric)
+            for metric in self.search.metrics
+            if any(metric in run.values for run in runs)
+        }
+        return {
+            "version": version, "date": release.date, "yanked": release.yanked, "runs": len(runs),
+            "outcome": self.search.outcome(version) if runs else None,
+            "answer": self.search.answer(version) or None if runs else None, "values": values,
+        }  # fmt: skip
+
+    def changelog(self) -> str | None:
+        """The address of the package's changelog, if its metadata has one."""
+        for version in reversed(self.ladder.locks):
+            folder = self.ladder.out / "stacks" / f"{self.package}-{version}"
+            for place in folder.glob("lib/python*/site-packages"):
+                for found in importlib.metadata.distributions(name=self.package, path=[str(place)]):
+                    for line in found.metadata.get_all("Project-URL") or []:
+                        label, _, address = line.partition(",")
+                        if label.strip().lower() in _CHANGELOG:
+                            return str(address.strip())
+        return None
+
+    def markdown(self) -> str:
+        """A text for an issue, with the commands that reproduce it."""
+        steps = self.steps
+        head = f"### {self.package}: {self.sentence(steps[0])}" if steps else f"### {self._no_step()}"
+        lines = [head, ""]
+        lines += [f"- {line.strip()}" for line in self._step_lines()]
+        lines += ["", *self._script_lines(), "", *self._commands(), "", *self._table()]
+        if address := self.changelog():
+            lines += ["", f"Changelog: {address}"]
+        lines += ["", *(f"- {note}" for note in self.notes()), f"- {self._last_line()}"]
+        return "\n".join(lines) + "\n"
+
+    def _script_lines(self) -> list[str]:
+        text = self.ladder.script.read_text(encoding="utf-8", errors="replace").rstrip()
+        if text.count("\n") >= _QUOTED_LINES:
+            return [f"The script is `{self.ladder.script.name}`."]
+        return [f"`{self.ladder.script.name}`:", "", "```python", text, "```"]
+
+    def _commands(self) -> list[str]:
+        """A command for each side of the first step, with every version pinned."""
+        step = self.steps[0].interval if self.steps else None
+        versions = [step.first, step.second] if step else self.ladder.releases.versions[:1]
+        found = ["Each side, with all versions that it ran with:", "", "```sh"]
+        for version in versions:
+            pins = self.ladder.locks[version].pins if version in self.ladder.locks else {}
+            options = " ".join(f"--with {name}=={pin}" for name, pin in pins.items())
+            words = shlex.join([self.ladder.script.name, *self.ladder.words])
+            found.append(f"beyond-ram watch -- uv run --no-project --python 3.11 {options} python {words}")
+        return [*found, "```"]
+
+    def _table(self) -> list[str]:
+        metrics = list(dict.fromkeys(step.interval.metric for step in self.steps)) or list(self.search.metrics)[:2]
+        numbers = [metric for metric in metrics if metric not in (OUTCOME, ANSWER)]
+        names = [NAMES.get(metric) or METRICS[metric].label for metric in numbers]
+        head = [self.package, "date", "runs", "outcome", *names]
+        found = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+        for version in self.ladder.releases.versions:
+            if runs := self.search.runs.get(version):
+                release = self.ladder.releases.release(version)
+                values = [
+                    in_unit(metric, self.search.value(version, metric)) if _has(runs, metric) else ""
+                    for metric in numbers
+                ]
+                cells = [version + (" (yanked)" if release.yanked else ""), release.date, str(len(runs))]
+                found.append(f"| {' | '.join([*cells, self.search.outcome(version), *values])} |")
+        return found
+
+
+def _has(runs: Sequence[Run], metric: str) -> bool:
+    return any(metric in run.values for run in runs)
+
+
+def ratio(step: Step) -> dict[str, float | None]:
+    """The ratio of a step and its interval; None if there is none."""
+    none: dict[str, float | None] = dict.fromkeys(("ratio", "low", "high"))
+    decision = step.decision
+    if decision is None:
+        return none
+    if not math.isnan(decision.ratio):
+        return {"ratio": decision.ratio, "low": decision.low, "high": decision.high}
+    first = float(step.first)
+    if first <= 0:
+        return none
+    changes = (float(step.second) - first, decision.low, decision.high)
+    return dict(zip(none, (1 + change / first for change in changes), strict=True))

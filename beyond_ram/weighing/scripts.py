@@ -1,0 +1,133 @@
+"""One run of a script, outside of any config: its job, how it ended, its answer and its numbers."""
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..experiment import Cell, Job, parse, records
+from ..experiment.workloads.base import PROGRAMS
+from ..experiment.workloads.script import NO_ARGUMENTS, ScriptExperiment, arguments
+from ..files import write
+from ..metrics import derive
+from ..stacks.locks import lock_sha256
+from ..watch import write_record
+from . import processes
+from .cell import Setting, WeighingError, check_end, command, weighed
+from .private import private_folder
+
+PROJECT = Path(__file__).parents[2]
+# What is kept of the end of what a script says.
+_KEPT_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run of a script that has ended."""
+
+    outcome: str
+    """`completed`, `killed_at_limit`, `timed_out`, or `failed` with the kind of the error."""
+    reason: str
+    """What it said last where it failed."""
+    answer: str | None
+    values: dict[str, float]
+    """Its metrics, where it completed."""
+    record: dict[str, Any]
+    started_at: float
+    ended_at: float
+
+
+def cell_of(experiment: str, stack: str, script: Path, repeat: int) -> Cell:
+    """The cell of a run, as paths and records hold it."""
+    axes = (("stack", _plain(stack)), ("script", _plain(script.stem)), ("arguments", NO_ARGUMENTS))
+    return Cell(experiment, axes, repeat)
+
+
+def job_of(cell: Cell, script: Path, words: Sequence[str], **more: Any) -> Job:
+    """The job of a run."""
+    program = str(PROJECT / PROGRAMS / ScriptExperiment.PROGRAM)
+    given: dict[str, Any] = {"interval_ms": 5, "page_cache": "kept"} | more
+    return Job(path=cell.path, workload=ScriptExperiment.name(), program=program,
+               arguments=arguments(str(script), list(words)), **given)  # fmt: skip
+
+
+def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: Any) -> Ended:
+    """Weigh a run into its folder below `runs`; one that fails is a result.
+
+    Versions that are `masked` count as equal in answers. Raises WeighingError where it was ended from outside.
+    """
+    out = runs / setting.job.path
+    out.mkdir(parents=True, exist_ok=True)
+    with private_folder(setting.work, setting.job.path) as work:
+        record = weighed(apart(setting), work, out, **limits)
+        check_end(setting.job, record)
+        said = _end_of(work / "stderr")
+        write(out / "stderr.txt", said)
+        answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
+    record["work"] |= answer
+    record["workload"], record["cell"] = setting.job.workload, parse(setting.job.path).parameters()
+    record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)
+    write_record(record, out)
+    outcome = str(record["outcome"])
+    reason = _reason(said, record) if outcome == "failed" else ""
+    values = derive(record, records.events(out)) if outcome == "completed" else {}
+    return Ended(
+        outcome=f"failed: {_kind(reason)}" if reason else outcome,
+        reason=reason,
+        answer=answer.get("answer_sha256"),
+        values={name: float(value) for name, value in values.items() if isinstance(value, int | float)},
+        record=record,
+        started_at=record["started_at"] or 0.0,
+        ended_at=(record["started_at"] or 0.0) + record["duration_s"],
+    )
+
+
+def apart(setting: Setting) -> Setting:
+    """The setting whose program writes its errors into its work folder, not into ours."""
+    job = setting.job
+    return Setting(job.but(arguments=(*job.arguments, "--apart")), setting.python, setting.lock, setting.work)
+
+
+def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> dict[str, Any]:
+    status, output = processes.run([*command(setting, work), "--check", *(f"--mask={one}" for one in masked)])
+    if status:
+        raise WeighingError(f"{setting.job.path}: its answer could not be read: {processes.ending(status)}")
+    return dict(json.loads(output))
+
+
+def _end_of(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _KEPT_BYTES))
+        return file.read().decode("utf-8", "replace")
+
+
+def _reason(said: str, record: dict[str, Any]) -> str:
+    """What a failed run said last, or how it ended."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if record["signal"]:
+        return str(record["signal"])
+    return (lines or [f"exit status {record['exit_status']}"])[-1][:300]
+
+
+def _kind(reason: str) -> str:
+    """The kind of an error: its type without what it says."""
+    found = re.match(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)?)(?=:|$)", reason)
+    return found[1] if found else reason[:60]
+
+
+def _plain(name: str) -> str:
+    """A name that can stand in a path."""
+    return re.sub(r"[^A-Za-z0-9._+-]", "-", name) or "script"
+
+
+def tell_to(line: str) -> None:
+    """Progress: one line of a terminal that is written over, or a line each where there is none."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+    elif line:
+        print(line, file=sys.stderr, flush=True)

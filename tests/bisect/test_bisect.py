@@ -1,0 +1,79 @@
+"""`beyond-ram bisect`, whole: a script with releases of a made-up package from an index on this machine."""
+
+import json
+
+import pytest
+
+from beyond_ram.cli import main
+from tests.bisect import served
+
+BODY = "kept = bytearray(b'x' * {mb} * 1_000_000)\ndef answer(): return {answer!r}\n"
+SCRIPT = "# /// script\n# dependencies = ['stairs']\n# ///\nimport stairs\nprint(stairs.answer())\n"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with the script; the index has eight releases, of which one is yanked and one a prerelease."""
+    sizes = {"1.0": 10, "1.1": 10, "1.2": 10, "1.3rc1": 60, "1.3": 60, "1.4": 60, "1.5": 60, "1.6": 10}
+    wheels = [
+        served.wheel(tmp_path, "stairs", version, BODY.format(mb=size, answer="b" if version >= "1.5" else "a"),
+                     metadata="Project-URL: Changelog, https://stairs.example/changes")
+        for version, size in sizes.items()
+    ]  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "case.py").write_text(SCRIPT)
+    with served.index({"stairs": served.page("stairs", wheels, ["1.3"])}, tmp_path) as address:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", address)
+        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+        yield tmp_path
+
+
+def bisect(place, *more):
+    status = main(["bisect", "case.py", "--package", "stairs", *more, "--out", "found"])
+    return status, json.loads((place / "found/bisect.json").read_text())
+
+
+@pytest.mark.slow
+def test_steps_up_and_down_are_found_with_a_yanked_release_and_a_prerelease(place, capfd):
+    status, found = bisect(place, "--good", "1.0", "--bad", "1.6", "--metric", "end", "answer")
+    assert status == 0
+    steps = [(one["from_version"], one["to_version"], one["metric"]) for one in found["steps"]]
+    assert steps == [
+        ("1.2", "1.3", "end_anon_bytes"),
+        ("1.4", "1.5", "answer"),
+        ("1.5", "1.6", "end_anon_bytes"),
+    ]
+    first = found["steps"][0]
+    assert first["to_yanked"] and first["prerelease"] == "1.3rc1"
+    assert first["from_value"] < first["to_value"] - 45e6 and first["low"] <= first["ratio"] <= first["high"]
+    assert found["changelog"] == "https://stairs.example/changes"
+    assert "stairs 1.2 → 1.3" in capfd.readouterr().out
+    assert {"bisect.md", "bisect.svg", "bisect.png"} <= {path.name for path in (place / "found").iterdir()}
+    assert "127.0.0.1" not in "".join(path.read_text() for path in (place / "found/locks").iterdir())
+
+
+@pytest.mark.slow
+def test_an_outcome_under_a_limit_and_a_clean_no_step(place):
+    ends = ("--good", "1.1", "--bad", "1.4")
+    status, found = bisect(place, *ends, "--metric", "outcome", "--memory-limit", "45M")
+    assert status == 0
+    (step,) = found["steps"]
+    assert (step["from_version"], step["to_version"]) == ("1.2", "1.3")
+    assert (step["from_value"], step["to_value"]) == ("completed", "killed_at_limit")
+    status, found = bisect(place, "--good", "1.0", "--bad", "1.1", "--metric", "end", "outcome")
+    assert status == 0 and not found["steps"] and found["runs"] == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--good", "1.0", "--bad", "9.9"], "has no release 9.9"),
+        (["--good", "1.0", "--bad", "1.0"], "two different releases"),
+        (["--good", "new", "--bad", "1.0"], "no version of stairs"),
+        (["--good", "1.0", "--bad", "1.1", "--metric", "paek"], "did you mean peak"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(place, capfd, words, said):
+    assert main(["bisect", "case.py", "--package", "stairs", *words, "--out", "found"]) == 2
+    last = capfd.readouterr().err.strip().splitlines()[-1]
+    assert last.startswith("beyond-ram: ") and said in last and not (place / "found").exists()

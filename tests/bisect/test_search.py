@@ -1,0 +1,100 @@
+"""The search for steps, on runs that are made up: no process is started."""
+
+import itertools
+import random
+
+import pytest
+
+from beyond_ram.bisect.search import ANSWER, OUTCOME, NotInstallableError, Run, Search
+
+END, WALL = "end_anon_bytes", "duration_s"
+MB = 1e6
+
+
+class Fake:
+    """A script whose values are functions of the release's number."""
+
+    def __init__(self, end=lambda n: 100 * MB, wall=lambda n: 2.0, outcome=lambda n: "completed", answer=lambda n: "a",
+                 noise=(0.002, 0.08), missing=(), seed=0):  # fmt: skip
+        self.end, self.wall, self.outcome, self.answer, self.noise = end, wall, outcome, answer, noise
+        self.missing, self.random, self.clock = missing, random.Random(seed), itertools.count(0, 10)
+
+    def __call__(self, version, number):
+        place, at = int(version.split(".")[1]), next(self.clock)
+        if place in self.missing:
+            raise NotInstallableError("no solution")
+        outcome = self.outcome(place)
+        values = {END: self.end(place) * self._factor(0), WALL: self.wall(place) * self._factor(1)}
+        answer = self.answer(place) if outcome == "completed" else None
+        return Run(version, number, outcome, answer, values if outcome == "completed" else {}, at, at + 5)
+
+    def _factor(self, which):
+        return self.random.lognormvariate(0, self.noise[which])
+
+
+def search(fake, releases=40, budget_s=1e9):
+    found = Search([f"1.{n}" for n in range(releases)], [END, WALL, ANSWER, OUTCOME], fake)
+    found.run(budget_s, seed=1)
+    return found
+
+
+def steps(found, metric=END):
+    return [(s.interval.first, s.interval.second) for s in found.steps() if s.interval.metric == metric]
+
+
+def count(found):
+    return sum(map(len, found.runs.values()))
+
+
+@pytest.mark.parametrize("at", [1, 7, 20, 39])
+def test_a_step_is_found_between_its_neighbours(at):
+    found = search(Fake(end=lambda n: (150 if n >= at else 100) * MB))
+    assert steps(found) == [(f"1.{at - 1}", f"1.{at}")]
+    assert not found.open() and count(found) < 40
+
+
+def test_a_staircase_and_a_return():
+    found = search(Fake(end=lambda n: (100 + 50 * (n >= 9) + 60 * (n >= 23) - 110 * (n >= 31)) * MB))
+    assert steps(found) == [("1.8", "1.9"), ("1.22", "1.23"), ("1.30", "1.31")]
+
+
+def test_wall_clock_counts():
+    found = search(Fake(wall=lambda n: 7.0 if n >= 17 else 2.0), 24)
+    assert steps(found, WALL) == [("1.16", "1.17")] and steps(found) == []
+
+
+def test_outcomes_and_answers_are_bisected():
+    killed = search(Fake(outcome=lambda n: "killed_at_limit" if 12 <= n < 30 else "completed"))
+    assert steps(killed, OUTCOME) == [("1.11", "1.12"), ("1.29", "1.30")]
+    other = search(Fake(answer=lambda n: "b" if n >= 33 else "a"))
+    assert steps(other, ANSWER) == [("1.32", "1.33")]
+
+
+def test_answers_that_differ_from_run_to_run_are_not_compared():
+    numbers = itertools.count()
+    found = search(Fake(answer=lambda n: str(next(numbers))), 5)
+    assert not found.answers_agree and steps(found, ANSWER) == []
+
+
+def test_releases_that_cannot_be_installed_are_passed_over():
+    found = search(Fake(end=lambda n: (150 if n >= 20 else 100) * MB, missing=(18, 19, 20)))
+    assert steps(found) == [("1.17", "1.21")] and {"1.19", "1.20"} & found.skipped.keys()
+
+
+def test_quiet_releases_cost_two_runs():
+    found = search(Fake(noise=(0.002, 0.005)), 9)
+    assert found.steps() == [] and {len(runs) for runs in found.runs.values()} == {2}
+
+
+def test_where_nothing_changes_it_is_silent():
+    """Of 100 searches over releases that are all alike, at most 5 name a step."""
+    named = sum(bool(search(Fake(seed=seed, noise=(0.02, 0.15)), 2, budget_s=500).steps()) for seed in range(100))
+    assert named <= 5
+
+
+def test_a_budget_ends_it():
+    slow = Fake(end=lambda n: (150 if n >= 20 else 100) * MB)
+    clock = itertools.count(0, 100)
+    found = Search([f"1.{n}" for n in range(40)], [END], slow)
+    found.run(1.0, seed=1, clock=lambda: next(clock))
+    assert found.out_of_budget and steps(found) == [] and count(found) == 9
