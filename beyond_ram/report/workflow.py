@@ -23,6 +23,7 @@ from . import sections
 from .cells import Cells
 from .cells import named as named_once
 from .drawing import inline
+from .first_screen import picture
 from .packed import packed_json
 
 STRONGEST = 3
@@ -155,6 +156,7 @@ def report(
         failures=list(sections.failures(runs)),
         lost=named(lost),
         strongest=large[:STRONGEST],
+        picture=picture([one for one in found if not one.small], cells.places, weighed, samples, tables.get("limits")),
         findings=large,
         smaller=[one for one, finding in zip(told, found, strict=True) if finding.small],
         share=f"{SHARE:.0%}",
