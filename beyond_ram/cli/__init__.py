@@ -15,7 +15,9 @@ _EXTRA = "workflow"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: its own, or 2 for bad input, told in one line."""
     words = sys.argv[1:] if argv is None else argv
-    parser = argparse.ArgumentParser(prog="beyond-ram", description="Weighs memory of data pipelines, and says why.")
+    parser = argparse.ArgumentParser(
+        prog="beyond-ram", description="Measure the memory of data pipelines, and find out why they need it."
+    )
     parser.add_argument("--version", action="version", version=f"beyond-ram {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     # Only the module of the command that is called: `watch` must start at once.

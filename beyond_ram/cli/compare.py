@@ -17,21 +17,19 @@ _LINES = 10
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "compare",
-        help="what one stack, or one results folder, changed against another",
-        description="Holds every cell that both sides ran against each other, and writes the table `changes` and a "
-        "page, worst first. Exit status 1 where something got worse, 0 where nothing is shown to have.",
+        help="compare two stacks or two results folders",
+        description="Compare every cell that both sides ran. Writes the table `changes` and a "
+        "page, worst first. Exits with 1 if something got worse, else with 0.",
     )
-    parser.add_argument("baseline", metavar="BASELINE", help="a stack, a kept one as NAME@LOCK, or a results folder")
-    parser.add_argument("candidate", metavar="CANDIDATE", help="the same kind")
+    parser.add_argument("baseline", metavar="BASELINE", help="a stack, a kept lock as NAME@LOCK, or a results folder")
+    parser.add_argument("candidate", metavar="CANDIDATE", help="likewise")
     parser.add_argument(
-        "--results", type=Path, default=Path("results"), help="the folder of two stacks (default: results)"
-    )
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="where the table and the page go (default: changes, in the results)"
+        "--results", type=Path, default=Path("results"), help="results folder of the stacks (default: results)"
     )
     parser.add_argument(
-        "--other-machines", action="store_true", help="compare also what was measured on different machines"
+        "--out", type=Path, metavar="DIR", help="folder for table and page (default: changes, in the results)"
     )
+    parser.add_argument("--other-machines", action="store_true", help="also compare runs of different machines")
     parser.set_defaults(run=run)
 
 

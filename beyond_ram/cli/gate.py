@@ -1,4 +1,4 @@
-"""`beyond-ram gate`: whether a change of requirements made something worse."""
+"""`beyond-ram gate`: test if other requirements make something worse."""
 
 import argparse
 import contextlib
@@ -26,25 +26,29 @@ BUDGET_MINUTES = 10.0
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "gate",
-        help="whether a change of requirements made something worse",
-        description="Builds two stacks that differ in the requirements, weighs the same cells with both in turn until "
-        "each metric is decided, and says what got worse. Exit status 0: nothing worse, 1: worse, 2: undecided.",
+        help="test if other requirements make something worse",
+        description="Build two stacks that differ in the requirements, run the same cells with both in turn until "
+        "each metric is decided, and list what got worse. Exit status 0: nothing worse, 1: worse, 2: undecided.",
     )
     for side in ("baseline", "candidate"):
         parser.add_argument(
             f"--{side}", nargs="+", required=True, metavar="REQ",
-            help="what pip takes: NAME==VERSION, a wheel, a local checkout, an address",
+            help="as for pip: NAME==VERSION, a wheel, a local checkout, an address",
         )  # fmt: skip
     parser.add_argument(
         "--cells", nargs="+", default=[], metavar="NAME|FILE",
-        help="shipped sets of cells, or configs of your own (default: every shipped cell that has the packages)",
+        help="shipped sets of cells, or your own configs (default: all shipped cells with these packages)",
     )  # fmt: skip
     parser.add_argument(
         "--budget", type=minutes, default=BUDGET_MINUTES, metavar="MINUTES",
-        help=f"the most that weighing may take (default: {BUDGET_MINUTES:g})",
+        help=f"time to measure, at most (default: {BUDGET_MINUTES:g})",
     )  # fmt: skip
     parser.add_argument(
-        "--out", type=Path, default=Path("results-gate"), metavar="DIR", help="all files (default: results-gate)"
+        "--out",
+        type=Path,
+        default=Path("results-gate"),
+        metavar="DIR",
+        help="folder for all files (default: results-gate)",
     )
     parser.set_defaults(run=run)
 

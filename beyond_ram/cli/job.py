@@ -10,14 +10,14 @@ from pathlib import Path
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "job",
-        help="one line on a job of Slurm: used, asked for, next time",
-        description="One line: what a job used, what it asked for, what to ask for next time. From the record of a "
-        "watcher, or, on its node while it runs, from the kernel's account of it.",
+        help="what a Slurm job used, what it requested, and what to request next",
+        description="Print one line: memory that a job used, requested, and should request next time. Reads the "
+        "record of a watcher or, on the job's node while it runs, the kernel's counts.",
     )
-    parser.add_argument("job", nargs="?", metavar="JOBID", help="default: the job that this runs in")
-    parser.add_argument("--record", type=Path, metavar="DIR", help="folder of a watcher's run.json (watch --out DIR)")
+    parser.add_argument("job", nargs="?", metavar="JOBID", help="default: the current job")
+    parser.add_argument("--record", type=Path, metavar="DIR", help="folder of `watch --out DIR`")
     parser.add_argument(
-        "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="for the record to be there (default: 0)"
+        "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="wait so long for the record (default: 0)"
     )
     parser.set_defaults(run=run)
 

@@ -15,12 +15,12 @@ class _FailedError(Exception):
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "make",
-        help="let a program fill a folder (what the rules call)",
+        help="run a program that fills a folder (called by rules)",
         usage="beyond-ram make --out DIR -- PROGRAM…",
-        description="PROGRAM is run with the words `--out FOLDER` behind its own. FOLDER is empty, and takes the place "
-        "of DIR when the program ends with status 0. A DIR that beyond-ram has not made is left as it is.",
+        description="Run PROGRAM with `--out FOLDER` appended. FOLDER is empty, and replaces "
+        "DIR when the program exits with 0. A DIR that beyond-ram has not made is never replaced.",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to make; replaced where it is")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to make or replace")
     parser.add_argument("command", nargs="+", metavar="PROGRAM", help="the program and its arguments, after --")
     parser.set_defaults(run=run)
 

@@ -18,8 +18,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "run",
         help="run the workflow, from any folder",
         usage="beyond-ram run [TARGET…] [--configfile FILE…] [--config KEY=VALUE…] [SNAKEMAKE OPTION…]",
-        description="Runs snakemake in the project, by default with all cores. Config files and the relative paths in "
-        "them, that of the results included, begin in the folder where you are. All other words are snakemake's.",
+        description="Run snakemake in the project, by default with all cores. Config files and the relative paths in "
+        "them, the results included, are relative to the current folder. All other arguments go to snakemake.",
         prefix_chars="\0",  # every word is taken as it is
         add_help=False,
     )

@@ -1,4 +1,4 @@
-"""`beyond-ram show`: watched runs side by side, on the terminal and as a page."""
+"""`beyond-ram show`: show a watched run, or several side by side, on the terminal and as a page."""
 
 import argparse
 from pathlib import Path
@@ -7,12 +7,12 @@ from pathlib import Path
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "show",
-        help="watched runs side by side",
-        description="Prints the summary of a run, or several runs side by side. --html makes a page of them that opens "
-        "from a file, offline.",
+        help="show a watched run, or several side by side",
+        description="Print the summary of a run, or several runs side by side. --html also writes a page that opens "
+        "offline.",
     )
-    parser.add_argument("folder", nargs="+", type=Path, metavar="FOLDER", help="the folder of a run, of `watch --out`")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="a page: asks, causes, memory over time")
+    parser.add_argument("folder", nargs="+", type=Path, metavar="FOLDER", help="folder of a run, from `watch --out`")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page: requests, causes, memory over time")
     parser.set_defaults(run=run)
 
 

@@ -11,50 +11,52 @@ KEEP = 10
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("stack", help="make, renew or build a stack of pinned versions")
+    parser = commands.add_parser("stack", help="add, upgrade, pin or compare stacks of pinned versions")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
 
-    adding = actions.add_parser("add", help="make a stack from requirements and lock it")
+    adding = actions.add_parser("add", help="add a stack from requirements, and lock it")
     adding.add_argument("name")
     adding.add_argument("requirements", nargs="+", metavar="REQ")
     adding.add_argument("--pre", action="store_true", help="allow prereleases, now and in every upgrade")
     adding.set_defaults(run=_add)
 
-    upgrading = actions.add_parser("upgrade", help="renew a lock, keeping the results of the old one beside the new")
+    upgrading = actions.add_parser("upgrade", help="renew a lock, and keep the results of the old one")
     upgrading.add_argument("name")
     upgrading.add_argument("what", nargs="*", metavar="PACKAGE", help="only these (default: all)")
     _of_results(upgrading)
     upgrading.set_defaults(run=_renew, by="upgrade")
 
-    pinning = actions.add_parser("pin", help="ask for one version of a package; what can stay, stays")
+    pinning = actions.add_parser("pin", help="set the version of one package; nothing else moves if it can stay")
     pinning.add_argument("name")
     pinning.add_argument("what", metavar="PACKAGE==VERSION")
     _of_results(pinning)
     pinning.set_defaults(run=_renew, by="pin")
 
-    comparing = actions.add_parser("diff", help="list what differs between two stacks")
+    comparing = actions.add_parser("diff", help="list the differences between two stacks")
     comparing.add_argument("before", metavar="A", help="NAME, a kept NAME@LOCK, or BASE+PACKAGE-VERSION")
     comparing.add_argument("after", metavar="B")
-    comparing.add_argument("--results", type=Path, default=Path("results"), help="of kept locks (default: results)")
+    comparing.add_argument(
+        "--results", type=Path, default=Path("results"), help="results folder with kept locks (default: results)"
+    )
     comparing.set_defaults(run=_diff)
 
-    pruning = actions.add_parser("prune", help="remove kept results: of each stack but the locks kept last")
-    pruning.add_argument("name", nargs="?", help="only of this stack (default: of all)")
-    pruning.add_argument("--keep", type=_count, default=KEEP, metavar="K", help=f"locks that stay (default: {KEEP})")
+    pruning = actions.add_parser("prune", help="remove kept results of all but the last locks of each stack")
+    pruning.add_argument("name", nargs="?", help="only this stack (default: all)")
+    pruning.add_argument("--keep", type=_count, default=KEEP, metavar="K", help=f"locks to keep (default: {KEEP})")
     pruning.add_argument("--results", type=Path, default=Path("results"), help="results folder (default: results)")
     pruning.set_defaults(run=_prune)
 
-    varying = actions.add_parser("vary", help="lock BASE+PACKAGE-VERSION: one package changed (what the rules call)")
+    varying = actions.add_parser("vary", help="lock BASE+PACKAGE-VERSION, with one package changed (called by rules)")
     varying.add_argument("name")
     varying.add_argument("lock", type=Path)
     varying.set_defaults(run=_vary)
 
     listing = actions.add_parser("releases", help="list the releases of a package, oldest first, as JSON")
     listing.add_argument("package")
-    listing.add_argument("prereleases", nargs="*", metavar="VERSION", help="prereleases that are listed as well")
+    listing.add_argument("prereleases", nargs="*", metavar="VERSION", help="prereleases to list too")
     listing.set_defaults(run=_releases)
 
-    building = actions.add_parser("build", help="build the environment of a lock (what the rules call)")
+    building = actions.add_parser("build", help="build the environment of a lock (called by rules)")
     building.add_argument("lock", type=Path)
     building.add_argument("folder", type=Path)
     building.set_defaults(run=_build)
@@ -68,9 +70,9 @@ def _of_results(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         metavar="DIR",
-        help="results folder with runs of the old lock; may be given again (default: results)",
+        help="results folder with runs of the old lock; repeatable (default: results)",
     )
-    where.add_argument("--no-results", action="store_true", help="there are none, or none that should be kept")
+    where.add_argument("--no-results", action="store_true", help="there are none to keep")
 
 
 def _count(text: str) -> int:

@@ -13,38 +13,46 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "tokenize",
         help="tokenise files into flat ids, in bounded memory",
-        description="Tokenises Parquet, Arrow, JSON Lines, CSV and text (also .gz and .zst) into flat ids. The same "
-        "command goes on where a killed one stopped.",
+        description="Tokenise Parquet, Arrow, JSON Lines, CSV and text (also .gz and .zst) into flat ids. The same "
+        "command continues a killed one.",
     )
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help="files, folders or quoted patterns, in order")
     parser.add_argument("--tokenizer", required=True, help="a tokenizer.json, or a folder with one")
-    parser.add_argument("--out", required=True, help="folder of the result")
+    parser.add_argument("--out", required=True, help="folder for the result")
     parser.add_argument(
         "--format",
         choices=("bin", "datasets", "parquet"),
         default="datasets",
         help="datasets: load_from_disk opens it; bin: uint16 or uint32 with Megatron's index (default: datasets)",
     )
-    parser.add_argument("--workers", type=_count, default=0, metavar="N", help="processes (default: a core each)")
+    parser.add_argument("--workers", type=_count, default=0, metavar="N", help="processes (default: one per core)")
     parser.add_argument(
-        "--memory-limit", type=_limit, default=0, metavar="SIZE", help="anonymous memory of all together, as 500M or 2G"
+        "--memory-limit",
+        type=_limit,
+        default=0,
+        metavar="SIZE",
+        help="limit of anonymous memory of all processes, such as 500M or 2G",
     )
-    parser.add_argument("--text-column", default="text", metavar="C", help="(default: text)")
+    parser.add_argument("--text-column", default="text", metavar="C", help="column with the text (default: text)")
     parser.add_argument(
-        "--shard", type=_shard, default="1/1", metavar="I/N", help="the I-th of N parts of the inputs; OUT is shared"
+        "--shard",
+        type=_shard,
+        default="1/1",
+        metavar="I/N",
+        help="do the I-th of N parts of the inputs; all parts share OUT",
     )
-    parser.add_argument("--append", metavar="TOKEN", help="an entry that goes behind every document, as <|endoftext|>")
+    parser.add_argument("--append", metavar="TOKEN", help="add this entry after every document, such as <|endoftext|>")
     parser.add_argument(
-        "--no-special-tokens", action="store_true", help="without what the tokenizer's post-processor adds"
+        "--no-special-tokens", action="store_true", help="leave out what the tokenizer's post-processor adds"
     )
-    parser.add_argument("--sha256", action="store_true", help="also the SHA-256 of all ids, as int32")
+    parser.add_argument("--sha256", action="store_true", help="also compute the SHA-256 of all ids, as int32")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--tokenizers",
         metavar="RELEASE",
-        help="the release whose ids are meant, as 0.23 (default: the newest it loads in)",
+        help="use the ids of this release, such as 0.23 (default: the newest that loads it)",
     )
-    which.add_argument("--stack", metavar="NAME", help="encode with the release in this stack")
+    which.add_argument("--stack", metavar="NAME", help="use the release in this stack")
     parser.add_argument(
         "--verify",
         action="store_true",

@@ -23,8 +23,9 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "KB": 1
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "watch",
-        help="weigh any command, or what runs already",
-        description="Weighs any command. run.json holds its command line, without what is a secret by its name.",
+        help="measure a command, or a running program",
+        description="Measure the memory of a command, or of a program that already runs. run.json has the command "
+        "line, with secrets masked.",
         usage="beyond-ram watch [--out D] [--interval-ms N] [--memory-limit SIZE] [--max-anon SIZE] [--max-rss SIZE]\n"
         "                        [--max-pss SIZE] [--html FILE] [--follow] [--input F] -- COMMAND…\n"
         "       beyond-ram watch [--out D] … (--pid N [--pid M] | --cgroup PATH | --container ID | --slurm JOBID)\n"
@@ -32,25 +33,32 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "       beyond-ram watch --self-test",
     )
     parser.add_argument(
-        "--out", type=Path, help="folder for samples.csv, events.jsonl and run.json (default: none kept)"
+        "--out", type=Path, help="folder for samples.csv, events.jsonl and run.json (default: keep none)"
     )
     parser.add_argument(
         "--interval-ms", type=_milliseconds, default=20, help="sampling interval in milliseconds (default: 20)"
     )
     parser.add_argument(
-        "--memory-limit", type=size, metavar="SIZE", help="kill the command when it needs more, as 500M or 2G"
+        "--memory-limit", type=size, metavar="SIZE", help="kill the command above this, such as 500M or 2G"
     )
     for kind, what in (("anon", "anonymous memory"), ("rss", "RSS"), ("pss", "PSS")):
         parser.add_argument(
             f"--max-{kind}",
             type=_ceiling,
             metavar="SIZE",
-            help=f"exit with 3 where the tree's peak of {what} was above, as 500M or 2G; nothing is killed",
+            help=f"exit with 3 if the peak of {what} is above this, such as 500M or 2G; kills nothing",
         )
-    parser.add_argument("--html", type=Path, metavar="FILE", help="a page of the run: memory over time, phases, peaks")
-    parser.add_argument("--follow", action="store_true", help="go on until all that the command started has ended")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page of the run: request, causes, memory over time")
     parser.add_argument(
-        "--input", type=Path, action="append", default=[], metavar="FILE", help="a file whose page cache is recorded"
+        "--follow", action="store_true", help="wait until everything that the command started has ended"
+    )
+    parser.add_argument(
+        "--input",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="record how much of this file is in the page cache; repeatable",
     )
     running = parser.add_mutually_exclusive_group()
     running.add_argument(
@@ -58,37 +66,41 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         type=_pid,
         action="append",
         metavar="N",
-        help="follow a process that runs, and all below; again for each",
+        help="follow a running process and all below it; repeatable",
     )
-    running.add_argument("--cgroup", type=Path, metavar="PATH", help="follow all that is in a group")
+    running.add_argument("--cgroup", type=Path, metavar="PATH", help="follow everything in a control group")
     running.add_argument(
-        "--container", metavar="ID", help="follow a container or a pod, by its id, the beginning of one, or its name"
+        "--container", metavar="ID", help="follow a container or a pod, by id, start of an id, or name"
     )
-    running.add_argument("--slurm", metavar="JOBID", help="follow a job of Slurm, on its node")
+    running.add_argument("--slurm", metavar="JOBID", help="follow a Slurm job, on its node")
     parser.add_argument(
-        "--wait", type=float, default=0.0, metavar="SECONDS", help="for the job of --slurm to begin (default: 0)"
+        "--wait",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="wait so long for the job of --slurm to start (default: 0)",
     )
     parser.add_argument(
         "--events",
         type=Path,
         metavar="FILE",
-        help="where what is followed tells events to (default: as it was started)",
+        help="file that the followed program writes events to (default: as it was started)",
     )
     parser.add_argument(
         "--reset-marks",
         action="store_true",
-        help="set the kernel's high-water marks of what is followed back, now and at each phase",
+        help="reset the kernel's high-water marks of the followed processes, now and at each phase",
     )
     parser.add_argument(
         "--reader",
         choices=("procfs", "psutil"),
-        help="how processes are read (default: from /proc, and through psutil where /proc says too little)",
+        help="how to read processes (default: /proc, or psutil where /proc is too limited)",
     )
     parser.add_argument(
-        "--whole-command", action="store_true", help="keep the command line in run.json with the secrets in it"
+        "--whole-command", action="store_true", help="do not mask secrets in the command line of run.json"
     )
     parser.add_argument(
-        "--self-test", action="store_true", help="weigh programs whose memory is known, and say how far off"
+        "--self-test", action="store_true", help="measure programs of known memory, and print the errors"
     )
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="the command and its arguments, after --")
     parser.set_defaults(run=run)

@@ -11,12 +11,14 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("weigh", help="weigh one cell of an experiment (what the rules call)")
-    parser.add_argument("--runs", type=Path, required=True, help="folder of all runs")
+    parser = commands.add_parser("weigh", help="measure one cell of an experiment (called by rules)")
+    parser.add_argument("--runs", type=Path, required=True, help="folder for all runs")
     parser.add_argument("--work", type=Path, required=True, help="folder for private work folders")
     parser.add_argument("--python", required=True, help="interpreter of the stack")
     parser.add_argument("--lock", type=Path, required=True, help="lock of the stack")
-    parser.add_argument("jobs", nargs="+", metavar="JOB", help="a job in JSON; two: an interrupted run and its rerun")
+    parser.add_argument(
+        "jobs", nargs="+", metavar="JOB", help="a job as JSON; two for an interrupted run and its rerun"
+    )
     parser.set_defaults(run=run)
 
 

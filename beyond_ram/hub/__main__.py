@@ -11,22 +11,22 @@ from beyond_ram.hub.server import Hub
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m beyond_ram.hub", description="Serves a folder as a local Hub.")
+    parser = argparse.ArgumentParser(prog="python -m beyond_ram.hub", description="Serve a folder as a local Hub.")
     served = parser.add_mutually_exclusive_group(required=True)
     served.add_argument("--root", type=Path, help="holds datasets/ORG/NAME and models/ORG/NAME")
-    served.add_argument("--upstream", metavar="URL", help="another Hub, to hand reads on to and note them")
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    parser.add_argument("--page-size", type=int, default=1000, help="entries in a page of a tree")
-    parser.add_argument("--log", type=Path, help="file for the requests, a line of JSON each")
-    parser.add_argument("--latency-ms", type=float, default=0, help="waited before each answer")
-    parser.add_argument("--bandwidth-mb-s", type=float, help="megabytes a second, of all connections together")
+    served.add_argument("--upstream", metavar="URL", help="relay and log reads of another Hub")
+    parser.add_argument("--port", type=int, default=0, help="0: a free one")
+    parser.add_argument("--page-size", type=int, default=1000, help="entries per page of a listing")
+    parser.add_argument("--log", type=Path, help="file for the log of requests, as JSON lines")
+    parser.add_argument("--latency-ms", type=float, default=0, help="wait before each answer")
+    parser.add_argument("--bandwidth-mb-s", type=float, help="megabytes per second, for all connections together")
     parser.add_argument("--redirect", action="store_true", help="redirect reads of LFS files, as the Hub does")
     parser.add_argument(
         "--fault",
         action="append",
         default=[],
         metavar="KIND:EVERY_NTH",
-        help=f"one in EVERY_NTH reads of data fails once; {', '.join(FAULTS)}; may be given several times",
+        help=f"every EVERY_NTH data read fails once; {', '.join(FAULTS)}; repeatable",
     )
     arguments = parser.parse_args()
     # A pipe and no event: a handler that comes as an event is waited for would wait for the lock that its thread holds.
