@@ -48,7 +48,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
             metavar="SIZE",
             help=f"exit with 3 if the peak of {what} is above this, such as 500M or 2G; kills nothing",
         )
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page of the run: request, causes, memory over time")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page of the run: request, causes, memory over time"
+    )
     parser.add_argument(
         "--follow", action="store_true", help="wait until everything that the command started has ended"
     )
