@@ -20,3 +20,8 @@ def digits(value: float, unit: str, *, signed: bool = False) -> str:
     """A value as in `amount`, without its unit."""
     rounded, sign = float(f"{value / (MB if unit == 'bytes' else 1):.4g}"), "+" if signed else ""
     return f"{rounded:{sign},.0f}" if abs(rounded) >= 1000 else f"{rounded:{sign}.4g}"
+
+
+def short_size(size_bytes: float) -> str:
+    """A size in GB or MB, to three digits."""
+    return f"{size_bytes / GB:,.3g} GB" if size_bytes >= GB else f"{size_bytes / MB:,.0f} MB"

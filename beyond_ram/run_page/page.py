@@ -12,11 +12,12 @@ from urllib.parse import quote
 import beyond_ram
 
 from .. import advice
+from ..chart import Line, Mark, chart
 from ..files import whole
 from ..run_files import RUN_FILES
 from ..text import plain
+from ..units import short_size
 from ..watch import summary, trend, why
-from .drawing import Line, Mark, chart
 from .run import Run
 from .side_by_side import cells
 
@@ -184,7 +185,7 @@ def _bars(sizes: Sequence[tuple[str, float]]) -> str:
     most = max(size for _, size in sizes) or 1
     rows = (
         f'<div><dt>{_text(name, 60)}</dt><dd><span class="bar" style="width: {70 * size / most:.0f}%"></span>'
-        f"{_text(trend.size(size))}</dd></div>"
+        f"{_text(short_size(size))}</dd></div>"
         for name, size in sizes
     )
     return f'<dl class="bars">{"".join(rows)}</dl>'

@@ -6,6 +6,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from ..units import short_size
+
 # The highest reading of each bin is kept, so that a saw-tooth is its upper edge. Full, neighbours are joined.
 _BINS, _FIRST_BIN_S = 64, 0.1
 # The last half of the time decides, in so many parts: each is higher than the one before, by what noise is not.
@@ -96,13 +98,8 @@ def sentence(growth: dict[str, Any]) -> str:
     if not growth["ceiling"]:
         return rate
     what = {LIMIT: "the limit of ", AROUND: "the job's limit of ", MACHINE: "the machine's "}[growth["ceiling"]]
-    ends = f"{what}{size(growth['ceiling_bytes'])} in {duration(growth['reaches_in_s'])}"
+    ends = f"{what}{short_size(growth['ceiling_bytes'])} in {duration(growth['reaches_in_s'])}"
     return f"{rate}; at that rate it reaches {ends}"
-
-
-def size(size_bytes: float) -> str:
-    """A size in GB or MB, to three digits."""
-    return f"{size_bytes / 1e9:,.3g} GB" if size_bytes >= 1e9 else f"{size_bytes / 1e6:,.0f} MB"
 
 
 def duration(seconds: float) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from beyond_ram import advice, cli
+from beyond_ram.chart import extremes
 from beyond_ram.files import DamagedError
 from beyond_ram.run_page import Run, page, side_by_side
-from beyond_ram.run_page.drawing import extremes
 from beyond_ram.watch import watch, write_record
 
 from ..watch.conftest import needs_group

@@ -1,7 +1,7 @@
 """Memory over time as SVG: lines, stacked areas, levels as dashed lines, phases as bands.
 
-Each chart is drawn twice, for wide and for narrow windows; page.css shows one. Beside it stand its points as JSON,
-for the readings that page.js shows under the pointer.
+Each chart is drawn twice, for wide and for narrow windows; page.css shows one. Its points follow as JSON, for the
+readings that page.js shows under the pointer. The pages of watched runs and the report draw with it.
 """
 
 import json
@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from .. import advice
-from ..text import plain
-from ..watch import trend
+from . import advice
+from .text import plain
+from .units import short_size
 
 Points = Sequence[tuple[float, float]]
 # Width and height by the class of page.css; a text is 15 high.
@@ -152,7 +152,7 @@ class _Canvas:
             at = self.y(size)
             yield f'<path class="grid" d="M{_LEFT} {at:.1f}H{self.wide - _RIGHT}"/>'
             place = f'x="{_LEFT - 6}" y="{at + 5:.1f}"'
-            yield f'<text class="axis" {place} text-anchor="end">{trend.size(size) if size else 0}</text>'
+            yield f'<text class="axis" {place} text-anchor="end">{short_size(size) if size else 0}</text>'
 
     def _times(self) -> Iterator[str]:
         name, unit = next(
