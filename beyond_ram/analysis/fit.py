@@ -1,0 +1,111 @@
+"""Table `fit`: what each cell kept, and what the model of `beyond-ram fit` says of it from the other cells."""
+
+import itertools
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ..advice import advise
+from ..fit.model import Model, Prediction, Reading, doubts, fitted
+from ..metrics import Record, Records
+from .frame import Cell, same_but_for
+
+# What varies in each workload, and the axis that names what is read.
+FACTORS = {"load": ("workers", "batch_size"), "tokenize": ("num_proc", "batch_size")}
+INPUTS = {"load": "tokens", "tokenize": "num_files"}
+# A cell is predicted from others if these are as many, of as many sizes.
+_CELLS, _SIZES = 4, 3
+_NEW = [
+    "size",
+    "size_unit",
+    "kept_bytes",
+    "n",
+    "predicted_bytes",
+    "low",
+    "high",
+    "inside",
+    "times_as_far",
+    "from_cells",
+]
+COLUMNS = ["experiment", "stack", *_NEW]
+
+
+def fit(records: Records) -> pd.DataFrame:
+    """A line a cell of the workloads `load` and `tokenize` whose input and settings vary.
+
+    `kept_bytes` is what the kernel could not reclaim, the median of `n` runs that finished; `predicted_bytes` with
+    `low` and `high` (90 %) is what the model says from the cells with no larger input, without this one: `from_cells`
+    of them, of which the largest had an input `times_as_far` as small. Combinations that were not run stand in it for
+    the largest input. It is empty where growth is not understood. `input_size` is in rows, or in bytes of text.
+    """
+    runs = pd.DataFrame([line for record, _ in records if (line := _run(record))])
+    if runs.empty:
+        return pd.DataFrame(columns=COLUMNS)
+    lines: list[dict[str, Any]] = []
+    for workload, group in runs.groupby("workload", sort=False):
+        factors = FACTORS[str(workload)]
+        of_workload = group.dropna(axis=1, how="all").drop(columns="workload")
+        for cell, one in same_but_for(of_workload, *factors, INPUTS[str(workload)]):
+            if one["input_size"].nunique() >= _SIZES and one[list(factors)].drop_duplicates().shape[0] > 1:
+                lines += _lines(cell, one, factors, INPUTS[str(workload)])
+    return pd.DataFrame(lines, columns=None if lines else COLUMNS)
+
+
+def _run(record: Record) -> dict[str, Any] | None:
+    """The cell of a run that finished without a limit, the size of its input, and what it kept."""
+    workload, work = record.get("workload"), record["work"]
+    size = work.get("rows_expected") if workload == "load" else work.get("bytes_in")
+    cell = {name: value for name, value in record["cell"].items() if name != "rep"}
+    limited = record.get("memory_limit_bytes") or record.get("limit") or cell.get("remedy", "none") != "none"
+    if workload not in FACTORS or not size or limited or record["outcome"] != "completed":
+        return None
+    return {**cell, "workload": workload, "input_size": float(size), "kept_bytes": advise(record).kept_bytes}
+
+
+def _lines(cell: Cell, runs: pd.DataFrame, factors: Sequence[str], reads: str) -> Iterator[dict[str, Any]]:
+    readings = [
+        Reading(tuple(int(run[factor]) for factor in factors), run["input_size"], run["kept_bytes"])
+        for run in runs.to_dict("records")
+    ]
+    names = dict(zip(runs["input_size"], runs[reads], strict=True))
+    kept: dict[tuple[tuple[int, ...], float], list[float]] = {}
+    for reading in readings:
+        kept.setdefault((reading.setting, reading.size), []).append(reading.value)
+    most = max(names)
+    values = [sorted({reading.setting[place] for reading in readings}) for place in range(len(factors))]
+    grid = dict.fromkeys([*kept, *((setting, most) for setting in itertools.product(*values))])
+    for setting, size in grid:
+        others = [one for one in readings if one.size <= size and (one.setting, one.size) != (setting, size)]
+        seen = kept.get((setting, size), [])
+        line: dict[str, Any] = {reads: names[size]}
+        line |= cell
+        line |= dict(zip(factors, setting, strict=True))
+        line |= {"input_size": size, "kept_bytes": statistics.median(seen) if seen else None}
+        yield line | {"n": len(seen), **_predicted(factors, others, setting, size, line["kept_bytes"])}
+
+
+def _predicted(
+    factors: Sequence[str], others: Sequence[Reading], setting: tuple[int, ...], size: float, kept: float | None
+) -> dict[str, Any]:
+    """What the model says of a cell from others; empty where they are too few, or do not tell."""
+    cells = {(one.setting, one.size) for one in others}
+    found: dict[str, Any] = dict.fromkeys(("predicted_bytes", "low", "high", "inside", "times_as_far"))
+    found["from_cells"] = len(cells)
+    if len(cells) < _CELLS or len({one.size for one in others}) < _SIZES or doubts(others):
+        return found
+    model: Model = fitted(factors, others)
+    prediction: Prediction = model.predict(setting, size)
+    found["times_as_far"] = size / max(one.size for one in others)
+    if prediction.is_number:
+        found |= {"predicted_bytes": prediction.value, "low": prediction.low, "high": prediction.high}
+        found["inside"] = None if kept is None else prediction.holds(kept)
+    return found
+
+
+def coverage(table: pd.DataFrame) -> Mapping[str, int]:
+    """How many cells were run, how many of these have a prediction, and how many lie in its interval."""
+    known = table[table["inside"].notna()] if "inside" in table else table.head(0)
+    ran = table["kept_bytes"].notna().sum() if len(table) else 0
+    return {"cells": int(ran), "predicted": len(known), "inside": int(known["inside"].astype(bool).sum())}
