@@ -61,7 +61,8 @@ def _run(record: Record) -> dict[str, Any] | None:
     limited = record.get("memory_limit_bytes") or record.get("limit") or cell.get("remedy", "none") != "none"
     if workload not in FACTORS or not size or limited or record["outcome"] != "completed":
         return None
-    return {**cell, "workload": workload, "input_size": float(size), "kept_bytes": advise(record).kept_bytes}
+    kept = advise(record).kept_bytes
+    return {**cell, "workload": workload, "input_size": float(size), "kept_bytes": kept} if kept else None
 
 
 def _lines(cell: Cell, runs: pd.DataFrame, factors: Sequence[str], reads: str) -> Iterator[dict[str, Any]]:

@@ -205,15 +205,16 @@ class Model:
         used = sorted(map(int, np.flatnonzero(added)), key=lambda place: -added[place])
         return [Part(self.columns[place][0][0], self.columns[place][1][0], float(added[place])) for place in used]
 
-    def shares(self, setting: Setting, size: float, growing: str | None) -> dict[str, float]:
+    def shares(self, setting: Setting, size: float, growing: str) -> dict[str, float]:
         """Of what the prediction for a setting is made, largest first; `growing` names the size."""
         found: dict[str, float] = {}
         for (term, shape), value in zip(self.columns, self._row(setting, size) * self._fitted, strict=True):
-            factors = [] if term[0] == "constant" else [term[0].removeprefix("any ")]
+            alone = term[0] == "constant" or term[0].startswith("no ")
+            factors = [] if alone else [term[0].removeprefix("any ")]
             if shape[0].startswith("up to"):
                 factors.append(f"a level of {growing}")
             elif shape[0]:
-                factors.append(str(growing))
+                factors.append(growing)
             name = _TIMES.join(factors) or "constant"
             found[name] = found.get(name, 0.0) + float(value)
         return {name: found[name] for name in sorted(found, key=lambda name: -found[name]) if found[name] > 0}

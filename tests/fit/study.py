@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from beyond_ram import files
 from beyond_ram.fit import factors
 from beyond_ram.fit.design import Point
 from beyond_ram.fit.runs import Runs
@@ -23,8 +24,8 @@ TIMES = 8
 # What varies, from where small runs begin, and a budget that divides the settings.
 STUDIED = {
     "objects": (["workers=0,2,4", "batch=16,256"], "rows=1250..160k", "700M"),
-    "memmap": (["workers=0,2,4", "batch=16,256"], "rows=1250..160k", "700M"),
-    "arrow": (["workers=0,2,4", "batch=16,256"], "rows=1250..160k", "700M"),
+    "memmap": (["workers=0,2,4", "batch=16,256"], "rows=500..64k", "700M"),
+    "arrow": (["workers=0,2,4", "batch=16,256"], "rows=500..64k", "700M"),
     "mapped": (["processes=1,2,4", "batch=100,1000"], "rows=1250..160k", "400M"),
     "shuffled": (["buffer=500,2000"], "rows=1250..160k", "400M"),
     "chunks": (["cache_mb=1,4,16", "batch=10,1000"], "rows=1250..160k", "60M"),
@@ -94,13 +95,15 @@ def main(python: str, folder: str, *names: str) -> None:
         subprocess.run([python, str(PROGRAMS / "data.py"), str(data)], check=True)
     settings, programs = [], []
     for name in names or STUDIED:
-        lines, program = study(python, out, name)
+        done = out / f"{name}.json"
+        if not done.exists():
+            files.write(done, json.dumps(study(python, out, name)))
+        lines, program = json.loads(done.read_text())
         settings += lines
         programs.append(program)
         print(program, flush=True)
-        if not names:
-            pd.DataFrame(settings).to_csv(out / "settings.csv", index=False)
-            pd.DataFrame(programs).to_csv(out / "programs.csv", index=False)
+        pd.DataFrame(settings).to_csv(out / "settings.csv", index=False)
+        pd.DataFrame(programs).to_csv(out / "programs.csv", index=False)
 
 
 if __name__ == "__main__":
