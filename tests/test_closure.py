@@ -30,7 +30,10 @@ def test_a_module_is_searched_from_the_folder_of_the_program_that_runs_it(tmp_pa
 def test_relative_imports_and_the_files_of_packages_are_found(tmp_path: Path) -> None:
     write(tmp_path, p__a="from .b import x\nfrom . import c\nfrom .d.e import y", p__b="", p__c="", p__d__e="")
     (tmp_path / "p/d/__init__.py").write_text("")
-    assert closure("p/a.py", tmp_path) == ["p/a.py", "p/b.py", "p/c.py", "p/d/__init__.py", "p/d/e.py"]
+    found = ["p/a.py", "p/b.py", "p/c.py", "p/d/__init__.py", "p/d/e.py"]
+    assert closure("p/a.py", tmp_path) == found
+    write(tmp_path, run="import p.a", b="", c="")
+    assert closure("run.py", tmp_path) == [*found, "run.py"], "from the package's folder, not the program's"
 
 
 def test_files_that_import_each_other_end(tmp_path: Path) -> None:

@@ -32,7 +32,8 @@ def test_every_path_is_read_back_as_its_cell(config: dict[str, Any], root: Path)
 
 
 @pytest.mark.parametrize(
-    "path", ["", "growth", "growth/rep", "growth/stack~a~b/rep~1", "growth/stack~a", "growth/rep~x"]
+    "path",
+    ["", "growth", "growth/rep", "growth/stack~a~b/rep~1", "growth/stack~a", "growth/rep~x", "growth/stack~a/epochs~1"],
 )
 def test_a_path_outside_the_grammar_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="not a run's folder"):
