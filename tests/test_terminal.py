@@ -1,8 +1,7 @@
-"""What the terminal says, of the records that Snakemake logs."""
+"""What the terminal says where no real call comes to (rules/test_terminal.py): long runs, a narrow terminal, logs."""
 
 import io
 import logging
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
-import beyond_ram
 from beyond_ram import terminal
 from beyond_ram.terminal import LogHandler, LogHandlerSettings, Told
 
@@ -91,27 +89,6 @@ def begin(said: Said, steps: int = 9) -> None:
     said("stats", LogEvent.RUN_INFO, stats={"total": steps})
 
 
-def test_the_noise_of_a_plan_and_of_jobs_is_not_said(handlers: Any) -> None:
-    said = handlers()
-    said("Assuming unrestricted shared filesystem usage.")
-    begin(said)
-    for noise in ("Building DAG of jobs...", "Using shell: /usr/bin/bash", "Select jobs to execute..."):
-        said(noise)
-    said("cores", LogEvent.RESOURCES_INFO)
-    said("cmd", LogEvent.SHELLCMD)
-    assert said.text == ""
-
-
-def test_what_is_for_a_person_is_said(handlers: Any) -> None:
-    said = handlers()
-    said("Congratulations, your workflow is in a good condition!")
-    begin(said)
-    said("Nothing to be done (all requested files are present and up to date).")
-    said("a file is older than its input", level=logging.WARNING)
-    said("Strongest of 3 findings", file=str(Path(beyond_ram.__file__).parent / "progress.py"))
-    assert [line.split()[0] for line in said.text.splitlines()] == ["Congratulations,", "Nothing", "a", "Strongest"]
-
-
 def test_elsewhere_than_on_a_terminal_lines_become_rare(handlers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
@@ -146,18 +123,6 @@ def test_on_a_terminal_the_line_is_cut_to_its_width_and_gone_at_the_end(handlers
     assert last.startswith("0 of 9 steps in less than a minute. Snakemake's log: /somewhere/x.log")
 
 
-@pytest.mark.slow
-def test_the_clock_of_the_line_ticks(handlers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal, "_TICK_S", 0.05)
-    said = handlers(moves=True)
-    begin(said)
-    said.job(1, "corpus", name="words")
-    end = time.monotonic() + 10
-    while "corpus words (1 s)" not in said.text and time.monotonic() < end:
-        time.sleep(0.05)
-    assert "corpus words (1 s)" in said.text
-
-
 def test_jobs_that_run_are_counted_where_they_are_many(handlers: Any) -> None:
     said = handlers(moves=True)
     said("", LogEvent.RUN_INFO, stats={"total": 9})
@@ -167,25 +132,6 @@ def test_jobs_that_run_are_counted_where_they_are_many(handlers: Any) -> None:
     for number in range(5):
         said("", LogEvent.JOB_FINISHED, job_id=number)
     assert said.handler._text() == ""
-
-
-def test_a_failed_job_is_told_with_its_reason_and_log_and_not_with_its_command(handlers: Any, tmp_path: Path) -> None:
-    said, log = handlers(), tmp_path / "rep~1.log"
-    log.write_text("Traceback:\n  deep\nValueError: no \x1b[2Jsuch size\n")
-    begin(said)
-    said("", told=Told("", lambda outputs: "scan: size 2 MB" if outputs == ["x"] else ""))
-    said.job(4, "weigh", run="scan")
-    said("RuleException:\nCommand 'set -e; …'", LogEvent.ERROR, logging.ERROR, exception="RuleException")
-    said.failed(4, log)
-    said("Exiting because a job execution failed. Look above for error messages", level=logging.ERROR)
-    said("Complete log(s): /x.log")
-    ends = "WorkflowError:\nAt least one job did not complete successfully."
-    said(ends, LogEvent.ERROR, logging.ERROR, exception="WorkflowError")
-    _, failed, its_log, *shown, end = said.text.splitlines()
-    assert failed == "Failed: scan: size 2 MB (rule weigh)"
-    assert its_log == f"  its log, {log}:"
-    assert shown == ["    Traceback:", "      deep", "    ValueError: no  [2Jsuch size"]
-    assert "; 1 failed: scan: size 2 MB. Snakemake's log: " in end
 
 
 def test_of_a_long_log_the_end_is_shown_and_that_is_said(handlers: Any, tmp_path: Path) -> None:
@@ -235,19 +181,6 @@ def test_jobs_of_a_group_are_told_each(handlers: Any, tmp_path: Path) -> None:
         said.failed(number, indent=True)
     assert said.text.count("Failed: weigh") == 2
     assert "oom-kill" in said.text
-
-
-def test_what_a_person_stops_has_not_failed(handlers: Any, tmp_path: Path) -> None:
-    said, log = handlers(), tmp_path / "x.log"
-    log.write_text("KeyboardInterrupt\n")
-    begin(said)
-    said.job(1, "corpus", name="words")
-    said("Terminating processes on user request, this might take some time.")
-    said("RuleException:\n…", LogEvent.ERROR, logging.ERROR, exception="RuleException")
-    said.failed(1, log)
-    said("Complete log(s): /x.log")
-    assert "KeyboardInterrupt" not in said.text
-    assert "; 1 ended: corpus words. " in said.text
 
 
 @pytest.mark.parametrize("asked", ["all_lines", "dryrun", "verbose", "printshellcmds", "debug_dag"])
