@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import Run
+from ..conftest import ROOT, Run
 
 # A dry run of the default config costs some seconds.
 pytestmark = pytest.mark.slow
 RULE = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
 
 
+SHIPPED = ("config.yaml", *sorted(f"config/{path.name}" for path in (ROOT / "config").glob("*.yaml")))
 Said = Callable[..., str]
 Planned = Callable[..., dict[str, int]]
 
@@ -58,6 +59,14 @@ def test_a_part_plans_its_own(planned: Planned, part: str, tables: set[str], oth
     assert not others & set(found)
     assert found["weigh"] > 1
     assert "report" not in found
+
+
+@pytest.mark.end_to_end
+@pytest.mark.parametrize("config", SHIPPED)
+def test_every_shipped_config_has_a_plan(planned: Planned, config: str) -> None:
+    found = planned("--configfile", config)
+    assert found["report"] == 1
+    assert found["weigh"] > 1
 
 
 def test_a_report_is_made_of_the_part_that_is_named_beside_it(planned: Planned) -> None:
