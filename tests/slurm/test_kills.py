@@ -1,4 +1,7 @@
-"""A real Slurm ends a weighing in each of its phases: nothing stays behind or is half believed, a retry is whole."""
+"""A real Slurm ends a weighing in each of its phases: nothing stays behind or is half believed, a retry is whole.
+
+On each run of the tests weighing/test_ends_with_parent.py holds the same against signals.
+"""
 
 import re
 import shlex
@@ -13,7 +16,7 @@ from beyond_ram.experiment import records
 from ..weighing.hanging import PHASES, cell, environment, logs, make, weigh
 from .conftest import Slurm
 
-pytestmark = [pytest.mark.slurm, pytest.mark.slow]
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.end_to_end]
 
 STEP_MB = 300
 ENDED = {"CANCELLED", "TIMEOUT", "FAILED", "OUT_OF_MEMORY", "COMPLETED", "NODE_FAIL"}

@@ -5,20 +5,14 @@ from pathlib import Path
 import numpy
 import pytest
 
-from beyond_ram.experiment import tokens
-
 from ..conftest import once
 from . import encoding
-from .tokens import FAMILIES, ROOT, ROWS, made
+from .tokens import FAMILIES, ROWS, STACKS, generated, made
 
 
 @pytest.fixture(scope="session")
 def dataset(shared: Path) -> Path:
-    def make(folder: Path) -> None:
-        spec = {"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1}
-        made(folder, spec, tokens.names_in(tokens.LOADERS, ROOT))
-
-    return once(shared / "tokens", make)
+    return once(shared / "tokens", lambda folder: generated(folder, STACKS[0]))
 
 
 @pytest.fixture(scope="session")

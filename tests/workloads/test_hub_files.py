@@ -52,7 +52,7 @@ def said(events: list[Any], name: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stack", ["hub-files", "hub-files-0.36"])
+@pytest.mark.parametrize("stack", ["hub-files", pytest.param("hub-files-0.36", marks=pytest.mark.end_to_end)])
 def test_samples_of_tars(stack: str, tmp_path: Path) -> None:
     manifest = repository(TARS, tmp_path / "root")
     whole, asked = run(

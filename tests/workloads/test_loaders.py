@@ -7,35 +7,28 @@ from typing import Any
 
 import pytest
 
-from beyond_ram.experiment import tokens
-
 from ..conftest import interpreter
-from .tokens import FAMILIES, INSIDE, ROOT, ROWS, STACKS, WORKLOADS, run
+from .tokens import FAMILIES, INSIDE, ROWS, STACKS, WORKLOADS, generated, loaders_of, run, stack_of
 
 AS_WRITTEN = ["memmap_article", "hdf5_article", "dask_article"]
-DELIVERING = [name for name in tokens.names_in(tokens.LOADERS, ROOT) if name not in AS_WRITTEN]
+DELIVERING = [name for name in loaders_of(STACKS[0]) if name not in AS_WRITTEN]
 pytestmark = pytest.mark.slow
-
-
-def stack_of(loader: str) -> str:
-    return tokens.writer_stack(tokens.format_of(loader, ROOT), ROOT)
 
 
 def deliveries(dataset: Path, workers: int, loaders: Iterable[str]) -> dict[str, Any]:
     """What some loaders deliver."""
     found: dict[str, Any] = {}
     for stack in STACKS:
-        names = [name for name in loaders if stack_of(name) == stack]
-        found |= json.loads(
-            run(interpreter(stack), INSIDE, "deliver", WORKLOADS, dataset, workers, *names).splitlines()[-1]
-        )
+        if names := [name for name in loaders if stack_of(name) == stack]:
+            said = run(interpreter(stack), INSIDE, "deliver", WORKLOADS, dataset, workers, *names)
+            found |= json.loads(said.splitlines()[-1])
     return found
 
 
 @pytest.fixture(scope="module")
 def delivered(dataset: Path) -> dict[int, dict[str, Any]]:
     """What every loader delivered, by number of workers."""
-    names = [name for name in tokens.names_in(tokens.LOADERS, ROOT) if name != "dask_article"]
+    names = [name for name in loaders_of(STACKS[0]) if name != "dask_article"]
     return {workers: deliveries(dataset, workers, names) for workers in (0, 2)}
 
 
@@ -57,6 +50,16 @@ def whole(delivered: dict[str, Any]) -> None:
         assert account["rows_delivered"] == account["rows_expected"] == ROWS
         assert sum(account["rows_per_worker"].values()) == ROWS
         assert account["cpu_s"] > 0
+
+
+@pytest.mark.end_to_end
+@pytest.mark.parametrize("stack", STACKS[1:])
+def test_every_row_is_delivered_once_by_the_loaders_of_another_stack(stack: str, tmp_path: Path) -> None:
+    dataset, names = generated(tmp_path, stack), loaders_of(stack)
+    assert names
+    for workers in (0, 2):
+        for account in deliveries(dataset, workers, names).values():
+            whole(account)
 
 
 def test_every_row_of_ones_own_file_is_delivered(own: Path) -> None:

@@ -31,25 +31,28 @@ def test_every_peer_has_what_the_program_asks_of_it() -> None:
         assert "\nLIBRARIES = (" in source
 
 
-def test_peers_give_the_ids_of_the_engine(words: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("stack", "modes"),
+    [("peers", (*SMALL, "gigatoken")), pytest.param("peers-next", SMALL, marks=pytest.mark.end_to_end)],
+)
+def test_peers_give_the_ids_of_the_engine(words: Path, tmp_path: Path, stack: str, modes: tuple[str, ...]) -> None:
     flags = ("--num-proc", "2", "--batch-size", "4")
     ran("encoder", "tokenize_corpus.py", tmp_path / "engine", words, "--mode", "engine", *flags)
     (wanted,) = checked(tmp_path / "engine", corpus=words, python=interpreter("encoder"))
-    for stack, modes in (("peers", (*SMALL, "gigatoken")), ("peers-next", SMALL)):
-        done = {}
-        for mode in modes:
-            events = ran(stack, "tokenize_corpus.py", tmp_path / f"{stack}-{mode}", words, "--mode", mode, *flags)
-            if why := reason(events):
-                assert (stack, mode) == ("peers-next", "datatrove"), why
-                continue
-            done[mode] = events
-        works = [tmp_path / f"{stack}-{mode}" for mode in done]
-        found = checked(*works, corpus=words, python=interpreter(stack))
-        for (mode, events), ids in zip(done.items(), found, strict=True):
-            left_out = mode == "datatrove"  # the empty document
-            assert ids == wanted | {"rows": wanted["rows"] - left_out}, (stack, mode)
-            (shard,) = (event for event in events if event["event"] == "shard")
-            assert shard["cache_bytes_written"] > 2 * ids["tokens"] * (mode not in ("polars", "duckdb"))
+    done = {}
+    for mode in modes:
+        events = ran(stack, "tokenize_corpus.py", tmp_path / f"{stack}-{mode}", words, "--mode", mode, *flags)
+        if why := reason(events):
+            assert (stack, mode) == ("peers-next", "datatrove"), why
+            continue
+        done[mode] = events
+    works = [tmp_path / f"{stack}-{mode}" for mode in done]
+    found = checked(*works, corpus=words, python=interpreter(stack))
+    for (mode, events), ids in zip(done.items(), found, strict=True):
+        left_out = mode == "datatrove"  # the empty document
+        assert ids == wanted | {"rows": wanted["rows"] - left_out}, (stack, mode)
+        (shard,) = (event for event in events if event["event"] == "shard")
+        assert shard["cache_bytes_written"] > 2 * ids["tokens"] * (mode not in ("polars", "duckdb"))
 
 
 def test_what_a_stack_lacks_or_a_tokenizer_cannot_is_a_reason(words: Path, tmp_path: Path) -> None:

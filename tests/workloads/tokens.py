@@ -16,6 +16,7 @@ WORKLOADS = ROOT / "scripts/workloads"
 INSIDE = ROOT / "tests/workloads/inside.py"
 TOGETHER = ROOT / "tests/workloads/together.py"
 STACKS = ("loaders", "loaders-mds")
+"""Whose formats there are: the second takes as long to build as all other tests of loaders, and is `end_to_end`."""
 ROWS = 1_003
 
 
@@ -47,8 +48,23 @@ def made(folder: Path, spec: dict[str, Any], loaders: Iterable[str]) -> Path:
     run(interpreter("loaders"), WORKLOADS / "make_tokens.py", "--spec", written, "--out", folder)
     for stack in STACKS:
         names = [name for name in sorted(formats) if tokens.writer_stack(name, ROOT) == stack]
-        run(interpreter(stack), INSIDE, "write", WORKLOADS, folder, *names)
+        if names:
+            run(interpreter(stack), INSIDE, "write", WORKLOADS, folder, *names)
     return folder
+
+
+def stack_of(loader: str) -> str:
+    return tokens.writer_stack(tokens.format_of(loader, ROOT), ROOT)
+
+
+def loaders_of(stack: str) -> list[str]:
+    """The loaders whose format a stack writes."""
+    return [name for name in tokens.names_in(tokens.LOADERS, ROOT) if stack_of(name) == stack]
+
+
+def generated(folder: Path, stack: str) -> Path:
+    """A token dataset of generated rows in all formats of a stack."""
+    return made(folder, {"rows": ROWS, "width": 1024, "vocabulary": 32000, "seed": 1}, loaders_of(stack))
 
 
 def load(work: Path, *words: str) -> tuple[int, list[dict[str, Any]]]:
