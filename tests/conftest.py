@@ -31,16 +31,24 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 settings.register_profile("long", max_examples=2000)
 
 
+# Folders that share what takes long to make: a cluster, a token dataset with its stack, a copy of the project.
+FOLDERS = ("slurm", "workloads", "rules")
+
+
+def scope_of(file: str) -> str:
+    """What the tests of a file stay together with: their folder, or nothing else."""
+    folder = file.split("/")[1]
+    return folder if folder in FOLDERS else file
+
+
 class Together(LoadScopeScheduling):  # type: ignore[misc]
-    """Tests that share what is made once stay in one process: those of a file, or of a folder with one cluster.
+    """Tests that share what is made once stay in one process, so that no other waits for it: those of `scope_of`.
 
     `--dist loadgroup` does the same by marks, but marks nothing under pytest 9.2: it writes into `_nodeid`.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        folder = file.split("/")[1]
-        return folder if folder in ("rules", "slurm") else file
+        return scope_of(nodeid.partition("::")[0])
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -49,7 +57,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Together:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, so that no process is left alone with one at the end.
+    """Files with slow tests come first, those of FOLDERS before others, so that no process is left alone at the end.
 
     Before these, files with tests that are alone: such a test waits for all that others are at, and they for it.
 
@@ -60,7 +68,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(7200))
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     alone = {item.path for item in items if item.get_closest_marker("alone")}
-    items.sort(key=lambda item: (item.path not in alone, item.path not in slow))
+
+    def place(item: pytest.Item) -> tuple[bool, bool, int]:
+        scope = scope_of(item.nodeid.partition("::")[0])
+        return item.path not in alone, item.path not in slow, ([*FOLDERS, scope].index(scope))
+
+    items.sort(key=place)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

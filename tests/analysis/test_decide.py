@@ -325,7 +325,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(spread: str, n: int, m: i
 @pytest.mark.slow
 @pytest.mark.parametrize("blocked", [True, False])
 def test_of_null_reports_from_real_runs_at_most_one_in_twenty_says_a_difference(blocked: bool) -> None:
-    said = [simulated.false_alarms(n, 250, np.random.default_rng(n), blocked=blocked) for n in simulated.sizes()]
+    said = [simulated.false_alarms(n, 120, np.random.default_rng(n), blocked=blocked) for n in simulated.sizes()]
     assert np.mean(said) <= 0.05
 
 
