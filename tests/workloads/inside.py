@@ -1,7 +1,7 @@
 """Run by a stack's interpreter: writes formats of a token dataset, or says what loaders deliver from it, as JSON.
 
 python inside.py write WORKLOADS TOKENS FORMAT...
-python inside.py deliver WORKLOADS TOKENS WORKERS LOADER...
+python inside.py deliver WORKLOADS TOKENS WORKERS,WORKERS... LOADER...
 """
 
 import importlib
@@ -35,19 +35,25 @@ def deliver(folder, workers, name, order):
 
 
 def apart(folder, workers, name):
-    """Both orders in a process of their own: one library's threads are no other's business."""
+    """By each number of workers both orders, in a process of their own: one library's threads are no other's business.
+
+    Imports of a library are most of it, so the most workers come first: none is forked from a process that has read.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         try:
-            said = {order: deliver(folder, workers, name, order) for order in ("sequential", "shuffled")}
+            said = {
+                number: {order: deliver(folder, number, name, order) for order in ("sequential", "shuffled")}
+                for number in workers
+            }
         except Exception as error:
-            said = {"error": f"{type(error).__name__}: {error}"}
+            said = {number: {"error": f"{type(error).__name__}: {error}"} for number in workers}
         os.write(writing, json.dumps(said).encode())
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        said = json.loads(pipe.read() or b'{"error": "died"}')
+        said = json.loads(pipe.read() or json.dumps({number: {"error": "died"} for number in workers}))
     os.waitpid(child, 0)
     return said
 
@@ -60,7 +66,8 @@ def main(what, workloads, folder, *names):
     import torch  # noqa: F401  once, for all that are forked
 
     workers, *names = names
-    print(json.dumps({name: apart(Path(folder), int(workers), name) for name in names}))
+    numbers = sorted(map(int, workers.split(",")), reverse=True)
+    print(json.dumps({name: apart(Path(folder), numbers, name) for name in names}))
 
 
 if __name__ == "__main__":

@@ -15,21 +15,21 @@ DELIVERING = [name for name in loaders_of(STACKS[0]) if name not in AS_WRITTEN]
 pytestmark = pytest.mark.slow
 
 
-def deliveries(dataset: Path, workers: int, loaders: Iterable[str]) -> dict[str, Any]:
-    """What some loaders deliver."""
-    found: dict[str, Any] = {}
+def deliveries(dataset: Path, loaders: Iterable[str], *workers: int) -> dict[int, dict[str, Any]]:
+    """What some loaders deliver, by number of workers."""
+    found: dict[str, dict[str, Any]] = {}
     for stack in STACKS:
         if names := [name for name in loaders if stack_of(name) == stack]:
-            said = run(interpreter(stack), INSIDE, "deliver", WORKLOADS, dataset, workers, *names)
+            numbers = ",".join(map(str, workers))
+            said = run(interpreter(stack), INSIDE, "deliver", WORKLOADS, dataset, numbers, *names)
             found |= json.loads(said.splitlines()[-1])
-    return found
+    return {number: {name: one[str(number)] for name, one in found.items()} for number in workers}
 
 
 @pytest.fixture(scope="module")
 def delivered(dataset: Path) -> dict[int, dict[str, Any]]:
     """What every loader delivered, by number of workers."""
-    names = [name for name in loaders_of(STACKS[0]) if name != "dask_article"]
-    return {workers: deliveries(dataset, workers, names) for workers in (0, 2)}
+    return deliveries(dataset, [name for name in loaders_of(STACKS[0]) if name != "dask_article"], 0, 2)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -57,14 +57,14 @@ def whole(delivered: dict[str, Any]) -> None:
 def test_every_row_is_delivered_once_by_the_loaders_of_another_stack(stack: str, tmp_path: Path) -> None:
     dataset, names = generated(tmp_path, stack), loaders_of(stack)
     assert names
-    for workers in (0, 2):
-        for account in deliveries(dataset, workers, names).values():
+    for by_loader in deliveries(dataset, names, 0, 2).values():
+        for account in by_loader.values():
             whole(account)
 
 
 def test_every_row_of_ones_own_file_is_delivered(own: Path) -> None:
     assert (own / "npy" / "ids.npy").is_symlink(), "32-bit rows are not copied"
-    found = deliveries(own, 0, FAMILIES)
+    found = deliveries(own, FAMILIES, 0)[0]
     for name in FAMILIES[1:]:
         whole(found[name])
         assert found[name]["sequential"]["rows_identified_by"] == "labels"
