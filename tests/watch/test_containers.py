@@ -2,9 +2,11 @@
 
 import contextlib
 import json
+import secrets
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,9 @@ from beyond_ram.watch import containers
 from .conftest import PYTHON
 
 MB = 1_000_000
-UID = "0f3c5d1e-7a2b-4c6d-8e9f-a1b2c3d4e5f6"
-ONE, TWO = "3f2a" + 30 * "1b", "3f2b" + 30 * "2c"
+# Of this process alone: the tests of another checkout may run on this machine.
+UID = str(uuid.uuid4())
+ONE, TWO = (f"3f2{letter}{secrets.token_hex(30)}" for letter in "ab")
 POD_SLICE = f"kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{UID.replace('-', '_')}.slice"
 LAYOUTS = {
     "docker, cgroupfs": (f"docker/{ONE}", "container"),
@@ -54,7 +57,7 @@ def laid_out(*paths: str) -> Iterator[list[Path]]:
                 if (control := folder / "cgroup.subtree_control").exists():
                     control.write_text("+memory")
                 folder = folder / name
-                if not folder.exists():
+                with contextlib.suppress(FileExistsError):
                     folder.mkdir()
                     made.append(folder)
             leaves.append(folder)
@@ -70,12 +73,12 @@ def laid_out(*paths: str) -> Iterator[list[Path]]:
             if one.stdout:
                 one.stdout.close()
         for folder in reversed(made):
-            for _ in range(100):
+            for _ in range(100 if folder in leaves else 1):  # those above may be others' too by now
                 with contextlib.suppress(OSError):
                     folder.rmdir()
                     break
                 time.sleep(0.05)
-        assert not [folder for folder in made if folder.exists()]
+        assert not [folder for folder in leaves if folder.exists()]
 
 
 def _why_not() -> str | None:
