@@ -79,7 +79,7 @@ class Slurm:
         self,
         *arguments: str | Path,
         cwd: Path,
-        timeout: float = 120,
+        timeout: float = 300,
         status: str = "squeue",
         meanwhile: Callable[[], None] = lambda: None,
     ) -> Run:

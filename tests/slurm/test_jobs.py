@@ -31,7 +31,7 @@ def submit(slurm: Slurm, folder: Path, *lines: str) -> str:
 
 
 def ended(slurm: Slurm, job: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not re.search(r"JobState=(COMPLETED|FAILED)", said := slurm.call("scontrol", "show", "job", job)):
         assert time.monotonic() < deadline, said
         time.sleep(0.2)
@@ -116,7 +116,7 @@ def ask_mib(line: str) -> int:
 def test_lines_of_epilogs_and_of_a_script(administered: Path, one_node: Slurm) -> None:
     job = submit(one_node, administered, HELD % (200, 3), f"srun {HELD % (100, 1)}", f"{shlex.join(COMMAND)} job")
     ended(one_node, job)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not (administered / "epilog.log").exists():
         assert time.monotonic() < deadline
         time.sleep(0.1)

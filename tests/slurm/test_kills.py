@@ -31,7 +31,7 @@ def submit(slurm: Slurm, folder: Path) -> str:
     script = f"export PATH={shlex.quote(environment(folder)['PATH'])} PYTHONPATH={environment(folder)['PYTHONPATH']}\n"
     script += "".join(f"({step}) &\n" for step in steps) + "wait\n"
     (folder / "job.sh").write_text(f"#!/bin/sh\n{script}")
-    options = ["--parsable", "-n1", "--overcommit", f"--mem={STEP_MB * len(PHASES)}", "--time=1"]
+    options = ["--parsable", "-n1", "--overcommit", f"--mem={STEP_MB * len(PHASES)}", "--time=5"]
     return slurm.call("sbatch", *options, f"--output={folder}/job.out", f"--chdir={folder}", folder / "job.sh").strip()
 
 
@@ -62,7 +62,7 @@ def of(folder: Path) -> list[str]:
 
 def reached(folder: Path, told: Callable[[], str]) -> None:
     for phase in PHASES:
-        until((folder / f"{phase}.reached").exists, 60, told)
+        until((folder / f"{phase}.reached").exists, 180, told)
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +91,8 @@ def test_in_every_phase(slurm: Slurm, tmp_path: Path, out_of_time: tuple[Path, s
     reached(folder, told)
     if how == "cancelled":
         slurm.call("scancel", job)
-    until(lambda: state(slurm, job) in ENDED, 150, told)
-    until(lambda: not of(folder), 10, told)
+    until(lambda: state(slurm, job) in ENDED, 300, told)
+    until(lambda: not of(folder), 60, told)
     assert not list((folder / "runs").rglob("run.json")), told()
     if how == "memory":
         assert [(folder / f"{phase}.status").read_text().strip() != "0" for phase in PHASES] == [True] * len(PHASES)
@@ -100,7 +100,7 @@ def test_in_every_phase(slurm: Slurm, tmp_path: Path, out_of_time: tuple[Path, s
     assert state(slurm, job) in {"cancelled": {"CANCELLED"}, "time": {"TIMEOUT"}}.get(how, ENDED)
     (folder / "hang").unlink()
     again = submit(slurm, folder)
-    until(lambda: state(slurm, again) in ENDED, 90, told)
+    until(lambda: state(slurm, again) in ENDED, 300, told)
     for phase in PHASES:
         record, events = records.run(folder / "runs" / cell(phase))
         assert (record["outcome"], record["work"]["rows"], events[-1]["event"]) == ("completed", 1, "end"), told()

@@ -65,7 +65,7 @@ def together(cells: list[Weighed]) -> list[tuple[Weighed, Weighed]]:
     ]
 
 
-def until(true: Callable[[], Any], what: str, seconds: float = 90) -> Any:
+def until(true: Callable[[], Any], what: str, seconds: float = 240) -> Any:
     deadline = time.monotonic() + seconds
     while not (found := true()):
         assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
@@ -141,7 +141,7 @@ def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Way:
 
     try:
         target = "results-nodes/tables/runs.csv"
-        run = slurm.snakemake(target, *config, cwd=clone, timeout=240, status="sacct", meanwhile=meanwhile)
+        run = slurm.snakemake(target, *config, cwd=clone, timeout=600, status="sacct", meanwhile=meanwhile)
     finally:
         if slurm.nodes()["node1"].startswith("drain"):
             slurm.call("scontrol", "update", "NodeName=node1", "State=RESUME")

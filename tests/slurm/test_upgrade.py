@@ -79,7 +79,7 @@ def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Way:
         slurm.cluster("lose", "node2", "--jobs")
 
     try:
-        run = slurm.snakemake(*PAGES, *config, cwd=clone, timeout=300, status="sacct", meanwhile=meanwhile)
+        run = slurm.snakemake(*PAGES, *config, cwd=clone, timeout=600, status="sacct", meanwhile=meanwhile)
     finally:
         start_again(slurm, "node2")
     return Way(run, upgraded, *lost)
