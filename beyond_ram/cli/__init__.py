@@ -7,7 +7,21 @@ from importlib import import_module
 
 from .. import __version__
 
-COMMANDS = ("run", "watch", "show", "job", "tokenize", "compare", "gate", "bisect", "fit", "stack", "weigh", "make")
+COMMANDS = (
+    "run",
+    "watch",
+    "show",
+    "job",
+    "tokenize",
+    "compare",
+    "gate",
+    "bisect",
+    "limit",
+    "fit",
+    "stack",
+    "weigh",
+    "make",
+)
 # What a command needs beyond `beyond-ram watch`, where its module says nothing else in EXTRA.
 _EXTRA = "workflow"
 

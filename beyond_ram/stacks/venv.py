@@ -85,7 +85,8 @@ def _install(lock: Path, folder: Path, turn: int) -> None:
     hashed, bare = torch.split(text_of(lock))
     requirements = folder / "requirements.txt"
     write(requirements, hashed)
-    sync = ("pip", "sync", "--quiet", "--require-hashes", f"--python={python}", str(requirements))
+    how = ("--quiet", "--require-hashes", "--allow-empty-requirements", f"--python={python}")
+    sync = ("pip", "sync", *how, str(requirements))
     try:
         # The hashes say what it is, so what is cached will do, and an index that is out of reach is not asked.
         _uv(*sync, "--offline", lock=lock, turn=turn)

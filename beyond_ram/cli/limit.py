@@ -1,0 +1,95 @@
+"""`beyond-ram limit`: the smallest memory limit under which a script completes."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import files
+from .bisect import add_script_to, opened, script_of
+
+if TYPE_CHECKING:
+    from ..weighing.cell import Setting
+
+SHARE = 0.9
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "limit",
+        help="the smallest memory limit under which a script completes",
+        description="Runs a Python file under memory limits and finds the smallest one under which it completes, and "
+        "the smallest one at which it keeps most of its speed. What it requires stands in it (PEP 723) or behind "
+        "--with. Exit status 0: found, 2: cannot say.",
+    )
+    add_script_to(parser)
+    parser.add_argument(
+        "--share", type=_share, default=SHARE, metavar="S",
+        help=f"the share of its speed that it keeps at the second limit; 0: not looked for (default: {SHARE:g})",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, default=Path("results-limit"), metavar="DIR", help="all files")
+    parser.set_defaults(run=run)
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: a share is from 0 to below 1")
+    return value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The exit status: 0 with a limit, 2 where none was found."""
+    from ..experiment import records
+    from ..stacks import index
+    from ..weighing.limit import weigh_limit
+
+    script, words = script_of(arguments)
+    with opened(arguments.out.absolute()) as out, index.for_uv():
+        setting = _setting(arguments, script, words, out)
+        weigh_limit(setting, out / "runs")
+        record = records.record(out / "runs" / setting.job.path)
+        found: dict[str, Any] = record.get("limit", {})
+        files.write(out / "limit.json", json.dumps({"script": script.name, **found}, indent=1) + "\n")
+    print("\n".join([*_lines(found, record), f"files: {arguments.out}"]))
+    return 0 if found.get("completed_at_bytes") else 2
+
+
+def _setting(arguments: argparse.Namespace, script: Path, words: list[str], out: Path) -> "Setting":
+    """The script's environment, built, and its job."""
+    from ..stacks import scripts
+    from ..stacks.inline import read
+    from ..stacks.venv import build
+    from ..weighing.cell import Setting
+    from ..weighing.scripts import cell_of, job_of, tell_to
+
+    inline = read(script, arguments.more)
+    tell_to("building its environment")
+    lock = scripts.lock(inline.requirements, inline.until, out / "locks" / "script.txt")
+    build(lock.path, out / "stacks" / "script")
+    tell_to("")
+    cell = cell_of("limit", "script", script, 1)
+    share = arguments.share or None
+    job = job_of(cell, script, words, find_limit=True, limit_speed_share=share)
+    return Setting(job, str(out / "stacks" / "script" / "bin" / "python"), lock.path, out / "private")
+
+
+def _lines(found: dict[str, Any], record: dict[str, Any]) -> list[str]:
+    """What was found, in short lines."""
+    from ..metrics.limits import ENDED_AT
+    from ..units import MB
+
+    if reason := found.get("not_run"):
+        return [f"cannot say: {reason}"]
+    below = max(filter(None, (found.get(name) for name in ENDED_AT.values())), default=None)
+    killed = f"; not at {below / MB:,.1f} MB" if below else ""
+    lines = [f"completes at {found['completed_at_bytes'] / MB:,.1f} MB{killed}, {len(found['probes'])} runs"]
+    if kept := found.get("speed_kept_at_bytes"):
+        pairs = len(found["speed_probes"])
+        lines.append(f"keeps {found['speed_share']:.0%} of its speed at {kept / MB:,.1f} MB, {pairs} pairs of runs")
+    elif found.get("speed_share"):
+        lines.append(f"{found['speed_share']:.0%} of its speed: not shown at any limit that was tried")
+    lines.append(
+        f"without a limit: {record['duration_s']:.2f} s; ask a scheduler for {found['ask_bytes'] / MB:,.0f} MB"
+    )
+    return lines

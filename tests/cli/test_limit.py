@@ -1,0 +1,26 @@
+"""`beyond-ram limit`, whole: a script whose memory is known."""
+
+import json
+
+import pytest
+
+from beyond_ram.cli import main
+
+
+@pytest.mark.slow
+@pytest.mark.cgroup
+def test_the_smallest_limit_of_a_script(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "case.py").write_text("kept = b'x' * 100_000_000\nprint(len(kept))\n")
+    assert main(["limit", "case.py", "--share", "0", "--out", "found"]) == 0
+    found = json.loads((tmp_path / "found/limit.json").read_text())
+    assert 100e6 < found["completed_at_bytes"] < 125e6
+    assert found["killed_at_bytes"] < found["completed_at_bytes"] <= 1.031 * found["killed_at_bytes"]
+    assert "completes at" in capfd.readouterr().out
+
+
+def test_a_script_that_is_not_there_is_one_line(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert main(["limit", "none.py"]) == 2
+    assert capfd.readouterr().err == "beyond-ram: there is no file none.py\n"
+    assert not list(tmp_path.iterdir())
