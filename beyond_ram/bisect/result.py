@@ -52,6 +52,11 @@ class Result:
         return 2 if self.search.open() or self.search.out_of_budget or self.never_completed else 0
 
     @property
+    def tried(self) -> int:
+        """How many of the releases ran."""
+        return len([one for one in self.ladder.releases.versions if self.search.runs.get(one)])
+
+    @property
     def never_completed(self) -> bool:
         runs = self.search.runs.values()
         return not any(run.outcome == COMPLETED for group in runs for run in group)
@@ -115,18 +120,15 @@ class Result:
         ]
         if not self.search.answers_agree:
             found.append("the script's answer differs from run to run, so answers were not compared")
-        untested = len([one for one in self.ladder.releases.versions if one not in self.search.runs])
-        if untested:
-            found.append(
-                f"{untested} releases were not run: a change that came and went between two others is not seen"
-            )
+        if untested := len(self.ladder.releases.versions) - self.tried:
+            found.append(f"not run: {untested} of the releases; a change that came and went among them is not seen")
         moved = {lock.moved for lock in self.ladder.locks.values() if lock.moved}
         return found + [f"had to move: {one}" for one in sorted(moved)]
 
     def _last_line(self) -> str:
         used = f"{self.ladder.used_s / 60:.1f} of {self.ladder.budget_s / 60:g} min"
-        tried, total = len(self.search.runs), len(self.ladder.releases.releases)
-        return f"{self.ladder.count} runs of {tried} of {total} releases in {used}"
+        total = len(self.ladder.releases.releases)
+        return f"{self.ladder.count} runs of {self.tried} of {total} releases in {used}"
 
     def sentence(self, step: Step) -> str:
         """A step in a line: from, to, size, interval, n."""

@@ -40,6 +40,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="shipped sets of cells, or your own configs (default: all shipped cells with these packages)",
     )  # fmt: skip
     parser.add_argument(
+        "--script", nargs="+", type=Path, default=[], metavar="FILE",
+        help="Python files instead of cells; what each requires stands in it (PEP 723)",
+    )  # fmt: skip
+    parser.add_argument(
         "--budget", type=minutes, default=BUDGET_MINUTES, metavar="MINUTES",
         help=f"time to measure, at most (default: {BUDGET_MINUTES:g})",
     )  # fmt: skip
@@ -67,6 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
     from ..gate.verdict import STATUS
     from ..gate.wheels import requirements
 
+    if arguments.script and arguments.cells:
+        raise ValueError("--script and --cells: give one of them")
+    if missing := [file for file in arguments.script if not file.is_file()]:
+        raise ValueError(f"there is no file {missing[0]}")
     here, out = Path.cwd(), arguments.out.absolute()
     tell = _progress()
     with _opened(out), contextlib.chdir(project()):
@@ -74,7 +82,10 @@ def run(arguments: argparse.Namespace) -> int:
         with contextlib.chdir(here):
             asked = {side: requirements(getattr(arguments, side), out / "wheels") for side in SIDES}
         named = {one.package for side in asked.values() for one in side}
-        chosen = cells.choose(arguments.cells, named, out, Path.cwd(), here)
+        if arguments.script:
+            chosen = cells.of_scripts([here / file for file in arguments.script], named, out)
+        else:
+            chosen = cells.choose(arguments.cells, named, out, Path.cwd(), here)
     with contextlib.chdir(project()):
         gate = _weighed(asked, chosen, arguments, out, tell)
     tell("")
@@ -95,14 +106,17 @@ def _weighed(
 
     named = [one for side in asked.values() for one in side]
     tell(f"building the two sides of {', '.join(chosen.bases)}")
-    built = sides.both(chosen.bases, asked, out, Path("envs"))
-    tell("making what the cells read")
-    _prepare(chosen, out)
+    built = sides.both(chosen.bases, asked, out, out / "envs" if arguments.script else Path("envs"))
+    if not arguments.script:
+        tell("making what the cells read")
+        _prepare(chosen, out)
     budget_s = 60 * arguments.budget
     decided = schedule.decide(chosen.cells, schedule.Runs(chosen.config, built, out), budget_s, tell)
     apart = {
         base: sides.apart(built[base, sides.BASELINE], built[base, sides.CANDIDATE], named) for base in chosen.bases
     }
+    for base in _other_answers(decided.runs):
+        apart[base] = ", ".join(filter(None, (apart[base], "the answer")))
     return verdict.Gate(
         requested=asked, runs=decided.runs, table=decided.comparisons, used_s=decided.used_s, budget_s=budget_s,
         apart={base: what for base, what in apart.items() if what},
@@ -136,6 +150,18 @@ def _opened(out: Path) -> Iterator[None]:
         if made:
             remove(out)
         raise
+
+
+def _other_answers(runs: "pd.DataFrame") -> list[str]:
+    """The scripts whose sides give other answers, and each side always the same."""
+    if "answer_sha256" not in runs:
+        return []
+    answers = runs.dropna(subset=["answer_sha256"]).groupby(["experiment", "stack"])["answer_sha256"].unique()
+    return [
+        str(name)
+        for name, sides in answers.groupby("experiment")
+        if all(len(side) == 1 for side in sides) and len({side[0] for side in sides}) > 1
+    ]
 
 
 def _prepare(chosen: "Cells", out: Path) -> None:

@@ -1,14 +1,19 @@
 """The cells that a gate weighs: shipped sets of small ones, or a config of one's own."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from ..experiment import Cell, Config, ConfigError, content_of, load, merge
+from ..experiment.workloads.script import ScriptExperiment
 from ..files import write
-from ..stacks.locks import has_package
+from ..stacks import scripts
+from ..stacks.inline import read
+from ..stacks.locks import ENVS, has_package
 
 SETS = Path("config", "gate")
 NOT_WEIGHED = "a gate weighs whole runs only, and no search for a limit"
@@ -27,6 +32,32 @@ class Cells:
     def bases(self) -> list[str]:
         """The stacks that the cells name."""
         return list(dict.fromkeys(str(cell["stack"]) for cell in self.cells))
+
+
+def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path) -> Cells:
+    """A cell for each script, on a stack of its own requirements; their locks go to `out`/envs.
+
+    Raises ConfigError, also where a script has none of the `packages`; ValueError, StackError.
+    """
+    stems = [re.sub(r"[^a-z0-9._-]", "-", file.stem.lower()).lstrip("._-") or "script" for file in files]
+    if twice := sorted({stem for stem in stems if stems.count(stem) > 1}):
+        raise ConfigError(f"{', '.join(twice)}: two scripts of this name")
+    content: dict[str, Any] = {"defaults": "none", "results": str(out / "results"), "scripts": {}, "experiments": {}}
+    for stem, file in zip(stems, files, strict=True):
+        inline = read(file)
+        base = out / ENVS / f"{stem}.in"
+        base.parent.mkdir(parents=True, exist_ok=True)
+        write(base, "".join(f"{line}\n" for line in inline.requirements))
+        lock = scripts.lock(inline.requirements, inline.until, base.with_suffix(".txt"))
+        if not lock.pins.keys() & set(packages):
+            raise ConfigError(f"{file}: requires none of {', '.join(sorted(packages))}; leave it out")
+        content["scripts"][stem] = {"file": str(file)}
+        matrix = {"stack": [stem], "script": [stem]}
+        content["experiments"][stem] = {"workload": ScriptExperiment.name(), "matrix": matrix}
+    config = load(content, (), out)
+    file = out / "cells.yaml"
+    write(file, yaml.safe_dump(content, sort_keys=False))
+    return Cells(config, file, tuple(cell for name in config.run() for cell in config.cells(name)))
 
 
 def shipped(project: Path) -> dict[str, Path]:

@@ -28,7 +28,9 @@ def test_every_input_is_used_and_every_step_says_its_shell(action: dict[str, Any
     assert action["runs"]["using"] == "composite"
     text = json.dumps(action["runs"])
     assert (
-        set(re.findall(r"inputs\.(\w+)", text)) == set(action["inputs"]) == {"baseline", "candidate", "cells", "budget"}
+        set(re.findall(r"inputs\.(\w+)", text))
+        == set(action["inputs"])
+        == {"baseline", "candidate", "cells", "script", "budget"}
     )
     for step in action["runs"]["steps"]:
         assert ("run" in step) != ("uses" in step)
