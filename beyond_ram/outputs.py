@@ -113,6 +113,11 @@ class Outputs:
             if over(experiment) and (not wanted or any(other.covers(experiment) for other in requested))
         ]
 
+    def covered(self, part: str) -> list[str]:
+        """The experiments that a part runs."""
+        chapters = [chapter for chapter in self.chapters if chapter.part == part]
+        return [name for name, one in self.experiments.items() if any(chapter.covers(one) for chapter in chapters)]
+
     def _made(self, parts: Iterable[str]) -> list[Chapter]:
         """The chapters that are made of anything."""
         wanted = set(parts)

@@ -6,10 +6,12 @@ Needs: a config. Makes: nothing. Always holds: no path of a run is built but by 
 import functools
 import gc
 import hashlib
+import itertools
 import json
 import os
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 from snakemake.common.configfile import load_configfile
@@ -17,7 +19,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake.settings.types import DeploymentMethod
 
-from beyond_ram import experiment, idle, lost, outputs, progress
+from beyond_ram import experiment, idle, lost, outputs, progress, rounds
 from beyond_ram.closure import closure
 from beyond_ram.outputs import Figure, Page, always, has, varies
 from beyond_ram.report.page import sources as page_sources
@@ -68,7 +70,7 @@ onstart:
         experiment.places.hold_results(Path(RESULTS))
     except experiment.places.HeldError as error:
         raise WorkflowError(str(error)) from None
-    experiment.specs.write(CONFIG, config)
+    experiment.specs.write(CONFIG, config, ORDER_SEED)
     progress.Progress(workflow, RUNS, ALL_SLOTS, lambda cell: experiment_of(cell).workload).start()
     idle.stay_idle(workflow)
 
@@ -90,9 +92,14 @@ def run_files(path):
     return [f"{RUNS}/{path}/{name}" for name in reversed(RUN_FILES)]
 
 
+def certain_runs(name):
+    """The runs of an experiment that are certain to be weighed."""
+    return [cell.path for cell in CONFIG.cells(name)]
+
+
 def asked_run_jsons(name):
     """run.json of every run of an experiment that was asked for, those kept from before an upgrade included."""
-    paths = [cell.path for cell in CONFIG.cells(name)]
+    paths = [*certain_runs(name), *further_runs(name)]
     paths += [path for path in KEPT if experiment.parse(path).experiment == name]
     return [f"{RUNS}/{path}/run.json" for path in paths]
 
@@ -217,9 +224,21 @@ def request_mb(cell, attempt):
 BEFORE_RUNS = 1_000_000
 
 
-def repeat_first(cell):
+ORDER_SEED = experiment.specs.order_seed(RESULTS)
+
+
+@functools.cache
+def places_of(repeat):
+    """The place of each cell in a repeat of all: in random order, those of an experiment one after the other."""
+    cells = {name: [replace(cell, rep=1) for cell in CONFIG.cells(name)] for name in CONFIG.run()}
+    blocks = [rounds.Block(name, tuple(dict.fromkeys(of))) for name, of in cells.items()]
+    return {cell: place for place, cell in enumerate(rounds.order(blocks, repeat, ORDER_SEED))}
+
+
+def in_turn(cell):
     """The priority of a run: repeat 1 of everything comes before repeat 2, so that repeats are blocks in time."""
-    return BEFORE_RUNS - cell.rep
+    places = places_of(cell.rep)
+    return BEFORE_RUNS - cell.rep * len(places) - places.get(replace(cell, rep=1), 0)
 
 
 def interrupted_cells(wildcards):
@@ -252,40 +271,24 @@ def locks_of_pairs():
     return [path for path in [*locks, *asked] if path and os.path.exists(path)]
 
 
-LADDERS = CONFIG.running_ladders()
-
-
-def ladder_folder(name):
-    """The folder of a version ladder, named by all that is asked of it.
-
-    Snakemake looks for what changed only where no input waits for a checkpoint. So a changed ladder is another one.
-    """
-    asked = [LADDERS[name].model_dump_json(), *ladder_runs(name, LADDERS[name].versions)]
-    return f"{RESULTS}/ladders/{name}/{hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]}"
-
-
-def ladder_runs(name, versions):
-    """run.json of the cells of a version ladder with some versions."""
-    ladder = LADDERS[name]
-    cells = CONFIG.cells(ladder.experiment)
-    return [f"{RUNS}/{cell.path}/run.json" for version in versions for cell in ladder.cells(cells, version)]
-
-
-def round_of(name, number):
-    """What a bisection round has decided; Snakemake comes back when it is there."""
-    spec = os.path.basename(ladder_folder(name))
-    made = checkpoints.ladder_round.get(ladder=name, spec=spec, round=number).output[0]
-    with open(made) as file:
+def round_of(checkpoint, **of):
+    """What a round has decided; Snakemake comes back when it is there."""
+    with open(getattr(checkpoints, checkpoint).get(**of).output[0]) as file:
         return json.load(file)
 
 
-def runs_of_ladder(name):
-    """The runs of a version ladder when its last bisection round has nothing more to ask."""
-    number, decided = 0, round_of(name, 0)
-    while not decided["done"]:
-        number += 1
-        decided = round_of(name, number)
-    return ladder_runs(name, decided["versions"])
+def last_round(checkpoint, **of):
+    """What the last of some rounds has decided, which asks for nothing more."""
+    decisions = (round_of(checkpoint, round=number, **of) for number in itertools.count())
+    return next(decided for decided in decisions if decided["done"])
+
+
+def folder_of_rounds(kind, name, asked):
+    """The folder of some rounds, named by all that is asked of them.
+
+    Snakemake looks for what changed only where no input waits for a checkpoint. So what is asked otherwise is another one.
+    """
+    return f"{RESULTS}/{kind}/{name}/{hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]}"
 
 
 # The tables and figures of all chapters; each chapter adds its own.

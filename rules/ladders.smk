@@ -5,11 +5,35 @@ holds: a varied stack differs from its base in the one package and what that nee
 cannot be is not run.
 """
 
+LADDERS = CONFIG.running_ladders()
+
+
+def ladder_runs(name, versions):
+    """run.json of the cells of a version ladder with some versions."""
+    ladder = LADDERS[name]
+    cells = CONFIG.cells(ladder.experiment)
+    return [f"{RUNS}/{cell.path}/run.json" for version in versions for cell in ladder.cells(cells, version)]
+
+
+def ladder_folder(name):
+    """The folder of a version ladder."""
+    asked = [LADDERS[name].model_dump_json(), *ladder_runs(name, LADDERS[name].versions)]
+    return folder_of_rounds("ladders", name, asked)
+
+
+def ladder_round(name, number):
+    """What a bisection round has decided."""
+    return round_of("ladder_round", ladder=name, spec=os.path.basename(ladder_folder(name)), round=number)
+
+
+def runs_of_ladder(name):
+    """The runs of a version ladder when its last bisection round has nothing more to ask."""
+    decided = last_round("ladder_round", ladder=name, spec=os.path.basename(ladder_folder(name)))
+    return ladder_runs(name, decided["versions"])
+
 
 wildcard_constraints:
     ladder="|".join(LADDERS) or "-",
-    spec="[0-9a-f]{8}",
-    round=r"\d+",
     variant=r"[^/+]+\+[^/]+",
 
 
@@ -46,8 +70,10 @@ rule releases:
 checkpoint ladder_round:
     input:
         releases=f"{RESULTS}/ladders/{{ladder}}/{{spec}}/releases.json",
-        runs=lambda w: (ladder_runs(w.ladder, round_of(w.ladder, int(w.round) - 1)["versions"]) if int(w.round) else []),
-        code=closure("scripts/tables/ladder_round.py", workflow.basedir),
+        runs=lambda w: (
+            ladder_runs(w.ladder, ladder_round(w.ladder, int(w.round) - 1)["versions"]) if int(w.round) else []
+        ),
+        code=closure("scripts/rounds/ladder.py", workflow.basedir),
     output:
         f"{RESULTS}/ladders/{{ladder}}/{{spec}}/round~{{round}}.json",
     log:
@@ -58,7 +84,7 @@ checkpoint ladder_round:
     params:
         ladder=lambda w: LADDERS[w.ladder].model_dump(mode="json"),
     script:
-        "../scripts/tables/ladder_round.py"
+        "../scripts/rounds/ladder.py"
 
 
 rule ladder_steps:

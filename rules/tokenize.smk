@@ -19,7 +19,7 @@ rule weigh_interrupted:
         run_files("{interrupted_head}/cache~rerun/{interrupted_tail}"),
     log:
         f"{RESULTS}/logs/{{interrupted_head}}/cache~interrupted/{{interrupted_tail}}.log",
-    priority: lambda w: repeat_first(interrupted_cells(w)[0])
+    priority: lambda w: in_turn(interrupted_cells(w)[0])
     conda:
         (lambda w: conda_of(interrupted_cells(w)[0]["stack"])) if CONDA else DRIVER_ENV
     resources:

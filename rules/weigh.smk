@@ -37,7 +37,7 @@ rule weigh:
         run_files("{run}"),
     log:
         f"{RESULTS}/logs/{{run}}.log",
-    priority: lambda w: repeat_first(cell_of(w.run))
+    priority: lambda w: in_turn(cell_of(w.run))
     conda:
         (lambda w: conda_of(cell_of(w.run)["stack"])) if CONDA else DRIVER_ENV
     resources:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt, StringConstraints
+from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints
 
 from . import tokens
 from .corpora import AnyCorpus, Strict
@@ -92,6 +92,12 @@ class Config(Strict):
         None, description="Run only these experiments, and the version ladders over them; default: all."
     )
 
+    budget_min: PositiveFloat | None = Field(
+        None,
+        description="Minutes of weighing. Every cell runs twice. The rest of the time goes to repeats of the cells "
+        "whose planned questions are undecided, those first that take the least time. It ends early when all are "
+        "decided. An experiment with `repeats` runs just so often. Default: no budget.",
+    )
     max_runs: PositiveInt = Field(
         100_000, description="The most runs that may be planned, repeats and version ladders included."
     )
@@ -103,13 +109,19 @@ class Config(Strict):
             if ladder.experiment in steps:
                 steps[ladder.experiment] += len(ladder.versions)
         return {
-            name: steps[name] * experiment.repeats * experiment.matrix.size() for name, experiment in self.run().items()
+            name: steps[name] * (experiment.repeats or self.repeats) * experiment.matrix.size()
+            for name, experiment in self.run().items()
         }
 
+    @property
+    def repeats(self) -> int:
+        """How often every cell of an experiment runs that does not say it."""
+        return 2 if self.budget_min else 1
+
     def cells(self, name: str) -> list[Cell]:
-        """The cells of an experiment; none where it is not run."""
+        """The cells of an experiment with the repeats that are certain to run; none where it is not run."""
         experiment = self.run().get(name)
-        found = experiment.cells(name) if experiment else []
+        found = experiment.cells(name, self.repeats) if experiment else []
         return list(dict.fromkeys(self._read_by(cell) for cell in found if self._can(cell)))
 
     def loader_module(self, name: str, root: Path | str = ".") -> str:

@@ -27,6 +27,7 @@ _SAMPLES, _EVENTS, _RECORD = RUN_FILES
 # What is read of the record of a cell, beyond that of any command.
 _DEEPER: run_reading.Types = {
     "workload": (str,),
+    "weighing_s": (int, float),
     "completed_work": (bool,),
     "work.ids_sha256": MAYBE_TEXT,
     "work.answer_sha256": MAYBE_TEXT,

@@ -4,14 +4,17 @@ They are files because an argument of a command has room for 128 KiB, and a list
 """
 
 import json
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..files import DamagedError, read_json
 from ..files import write as write_file
 from .model import Config
 
 FOLDER = "specs"
+_ORDER = "order.json"
 
 
 def of(config: Config) -> dict[str, dict[str, Any]]:
@@ -24,12 +27,21 @@ def of(config: Config) -> dict[str, dict[str, Any]]:
     }
 
 
-def write(config: Config, merged: Mapping[str, Any]) -> None:
-    """Write every spec to RESULTS/specs/KIND/NAME.json, and the merged config beside them."""
+def order_seed(results: str) -> int:
+    """The seed of the order of runs: that of the results folder, or one that is drawn for it."""
+    try:
+        return int(read_json(Path(results, FOLDER, _ORDER), "seed")["seed"])
+    except (DamagedError, TypeError, ValueError):
+        return secrets.randbits(32)
+
+
+def write(config: Config, merged: Mapping[str, Any], order_seed: int) -> None:
+    """Write every spec to RESULTS/specs/KIND/NAME.json, and the merged config and the seed of the order beside them."""
     for kind, specs in of(config).items():
         for name, spec in specs.items():
             _write(Path(config.results, FOLDER, kind, f"{name}.json"), spec)
     _write(Path(config.results, FOLDER, "config.json"), merged)
+    _write(Path(config.results, FOLDER, _ORDER), {"seed": order_seed})
 
 
 def _write(path: Path, value: object) -> None:

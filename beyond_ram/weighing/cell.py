@@ -3,8 +3,9 @@
 import json
 import re
 import sys
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ class Setting:
     lock: Path
     work: Path
     """Folder for private work folders, on the file system that shall be measured."""
+    began: float = field(default_factory=time.monotonic)
+    """When weighing it began."""
 
 
 def weigh(setting: Setting, runs: Path) -> None:
@@ -214,6 +217,8 @@ def finish(
     if other := moved(setting.lock):
         record["provenance"]["moved"] = other
     last()
+    # With what is not weighed: input, runs before it, probes, checks. A budget counts it.
+    record["weighing_s"] = round(time.monotonic() - setting.began, 3)
     write_record(record, out)
     records.run(out)
     records.samples(out)

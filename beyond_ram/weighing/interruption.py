@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def weigh_interrupted(interrupted: Setting, rerun: Setting, runs: Path) -> None:
         _assert_group_is_dead(record["pid"], path)
         record["outcome"] = "interrupted_on_purpose"
         finish(interrupted, work, runs / path, record)
-        out = runs / rerun.job.path
+        out, rerun = runs / rerun.job.path, replace(rerun, began=time.monotonic())
         finish(rerun, work, out, weighed(rerun, work, out))
 
 

@@ -245,7 +245,11 @@ class Experiment(Strict):
     matrix: Matrix
     workload: str
 
-    repeats: PositiveInt = Field(1, description="Runs of every cell.")
+    repeats: PositiveInt | None = Field(
+        None,
+        description="Runs of every cell; default: 1. With `budget_min` the default is 2, and more of the cells that a "
+        "planned question needs.",
+    )
     interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(
         5,
         description="Sampling interval, in milliseconds, a fifth of it while a peak is being made. At 5, on a busy "
@@ -271,9 +275,9 @@ class Experiment(Strict):
         "speed, by at least three pairs of runs. null: do not look for it.",
     )
 
-    def cells(self, name: str) -> list[Cell]:
-        """Every cell of the matrix, and every repeat of it."""
-        return self.matrix.cells(name, self.repeats)
+    def cells(self, name: str, repeats: int = 1) -> list[Cell]:
+        """Every cell of the matrix, and every repeat of it; so many `repeats` unless the config says how many."""
+        return self.matrix.cells(name, self.repeats or repeats)
 
     def job(self, cell: Cell, places: Places) -> Job:
         """The job of a cell. A workload changes what is its own."""

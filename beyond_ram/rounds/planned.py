@@ -1,0 +1,72 @@
+"""Rounds of the workflow: which runs the rest of a budget goes to, from the records of those before."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+import pandas as pd
+
+from ..analysis.frame import Key, Pairs, Questions, key
+from ..analysis.sequential import AT, Open, open_questions
+from ..experiment import Cell
+from ..metrics import Record
+from .blocks import Block, fitting
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What a round asks for."""
+
+    runs: tuple[Cell, ...]
+    """None when all is decided, or nothing more fits."""
+    used_s: float
+    """Weighing so far, in all calls: the records say it."""
+    undecided: int
+    """Planned questions that are undecided."""
+
+
+def next_runs(
+    weighed: Mapping[Cell, Record],
+    table: pd.DataFrame,
+    repeated: Collection[str],
+    pairs: Pairs,
+    questions: Questions,
+    budget_s: float,
+) -> Decided:
+    """Further repeats of what is undecided, as far as they fit into the budget.
+
+    `weighed` are the records of all runs so far, and `table` is table `runs` of them. `repeated` names the experiments
+    whose cells may be repeated. The questions that are decided in the least time come first. A round goes on to the
+    next number of repeats after which one looks (`sequential.AT`).
+    """
+    cells, times = dict[Key, Cell](), dict[Key, list[float]]()
+    for cell, record in weighed.items():
+        cells[key(record["cell"])] = cell
+        times.setdefault(key(record["cell"]), []).append(_spent_s(record))
+    seconds_of = {cells[one]: fmean(spent) for one, spent in times.items()}
+    undecided = open_questions(table, pairs, questions)
+    asked = [one for one in undecided if {*one.cells} <= cells.keys() and one.line["experiment"] in repeated]
+    blocks = _blocks(asked, cells, seconds_of)
+    used_s = sum(map(sum, times.values()))
+    left_s, chosen = budget_s - used_s, list[Cell]()
+    repeat = max((cell.rep for cell in weighed if cell.experiment in repeated), default=AT[-1])
+    for number in range(repeat + 1, next((look for look in AT if look > repeat), repeat) + 1):
+        blocks = fitting(blocks, seconds_of.__getitem__, left_s)
+        members = dict.fromkeys(member for block in blocks for member in block.members)
+        left_s -= sum(seconds_of[member] for member in members)
+        chosen += [replace(member, rep=number) for member in members]
+    return Decided(tuple(chosen), used_s, len(undecided))
+
+
+def _blocks(asked: Sequence[Open], cells: dict[Key, Cell], seconds_of: dict[Cell, float]) -> list[Block[Cell]]:
+    """The cells of each question, those first that are decided in the least time."""
+    blocks = dict[tuple[Cell, ...], float]()
+    for one in asked:
+        members = tuple(cells[cell] for cell in one.cells)
+        blocks.setdefault(members, one.repeats * sum(seconds_of[member] for member in members))
+    return [Block(members[1].path, members) for members in sorted(blocks, key=blocks.__getitem__)]
+
+
+def _spent_s(record: Record) -> float:
+    """What weighing a run has taken, in seconds; runs from before that was recorded have their own time alone."""
+    return float(record.get("weighing_s") or record["duration_s"] or 0)

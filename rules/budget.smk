@@ -1,0 +1,75 @@
+"""What a budget of time goes to: every cell twice, then repeats of the cells whose planned questions are undecided.
+
+Needs: runs. Makes: rounds, which say what is weighed next. Always holds: without `budget_min` there is none; the time
+that was used stands in the records of the runs, so a call goes on where another has ended.
+"""
+
+
+wildcard_constraints:
+    spec="[0-9a-f]{8}",
+    round=r"\d+",
+
+
+localrules:
+    budget_round,
+
+
+@functools.cache
+def within_budget():
+    """The experiments that share the budget: of the parts that are asked for."""
+    names = [name for part in parts() for name in OUTPUTS.covered(part)] if parts() else CONFIG.run()
+    return list(dict.fromkeys(names)) if CONFIG.budget_min else []
+
+
+def repeated():
+    """The experiments whose cells are weighed again where a planned question needs it."""
+    return [name for name in within_budget() if CONFIG.experiments[name].repeats is None]
+
+
+@functools.cache
+def budget_folder():
+    """The folder of the rounds."""
+    runs = [run for name in within_budget() for run in certain_runs(name)]
+    return folder_of_rounds("rounds", "budget", [CONFIG.budget_min, PAIRS, QUESTIONS, runs])
+
+
+def budget_runs(number):
+    """run.json of every run that a round looks at."""
+    runs = [run for name in within_budget() for run in certain_runs(name)]
+    asked = budget_round(number - 1)["runs"] if number else []
+    return [f"{RUNS}/{run}/run.json" for run in [*runs, *asked]]
+
+
+def budget_round(number):
+    """What a round has decided."""
+    return round_of("budget_round", spec=os.path.basename(budget_folder()), round=number)
+
+
+def further_runs(name):
+    """The runs of an experiment that the rounds have asked for."""
+    if name not in repeated():
+        return []
+    asked = last_round("budget_round", spec=os.path.basename(budget_folder()))["runs"]
+    return [run for run in asked if run.startswith(f"{name}/")]
+
+
+checkpoint budget_round:
+    input:
+        runs=lambda w: budget_runs(int(w.round)),
+        rounds=lambda w: [f"{budget_folder()}/round~{int(w.round) - 1}.json"] if int(w.round) else [],
+        code=closure("scripts/rounds/budget.py", workflow.basedir),
+    output:
+        f"{RESULTS}/rounds/budget/{{spec}}/round~{{round}}.json",
+    log:
+        f"{RESULTS}/logs/rounds/budget/{{spec}}/round~{{round}}.log",
+    priority: BEFORE_RUNS
+    conda:
+        "../envs/driver.yaml"
+    params:
+        runs=RUNS,
+        repeated=lambda w: repeated(),
+        pairs=PAIRS,
+        questions=QUESTIONS,
+        budget_min=CONFIG.budget_min,
+    script:
+        "../scripts/rounds/budget.py"

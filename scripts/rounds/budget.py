@@ -1,0 +1,31 @@
+"""One round of a budget: which runs are weighed next, from those before."""
+
+import json
+from pathlib import Path
+
+from beyond_ram import logs, tables
+from beyond_ram.analysis.runs import runs
+from beyond_ram.experiment import parse
+from beyond_ram.files import read_json, write
+from beyond_ram.rounds.planned import next_runs
+
+
+def main(snakemake):
+    files, given = snakemake.input.runs, snakemake.params
+    records = tables.read_runs(files)
+    cells = [parse(Path(file).parent.relative_to(given.runs).as_posix()) for file in files]
+    weighed = {cell: record for cell, (record, _) in zip(cells, records, strict=True)}
+    budget_s = 60 * given.budget_min
+    decided = next_runs(weighed, runs(records), given.repeated, given.pairs, given.questions, budget_s)
+    asked = [run for file in snakemake.input.rounds for run in read_json(file, "runs")["runs"]]
+    found = {
+        "runs": [*asked, *(cell.path for cell in decided.runs)],
+        "done": not decided.runs,
+        "used_s": round(decided.used_s, 1),
+        "undecided": decided.undecided,
+    }
+    write(snakemake.output[0], json.dumps(found, indent=2) + "\n")
+
+
+with logs.to_file(snakemake.log[0]):  # noqa: F821
+    main(snakemake)  # noqa: F821

@@ -1,0 +1,112 @@
+"""A budget of time: what is certain, what follows, a kill and its continuation, the edit of a lock."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ..conftest import Run, link_stack
+
+pytestmark = pytest.mark.end_to_end
+RESULTS = "results-budget"
+BUDGET_S = 14
+STACKS = ["tokenizers-alone", "current"]
+
+
+@pytest.fixture(scope="module")
+def config(clone: Path) -> Path:
+    """Two cells of a noisy question, whose stacks hold the same tokenizers, and a cell without one."""
+    words = {"source": "synthetic", "documents": 2, "document_characters": [2000, 6000], "vocabulary": 50}
+    soak = {"corpus": ["words"], "num_files": [1], "subject": ["tokenizers"], "epochs": [1]}
+    made = {
+        "defaults": "none",
+        "results": RESULTS,
+        "budget_min": BUDGET_S / 60,
+        "corpora": {"words": words | {"tokenizer": {"train": "byte-level", "entries": 300}}},
+        "experiments": {
+            "noisy": {
+                "workload": "soak",
+                "questions": [{"metric": "tokens_per_cpu_s"}],
+                "matrix": {"stack": STACKS} | soak,
+            },
+            "unasked": {"workload": "scan", "matrix": {"stack": ["current"], "size_mb": [1]}},
+        },
+    }
+    for stack in ("corpora", *STACKS):
+        link_stack(stack, clone)
+    file = clone / "budget.yaml"
+    file.write_text(yaml.safe_dump(made))
+    return file
+
+
+def records(clone: Path) -> dict[str, dict[str, Any]]:
+    runs = clone / RESULTS / "runs"
+    return {str(file.parent.relative_to(runs)): json.loads(file.read_text()) for file in runs.rglob("run.json")}
+
+
+def rounds(clone: Path) -> list[dict[str, Any]]:
+    files = sorted((clone / RESULTS / "rounds").rglob("round~*.json"))
+    return [json.loads(file.read_text()) for file in files]
+
+
+def planned(said: str) -> Counter[str]:
+    """The stacks of the runs that a dry run plans."""
+    return Counter(re.findall(r"output: \S+/runs/\w+/stack~([\w-]+)/", said))
+
+
+def test_a_budget_from_the_plan_to_an_edited_lock(clone: Path, run_in: Run, config: Path) -> None:
+    words = ("snakemake", "--cores", "1", f"{RESULTS}/collected/noisy.runs.parquet", "--configfile", str(config))
+    plan = run_in(*words, "-n")
+    assert planned(plan.stdout + plan.stderr) == {"tokenizers-alone": 2, "current": 4}, plan.stderr[-3000:]
+
+    killed = subprocess.Popen(
+        [sys.executable, "-m", *words],
+        cwd=clone,
+        env=os.environ | {"PYTHONPATH": str(clone), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while len(records(clone)) < 3:
+        assert killed.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    before = records(clone)
+
+    done = run_in(*words)
+    assert done.returncode == 0, done.stderr[-3000:]
+    after = records(clone)
+    again = [run for run, record in before.items() if after[run]["started_at"] != record["started_at"]]
+    assert len(again) <= 1, "more than the run that Snakemake did not see the end of"
+    repeats = Counter(run.rpartition("/rep~")[0] for run in after)
+    (unasked,) = (count for run, count in repeats.items() if run.startswith("unasked"))
+    first, second = (count for run, count in repeats.items() if run.startswith("noisy"))
+    assert unasked == 2
+    assert first == second >= 2
+    last = rounds(clone)[-1]
+    assert last["done"]
+    assert last["used_s"] == pytest.approx(sum(record["weighing_s"] for record in after.values()), abs=0.1)
+    assert first == 2 or last["used_s"] < BUDGET_S + 5, "a round that did not fit"
+    assert first > 2 or not last["undecided"] or last["used_s"] > BUDGET_S / 2, "time was left for what is undecided"
+    assert "Nothing to be done" in run_in(*words).stderr
+
+    lock = clone / "envs" / "tokenizers-alone.txt"
+    sound = lock.read_text()
+    lock.write_text(f"{sound}# another\n")
+    try:
+        plan = run_in(*words, "-n")
+        assert {*planned(plan.stdout + plan.stderr)} == {"tokenizers-alone"}, (plan.stdout + plan.stderr)[-3000:]
+    finally:
+        lock.write_text(sound)
