@@ -39,7 +39,7 @@ def _line(record: Record, events: Events) -> dict[str, Any]:
         key: " ".join(f"{name}={value}" for name, value in provenance[key].items()) if key in provenance else None
         for key in ("allocator_settings", "thread_settings")
     }
-    machine = {k: v for k, v in provenance.items() if k != "versions" and k not in settings}
+    machine = {k: v for k, v in provenance.items() if k not in ("versions", "randomised", *settings)}
     measured = derive(record, events)
     return {
         **record["cell"],

@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ from ..stacks.variants import moved
 from ..stacks.variants import reason as cannot_be
 from ..watch import LimitError, machine, pagecache, watch, write_record
 from ..watch.summary import lacking
-from . import processes, remedies, served, sound
+from . import processes, randomised, remedies, served, sound
 from .private import private_folder
 from .provenance import commit
 
@@ -124,13 +125,15 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
     if reason := cannot_be(setting.lock):
         return _not_run(words, out, reason)
     try:
-        environment = job.environment | remedies.environment(job.remedy) | how.pop("environment", {})
+        drawn = randomised.environment(seed := secrets.randbits(32))
+        environment = drawn | job.environment | remedies.environment(job.remedy) | how.pop("environment", {})
     except remedies.NotHereError as reason:
         return _not_run(words, out, str(reason))
     limits = {"timeout_s": job.timeout_s, "memory_limit_bytes": _limit_bytes(job)}
     how = limits | how | {"interval_ms": job.interval_ms, "stdout": sys.stderr.fileno(), "inputs": inputs}
     try:
         record = watch(words, out, environment=environment, tells_work=True, **how)
+        record["provenance"]["randomised"] = randomised.provenance(seed, environment)
         for note in lacking(record):
             print(f"{job.path}: {note}", file=sys.stderr)
         return record

@@ -73,7 +73,7 @@ def test_a_report_is_made_of_the_part_that_is_named_beside_it(planned: Planned) 
     found = planned("limit", "report")
     assert {"report", "table_runs", "table_limits"} <= set(found)
     assert not {"claims_page", "pareto_page", "figure_memory_over_time", "tokens", "repository"} & set(found)
-    assert found["weigh"] == 2
+    assert found["weigh"] == 1
 
 
 def test_one_latency_and_bandwidth_is_a_line_of_a_table_and_no_map_of_one_colour(planned: Planned) -> None:

@@ -1,0 +1,45 @@
+"""What a session would fix is drawn for every run, and its record says how."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from beyond_ram.experiment import Job
+from beyond_ram.weighing import randomised
+from beyond_ram.weighing.cell import Setting, weigh
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = f"""
+import json, os, sys
+sys.path.insert(0, {str(ROOT / "scripts" / "workloads")!r})
+import events
+names = ("PYTHONHASHSEED", "BEYOND_RAM_PADDING")
+json.dump({{name: os.environ[name] for name in names}}, open(sys.argv[sys.argv.index("--tell") + 1], "w"))
+events.emit("work", rows=1)
+"""
+
+
+def test_the_seed_gives_the_variables() -> None:
+    drawn = [randomised.environment(seed) for seed in range(200)]
+    assert drawn == [randomised.environment(seed) for seed in range(200)]
+    assert len({variables["PYTHONHASHSEED"] for variables in drawn}) == 200
+    sizes = [len(variables["BEYOND_RAM_PADDING"]) for variables in drawn]
+    assert min(sizes) < 200
+    assert 3800 < max(sizes) < 4096
+
+
+def test_each_run_draws_and_its_record_says_what(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    records: list[dict[str, Any]] = []
+    for repeat in (1, 2):
+        path, told = f"drawn/stack~current/case~flat/rep~{repeat}", tmp_path / "told.json"
+        job = Job(path=path, workload="planted", program=str(tmp_path / "program.py"), arguments=("--tell", str(told)))
+        weigh(Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private"), tmp_path / "runs")
+        records.append(json.loads((tmp_path / "runs" / path / "run.json").read_text()))
+        drawn = records[-1]["provenance"]["randomised"]
+        assert json.loads(told.read_text()) == randomised.environment(drawn["seed"])
+        assert drawn["padding_bytes"] == len(randomised.environment(drawn["seed"])["BEYOND_RAM_PADDING"])
+        assert records[-1]["weighing_s"] >= records[-1]["duration_s"]
+    seeds = [record["provenance"]["randomised"]["seed"] for record in records]
+    assert seeds[0] != seeds[1]
