@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
 from snakemake.common.configfile import load_configfile
@@ -230,15 +229,15 @@ ORDER_SEED = experiment.specs.order_seed(RESULTS)
 @functools.cache
 def places_of(repeat):
     """The place of each cell in a repeat of all: in random order, those of an experiment one after the other."""
-    cells = {name: [replace(cell, rep=1) for cell in CONFIG.cells(name)] for name in CONFIG.run()}
-    blocks = [rounds.Block(name, tuple(dict.fromkeys(of))) for name, of in cells.items()]
+    cells = {name: {(name, cell.axes): None for cell in CONFIG.cells(name)} for name in CONFIG.run()}
+    blocks = [rounds.Block(name, tuple(of)) for name, of in cells.items()]
     return {cell: place for place, cell in enumerate(rounds.order(blocks, repeat, ORDER_SEED))}
 
 
 def in_turn(cell):
     """The priority of a run: repeat 1 of everything comes before repeat 2, so that repeats are blocks in time."""
     places = places_of(cell.rep)
-    return BEFORE_RUNS - cell.rep * len(places) - places.get(replace(cell, rep=1), 0)
+    return BEFORE_RUNS - cell.rep * len(places) - places.get((cell.experiment, cell.axes), 0)
 
 
 def interrupted_cells(wildcards):

@@ -45,7 +45,7 @@ def test_an_experiment_without_changes_the_default_one(tmp_path: Path) -> None:
 
 
 def test_a_token_dataset_with_its_origin_inherits_nothing(tmp_path: Path) -> None:
-    config, _ = read(tmp_path, "tokens: {few: {path: train.npy}, small: {seed: 2}}")
+    config, _ = read(tmp_path, "tokens: {few: {path: train.npy}, middle: {seed: 2}}")
     assert config["tokens"]["few"] == {"path": "train.npy"}
     assert config["tokens"]["middle"] == {"rows": 160007, "seed": 2}
 
