@@ -189,7 +189,7 @@ def _write(gate: "Gate", out: Path) -> None:
     tables.write(changes, out / "changes.csv", out / "changes.parquet")
     pages.write(
         str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=gate.words,
-        summary=counts(changes), differences=_differences(changes, out),
+        summary=counts(changes), differences=_differences(changes, out), leak=gate.leak,
     )  # fmt: skip
     files.write(out / "gate.md", markdown)
     files.write(out / "gate.xml", ElementTree.tostring(gate.junit(), encoding="utf-8", xml_declaration=True))

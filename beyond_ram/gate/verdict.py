@@ -14,6 +14,7 @@ from ..analysis.sequential import AT, must_be_decided, without_work
 from ..metrics import METRICS
 from ..metrics.runs import FAILED
 from ..units import GB
+from .leaks import Floor, floors
 from .sides import BASELINE
 from .wheels import Requirement
 
@@ -95,6 +96,17 @@ class Gate:
         return notes
 
     @property
+    def smallest_leaks(self) -> list[Floor]:
+        """The smallest leak that each cell would have shown, the smallest a row first."""
+        return floors(self.changes, self.runs)
+
+    @property
+    def leak(self) -> str:
+        """The same of the most sensitive cell, as a sentence."""
+        found = self.smallest_leaks
+        return found[0].sentence() if found else "no cell had enough repeats to show a leak"
+
+    @property
     def machine(self) -> dict[str, Any]:
         """The machine, from the runs' records."""
         return {name: _plain(self.runs[name].dropna().iloc[0]) for name in _MACHINE if self.runs.get(name) is not None}
@@ -120,6 +132,7 @@ class Gate:
                 for line, words in zip(self.changes.to_dict("records"), self.words, strict=True)
             ],
             "says_nothing": self.without,
+            "smallest_leaks": [one.as_json() for one in self.smallest_leaks],
             "n": {str(name): int(n) for name, n in self.runs.groupby("stack", sort=False)["rep"].max().items()},
             "weighing_s": round(self.used_s, 1),
             "budget_s": self.budget_s,
@@ -149,10 +162,10 @@ class Gate:
             if line["verdict"] in ("worse", "better")
             or (line["verdict"] == "undecided" and must_be_decided(line["metric"]))
         ]
-        room = LINES - len(head) - len(notes) - 1
+        room = LINES - len(head) - len(notes) - 2
         shown = relevant if len(relevant) <= room else relevant[: room - 1]
         more = [f"and {len(relevant) - len(shown)} more"] if len(shown) < len(relevant) else []
-        return [*head, *map(_sentence, shown), *more, *notes, last]
+        return [*head, *map(_sentence, shown), *more, *notes, self.leak, last]
 
     def _machine(self) -> str:
         machine = self.machine

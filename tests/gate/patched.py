@@ -97,9 +97,26 @@ def _iter(self):
 IterableDataset.__iter__ = _iter
 """
 
+# What each batch leaves behind, or each row of it.
+_SLOW_LEAK = """
+
+_beyond_ram_left = []
+_beyond_ram_write_batch = ArrowWriter.write_batch
+
+def _write_batch(self, batch_examples, *args, **kwargs):
+    _beyond_ram_left.append(b"\\1" * {size})
+    return _beyond_ram_write_batch(self, batch_examples, *args, **kwargs)
+
+ArrowWriter.write_batch = _write_batch
+"""
+_A_ROW = "(10_000 * max(map(len, batch_examples.values()), default=0))"
+
 FAULTS = {
     "none": Fault("datasets", "datasets/arrow_dataset.py", ""),
     "leak": Fault("datasets", "datasets/arrow_dataset.py", _LEAK),
+    "1 MB a batch": Fault("datasets", "datasets/arrow_writer.py", _SLOW_LEAK.replace("{size}", "1_000_000")),
+    "100 kB a batch": Fault("datasets", "datasets/arrow_writer.py", _SLOW_LEAK.replace("{size}", "100_000")),
+    "10 kB a row": Fault("datasets", "datasets/arrow_writer.py", _SLOW_LEAK.replace("{size}", _A_ROW)),
     "slower": Fault("datasets", "datasets/arrow_dataset.py", _SLOWER),
     "request": Fault("datasets", "datasets/iterable_dataset.py", _REQUEST),
     "leak and request": Fault("datasets", "datasets/iterable_dataset.py", _LEAK_IN_WORKER + _REQUEST),

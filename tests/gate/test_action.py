@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+NAMES = ("baseline", "candidate", "cells", "script", "budget", "token")
 CELLS = """
 defaults: none
 experiments:
@@ -27,11 +28,7 @@ def action(root: Path) -> dict[str, Any]:
 def test_every_input_is_used_and_every_step_says_its_shell(action: dict[str, Any]) -> None:
     assert action["runs"]["using"] == "composite"
     text = json.dumps(action["runs"])
-    assert (
-        set(re.findall(r"inputs\.(\w+)", text))
-        == set(action["inputs"])
-        == {"baseline", "candidate", "cells", "script", "budget"}
-    )
+    assert set(re.findall(r"inputs\.(\w+)", text)) == set(action["inputs"]) == set(NAMES)
     for step in action["runs"]["steps"]:
         assert ("run" in step) != ("uses" in step)
         assert "run" not in step or step["shell"] == "bash"
@@ -43,13 +40,14 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
     """The name, exit status and output of each `run:` step, up to one that fails."""
     given = {name: about.get("default", "") for name, about in action["inputs"].items()} | inputs
     context = {"github.action_path": str(clone), "runner.temp": str(place)}
+    context |= {"github.event.pull_request.head.sha || github.sha": "abc", "github.token": ""}
     context |= {f"inputs.{name}": value for name, value in given.items()}
     done = []
     for step in action["runs"]["steps"]:
         if "run" not in step:
             continue
         own = {
-            name: re.sub(r"\$\{\{ ([\w.]+) \}\}", lambda found: context[found[1]], str(value))
+            name: re.sub(r"\$\{\{ ([\w.| ]+?) \}\}", lambda found: context[found[1]], str(value))
             for name, value in step.get("env", {}).items()
         }
         files = {"GITHUB_OUTPUT": str(place / "output"), "GITHUB_STEP_SUMMARY": str(place / "summary")}
@@ -81,6 +79,13 @@ def test_its_steps_weigh_and_leave_a_summary(action: dict[str, Any], clone: Path
     assert [name in summary.splitlines()[0] for name in ("fsspec==2026.7.0", "fsspec==2026.6.0")] == [True, True]
     made = json.loads((tmp_path / "beyond-ram-gate" / "gate.json").read_text())
     assert {(line["metric"], line["verdict"]) for line in made["changes"]} == {("run_failed", "same")}
+    (tmp_path / "output").unlink()
+    # One repeat decides nothing: a warning that says what would have been seen, and no silent pass.
+    done = run_steps(action, tmp_path, clone, inputs | {"budget": "0.001"})
+    assert done[-1][:2] == ("Weigh", 0)
+    assert "::warning title=beyond-ram gate is undecided::" in done[-1][2]
+    assert "leak" in done[-1][2]
+    assert (tmp_path / "output").read_text() == "verdict=undecided\n"
     (tmp_path / "output").unlink()
     done = run_steps(action, tmp_path, clone, inputs | {"candidate": "./no-such-checkout"})
     assert done[-1][:2] == ("Weigh", 2)

@@ -39,6 +39,20 @@ def test_a_lost_row_is_found_where_it_is_lost(tmp_path: Path, capsys: pytest.Cap
 
 @pytest.mark.slow
 @pytest.mark.end_to_end
+@pytest.mark.parametrize(("fault", "leaked"), [("1 MB a batch", 2e9), ("100 kB a batch", 2e8), ("10 kB a row", 2e7)])
+def test_a_slow_leak_is_found_with_its_size(fault: str, leaked: float, tmp_path: Path) -> None:
+    status, found = gate(fault, "tokenize", 10, tmp_path)
+    assert (status, found["verdict"]) == (1, "worse")
+    worse = {(line["cell"], line["metric"]): line for line in found["changes"] if line["verdict"] == "worse"}
+    line = worse["gate-batches", "grown_anon_bytes"]
+    assert line["candidate"] - line["baseline"] == pytest.approx(leaked, rel=0.1)
+    floor = next(one for one in found["smallest_leaks"] if one["cell"] == "gate-batches")
+    assert floor["bytes"] < leaked
+    assert floor["batches"] == floor["rows"] == 2000
+
+
+@pytest.mark.slow
+@pytest.mark.end_to_end
 def test_a_leak_and_a_request_of_each_worker_are_found_with_their_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

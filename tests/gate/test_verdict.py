@@ -71,8 +71,8 @@ def test_worse_comes_first_and_is_the_same_everywhere() -> None:
 def test_ten_lines_are_the_most() -> None:
     found = gate(*[(SAME, SAME | {"grown": 200.0 + i}) for i in range(15)], apart={"base": "other 1 to 2"})
     assert len(found.lines()) == 10
-    assert found.lines()[-3] == "and 9 more"
-    assert "other 1 to 2" in found.lines()[-2]
+    assert found.lines()[-4] == "and 10 more"
+    assert "other 1 to 2" in found.lines()[-3]
     assert all("other 1 to 2" in why for why in found.changes["why"])
     assert found.markdown().count("other 1 to 2") == len(found.changes) + 2, "and twice for all"
 

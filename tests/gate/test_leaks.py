@@ -1,0 +1,82 @@
+"""The smallest leak that a gate would have seen: from noise and threshold, a batch and a row."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beyond_ram.analysis.thresholds import LEAST
+from beyond_ram.gate import check_run
+
+from .test_verdict import SAME, gate
+
+ROWS = {"rows": 2000, "batch_size": 10, "run_failed": 0.0}
+
+
+def with_growth(grown: float, **more: Any) -> dict[str, Any]:
+    return SAME | ROWS | {"grown": grown} | more
+
+
+def test_the_threshold_is_the_floor_of_a_quiet_cell() -> None:
+    (found,) = gate((with_growth(20.0), with_growth(20.0))).smallest_leaks
+    made = found.as_json()
+    assert made["bytes"] == LEAST["bytes"]
+    assert (made["rows"], made["batches"]) == (2000, 200)
+    assert made["bytes_per_row"] == LEAST["bytes"] / 2000
+    assert made["bytes_per_batch"] == LEAST["bytes"] / 200
+
+
+def test_the_most_sensitive_cell_is_told_and_json_has_all() -> None:
+    few = (with_growth(20.0, rows=10), with_growth(20.0, rows=10))
+    found = gate(few, (with_growth(20.0), with_growth(20.0)))
+    assert found.leak in found.lines()
+    assert "cell-1" in found.leak
+    assert "4 kB a row" in found.leak
+    assert "40 kB a batch" in found.leak
+    assert [one["cell"] for one in found.as_json()["smallest_leaks"]] == ["cell-1", "cell-0"]
+    assert found.leak in found.markdown()
+
+
+def test_one_repeat_and_a_cell_without_rows_show_no_leak() -> None:
+    assert not gate((with_growth(20.0), with_growth(20.0)), n=1).smallest_leaks
+    assert not gate((SAME, SAME)).smallest_leaks
+    assert gate((SAME, SAME)).leak in gate((SAME, SAME)).lines()
+
+
+@pytest.fixture
+def hub() -> Iterator[tuple[str, list[tuple[str, dict[str, Any]]]]]:
+    """An address that takes checks, and what came."""
+    came: list[tuple[str, dict[str, Any]]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            came.append((self.path, body))
+            self.send_response(201 if self.headers["Authorization"] == "Bearer good" else 403)
+            self.end_headers()
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", came
+    server.shutdown()
+    server.server_close()
+
+
+def test_an_undecided_gate_is_a_neutral_check(tmp_path: Path, hub: tuple[str, list[tuple[str, Any]]]) -> None:
+    address, came = hub
+    (tmp_path / "gate.md").write_text("**beyond-ram gate: undecided**\n\nsummary\n")
+    runner = {"GITHUB_API_URL": address, "GITHUB_REPOSITORY": "me/mine", "HEAD_SHA": "abc", "TOKEN": "good"}
+    check_run.made(tmp_path, runner)
+    ((path, body),) = came
+    assert path == "/repos/me/mine/check-runs"
+    assert (body["conclusion"], body["head_sha"]) == ("neutral", "abc")
+    assert "summary" in body["output"]["summary"]
+    with pytest.raises(OSError, match="403"):
+        check_run.made(tmp_path, runner | {"TOKEN": "may not"})
