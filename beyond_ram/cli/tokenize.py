@@ -17,7 +17,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "command continues a killed one.",
     )
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help="files, folders or quoted patterns, in order")
-    parser.add_argument("--tokenizer", required=True, help="a tokenizer.json, or a folder with one")
+    parser.add_argument(
+        "--tokenizer",
+        required=True,
+        help="a tokenizer.json, or a folder with one; for others, the line that converts is printed",
+    )
     parser.add_argument("--out", required=True, help="folder for the result")
     parser.add_argument(
         "--format",
@@ -62,6 +66,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument(
         "--verify-share", type=_share, metavar="PERCENT", help="of the text that --verify encodes again (default: 5)"
     )
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.set_defaults(run=run)
 
 
@@ -108,11 +113,9 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from ..tokenize.encoders import ENGINE, STACKS, choose, of_release, release
+    from ..tokenize.formats import tokenizer_file
 
-    given = Path(arguments.tokenizer).expanduser()
-    tokenizer = given / "tokenizer.json" if given.is_dir() else given
-    if not tokenizer.is_file():
-        raise ValueError(f"--tokenizer {arguments.tokenizer}: no tokenizer.json there")
+    tokenizer = tokenizer_file(arguments.tokenizer)
     _check(arguments)
     stack = of_release(arguments.tokenizers) if arguments.tokenizers else arguments.stack
     chosen = choose(tokenizer, (stack,) if stack is not None else STACKS)
@@ -128,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
         file=sys.stderr,
         flush=True,
     )
-    switches = [name for name in ("no_special_tokens", "sha256", "verify") if getattr(arguments, name)]
+    switches = [name for name in ("no_special_tokens", "sha256", "verify", "json") if getattr(arguments, name)]
     command = [str(chosen.python), str(ENGINE / "run.py"), *(f"--{name.replace('_', '-')}" for name in switches)]
     for name in ("out", "format", "workers", "memory_limit", "text_column", "shard", "append", "verify_share"):
         value = getattr(arguments, name)

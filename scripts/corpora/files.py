@@ -1,4 +1,4 @@
-"""Files of one's own: text, JSON Lines, CSV, Parquet, Arrow; the first three may be gzipped.
+"""Files of one's own: text, JSON Lines, CSV, Parquet, Arrow; the first three may be packed, as .gz or .zst.
 
     {"source": "files", "glob": "data/**/*.parquet", "format": null, "text_column": "text", "label_column": null,
      "documents_per_file": 1}
@@ -25,7 +25,21 @@ from typing import Any
 from columns import Columns
 from shards import Document, Plan, RefusedError, run
 
-ENDS = {".txt": "txt", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".arrow": "arrow"}
+# As `beyond-ram tokenize` reads them (beyond_ram/tokenize/engine/inputs.py).
+ENDS = {
+    ".txt": "txt",
+    ".text": "txt",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+PACKED = (".gz", ".zst")
 BATCH_ROWS = 8  # documents may be megabytes each
 
 
@@ -48,15 +62,34 @@ def format_of(path: str, wanted: str | None) -> str:
     """How to read a file."""
     if wanted is not None:
         return wanted
-    suffix = Path(path.removesuffix(".gz")).suffix.lower()
+    suffix = inner(path).suffix.lower()
     if suffix not in ENDS:
-        raise RefusedError(f'{path} ends in none of {", ".join(ENDS)}; say how to read it with "format"')
+        ends = f"{', '.join(ENDS)}, nor in one of them and {' or '.join(PACKED)}"
+        raise RefusedError(f'{path} ends in none of {ends}; say how to read it with "format"')
+    if packing(path) and ENDS[suffix] in ("parquet", "arrow"):
+        raise RefusedError(f"{path} is packed as a whole; unpack it, {suffix} has packing of its own")
     return ENDS[suffix]
 
 
+def packing(path: str) -> str | None:
+    """The ending that says how a file is packed."""
+    return next((ending for ending in PACKED if path.lower().endswith(ending)), None)
+
+
+def inner(path: str) -> Path:
+    """The name of what is packed."""
+    return Path(path[: -len(ending)] if (ending := packing(path)) else path)
+
+
 def opened(path: str) -> BufferedReader | gzip.GzipFile:
-    """The bytes of a file, gunzipped where need be."""
-    return gzip.GzipFile(path) if path.endswith(".gz") else Path(path).open("rb")
+    """The bytes of a file, unpacked where need be."""
+    if packing(path) == ".gz":
+        return gzip.GzipFile(path)
+    if packing(path) == ".zst":
+        import pyarrow as pa
+
+        return BufferedReader(pa.CompressedInputStream(pa.OSFile(path), "zstd"))  # type: ignore[type-var]
+    return Path(path).open("rb")
 
 
 def decoded(line: bytes, where: str) -> str:
@@ -96,7 +129,7 @@ def csv_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]
         if handle.peek(3)[:3] == codecs.BOM_UTF8:  # as spreadsheets write it
             handle.read(3)
         lines = (decoded(line, f"{path}, line {number}") for number, line in enumerate(handle, 1))
-        reader = csv.DictReader(lines, strict=True)
+        reader = csv.DictReader(lines, strict=True, delimiter="\t" if inner(path).suffix.lower() == ".tsv" else ",")
         columns.check(reader.fieldnames or [], path)
         try:
             for row in reader:
@@ -144,11 +177,17 @@ READERS: dict[str, Callable[[str, Columns], Iterator[tuple[dict[str, Any], str]]
 
 def documents(inputs: list[tuple[str, str]], columns: Columns, notes: dict[str, Any]) -> Iterator[Document]:
     """The documents of all files, in order; a file that cannot be read is a refusal that names it."""
+    empty = [path for path, _ in inputs if not Path(path).stat().st_size]
+    notes["empty_files"] = len(empty)
+    documents = 0
     for path, kind in inputs:
+        if not Path(path).stat().st_size:
+            continue
         try:
             for row, where in READERS[kind](path, columns):
                 document = columns.document(row, where, Path(path).name)
                 if document is not None:
+                    documents += 1
                     yield document
         except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:  # pyarrow's errors are ValueErrors
             raise RefusedError(f"{path} cannot be read as {kind} ({error})") from None
@@ -157,6 +196,10 @@ def documents(inputs: list[tuple[str, str]], columns: Columns, notes: dict[str, 
                 f"{path} cannot be read as {kind} (it does not fit into memory: a text, or a line, is read whole)"
             ) from None
     notes["left_out_without_text"] = columns.left_out_without_text
+    if documents and empty:
+        print(f"{len(empty)} of {len(inputs)} files are empty and left out: {empty[0]} first", file=sys.stderr)
+    if documents and columns.left_out_without_text:
+        print(f"{columns.left_out_without_text:,} rows have no text and are left out", file=sys.stderr)
 
 
 def plan(spec: dict[str, Any]) -> Plan:
@@ -165,7 +208,7 @@ def plan(spec: dict[str, Any]) -> Plan:
     columns = Columns.of(spec)
     if columns.label is not None and any(kind == "txt" for _, kind in inputs):
         raise RefusedError('"label_column" is set, but a text file has no columns; its label is its name')
-    tables = any(kind in ("parquet", "arrow") for _, kind in inputs)
+    tables = any(kind in ("parquet", "arrow") or packing(path) == ".zst" for path, kind in inputs)
     notes: dict[str, Any] = {"input_files": len(inputs)}
     return Plan(
         documents(inputs, columns, notes),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -39,7 +40,19 @@ def tokenizer(families: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
 def test_datasets_opens_what_it_makes(tokenizer: Path, tmp_path: Path) -> None:
     lines = "".join(json.dumps({"body": text}) + "\n" for text in TEXTS)
     (tmp_path / "data.jsonl").write_text(lines, encoding="utf-8")
-    flags = ("--tokenizer", tokenizer, "--out", "out", "--text-column", "body", "--workers", 1, "--memory-limit", "1G")
+    flags = (
+        "--tokenizer",
+        tokenizer,
+        "--out",
+        "out",
+        "--text-column",
+        "body",
+        "--workers",
+        1,
+        "--memory-limit",
+        "1G",
+        "--json",
+    )
     done = beyond_ram("tokenize", "data.jsonl", *flags, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("tokenizers 1.") and "large documents are cut: ByteLevel" in done.stderr
@@ -54,19 +67,19 @@ def test_datasets_opens_what_it_makes(tokenizer: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_older_encoder_by_name(tokenizer: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one two", encoding="utf-8")
-    flags = ("--tokenizer", tokenizer, "--out", "out", "--stack", "encoder-0.23", "--format", "bin")
+    flags = ("--tokenizer", tokenizer, "--out", "out", "--json", "--stack", "encoder-0.23", "--format", "bin")
     done = beyond_ram("tokenize", "a.txt", *flags, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["encoder"].startswith("tokenizers 0.23")
     again = beyond_ram(
-        "tokenize", "a.txt", *flags[:4], "--tokenizers", "0.23", "--format", "bin", "--verify", cwd=tmp_path
+        "tokenize", "a.txt", *flags[:5], "--tokenizers", "0.23", "--format", "bin", "--verify", cwd=tmp_path
     )
     assert again.returncode == 0 and json.loads(again.stdout)["verified"]["documents"] == 1, again.stderr
     assert (tmp_path / "out" / "tokens.bin").stat().st_size == 2 * json.loads(done.stdout)["tokens"]
 
 
 BAD = {
-    "no tokenizer": (("a.txt", "--tokenizer", "nowhere", "--out", "o"), "no tokenizer.json there"),
+    "no tokenizer": (("a.txt", "--tokenizer", "nowhere.json", "--out", "o"), "no such file"),
     "no workers": (("a.txt", "--tokenizer", "t", "--out", "o", "--workers", 0), "at least one worker"),
     "no size": (("a.txt", "--tokenizer", "t", "--out", "o", "--memory-limit", "much"), "is no size"),
     "no inputs": (("--tokenizer", "t", "--out", "o"), "INPUT"),
@@ -88,3 +101,44 @@ def test_bad_shards(shard: str, tokenizer: Path, tmp_path: Path) -> None:
     done = beyond_ram("tokenize", "a.txt", "--tokenizer", tokenizer, "--out", "o", "--shard", shard, cwd=tmp_path)
     assert done.returncode == 2 and "it has to be I/N" in done.stderr, done.stderr
     assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.slow
+def test_what_is_empty_and_what_is_not_read_is_counted(tokenizer: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "a.txt").write_text("one two", encoding="utf-8")
+    (data / "b.jsonl").touch()
+    for name in ("c.pdf", "d.pdf", "e.md", ".hidden.pdf"):
+        (data / name).write_text("x")
+    done = beyond_ram("tokenize", data, "--tokenizer", tokenizer, "--out", "out", "--workers", 1, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (summary["files_read"], summary["files_empty"], summary["files_skipped"]) == (2, 1, {".md": 1, ".pdf": 2})
+    (line,) = done.stdout.splitlines()
+    assert all(part in line for part in ("1 documents", "2 files", "1 of them empty", "2 .pdf")), line
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
+@pytest.mark.parametrize("form", ["datasets", "bin", "parquet"])
+def test_a_full_disk_is_one_line_with_what_is_needed(form: str, tokenizer: Path, tmp_path: Path) -> None:
+    made_up = random.Random(1)  # so that no format packs it small
+    lines = "".join(json.dumps({"text": f"{made_up.getrandbits(2000):x}"}) + "\n" for _ in range(6_000))
+    (tmp_path / "a.jsonl").write_text(lines, encoding="utf-8")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=False)
+    if mounted.returncode:
+        pytest.skip("no disk can be mounted here")
+    try:
+        done = beyond_ram(
+            "tokenize", "a.jsonl", "--tokenizer", tokenizer, "--out", disk / "out", "--format", form, cwd=tmp_path
+        )
+    finally:
+        subprocess.run(["umount", disk], check=True)
+    assert done.returncode == 1
+    *_, last = done.stderr.splitlines()
+    assert "the disk is full" in last and last.count("iB") == 2, last
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") <= 3

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import quantiles
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
 if TYPE_CHECKING:
@@ -181,19 +182,34 @@ def tables(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = "".join(json.dumps(row) + "\n" for row in TABLE)
     (folder / "t.jsonl").write_text(lines, encoding="utf-8")
     (folder / "t.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    (folder / "u.ndjson.zst").write_bytes(pa.compress(lines.encode(), codec="zstd", asbytes=True))
+    (folder / "t.tsv.zst").write_bytes(
+        pa.compress('text\tkind\n"first\nä"\tx\n"second, with comma"\ty\n\tz\n'.encode(), codec="zstd", asbytes=True)
+    )
     (folder / "t.csv").write_bytes('\ufefftext,kind\r\n"first\nä",x\r\n"second, with comma",y\r\n,z\r\n'.encode())
     return folder
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["t.jsonl", "t.jsonl.gz", "t.csv", "t.parquet", "file.arrow", "stream.arrow", "saved/*.arrow"]
+    "name",
+    [
+        "t.jsonl",
+        "t.jsonl.gz",
+        "u.ndjson.zst",
+        "t.tsv.zst",
+        "t.csv",
+        "t.parquet",
+        "file.arrow",
+        "stream.arrow",
+        "saved/*.arrow",
+    ],
 )
 def test_every_format_gives_the_same_documents(programs: Programs, tables: Path, name: str) -> None:
     spec = {"source": "files", "glob": str(tables / name), "label_column": "kind", "documents_per_file": 9}
     corpus = programs.prepare(spec)
     assert corpus.rows() == [{"text": row["text"], "label": row["kind"]} for row in TABLE[:2]]
-    assert corpus.manifest["notes"] == {"input_files": 1, "left_out_without_text": 1}
+    assert corpus.manifest["notes"] == {"input_files": 1, "empty_files": 0, "left_out_without_text": 1}
 
 
 def test_text_files_are_a_document_each_in_the_order_of_their_paths(programs: Programs) -> None:
@@ -234,6 +250,10 @@ def test_mistakes_in_files_get_one_line_that_says_where(programs: Programs, tabl
     assert "bad.parquet cannot be read as parquet" in told(glob="bad.parquet")
     (bad / "bad.arrow").write_text("not a table")
     assert "bad.arrow cannot be read as arrow" in told(glob="bad.arrow")
+    (bad / "cut.jsonl.zst").write_bytes((tables / "u.ndjson.zst").read_bytes()[:30])
+    assert "cut.jsonl.zst cannot be read as jsonl" in told(glob="cut.jsonl.zst")
+    (bad / "t.parquet.gz").write_bytes(b"x")
+    assert "t.parquet.gz is packed as a whole" in told(glob="t.parquet.gz")
     (bad / "cut.jsonl.gz").write_bytes((tables / "t.jsonl.gz").read_bytes()[:30])
     assert "cut.jsonl.gz cannot be read as jsonl" in told(glob="cut.jsonl.gz")
     (bad / "half.jsonl").write_text('{"text": "\\ud800"}\n')

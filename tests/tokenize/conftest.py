@@ -55,7 +55,7 @@ def tokenize(python: Path) -> Tokenize:
         command = [str(python), str(ENGINE / "run.py"), f"--tokenizer={tokenizer}", f"--out={out}"]
         for name, value in {"format": "bin", **flags}.items():
             command.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}"))
-        command += ["--", *map(str, inputs)]
+        command += ["--json", "--", *map(str, inputs)]
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
     return run

@@ -5,6 +5,7 @@ numpy where a file needs them.
 """
 
 import codecs
+import collections
 import csv
 import gzip
 import itertools
@@ -108,6 +109,20 @@ def in_folder(folder):
         for path in folder.rglob("*")
         if path.is_file() and kind_of(path)[0] and not any(p.startswith(".") for p in path.relative_to(folder).parts)
     )
+
+
+def left_out(names, files):
+    """What the folders among the names hold beside the files that are read: how many by the end of their names; and how
+    many files that are read are empty."""
+    skipped, taken = collections.Counter(), set(files)
+    for folder in (Path(name).expanduser() for name in names):
+        if not folder.is_dir() or (folder / "state.json").is_file():
+            continue
+        for path in folder.rglob("*"):
+            hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+            if path.is_file() and not hidden and str(path.resolve()) not in taken:
+                skipped[path.suffix or path.name] += 1
+    return dict(sorted(skipped.items())), sum(not os.stat(file).st_size for file in files)
 
 
 SAMPLES, SAMPLE = 16, 1 << 12  # places of an input, and bytes at each, that its digest is of

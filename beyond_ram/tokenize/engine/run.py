@@ -17,6 +17,7 @@ import json
 import os
 import re
 import selectors
+import shutil
 import signal
 import sys
 import threading
@@ -29,7 +30,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start a thread
 import inputs
 import worker as working
 from records import PARTIAL, open_lock, read_record, unlinked, write_json, write_record
-from trouble import Refused
+from trouble import NO_ROOM, Refused
 
 WORK = ".beyond-ram-tokenize"
 FORMATS = {"bin": ".bin", "datasets": ".arrow", "parquet": ".parquet"}
@@ -61,6 +62,7 @@ def add_arguments(parser):
     parser.add_argument("--sha256", action="store_true")
     parser.add_argument("--verify", action="store_true")
     parser.add_argument("--verify-share", type=float)
+    parser.add_argument("--json", action="store_true")
 
 
 def tokenizer_file(name):
@@ -354,6 +356,8 @@ class Run:
         limit, own = self.args.memory_limit, working.anonymous("self")
         if limit and limit < own + LEAST:
             raise Refused(f"{size(limit)} of memory are too few: what plans the work has {size(own)} already")
+        skipped, empty = inputs.left_out(self.args.inputs, files)
+        self.counted = {"files_read": len(files), "files_empty": empty, "files_skipped": skipped}
         self.load()
         self.states = {file: inputs.state(file) for file in files}
         self.units, self.weights = inputs.plan(files)
@@ -572,6 +576,8 @@ class Run:
     def heard(self, worker, message):
         if "refused" in message:
             raise Refused(message["refused"])
+        if message.get("no_room"):
+            raise RuntimeError(self.no_room())
         if "failed" in message:
             raise RuntimeError(f"a worker failed ({message['failed']}); the same command goes on where it stopped")
         if "at" in message:
@@ -594,6 +600,18 @@ class Run:
             worker.unit = None
             self.give(worker)
             self.merge()
+
+    def no_room(self):
+        """What a full disk would have to have."""
+        folders = (self.args.out, self.work)
+        files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
+        written, disk = sum(path.stat().st_size for path in files), shutil.disk_usage(self.args.out)
+        share = self.progress.done / max(self.progress.total, 1)
+        needs = f"about {size(written / share)}" if share else f"more than {size(written)}"
+        return (
+            f"--out {self.args.out}: the disk is full: the result needs {needs}, and {size(written + disk.free)} can "
+            "be had there; the same command goes on where it stopped"
+        )
 
     # Joining
     def open_joined(self):
@@ -736,14 +754,31 @@ class Run:
             "special_tokens": not self.args.no_special_tokens,
             "append": self.args.append,
             "verified": {key: sum(shard["verified"][key] for shard in done) for key in done[0]["verified"]},
+            **self.counted,
             "files": names,
         }
         if self.args.sha256:
             files = [self.args.out / name for name in names]
             summary["ids_sha256"] = outputs.sha256(self.args.format, files, self.dtype)
         write_json(self.args.out / "summary.json", summary)
-        print(json.dumps({key: value for key, value in summary.items() if key != "files"}))
+        if self.args.json:
+            print(json.dumps({key: value for key, value in summary.items() if key != "files"}))
+        else:
+            print(self.said(summary))
         return 0
+
+    def said(self, summary):
+        """The result in a line."""
+        line = (
+            f"{self.args.out}: {summary['documents']:,} documents, {summary['tokens']:,} tokens as {summary['dtype']}"
+        )
+        line += f", out of {summary['files_read']:,} files"
+        if summary["files_empty"]:
+            line += f" ({summary['files_empty']:,} of them empty)"
+        if skipped := summary["files_skipped"]:
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in list(skipped.items())[:5])
+            line += f"; not read: {kinds}" + (" and others" if len(skipped) > 5 else "")
+        return line
 
 
 def main(argv=None):
@@ -757,7 +792,10 @@ def main(argv=None):
         print(f"beyond-ram: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"beyond-ram: {error}; the same command goes on where it stopped", file=sys.stderr)
+        free = ""
+        if error.errno in NO_ROOM and args.out.exists():
+            free = f"; {size(shutil.disk_usage(args.out).free)} are free there"
+        print(f"beyond-ram: {error}{free}; the same command goes on where it stopped", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("beyond-ram: stopped; the same command goes on where it stopped", file=sys.stderr)

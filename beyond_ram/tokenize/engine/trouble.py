@@ -1,5 +1,10 @@
 """What stops a run: one line for the user, told apart from faults of the program. Standard library only."""
 
+import errno
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+"""What a full disk says."""
+
 
 class Refused(Exception):
     """Bad input, or something that cannot be done; the text is one line: what, where, what would be right."""

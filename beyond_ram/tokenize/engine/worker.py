@@ -269,7 +269,7 @@ class Worker:
 def serve(common, orders, target):
     """Do what stands in the lines of `orders`, until they end, and say over a descriptor, `target`, what came of it."""
     from records import write_record
-    from trouble import NeedsMemory, Refused
+    from trouble import NO_ROOM, NeedsMemory, Refused
 
     def say(**message):
         os.write(target, json.dumps(message).encode() + b"\n")
@@ -293,7 +293,7 @@ def serve(common, orders, target):
     except (Stopped, BrokenPipeError):
         pass
     except OSError as error:
-        say(failed=" ".join(str(error).split()))
+        say(failed=" ".join(str(error).split()), no_room=error.errno in NO_ROOM)
     except BaseException as error:
         traceback.print_exc()
         say(failed=f"{type(error).__name__}: {error}")

@@ -1,0 +1,51 @@
+"""Which file of a tokenizer is read, and for the other kinds the one line that makes it."""
+
+import re
+import shlex
+from pathlib import Path
+
+FILE = "tokenizer.json"
+_SLOW = (".model", ".spm", ".vocab", ".bpe")
+_OF_SLOW = ("spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "vocab.json", "vocab.txt", "merges.txt")
+_HUB = re.compile(r"(?:[\w.-]+/)?[\w.-]+")
+# Encodings of tiktoken, by name.
+_TIKTOKEN = ("cl100k_base", "o200k_base", "o200k_harmony", "p50k_base", "p50k_edit", "r50k_base")
+
+
+def tokenizer_file(name: str) -> Path:
+    """The tokenizer.json behind a file or folder. Raises ValueError with the line that makes one of another kind."""
+    path = Path(name).expanduser()
+    wanted = path / FILE if path.is_dir() else path
+    if wanted.is_file() and not _is_slow(wanted):
+        return wanted
+    raise ValueError(f"--tokenizer {name}: {_instead(name, path)}")
+
+
+def _is_slow(path: Path) -> bool:
+    return path.suffix in (*_SLOW, ".tiktoken")
+
+
+def _instead(name: str, path: Path) -> str:
+    if path.is_dir() and any((path / one).is_file() for one in _OF_SLOW):
+        return f"a slow tokenizer, without a {FILE}; convert it: {_saved(path)}, then --tokenizer tokenizer"
+    if path.is_dir():
+        return f"no {FILE} in this folder, and nothing that one is made of"
+    if name.removeprefix("tiktoken:") in _TIKTOKEN:
+        convert = (
+            "from transformers.integrations.tiktoken import convert_tiktoken_to_fast as to; import tiktoken; "
+            f"to(tiktoken.get_encoding({name.removeprefix('tiktoken:')!r}), 'tokenizer')"
+        )
+        return f"an encoding of tiktoken; convert it: python -c {shlex.quote(convert)}, then --tokenizer tokenizer"
+    if path.is_file() and path.suffix == ".tiktoken":
+        return f"a file of tiktoken; convert its folder: {_saved(path.parent)}, then --tokenizer tokenizer"
+    if path.is_file():
+        return f"a slow tokenizer; convert its folder: {_saved(path.parent)}, then --tokenizer tokenizer"
+    if _HUB.fullmatch(name) and path.suffix != ".json":
+        fetch = f"hf download {name} {FILE} --local-dir tokenizer"
+        return f"no such file or folder; a tokenizer of the Hub: {fetch}, then --tokenizer tokenizer"
+    return "no such file or folder"
+
+
+def _saved(folder: Path) -> str:
+    code = f"import transformers as t; t.AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained('tokenizer')"
+    return f"python -c {shlex.quote(code)}"
