@@ -31,10 +31,13 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     wanted = {f"max_{kind}": kind for kind in ceilings.KINDS}
     if marker.args or not marker.kwargs or not marker.kwargs.keys() <= wanted.keys():
         pytest.fail(f"{item.nodeid}: beyond_ram takes {', '.join(wanted)}, each as max_anon='2G'", pytrace=False)
+    limits, wrong = [], ""
     try:
         limits = [ceilings.Ceiling(wanted[name], size(str(text)), str(text)) for name, text in marker.kwargs.items()]
     except ArgumentTypeError as error:
-        pytest.fail(f"{item.nodeid}: {error}", pytrace=False)
+        wrong = str(error)
+    if wrong:  # outside of the handler, whose error would be printed too
+        pytest.fail(f"{item.nodeid}: {wrong}", pytrace=False)
     with watching() as seen:
         result = yield
     seen.record["ceilings"] = ceilings.judge(seen.record, limits)
