@@ -19,6 +19,8 @@ COMMANDS = (
     "limit",
     "fit",
     "stack",
+    "bump",
+    "init",
     "weigh",
     "make",
 )

@@ -90,6 +90,12 @@ class SyntheticCorpus(Corpus):
         return self
 
 
+ENDINGS = (
+    ".txt", ".text", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".ipc",
+)  # fmt: skip
+"""Of files of one's own; text, JSON Lines and CSV may have .gz or .zst behind it."""
+
+
 class FilesCorpus(Corpus):
     """Your own files."""
 

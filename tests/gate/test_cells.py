@@ -22,7 +22,13 @@ def test_a_shipped_set_is_a_config_with_cells(root: Path, tmp_path: Path, name: 
 
 
 def test_by_default_every_cell_whose_stack_has_the_package(root: Path, tmp_path: Path) -> None:
-    assert experiments(root, tmp_path, [], "datasets") == ["gate-load", "gate-read", "gate-stream", "gate-map", "gate-batches"]
+    assert experiments(root, tmp_path, [], "datasets") == [
+        "gate-load",
+        "gate-read",
+        "gate-stream",
+        "gate-map",
+        "gate-batches",
+    ]
     assert experiments(root, tmp_path, [], "torch") == ["gate-load", "gate-read", "gate-stream"]
     assert experiments(root, tmp_path, [], "av") == ["gate-files"]
     assert "gate-encode" in experiments(root, tmp_path, [], "tokenizers")

@@ -1,0 +1,183 @@
+"""`beyond-ram init`: a config for text of one's own, from its folder and a tokenizer."""
+
+import argparse
+import csv
+import gzip
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+# Text that a first config takes, so that its corpus is made in a minute; and its files.
+_MOST_BYTES, _FILES = 500_000_000, 16
+_TEXT = "text"
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "init",
+        help="a config from a folder of text and a tokenizer",
+        description="Writes a config that tokenises your text with one stack, over three sizes of input: memory "
+        "against input, why it grows, and the report. It says how to run it.",
+    )
+    parser.add_argument("folder", type=Path, help="text, JSON Lines, CSV (also .gz, .zst), Parquet or Arrow")
+    parser.add_argument(
+        "--tokenizer", default="byte-level",
+        help="a folder with tokenizer.json, the name of one on the Hub, or `byte-level`: trained on the text (default)",
+    )  # fmt: skip
+    parser.add_argument("--stack", default="current", help="a stack of envs/ (default: current)")
+    parser.add_argument("--out", type=Path, default=Path("beyond-ram.yaml"), help="(default: beyond-ram.yaml)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the config. Raises ValueError, FileExistsError."""
+    import yaml
+
+    from ..files import write
+
+    if arguments.out.exists():
+        raise FileExistsError(f"{arguments.out} is there already; name another with --out")
+    files, left_out = _files(arguments.folder)
+    documents, column = _look(files)
+    per_file = max(1, documents // _FILES)
+    count = -(-documents // per_file)
+    sizes = sorted({max(1, count // 4), max(1, count // 2), count})
+    config = {
+        "defaults": "none",
+        "results": f"results-{_name(arguments.folder)}",
+        "corpora": {
+            "mine": {
+                "source": "files", "glob": [str(file) for file in files], "text_column": column,
+                "documents_per_file": per_file, "tokenizer": _tokenizer(arguments.tokenizer),
+            }
+        },
+        "experiments": {
+            "growth": {
+                "workload": "tokenize", "repeats": 3,
+                "matrix": {"stack": [arguments.stack], "corpus": ["mine"], "num_files": sizes, "batch_size": [100]},
+            }
+        },
+    }  # fmt: skip
+    _check(config, arguments.out)
+    head = f"# {documents:,} documents of {arguments.folder}" + (f"; {left_out:,} files left out" if left_out else "")
+    write(arguments.out, f"{head}. docs/configuration.md has what else there is.\n{yaml.safe_dump(config, sort_keys=False)}")
+    print(head.removeprefix("# "))
+    print(f"{arguments.out} is written. Run it: beyond-ram run --configfile {arguments.out}")
+    return 0
+
+
+def _files(folder: Path) -> tuple[list[Path], int]:
+    """The first files with text, up to a bounded size, and how many are left out. Raises ValueError."""
+    from ..experiment.corpora import ENDINGS
+
+    if not folder.is_dir():
+        raise ValueError(f"{folder}: no such folder")
+    there = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
+    taken: list[Path] = []
+    held = 0
+    for path in there:
+        size = path.stat().st_size
+        if _ending(path) in ENDINGS and size and (not taken or held + size <= _MOST_BYTES):
+            taken.append(path.resolve())
+            held += size
+    if not taken:
+        raise ValueError(f"{folder}: no file with text in it; it has to end in {', '.join(ENDINGS)}")
+    return taken, len(there) - len(taken)
+
+
+def _ending(path: Path) -> str:
+    """The ending of a name, without that of its packing."""
+    return (path.with_suffix("") if path.suffix.lower() in (".gz", ".zst") else path).suffix.lower()
+
+
+def _look(files: list[Path]) -> tuple[int, str]:
+    """How many documents the files hold, and the column of their text. Raises ValueError."""
+    documents, column = 0, _TEXT
+    for file in files:
+        rows, columns = _rows(file)
+        documents += rows
+        if columns and _TEXT not in columns:
+            column = next(iter(columns))
+    if not documents:
+        raise ValueError(f"{files[0]}: no document in this file, nor in the others")
+    return documents, column
+
+
+def _rows(file: Path) -> tuple[int, list[str]]:
+    """How many documents a file has, and its columns of text, the longest first; none for a file that is a document."""
+    ending = _ending(file)
+    if ending in (".txt", ".text"):
+        return 1, []
+    try:
+        if ending in (".parquet", ".arrow", ".feather", ".ipc"):
+            return _table(file, ending)
+        with _opened(file) as lines:
+            head = next(lines, b"").decode("utf-8-sig")
+            count = sum(1 for line in lines if line.strip())
+        if ending in (".csv", ".tsv"):
+            return count, next(csv.reader([head], delimiter="\t" if ending == ".tsv" else ","))
+        row = json.loads(head)
+        return count + 1, _longest(row if isinstance(row, dict) else {})
+    except (OSError, ValueError, EOFError) as error:
+        raise ValueError(f"{file}: cannot be read ({' '.join(str(error).split())[:200]})") from None
+
+
+def _opened(file: Path) -> IO[bytes]:
+    if file.suffix.lower() == ".gz":
+        return gzip.open(file)
+    if file.suffix.lower() == ".zst":
+        import io
+
+        import pyarrow as pa
+
+        return io.BufferedReader(pa.CompressedInputStream(pa.OSFile(str(file)), "zstd"))
+    return file.open("rb")
+
+
+def _table(file: Path, ending: str) -> tuple[int, list[str]]:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    data = ds.dataset(file, format="parquet" if ending == ".parquet" else "ipc")
+    names = [one.name for one in data.schema if pa.types.is_string(one.type) or pa.types.is_large_string(one.type)]
+    first = data.head(1, columns=names).to_pylist()
+    return data.count_rows(), _longest(first[0] if first else dict.fromkeys(names, ""))
+
+
+def _longest(row: dict[str, Any]) -> list[str]:
+    """The columns of text, the one with the longest value first."""
+    texts = {name: value for name, value in row.items() if isinstance(value, str)}
+    return sorted(texts, key=lambda name: -len(texts[name]))
+
+
+def _tokenizer(given: str) -> dict[str, Any]:
+    if given in ("byte-level", "characters"):
+        return {"train": given, "entries": 4000}
+    path = Path(given).expanduser()
+    if path.name == "tokenizer.json" and path.is_file():
+        path = path.parent
+    if path.is_dir():
+        from ..tokenize.formats import tokenizer_file
+
+        return {"path": str(tokenizer_file(str(path)).parent.absolute())}
+    return {"hub": given}
+
+
+def _name(folder: Path) -> str:
+    """A name for results, of a folder's."""
+    plain = "".join(one if one.isalnum() else "-" for one in folder.absolute().name.lower())
+    parts: Iterator[str] = ("".join(part) for dash, part in itertools.groupby(plain, "-".__eq__) if not dash)
+    return "-".join(parts) or "mine"
+
+
+def _check(config: dict[str, Any], file: Path) -> None:
+    """Raise ConfigError where the workflow would refuse the config."""
+    from ..experiment import Config
+    from ..experiment.load import ConfigError
+
+    try:
+        Config.model_validate(config | {"defaults": "none"})
+    except ValueError as error:
+        raise ConfigError(f"{file} would be refused: {' '.join(str(error).split())[:300]}") from None

@@ -1,0 +1,72 @@
+"""`beyond-ram init`: a config that the workflow takes, of a folder of text."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from beyond_ram.cli import main
+from beyond_ram.experiment import Config
+from beyond_ram.experiment.corpora import ENDINGS
+
+from ..conftest import ROOT
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+def made(*words: str) -> Config:
+    assert main(["init", "data", *words]) == 0
+    return Config.model_validate(yaml.safe_load(Path("beyond-ram.yaml").read_text()))
+
+
+def test_rows_are_counted_and_the_longest_column_is_the_text(folder: Path) -> None:
+    rows = [{"id": str(n), "body": "a long text " * 9} for n in range(40)]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "a.jsonl.zst").write_bytes(pa.compress(lines.encode(), codec="zstd", asbytes=True))
+    pq.write_table(pa.Table.from_pylist(rows), folder / "b.parquet")
+    (folder / "empty.txt").touch()
+    (folder / "other.pdf").write_text("x")
+    corpus = made().corpora["mine"]
+    assert [Path(file).name for file in corpus.glob] == ["a.jsonl.zst", "b.parquet"]
+    assert corpus.text_column == "body"
+    assert corpus.documents_per_file == 80 // 16
+    assert corpus.tokenizer.train == "byte-level"
+
+
+@pytest.mark.parametrize(("given", "kept"), [("tok", "path"), ("org/name", "hub")])
+def test_a_tokenizer_is_a_folder_or_a_name(given: str, kept: str, folder: Path) -> None:
+    (folder / "a.txt").write_text("one text")
+    (folder.parent / "tok").mkdir()
+    (folder.parent / "tok" / "tokenizer.json").write_text("{}")
+    config = made("--tokenizer", given)
+    assert getattr(config.corpora["mine"].tokenizer, kept)
+    (experiment,) = config.experiments.values()
+    assert list(experiment.matrix.num_files) == [1]
+
+
+def test_mistakes_are_a_line_and_leave_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.pdf").write_text("x")
+    assert main(["init", "data"]) == 2
+    (folder / "a.jsonl").write_text("{")
+    assert main(["init", "data"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 2
+    assert not Path("beyond-ram.yaml").exists()
+    Path("beyond-ram.yaml").write_text("mine")
+    (folder / "a.jsonl").write_text('{"text": "x"}\n')
+    assert main(["init", "data"]) == 2
+    assert Path("beyond-ram.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("file", ["scripts/corpora/files.py", "beyond_ram/tokenize/engine/inputs.py"])
+def test_corpora_tokenize_and_init_read_the_same_files(file: str) -> None:
+    text = (ROOT / file).read_text()
+    endings = text[text.index("\nENDS = {") :].partition("}")[0]
+    assert {*ENDINGS} == {part.split('"')[1] for part in endings.splitlines() if '": "' in part}
