@@ -14,15 +14,17 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "bump",
         help="upgrade a stack, run its cells again, and say what got worse",
-        description="Renews the lock of a stack, runs the workflow, and compares the runs of both locks. Exit status 0: "
-        "nothing is shown to be worse, 1: something is, 2: it could not be said. After a failure the same command "
-        "goes on.",
+        description="Renews the lock of a stack, runs the workflow, and compares the runs of both locks. Exit status "
+        "0: nothing was shown to be worse, 1: something was, 2: it could not run. After a failure the "
+        "same command goes on.",
     )
     parser.add_argument("stack", nargs="?", metavar="STACK", help="(default: the one that the results have runs of)")
     parser.add_argument("--package", action="append", default=[], help="only this one; may be given again")
     parser.add_argument("--results", type=Path, default=Path("results"), help="results folder (default: results)")
     parser.add_argument("--configfile", nargs="+", type=Path, default=[], help="the config of these results")
-    parser.add_argument("--target", action="append", default=[], help="of the workflow, as `load` (default: everything)")
+    parser.add_argument(
+        "--target", action="append", default=[], help="of the workflow, as `load` (default: everything)"
+    )
     parser.set_defaults(run=run)
 
 
@@ -33,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..stacks.locks import lock_of
 
     name = arguments.stack or _only(arguments.results)
-    with contextlib.chdir(stack.project()):
+    with contextlib.chdir(project()):
         lock = lock_of(name).absolute()
     old = lock.read_bytes()
     earlier = list(dict.fromkeys(str(parse(path)["stack"]) for path in kept.read(arguments.results)))

@@ -62,7 +62,10 @@ def run(arguments: argparse.Namespace) -> int:
     }  # fmt: skip
     _check(config, arguments.out)
     head = f"# {documents:,} documents of {arguments.folder}" + (f"; {left_out:,} files left out" if left_out else "")
-    write(arguments.out, f"{head}. docs/configuration.md has what else there is.\n{yaml.safe_dump(config, sort_keys=False)}")
+    write(
+        arguments.out,
+        f"{head}. docs/configuration.md has what else there is.\n{yaml.safe_dump(config, sort_keys=False)}",
+    )
     print(head.removeprefix("# "))
     print(f"{arguments.out} is written. Run it: beyond-ram run --configfile {arguments.out}")
     return 0
@@ -124,7 +127,7 @@ def _rows(file: Path) -> tuple[int, list[str]]:
         raise ValueError(f"{file}: cannot be read ({' '.join(str(error).split())[:200]})") from None
 
 
-def _opened(file: Path) -> IO[bytes]:
+def _opened(file: Path) -> IO[bytes] | gzip.GzipFile:
     if file.suffix.lower() == ".gz":
         return gzip.open(file)
     if file.suffix.lower() == ".zst":

@@ -1,5 +1,7 @@
-"""`beyond-ram bump`: upgrade, run, compare; what goes on after a failure, and what is refused. The workflow is a stand-in
-that leaves runs of the lock there is, as Snakemake would."""
+"""`beyond-ram bump`: upgrade, run, compare; what goes on after a failure, and what is refused.
+
+The workflow is a stand-in that leaves runs of the lock there is, as Snakemake would.
+"""
 
 import argparse
 from pathlib import Path
@@ -75,7 +77,9 @@ def test_a_failed_run_is_gone_on_with(
     assert (RESULTS / "changes" / "changes.csv").is_file()
 
 
-def test_which_stack_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_which_stack_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["bump"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
