@@ -18,7 +18,7 @@ def tokenizer_file(name: str) -> Path:
     wanted = path / FILE if path.is_dir() else path
     if wanted.is_file() and not _is_slow(wanted):
         return wanted
-    raise ValueError(f"--tokenizer {name}: {_instead(name, path)}")
+    raise ValueError(f"--tokenizer {name}: no {FILE} there{_instead(name, path)}")
 
 
 def _is_slow(path: Path) -> bool:
@@ -27,23 +27,23 @@ def _is_slow(path: Path) -> bool:
 
 def _instead(name: str, path: Path) -> str:
     if path.is_dir() and any((path / one).is_file() for one in _OF_SLOW):
-        return f"a slow tokenizer, without a {FILE}; convert it: {_saved(path)}, then --tokenizer tokenizer"
+        return f", but a slow tokenizer; convert it: {_saved(path)}, then --tokenizer tokenizer"
     if path.is_dir():
-        return f"no {FILE} in this folder, and nothing that one is made of"
+        return ""
     if name.removeprefix("tiktoken:") in _TIKTOKEN:
         convert = (
             "from transformers.integrations.tiktoken import convert_tiktoken_to_fast as to; import tiktoken; "
             f"to(tiktoken.get_encoding({name.removeprefix('tiktoken:')!r}), 'tokenizer')"
         )
-        return f"an encoding of tiktoken; convert it: python -c {shlex.quote(convert)}, then --tokenizer tokenizer"
+        return f"; convert this encoding of tiktoken: python -c {shlex.quote(convert)}, then --tokenizer tokenizer"
     if path.is_file() and path.suffix == ".tiktoken":
-        return f"a file of tiktoken; convert its folder: {_saved(path.parent)}, then --tokenizer tokenizer"
+        return f", but a file of tiktoken; convert its folder: {_saved(path.parent)}, then --tokenizer tokenizer"
     if path.is_file():
-        return f"a slow tokenizer; convert its folder: {_saved(path.parent)}, then --tokenizer tokenizer"
+        return f", but a slow tokenizer; convert its folder: {_saved(path.parent)}, then --tokenizer tokenizer"
     if _HUB.fullmatch(name) and path.suffix != ".json":
         fetch = f"hf download {name} {FILE} --local-dir tokenizer"
-        return f"no such file or folder; a tokenizer of the Hub: {fetch}, then --tokenizer tokenizer"
-    return "no such file or folder"
+        return f"; if it is one of the Hub: {fetch}, then --tokenizer tokenizer"
+    return ""
 
 
 def _saved(folder: Path) -> str:

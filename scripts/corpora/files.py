@@ -181,8 +181,6 @@ def documents(inputs: list[tuple[str, str]], columns: Columns, notes: dict[str, 
     notes["empty_files"] = len(empty)
     documents = 0
     for path, kind in inputs:
-        if not Path(path).stat().st_size:
-            continue
         try:
             for row, where in READERS[kind](path, columns):
                 document = columns.document(row, where, Path(path).name)
@@ -197,7 +195,7 @@ def documents(inputs: list[tuple[str, str]], columns: Columns, notes: dict[str, 
             ) from None
     notes["left_out_without_text"] = columns.left_out_without_text
     if documents and empty:
-        print(f"{len(empty)} of {len(inputs)} files are empty and left out: {empty[0]} first", file=sys.stderr)
+        print(f"{len(empty)} of {len(inputs)} files are empty: {empty[0]} first", file=sys.stderr)
     if documents and columns.left_out_without_text:
         print(f"{columns.left_out_without_text:,} rows have no text and are left out", file=sys.stderr)
 

@@ -79,7 +79,7 @@ def test_an_older_encoder_by_name(tokenizer: Path, tmp_path: Path) -> None:
 
 
 BAD = {
-    "no tokenizer": (("a.txt", "--tokenizer", "nowhere.json", "--out", "o"), "no such file"),
+    "no tokenizer": (("a.txt", "--tokenizer", "nowhere.json", "--out", "o"), "no tokenizer.json there"),
     "no workers": (("a.txt", "--tokenizer", "t", "--out", "o", "--workers", 0), "at least one worker"),
     "no size": (("a.txt", "--tokenizer", "t", "--out", "o", "--memory-limit", "much"), "is no size"),
     "no inputs": (("--tokenizer", "t", "--out", "o"), "INPUT"),
