@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints
+from pydantic import Field, PositiveInt, StringConstraints
 
 from . import tokens
 from .corpora import AnyCorpus, Strict
@@ -92,7 +92,7 @@ class Config(Strict):
         None, description="Run only these experiments, and the version ladders over them; default: all."
     )
 
-    budget_min: PositiveFloat | None = Field(
+    budget_min: Annotated[float, Field(ge=0.1)] | None = Field(
         None,
         description="Minutes of weighing. Every cell runs twice. The rest of the time goes to repeats of the cells "
         "whose planned questions are undecided, those first that take the least time. It ends early when all are "

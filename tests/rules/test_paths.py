@@ -142,7 +142,7 @@ def test_every_command_of_a_hostile_config_is_one_command_and_its_paths_are_whol
             "own": {"workload": "load", "matrix": {"stack": ["loaders"], "loader": ["own"]}},
             "staircase": {"matrix": {"corpus": ["tiny"], "num_files": [1]}},
         },
-        "only": ["own", "staircase", "requests", "write"],
+        "only": ["own", "staircase", "requests", "loaders"],
     }
     config = written(tmp_path, **change)
     with untouched(project, project / HOSTILE):
