@@ -49,7 +49,7 @@ def told(
             said += f", {left} (estimated; timed so far: {_runs(timed)})"
             brief += f", {left} left"
     if may_grow:
-        said += "; version ladders may ask for more"
+        said += "; later rounds may ask for more"
     if runs["lost"]:
         said += f"; {runs['lost']} cannot be weighed, since a job failed"
         brief += f", {runs['lost']} lost"

@@ -55,7 +55,7 @@ def test_runs_on_other_machines_at_the_same_time_have_no_sum_of_times() -> None:
 def test_what_cannot_be_weighed_is_not_left() -> None:
     runs = [weighing("a", 1, 600), weighing("a", 2, None, "lost"), weighing("a", 3, None, "lost")]
     assert said(*runs, may_grow=True) == (
-        "weighed 1 of 3 runs; version ladders may ask for more; 2 cannot be weighed, since a job failed"
+        "weighed 1 of 3 runs; later rounds may ask for more; 2 cannot be weighed, since a job failed"
     )
 
 
