@@ -25,7 +25,7 @@ RESULTS_MARK = ".beyond-ram-results"
 _held: list[int] = []
 # What the project itself is: no results go in there.
 OWN = frozenset(
-    {".ci", ".git", ".snakemake", ".stacks", ".venv", "beyond_ram", "config", "docs", "envs", "examples"}
+    {".ci", ".git", ".snakemake", ".stacks", ".venv", "beyond_ram", "cases", "config", "docs", "envs", "examples"}
     | {"profiles", "report", "rules", "schemas", "scripts", "snakemake_logger_plugin_beyond_ram", "tests"}
 )
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
