@@ -19,7 +19,7 @@ Points = Sequence[tuple[float, float]]
 # Width and height by the class of page.css; a text is 15 high.
 _SIZES = {"broad": (1000.0, 340.0), "narrow": (460.0, 340.0)}
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76.0, 14.0, 26.0, 30.0
-_LETTER = 8.5
+_LETTER = 9.5
 _BINS, _TICKS = 300, 5
 # A level so many times above all that was used would press the lines flat: it stands in the legend alone.
 _FAR_ABOVE = 3
@@ -141,7 +141,7 @@ class _Canvas:
                 size = f'width="{end - begin:.1f}" height="{self.high - _TOP - _BOTTOM}"'
                 yield f'<rect class="phase" x="{begin:.1f}" y="{_TOP}" {size}/>'
             name, room = plain(phase["phase"], 200), int((end - begin) / _LETTER)
-            if name and room >= min(4, len(name)):
+            if name and room >= min(6, len(name)):
                 shown = name if len(name) <= room else name[: room - 1] + "…"
                 place = f'x="{(begin + end) / 2:.1f}" y="{_TOP - 8}"'
                 yield f'<text class="axis" {place} text-anchor="middle">{escape(shown)}</text>'
