@@ -63,6 +63,8 @@ def arguments(
             values[name] = {
                 file.stem if file.suffix == ".txt" else file.name: file.read_text(encoding="utf-8") for file in files
             }
+        elif name == "shipped_spread":
+            values[name] = pd.read_csv(inputs[name])
         elif name not in values:
             values[name] = None if inputs.get(name) is None else tables.read(inputs[name])
     return {name: values[name] for name in needs}

@@ -3,7 +3,8 @@
 A table NAME is the function `NAME` of `beyond_ram/analysis/NAME.py`, a figure NAME the function `plot` of
 `scripts/figures/NAME.py`. What each needs are its parameters: `records` for the runs of its chapter with their events,
 `samples` for theirs, `pairs` and `claimed` for stacks that are compared, `questions` for the planned comparisons,
-`locks` for what stacks lock and ask for, and the names of tables.
+`locks` for what stacks lock and ask for, `shipped_spread` for how metrics vary between sessions, and the names of
+tables.
 """
 
 import ast
@@ -14,11 +15,12 @@ from typing import Any, Literal
 
 from .experiment.workloads import Experiment
 
+SHIPPED_SPREAD = "beyond_ram/analysis/session_spread.csv"
 TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
 # The part of what every report has, whichever parts it is made of.
 GENERAL = "report"
 # Parameters that are no tables.
-RUNS, SETTINGS = ("records", "samples"), ("pairs", "claimed", "questions", "locks")
+RUNS, SETTINGS = ("records", "samples"), ("pairs", "claimed", "questions", "locks", "shipped_spread")
 # Tables whose module has another name.
 MODULES = {"verdicts": "causes"}
 Kind = Literal["table", "figure"]

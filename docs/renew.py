@@ -3,6 +3,7 @@
 uv run python docs/renew.py                     # blocks of README.md and docs/, from docs/measured
 uv run python docs/renew.py --check             # list pages that differ from their tables; exit status 1 if any
 uv run python docs/renew.py default results     # copy the tables of set `default` from a results folder
+uv run python docs/renew.py sessions A B C …    # renew the shipped spread between sessions, from several results folders
 """
 
 import json
@@ -19,8 +20,10 @@ import pandas as pd
 import yaml
 from cogapp import Cog
 
+from beyond_ram.analysis import session_spread
 from beyond_ram.files import write
 from beyond_ram.metrics import METRICS
+from beyond_ram.outputs import SHIPPED_SPREAD
 from beyond_ram.units import GB, MB
 
 ROOT = measured.FOLDER.parents[1]
@@ -85,6 +88,21 @@ def take_gates(results: Path) -> None:
     _write_provenance("gate", {"command": command, **provenance(pd.concat(of_runs))})
 
 
+def take_sessions(results: Sequence[Path]) -> None:
+    """Replace the shipped spread between sessions by what several results folders of one config and machine show."""
+    of_tables = {
+        name: [measured.read(one / "tables" / f"{name}.csv") for one in results] for name in ("runs", "comparisons")
+    }
+    pairs = {
+        pair
+        for compared in of_tables["comparisons"]
+        for pair in compared.loc[compared["axis"] == "stack", ["before", "after"]].itertuples(index=False, name=None)
+    }
+    shipped = session_spread.measured(of_tables["runs"], sorted(pairs))
+    shipped.to_csv(ROOT / SHIPPED_SPREAD, index=False, float_format="%.4g", lineterminator="\n")
+    _write_provenance("sessions", {"command": SETS["default"].command, **provenance(pd.concat(of_tables["runs"]))})
+
+
 def _change(change: dict[str, Any], asked: dict[str, str]) -> dict[str, Any]:
     """Return a gate's line of a metric, in MB or the metric's unit, with separate intervals of ratio and difference."""
     metric = METRICS[change["metric"]]
@@ -147,12 +165,18 @@ def pages(*options: str, files: Sequence[Path] = PAGES) -> int:
 def main(arguments: Sequence[str]) -> int:
     if not arguments or arguments == ["--check"]:
         return pages(*(["--check"] if arguments else ["-r"]))
-    if len(arguments) != 2 or arguments[0] not in (*SETS, "gate"):
-        print(f"python docs/renew.py [--check], or a set ({', '.join(SETS)}, gate) and its results", file=sys.stderr)
+    name, *results = arguments[0], *map(Path, arguments[1:])
+    if name not in (*SETS, "gate", "sessions") or (len(results) < 2 if name == "sessions" else len(results) != 1):
+        sets = f"{', '.join(SETS)}, gate"
+        print(
+            f"python docs/renew.py [--check], a set ({sets}) and its results, or sessions and several", file=sys.stderr
+        )
         return 2
-    name, results = arguments[0], Path(arguments[1])
     try:
-        take(name, results) if name in SETS else take_gates(results)
+        if name == "sessions":
+            take_sessions(results)
+        else:
+            take(name, *results) if name in SETS else take_gates(*results)
     except OSError as error:
         print(error, file=sys.stderr)
         return 2

@@ -47,6 +47,8 @@ def made_from(kind, name):
         found["samples"] = [f"{COLLECTED}/{name}.samples.parquet" for name in experiments]
     if "locks" in needs:
         found["locks"] = locks_of_pairs()
+    if "shipped_spread" in needs:
+        found["shipped_spread"] = outputs.SHIPPED_SPREAD
     return found
 
 

@@ -1,6 +1,6 @@
 """The table of all runs, and the report: of everything, or of the parts that are asked for beside it.
 
-Needs: runs, tables and figures. Makes: tables `runs`, `comparisons` and `stack_differences`, report.html, found.txt. Always
+Needs: runs, tables and figures. Makes: tables `runs`, `session_spread`, `comparisons` and `stack_differences`, report.html, found.txt. Always
 holds: the report opens from a file, without a network, and holds what was run and nothing else. `snakemake --report`
 makes Snakemake's own, with figures, captions and pages.
 """
@@ -22,7 +22,7 @@ OUTPUTS.add(
     "Overview",
     covers=lambda _: False,
     over=lambda _: True,
-    tables={"runs": always, "comparisons": always, "stack_differences": compares},
+    tables={"runs": always, "session_spread": always, "comparisons": always, "stack_differences": compares},
 )
 
 

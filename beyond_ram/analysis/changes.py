@@ -11,7 +11,19 @@ from .frame import describe, varied
 from .outcomes import COUNTS
 from .thresholds import ABSURD, threshold_of
 
-COLUMNS = ["experiment", "stack", "axis", "before", "after", "metric", "baseline", "candidate", "ratio", "difference"]
+COLUMNS = [
+    "experiment",
+    "stack",
+    "axis",
+    "before",
+    "after",
+    "family",
+    "metric",
+    "baseline",
+    "candidate",
+    "ratio",
+    "difference",
+]
 COLUMNS += ["low", "high", "p", "p_corrected", "n", "verdict", "reason", "threshold", "detectable", "machines", *COUNTS]
 ORDER = ("worse", "better", "undecided", "same")
 

@@ -17,6 +17,7 @@ from ..metrics.loading import AT_FAULT
 from ..metrics.runs import FAILED
 from .decide import ALPHA, LEVEL, Decision, Question, decide, side
 from .frame import Cell, Key, Pairs, Questions, against, axes, key, same_but_for
+from .noise import NO_SPREAD, spreads_of
 from .outcomes import COUNTS, OUTCOME, tally
 from .results import Family
 from .thresholds import threshold_of
@@ -36,6 +37,7 @@ def comparisons(
     runs: pd.DataFrame,
     pairs: Pairs,
     questions: Questions | None = None,
+    session_spread: pd.DataFrame | None = None,
     *,
     stacks_only: bool = False,
     alpha: float = ALPHA,
@@ -45,9 +47,10 @@ def comparisons(
 
     The columns of the cell are the candidate's. `asked`, `finished` and `failed` count the runs of both sides. Lines
     that answer one of the `questions` are planned and corrected together, all others are exploratory; without a list
-    of questions all are planned. A report names no other difference. With `stacks_only` other axes are left out.
+    of questions all are planned. Intervals cover other sessions as far as their spread is given. With `stacks_only`
+    other axes are left out.
     """
-    asked = list(compared(runs, pairs, questions, stacks_only=stacks_only))
+    asked = list(compared(runs, pairs, questions, session_spread, stacks_only=stacks_only))
     decided = [
         {**one.line, **{name: value for name, value in asdict(decision).items() if name in DECIDED}}
         for one, decision in zip(asked, decide([one.question for one in asked], alpha, level), strict=True)
@@ -66,9 +69,15 @@ class Asked:
 
 
 def compared(
-    runs: pd.DataFrame, pairs: Pairs, questions: Questions | None = None, *, stacks_only: bool = False
+    runs: pd.DataFrame,
+    pairs: Pairs,
+    questions: Questions | None = None,
+    session_spread: pd.DataFrame | None = None,
+    *,
+    stacks_only: bool = False,
 ) -> Iterator[Asked]:
     """All that is compared, in the order of table `comparisons`."""
+    spreads = spreads_of(session_spread)
     several = any(runs[name].nunique() > 1 for name in _MACHINE if name in runs)
     for axis, (before, after), cell, (first, second) in _compared(runs, pairs, stacks_only=stacks_only):
         counts, apart = tally(first, second), machines(first, second) if several else ""
@@ -82,7 +91,8 @@ def compared(
                 "metric": metric,
             }
             family: Family = "planned" if questions is None or planned(sides, questions) else "exploratory"
-            question = Question(side(first, metric), side(second, metric), metric, family=family)
+            sides_of = (side(first, metric), side(second, metric))
+            question = Question(*sides_of, metric, family=family, spread=spreads.get(metric, NO_SPREAD))
             yield Asked(sides | {"family": family} | counts | {"machines": apart}, question, cells)
 
 

@@ -14,7 +14,7 @@ from scipy import stats
 from ..metrics import METRICS
 from ..metrics.base import EXACT
 from ..metrics.runs import FAILED
-from .noise import Array, Noise
+from .noise import NO_SPREAD, Array, Between, Noise, Spread
 from .results import FEW, LIKELY, NOISY, OTHER_WORK, SMALL, Family, Holds, Result
 from .thresholds import Threshold, threshold_of
 
@@ -24,6 +24,8 @@ ALPHA = 0.05
 """The share of reports without any real difference that name one, at most."""
 LEVEL = 0.95
 """Level of every interval in tables. Intervals are for one comparison and not corrected."""
+SESSION_GAP_S = 6 * 3600.0
+"""Runs further apart than this are of two sessions."""
 LIKELY_SHARE = 0.10
 """An unconfirmed difference above this share is likely if every pair agrees on its sign."""
 AT_LEAST = 2
@@ -83,6 +85,14 @@ def interleaved(first: Side, second: Side) -> list[int]:
     return common if all(before[1] <= after[0] for before, after in itertools.pairwise(sorted(spans))) else []
 
 
+def one_session(first: Side, second: Side) -> bool:
+    """Whether both sides were run in one session, as far as their times tell."""
+    spans = [(min(side.started_at), max(side.ended_at)) for side in (first, second) if side.started_at]
+    if len(spans) < 2 or any(map(math.isnan, itertools.chain(*spans))):
+        return True
+    return max(spans)[0] - min(spans)[1] <= SESSION_GAP_S
+
+
 @dataclass(frozen=True)
 class Question:
     """Two sides of one metric in one cell, the baseline first."""
@@ -99,6 +109,8 @@ class Question:
     """Whether values are exact counts; by default from the registry."""
     family: Family = "planned"
     """What it is corrected with."""
+    spread: Spread = NO_SPREAD
+    """How the metric varies between sessions."""
 
     @property
     def better(self) -> Direction:
@@ -133,6 +145,16 @@ class Question:
     def paired(self) -> bool:
         """Whether repeats form blocks."""
         return bool(self.blocks)
+
+    @property
+    def between(self) -> tuple[float, float]:
+        """By how much the effect varies between sessions: variance of its logarithm, and degrees of freedom.
+
+        Of sides that were run in two sessions each mean varies by itself.
+        """
+        if one_session(self.baseline, self.candidate):
+            return self.spread.contrast_sd_log**2, self.spread.contrast_degrees
+        return 2 * self.spread.mean_sd_log**2, self.spread.mean_degrees
 
     def scaled(self) -> tuple[Array, Array]:
         """The values to compare, as logarithms for ratios; with blocks only their repeats."""
@@ -323,6 +345,8 @@ class _Prepared:
     scatter: float = math.nan
     """The largest range of one side's repeats."""
     variance: float = math.nan
+    between: tuple[float, float] = (0.0, math.inf)
+    """Variance of the effect between sessions, on the compared scale, and its degrees of freedom."""
     p: float = math.nan
     p_corrected: float = math.nan
     level: float = math.nan
@@ -437,6 +461,9 @@ def _prepared(question: Question) -> _Prepared:
         one.scatter = float(max(np.ptp(first), np.ptp(second)))
         one.one_sign = bool(np.ptp(np.sign(differences(first, second))) == 0)
         one.variance = _variance(first, second)
+        variance, degrees = question.between
+        level = 1.0 if question.as_ratio else max(map(abs, one.means))
+        one.between = (variance * level**2, degrees)
         if not question.counts:
             largest = max(np.abs(first).max(), np.abs(second).max())
             one.variance = max(one.variance, 2 * (_RESOLUTION * (1.0 if question.as_ratio else largest)) ** 2)
@@ -468,9 +495,15 @@ def _judge(members: Sequence[_Prepared]) -> Noise:
         variance = np.where(variance > 0, variance, variance.max())
         for one, value in zip(members, variance, strict=True):
             one.variance = float(value)
-    for one, p in zip(members, noise.p(np.array([o.effect for o in members]), variance, n - 1, n), strict=True):
+    effects = np.array([one.effect for one in members])
+    for one, p in zip(members, noise.p(effects, variance, n - 1, n, _between(members)), strict=True):
         one.p = float(p)
     return noise
+
+
+def _between(members: Sequence[_Prepared]) -> Between:
+    variances, degrees = np.array([one.between for one in members]).reshape(-1, 2).T
+    return Between(variances, degrees)
 
 
 def _levels(prepared: Sequence[_Prepared], alpha: float) -> None:
@@ -498,8 +531,9 @@ def _widths(members: Sequence[_Prepared], noise: Noise, outside: float) -> None:
         return
     n, variance = np.array([one.n for one in noisy], float), np.array([one.variance for one in noisy])
     level = np.full(len(noisy), outside)
-    plain = noise.half_width(level, variance, n - 1, n)
-    strict = noise.half_width(np.minimum(level, [one.level for one in noisy]), variance, n - 1, n)
+    between = _between(noisy)
+    plain = noise.half_width(level, variance, n - 1, n, between)
+    strict = noise.half_width(np.minimum(level, [one.level for one in noisy]), variance, n - 1, n, between)
     for one, half, half_corrected in zip(noisy, plain, strict, strict=True):
         one.half, one.half_corrected = float(half), float(half_corrected)
 

@@ -1,10 +1,11 @@
 """The noise of one metric: how the variances of its comparisons are distributed."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import betaln, gammaln, stdtr, stdtrit
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -25,6 +26,30 @@ class Between:
 
     variance: Array
     degrees: Array
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How one metric varies between sessions: standard deviations of logarithms, each with its degrees of freedom.
+
+    A ratio of two cells of one session loses what the session does to both; a mean does not.
+    """
+
+    contrast_sd_log: float = 0.0
+    contrast_degrees: float = math.inf
+    mean_sd_log: float = 0.0
+    mean_degrees: float = math.inf
+
+
+NO_SPREAD = Spread()
+"""That of a metric of which nothing is known: intervals are then of one session."""
+
+
+def spreads_of(table: pd.DataFrame | None) -> dict[str, Spread]:
+    """Of each metric in table `session_spread` how it varies between sessions."""
+    unknown = asdict(NO_SPREAD)
+    lines = [] if table is None else table.fillna(unknown).to_dict("records")
+    return {str(line["metric"]): Spread(**{name: float(line[name]) for name in unknown}) for line in lines}
 
 
 class Noise:

@@ -10,6 +10,7 @@ RESULTS: tuple[Result, ...] = get_args(Result)
 Family = Literal["planned", "exploratory"]
 """What a comparison is corrected with: the questions that an experiment is there for by Holm, all others by false
 discovery rate."""
+FAMILIES: tuple[Family, ...] = get_args(Family)
 Holds = Literal["yes", "partly", "no", "undecided"]
 """Whether a published claim holds: `partly` is better than no effect and surely less than claimed."""
 

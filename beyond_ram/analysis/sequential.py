@@ -48,9 +48,11 @@ class Open:
     """How many more of both cells decide it, if effect and noise stay as they are; infinite if none of up to AT[-1]."""
 
 
-def open_questions(runs: pd.DataFrame, pairs: Pairs, questions: Questions | None) -> list[Open]:
+def open_questions(
+    runs: pd.DataFrame, pairs: Pairs, questions: Questions | None, session_spread: pd.DataFrame | None = None
+) -> list[Open]:
     """The planned questions that the runs so far leave undecided, those that need the fewest repeats first."""
-    asked = list(compared(runs, pairs, questions))
+    asked = list(compared(runs, pairs, questions, session_spread))
     needed = more_repeats([one.question for one in asked], AT[-1])
     undecided = [
         Open(one.line, one.cells, repeats)

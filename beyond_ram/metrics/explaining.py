@@ -101,6 +101,14 @@ COLUMNS: list[Column] = [
         "the smallest ratio above 1, or difference above 0, that would be confirmed on this line, at its place in "
         "its family",
         "about half of such effects are confirmed"),
+    Column("contrast_sd_log", "Spread of a ratio between sessions", "log of a ratio", ("session_spread",),
+        "standard deviation over sessions of the log of the ratio of two cells of one session, without the scatter "
+        "within sessions", "of few sessions itself known badly: see its degrees of freedom"),
+    Column("mean_sd_log", "Spread of a mean between sessions", "log of a ratio", ("session_spread",),
+        "the same of the log of a cell's mean", "as that of a ratio"),
+    Column("contrast_degrees", "Degrees of freedom of the spreads", "count", ("session_spread",),
+        "sessions less one, summed over lines; fewer where lines differ in their spread by more than chance",
+        "by moments", names=("contrast_degrees", "mean_degrees")),
     Column("value", "The value", "the metric's", ("history",),
         "mean of the lock's repeats; `low` and `high` its interval", "as the metric",
         names=("value", "low", "high")),

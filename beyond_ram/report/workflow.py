@@ -10,7 +10,7 @@ import pandas as pd
 
 import beyond_ram
 
-from ..analysis import changes
+from ..analysis import changes, session_spread
 from ..analysis.findings import Finding, findings, undecided
 from ..analysis.frame import key
 from ..analysis.thresholds import SHARE
@@ -161,6 +161,7 @@ def report(
         smaller=[one for one, finding in zip(told, found, strict=True) if finding.small],
         share=f"{SHARE:.0%}",
         undecided=undecided(tables),
+        sessions=session_spread.in_words(tables.get("session_spread"), tables.get("comparisons")),
         left_out=[*left_out, *empty],
         chapters=shown,
         drawn={figure["name"]: figure["title"] for _, group in shown for figure in group},

@@ -117,6 +117,8 @@ def test_lines_that_are_no_cells_are_left_alone_and_so_are_those_that_count_them
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_no_line_is_of_more_runs_than_finished(path: Path) -> None:
     table = pd.read_csv(path)
+    if "experiment" not in table:
+        pytest.skip("its lines are about no runs")
     assert set(COUNTS) <= set(table)
     assert (table["finished"] + table["failed"] <= table["asked"]).all()
     if "n" in table:

@@ -6,8 +6,9 @@ from typing import Literal
 
 import pandas as pd
 
+from ..decide import LIKELY_SHARE
 from ..outcomes import AS_ASKED
-from ..results import FEW
+from ..results import FAMILIES, FEW, LIKELY
 from .finding import Tables
 from .sentences import detectable
 
@@ -16,7 +17,7 @@ from .sentences import detectable
 class Undecided:
     """How many of how many have no answer, and why."""
 
-    kind: Literal["too few repeats", "comparisons", "causes", "failed", "not applicable"]
+    kind: Literal["too few repeats", "planned", "exploratory", "likely", "causes", "failed", "not applicable"]
     count: int
     total: int
     detectable: tuple[float, ...] = ()
@@ -39,9 +40,13 @@ def undecided(tables: Tables) -> list[str]:
 def _comparisons(table: pd.DataFrame) -> Iterator[Undecided]:
     pending = table[table["result"] == "undecided"]
     few = pending["reason"] == FEW
+    for family in FAMILIES:
+        lines = pending[~few & pending["family"].eq(family)]
+        ratios = lines.loc[lines["ratio"].notna(), "detectable"].dropna()
+        yield Undecided(family, len(lines), int(table["family"].eq(family).sum()), tuple(ratios))
+    likely = pending[pending["reason"].isin(LIKELY.values())]
+    yield Undecided("likely", len(likely), len(pending))
     yield Undecided("too few repeats", int(few.sum()), len(table))
-    ratios = pending.loc[~few & pending["ratio"].notna(), "detectable"].dropna()
-    yield Undecided("comparisons", int((~few).sum()), len(table), tuple(ratios))
 
 
 def _causes(table: pd.DataFrame) -> Iterator[Undecided]:
@@ -68,8 +73,11 @@ def sentence(one: Undecided) -> str:
     of = f"{one.count} of {one.total}"
     if one.kind == "too few repeats":
         return f"{of} comparisons are undecided: fewer than two repeats on a side."
-    if one.kind == "comparisons":
-        return " ".join(filter(None, [f"{of} comparisons are undecided: too noisy.", detectable(one.detectable)]))
+    if one.kind == "planned" or one.kind == "exploratory":
+        noun = "planned questions" if one.kind == "planned" else "exploratory comparisons"
+        return " ".join(filter(None, [f"{of} {noun} are undecided.", detectable(one.detectable)]))
+    if one.kind == "likely":
+        return f"{of} undecided comparisons are likely: over {LIKELY_SHARE:.0%}, the same sign in every pair."
     if one.kind == "causes":
         return f"The cause of memory growth is undecided in {of} cells."
     if one.kind == "failed":

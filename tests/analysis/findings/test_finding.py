@@ -38,7 +38,8 @@ def test_what_is_undecided_is_counted() -> None:
     comparisons = pd.DataFrame(
         {
             "result": ["better", "undecided", "undecided", "undecided"],
-            "reason": ["", "too noisy", "too noisy", "too few repeats"],
+            "reason": ["", "too noisy", "likely worse", "too few repeats"],
+            "family": ["planned", "planned", "exploratory", "planned"],
             "ratio": [2.0, 1.1, None, None],
             "detectable": [1.0, 1.5, 9.0, None],
         }
@@ -48,14 +49,16 @@ def test_what_is_undecided_is_counted() -> None:
     runs = runs.assign(experiment=["a", "a", "pinned"], reason=["", "late", "there is no accelerator"])
     counts = count({"comparisons": comparisons, "verdicts": verdicts, "runs": runs})
     assert [(one.kind, one.count, one.total) for one in counts] == [
+        ("planned", 1, 3),
+        ("exploratory", 1, 1),
+        ("likely", 1, 3),
         ("too few repeats", 1, 4),
-        ("comparisons", 2, 4),
         ("causes", 1, 2),
         ("failed", 1, 3),
         ("not applicable", 1, 3),
     ]
-    assert counts[1].detectable == (1.5,)
+    assert counts[0].detectable == (1.5,)
     assert "there is no accelerator" in counts[-1].reasons[0]
-    assert len(undecided({"comparisons": comparisons})) == 2
+    assert len(undecided({"comparisons": comparisons})) == 4
     assert count({}) == []
     assert count({"verdicts": verdicts.head(1)}) == []

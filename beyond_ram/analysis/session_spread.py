@@ -1,0 +1,165 @@
+"""Table `session_spread`: by how much each metric varies from one session to another, which repeats cannot see.
+
+A session is one call on one machine. Method: docs/method.md.
+"""
+
+import itertools
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..metrics import METRICS
+from ..stacks.differences import base_of
+from .comparisons import compared
+from .decide import AT_LEAST, differences, side
+from .frame import Pairs, axes, cells, key
+from .thresholds import threshold_of
+
+COLUMNS = ["metric", "contrast_sd_log", "contrast_degrees", "mean_sd_log", "mean_degrees", "sessions", "spread_of"]
+SHIPPED, OWN = "shipped", "own history"
+ENOUGH = 3
+"""Sessions of one's own from which on they are used in place of the shipped numbers."""
+# Degrees of freedom of heavy tails, where lines differ in their spread by more than a chi-square explains.
+_HEAVY = 4.0
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def session_spread(runs: pd.DataFrame, pairs: Pairs, shipped_spread: pd.DataFrame) -> pd.DataFrame:
+    """A line per metric: the shipped spread, or that of the earlier locks of one's stacks where there are enough.
+
+    Kept locks tell of contrasts within a stack only: what an upgrade changed would count as spread of a mean.
+    """
+    own = measured(_own_sessions(runs), [(before, after) for before, after in pairs if "@" not in before])
+    own = own[own["sessions"] >= ENOUGH].set_index("metric")
+    table = shipped_spread.assign(spread_of=SHIPPED).set_index("metric")
+    table = table.reindex([*table.index, *own.index.difference(table.index)])
+    for column in ("contrast_sd_log", "contrast_degrees", "sessions"):
+        table.loc[own.index, column] = own[column]
+    table.loc[own.index, "spread_of"] = OWN
+    return table.reset_index()[COLUMNS]
+
+
+def _own_sessions(runs: pd.DataFrame) -> list[pd.DataFrame]:
+    """The runs of each lock of the stacks that have kept ones, the stack alone in its session, oldest lock first."""
+    if runs.empty or not runs["stack"].astype(str).str.contains("@").any():
+        return []
+    base = runs["stack"].map(base_of)
+    upgraded = runs[base.isin(base[runs["stack"].str.contains("@")])]
+    locks: dict[str, list[pd.DataFrame]] = {}
+    for stack, of_lock in upgraded.groupby("stack", sort=False):
+        locks.setdefault(base_of(str(stack)), []).append(of_lock.assign(stack=base_of(str(stack))))
+    return [pd.concat(same) for same in itertools.zip_longest(*locks.values(), fillvalue=runs.head(0))]
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """The log of a ratio, or of a mean, in one session."""
+
+    value: float
+    variance: float
+    """Of `value`, by the scatter within the session."""
+
+
+def measured(sessions: Sequence[pd.DataFrame], pairs: Pairs) -> pd.DataFrame:
+    """The spread of each metric over tables `runs` of several sessions that ran the same cells."""
+    contrasts = _by_metric(map(dict, (_contrasts(runs, pairs) for runs in sessions)))
+    means = _by_metric(map(dict, (_means(runs) for runs in sessions)))
+    lines = []
+    for metric in METRICS:
+        of_contrasts, of_means = contrasts.get(metric, []), means.get(metric, [])
+        if not of_contrasts and not of_means:
+            continue
+        line: dict[str, Any] = {"metric": metric, "sessions": max(map(len, [*of_contrasts, *of_means]))}
+        for name, effects in (("contrast", of_contrasts), ("mean", of_means)):
+            line[f"{name}_sd_log"], line[f"{name}_degrees"] = between(effects)
+        lines.append(line)
+    return pd.DataFrame(lines, columns=[column for column in COLUMNS if column != "spread_of"])
+
+
+def _by_metric(sessions: Iterable[Mapping[tuple[str, Hashable], _Effect]]) -> dict[str, list[list[_Effect]]]:
+    """By metric the lines that several sessions have, each with its effects."""
+    lines: dict[tuple[str, Hashable], list[_Effect]] = {}
+    for effects in sessions:
+        for name, effect in effects.items():
+            lines.setdefault(name, []).append(effect)
+    found: dict[str, list[list[_Effect]]] = {}
+    for (metric, _), effects_of_line in lines.items():
+        counts = {(effect.value, effect.variance) for effect in effects_of_line}
+        if len(effects_of_line) > 1 and not (len(counts) == 1 and not effects_of_line[0].variance):
+            found.setdefault(metric, []).append(effects_of_line)
+    return found
+
+
+def _contrasts(runs: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[tuple[str, Hashable], _Effect]]:
+    for one in compared(runs, pairs):
+        first, second = one.question.scaled()
+        if one.question.as_ratio and min(len(first), len(second)) >= AT_LEAST:
+            apart = differences(first, second)
+            effect = _Effect(float(apart.mean()), float(apart.var(ddof=1)) / len(apart))
+            yield (one.question.metric, (one.cells, one.line["axis"])), effect
+
+
+def _means(runs: pd.DataFrame) -> Iterator[tuple[tuple[str, Hashable], _Effect]]:
+    for _, of_workload in runs.groupby("workload", sort=False) if len(runs) else ():
+        decided = [
+            name for name in METRICS if name in runs and METRICS[name].decided_in(of_workload["workload"].iloc[0])
+        ]
+        of_workload = of_workload[[*axes(of_workload), *_SIDE.intersection(of_workload), *decided]]
+        for cell, group in cells(of_workload):
+            for metric in decided:
+                values = np.array(side(group, metric).values)
+                if len(values) >= AT_LEAST and values.min() > threshold_of(metric).floor:
+                    logs = np.log(values)
+                    yield (metric, key(cell)), _Effect(float(logs.mean()), float(logs.var(ddof=1)) / len(logs))
+
+
+_SIDE = {"rep", "completed_work", "started_at", "duration_s"}
+
+
+def between(lines: Sequence[Sequence[_Effect]]) -> tuple[float, float]:
+    """The standard deviation between sessions, of which that within each is taken away, and its degrees of freedom.
+
+    Lines of one metric need not vary alike: by how much more their variances scatter than a chi-square, by moments,
+    lowers the degrees, down to heavy tails (as in Smyth 2004).
+    """
+    if not lines:
+        return math.nan, math.nan
+    degrees = np.array([len(line) - 1 for line in lines], float)
+    variances = np.array([np.var([effect.value for effect in line], ddof=1) for line in lines])
+    within = np.array([np.mean([effect.variance for effect in line]) for line in lines])
+    total = float(degrees @ variances / degrees.sum())
+    pooled = max(total - float(degrees @ within / degrees.sum()), 0.0)
+    if len(lines) == 1 or not total:
+        return math.sqrt(pooled), float(degrees.sum())
+    expected = float(np.mean(2 / degrees))
+    unlike = max(float(np.var(variances, ddof=1)) / total**2 - expected, 0.0) / (1 + expected)
+    prior = _HEAVY + 2 / unlike if unlike else math.inf
+    scale = (prior - 2) / prior if math.isfinite(prior) else 1.0
+    return math.sqrt(pooled * scale), 1 / (1 / prior + 1 / float(degrees.sum()))
+
+
+_FROM = {SHIPPED: "measured by the authors on one machine", OWN: "learned from your own earlier runs"}
+
+
+def in_words(table: pd.DataFrame | None, comparisons: pd.DataFrame | None) -> str:
+    """Whether the intervals of table `comparisons` cover other sessions, and by whose numbers, in sentences."""
+    if comparisons is None or comparisons.empty:
+        return ""
+    known = {} if table is None else dict(zip(table["metric"], table["spread_of"], strict=True))
+    metrics = comparisons.loc[~comparisons["exact"].astype(bool), "metric"].unique()
+    by_source = {
+        source: [METRICS[metric].label for metric in metrics if known.get(metric) == source] for source in _FROM
+    }
+    alone = [METRICS[metric].label for metric in metrics if metric not in known]
+    sentences = [
+        f"Intervals cover a run on another day by a spread between sessions that was {_FROM[source]}: {', '.join(of)}."
+        for source, of in by_source.items()
+        if of
+    ]
+    if alone:
+        sentences.append(f"Intervals cover this session only: {', '.join(alone)}.")
+    return " ".join(sentences)

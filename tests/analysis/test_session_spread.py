@@ -1,0 +1,144 @@
+"""How much metrics vary between sessions: what is learned of it, and that intervals cover a second session."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from beyond_ram.analysis.comparisons import comparisons
+from beyond_ram.analysis.decide import Question, Side, decide
+from beyond_ram.analysis.noise import Spread
+from beyond_ram.analysis.session_spread import COLUMNS, OWN, SHIPPED, in_words, measured, session_spread
+
+from ..conftest import ROOT
+
+PAIRS = [("old", "new")]
+DAY_S = 86_400.0
+CELLS = 6
+
+
+def session(rng: np.random.Generator, sd: float, number: int = 0, n: int = 3, **line: Any) -> pd.DataFrame:
+    """Both stacks over some cells: what the session does to a contrast has `sd`, and all cells share 0.3."""
+    lines = []
+    shared = rng.normal(0, 0.3)
+    for cell in range(CELLS):
+        apart = rng.normal(0, sd)
+        for stack, of_side in (("old", 0.0), ("new", apart)):
+            for rep in range(1, n + 1):
+                noise = shared + of_side + rng.normal(0, 0.01)
+                lines.append(
+                    {"experiment": "e", "stack": stack, "workload": "tokenize", "num_files": cell, "rep": rep}
+                    | {"completed_work": True, "outcome": "completed", "reason": "", "duration_s": 1.0}
+                    | {"started_at": DAY_S * number + 100.0 * rep, "tokens_per_cpu_s": 1e6 * math.exp(noise)}
+                    | line
+                )
+    return pd.DataFrame(lines)
+
+
+def test_the_spread_of_contrasts_and_of_means_is_found_again() -> None:
+    rng = np.random.default_rng(3)
+    (line,) = measured([session(rng, 0.1, number) for number in range(8)], PAIRS).to_dict("records")
+    assert line["metric"] == "tokens_per_cpu_s"
+    assert line["sessions"] == 8
+    assert line["contrast_sd_log"] == pytest.approx(0.1, rel=0.35)
+    assert line["mean_sd_log"] == pytest.approx(0.3, rel=0.5)
+    assert 5 < line["contrast_degrees"] <= 7 * CELLS
+    (same,) = measured([session(rng, 0.0, number) for number in range(8)], PAIRS).to_dict("records")
+    assert same["contrast_sd_log"] < 0.01, "the scatter within a session is taken away"
+    assert measured([session(rng, 0.1)], PAIRS).empty, "one session tells nothing"
+
+
+def covered(sd: float, spread: pd.DataFrame | None, sessions: int = 12) -> float:
+    """The share of intervals of a session that cover the ratio that holds over sessions."""
+    rng = np.random.default_rng(5)
+    held = []
+    for number in range(sessions):
+        table = comparisons(session(rng, sd, number), PAIRS, [], spread)
+        held += [line["low"] <= 1 <= line["high"] for line in table.to_dict("records")]
+    return float(np.mean(held))
+
+
+def test_intervals_cover_other_sessions_once_the_spread_is_known() -> None:
+    rng = np.random.default_rng(4)
+    learned = measured([session(rng, 0.1, number) for number in range(8)], PAIRS)
+    assert covered(0.1, None) < 0.4, "repeats of one session do not see what the session does"
+    assert covered(0.1, learned) > 0.9
+
+
+def sides(gap_s: float) -> tuple[Side, Side]:
+    first = Side((1.00, 1.01, 1.02), (1, 2, 3), (0.0, 10.0, 20.0), (1.0, 11.0, 21.0))
+    at = tuple(gap_s + 5.0 + 10 * i for i in range(3))
+    return first, Side((1.2, 1.21, 1.22), (1, 2, 3), at, tuple(one + 1 for one in at))
+
+
+def test_sides_of_two_sessions_have_the_spread_of_two_means() -> None:
+    spread = Spread(0.01, 10, 0.2, 10)
+    same, apart = (decide([Question(*sides(gap), "rows_per_s", spread=spread)])[0] for gap in (0.0, DAY_S))
+    assert same.low > 1.1
+    assert apart.low < 0.8
+    assert apart.detectable > math.exp(2 * 0.2 * math.sqrt(2))
+
+
+def test_one_sessions_noise_that_is_larger_is_hardly_changed() -> None:
+    noisy = (Side((1.0, 2.0, 1.5, 1.2)), Side((1.1, 1.9, 1.4, 1.3)))
+    plain, wider = (
+        decide([Question(*noisy, "rows_per_s", spread=one)])[0] for one in (Spread(), Spread(0.02, 8, 0.1, 8))
+    )
+    assert wider.high / plain.high == pytest.approx(1, rel=0.02)
+
+
+def test_a_difference_of_small_values_has_the_spread_of_its_level() -> None:
+    sides_of = (Side((3e6, 3.1e6)), Side((2e6, 2.1e6)))
+    plain, wider = (
+        decide([Question(*sides_of, "held_bytes", spread=one)])[0] for one in (Spread(), Spread(0.5, 50, 0.5, 50))
+    )
+    assert wider.high - wider.low > plain.high - plain.low
+    assert wider.high - wider.low > 3e6
+
+
+def shipped() -> pd.DataFrame:
+    return pd.read_csv(ROOT / "beyond_ram/analysis/session_spread.csv")
+
+
+def locks(count: int) -> pd.DataFrame:
+    """Runs of a stack under several locks, and of one that was never upgraded."""
+    rng = np.random.default_rng(6)
+    names = [*(f"new@{number}" for number in range(count - 1)), "new"]
+    of_locks = [
+        session(rng, 0.2, number).query("stack == 'new'").assign(stack=name) for number, name in enumerate(names)
+    ]
+    remedies = [one.assign(remedy=remedy) for one in of_locks for remedy in ("none", "arenas-1")]
+    return pd.concat([*remedies, session(rng, 0.2).query("stack == 'old'").assign(remedy="none")])
+
+
+def test_ones_own_history_goes_before_the_shipped_numbers_once_it_has_enough_sessions() -> None:
+    found = session_spread(locks(4), PAIRS, shipped()).set_index("metric")
+    assert list(found.reset_index()) == COLUMNS
+    mine = found.loc["tokens_per_cpu_s"]
+    assert mine["spread_of"] == OWN
+    assert mine["sessions"] == 4
+    assert mine["mean_sd_log"] == shipped().set_index("metric").loc["tokens_per_cpu_s", "mean_sd_log"]
+    assert set(found.drop("tokens_per_cpu_s")["spread_of"]) == {SHIPPED}
+    assert set(session_spread(locks(2), PAIRS, shipped())["spread_of"]) == {SHIPPED}
+    assert set(session_spread(pd.DataFrame(columns=["stack"]), [], shipped())["spread_of"]) == {SHIPPED}
+
+
+def test_a_report_says_which_numbers_its_intervals_rest_on() -> None:
+    lines = pd.DataFrame({"metric": ["tokens_per_cpu_s", "requests_data", "rows_per_s"], "exact": [False, True, False]})
+    table = session_spread(locks(4), PAIRS, shipped()[shipped()["metric"] != "rows_per_s"])
+    words = in_words(table, lines)
+    assert "your own earlier runs: Tokens per CPU-second" in words
+    assert "this session only: Rows per second" in words
+    assert "data" not in words, "an exact count has no noise"
+    assert in_words(table, None) == ""
+
+
+def test_the_shipped_numbers_are_of_metrics_that_are_decided() -> None:
+    from beyond_ram.metrics import METRICS
+
+    table = shipped()
+    assert set(table["metric"]) <= {name for name, metric in METRICS.items() if metric.decided}
+    assert (table[["contrast_sd_log", "mean_sd_log"]] >= 0).all(axis=None)
+    assert (table[["contrast_degrees", "mean_degrees", "sessions"]] >= 1).all(axis=None)
