@@ -7,6 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from beyond_ram import tables
+from beyond_ram.analysis.comparisons import comparisons
+from beyond_ram.analysis.runs import runs as runs_of
 from beyond_ram.cli import main
 from beyond_ram.experiment import Cell
 from beyond_ram.watch import watch, write_record
@@ -50,6 +53,19 @@ def test_nothing_that_differs_is_no_failure(results: Path, capsys: pytest.Captur
     assert "old and new" in page
     assert "http" not in page
     assert "old and new: no package is known to differ." in page
+
+
+def test_the_decisions_of_a_report_are_taken_unless_runs_came_since(results: Path) -> None:
+    assert compare("old", "new", "--results", results) == 0
+    runs_table = runs_of(tables.read_runs(sorted((results / "runs").rglob("run.json"))))
+    of_report = comparisons(runs_table, [("old", "new")], [])
+    of_report.loc[of_report["metric"] == "run_failed", "result"] = "worse"
+    (results / "tables").mkdir()
+    tables.write(of_report, *(results / "tables" / f"comparisons.{ending}" for ending in ("csv", "parquet")))
+    assert compare("old", "new", "--results", results) == 1
+    assert set(pd.read_csv(results / "changes" / "changes.csv")["family"]) == {"exploratory"}
+    weighed(results, "new", 3)
+    assert compare("old", "new", "--results", results) == 0
 
 
 def test_a_candidate_that_fails_is_worse(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
