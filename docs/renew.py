@@ -3,7 +3,7 @@
 uv run python docs/renew.py                     # blocks of README.md and docs/, from docs/measured
 uv run python docs/renew.py --check             # list pages that differ from their tables; exit status 1 if any
 uv run python docs/renew.py default results     # copy the tables of set `default` from a results folder
-uv run python docs/renew.py sessions A B C …    # renew the shipped spread between sessions, from several results folders
+uv run python docs/renew.py sessions A B C …    # renew the shipped spread between sessions, from several results
 """
 
 import json

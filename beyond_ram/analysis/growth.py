@@ -3,10 +3,11 @@
 Totals of nested prefixes of one corpus share what their documents do: their scatter adds up from one to the next.
 """
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,9 @@ from ..metrics import Events, Record
 from ..units import GB, MB
 from .decide import ALPHA, LEVEL, holm, result_of, strength
 from .frame import Cell, Pairs, against, axes, same_but_for, where
+from .noise import NO_SPREAD, Spread, spreads_of
 from .owners import readings
-from .thresholds import GROWN_BYTES, GROWN_SHARE, Threshold
+from .thresholds import GROWN_BYTES, GROWN_SHARE, GROWTH_INPUT_BYTES, Threshold
 
 Run = tuple[Record, Events]
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -25,6 +27,8 @@ Shape = Literal["straight", "levels off", "grows", "flat", "undecided"]
 SIZE = "num_files"
 """The axis that a slope is taken over."""
 KINDS = ("anon", "file")
+GROWN = "grown_anon_bytes"
+"""The metric whose spread between sessions that of a level is."""
 _ENOUGH = 3
 # Fewer readings than this do not tell a line from a curve.
 _BENDS = 5
@@ -33,8 +37,12 @@ _SHARES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95, 0.99)
 # How much likelier than any other share it is beforehand that all scatter adds up: without this intervals of few
 # readings were too narrow where it does.
 _ADDS_UP = 20
-# A level is shown where the fitted rise has come so near to it within the input: three scales are 95 %.
+# A level is read from where the fitted rise has come so near to it: three scales are 95 %.
 _SCALES = 3
+# A level is that of one in so many readings at least.
+_SHARE_OF_LEVEL = 4
+# With fewer readings between documents than this, the samples between them are read too.
+_FEW, _WANTED = 8, 24
 # The smallest slope that matters, in MB per GB.
 SMALLEST = Threshold(least=1000 * GROWN_SHARE, floor=1000 * GROWN_SHARE)
 _COMPARED = (
@@ -48,9 +56,16 @@ _COMPARED = (
 COLUMNS = [
     "experiment", "stack",
     *(f"{kind}_{what}" for kind in KINDS for what in (
-        "shape", "slope_mb_per_gb", "slope_mb_per_gb_low", "slope_mb_per_gb_high", "level_mb", "rise_mb")),
-    "n", "runs", "readings_of", "bytes_in_max", "gb_over_largest", *_COMPARED,
+        "shape", "slope_mb_per_gb", "slope_mb_per_gb_low", "slope_mb_per_gb_high", "level_mb", "level_mb_low",
+        "level_mb_high", "level_mb_min", "level_mb_max", "level_from_gb", "rise_mb")),
+    "n", "runs", "readings_of", "bytes_in_min", "bytes_in_max", "gb_over_largest", *_COMPARED,
 ]  # fmt: skip
+
+
+class Samples(Protocol):
+    """The samples of runs, by the places of these."""
+
+    def of(self, place: int) -> pd.DataFrame: ...
 
 
 @dataclass(frozen=True)
@@ -60,26 +75,64 @@ class Trace:
     bytes_in: Array
     memory: Mapping[str, Array]
     """By kind."""
-    of: Literal["documents", "sizes"]
-    """Points within the runs of most input, or the ends of runs of several sizes."""
+    of: Literal["documents", "samples", "sizes"]
+    """Points within the runs of most input, with samples between them or not, or the ends of runs of several sizes."""
     runs: int
     largest: float
     """The largest input."""
 
 
-def growth(records: Sequence[Run], pairs: Pairs) -> pd.DataFrame:
+def read_closely(records: Sequence[Run], samples: Samples | None, places: Sequence[int]) -> list[Run]:
+    """Some runs, with readings from their samples where they have few between documents.
+
+    Within a batch input is taken to be done evenly over time, and memory is the least of each part of it: what is held
+    throughout. A run of several processes is left as it is.
+    """
+    return [(records[at][0], _refined(*records[at], samples, at)) for at in places]
+
+
+def _refined(record: Record, events: Events, samples: Samples | None, at: int) -> Events:
+    own = [event.get("pid") for event in events if event["event"] == "work"]
+    told = [event for event in events if event["event"] == "progress" and event.get("pid") in own]
+    if samples is None or not own or not _ENOUGH <= len(told) < _FEW:
+        return events
+    table = samples.of(at)
+    if table.empty or table["processes"].max() > 1:
+        return events
+    end = next(event for event in reversed(events) if event["event"] == "work")
+    marks = [(event["t_s"], event["bytes_in"]) for event in told] + [(end["t_s"], record["work"]["bytes_in"])]
+    parts = math.ceil(_WANTED / len(told))
+    added: list[Mapping[str, Any]] = []
+    for (begin, before), (until, after) in itertools.pairwise(marks):
+        for part in range(1, parts):
+            edges = [begin + (until - begin) * edge / parts for edge in (part - 0.5, part + 0.5)]
+            within = table[table["t_s"].between(*edges)]
+            if len(within):
+                memory = {f"{kind}_bytes": float(within[f"{kind}_bytes"].min()) for kind in KINDS}
+                done = int(before + (after - before) * part / parts)
+                added.append({"event": "progress", "pid": own[-1], "bytes_in": done, "sampled": True, **memory})
+    return [*events, *added]
+
+
+def growth(
+    records: Sequence[Run],
+    pairs: Pairs,
+    samples: Samples | None = None,
+    session_spread: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Whether memory grows with the input, a line a cell without its size, where there are two sizes or more.
 
     Over all runs that finished their work. Slopes, in MB per GB, are of `n` readings within the runs of most input, or
     at the ends of runs of several sizes, with 95 % intervals. `against` is the stack that the config's roles hold this
     one against, and `difference_mb_per_gb` how much more this one grows, paired by document.
     """
+    spread = spreads_of(session_spread).get(GROWN, NO_SPREAD)
     traces, lines = [], []
     for cell, group in _grouped(records):
-        readings_of_cell = trace([records[i] for i in group])
+        readings_of_cell = trace(read_closely(records, samples, group))
         if readings_of_cell is not None:
             traces.append(readings_of_cell)
-            lines.append(cell | _line(readings_of_cell))
+            lines.append(cell | _line(readings_of_cell, spread))
     table = pd.DataFrame(lines, columns=None if lines else COLUMNS)
     return _compared(table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS]))), traces, pairs)
 
@@ -108,13 +161,16 @@ def trace(records: Sequence[Run]) -> Trace | None:
     within = [_progress(events) for _, events in largest]
     most = float(ends["bytes_in"].max())
     common = sorted(set.intersection(*(set(one.index) for one in within)))[1:]
-    of: Literal["documents", "sizes"] = "documents" if len(common) > _ENOUGH else "sizes"
-    if of == "documents":
+    sampled = any(event.get("sampled") for _, events in largest for event in events)
+    of: Literal["documents", "samples", "sizes"] = "sizes"
+    if len(common) > _ENOUGH:
+        of = "samples" if sampled else "documents"
+    if of != "sizes":
         mean = pd.concat([one.loc[common] for one in within]).groupby(level=0).mean()
     else:
         mean = ends.groupby("bytes_in").mean()
     memory = {kind: mean[kind].to_numpy() for kind in KINDS}
-    return Trace(mean.index.to_numpy(float), memory, of, len(within if of == "documents" else records), most)
+    return Trace(mean.index.to_numpy(float), memory, of, len(within if of != "sizes" else records), most)
 
 
 def _end(record: Record, events: Events) -> dict[str, float]:
@@ -133,19 +189,20 @@ def _progress(events: Events) -> pd.DataFrame:
     return pd.DataFrame.from_dict(points, orient="index", columns=list(KINDS))
 
 
-def _line(trace: Trace) -> dict[str, Any]:
+def _line(trace: Trace, spread: Spread) -> dict[str, Any]:
     line: dict[str, Any] = {}
     for kind in KINDS:
         at, values = trace.bytes_in / GB, trace.memory[kind] / MB
-        shape = judged(at, values)
+        shape = judged(at, values, spread)
         ends, name = shape.slope, f"{kind}_slope_mb_per_gb"
         line |= {f"{kind}_shape": shape.shape, name: ends.mean, f"{name}_low": ends.low, f"{name}_high": ends.high}
-        line |= {f"{kind}_intercept_mb": float(values.mean() - ends.mean * at.mean()), f"{kind}_scale_gb": shape.scale}
-        line |= {f"{kind}_rise_mb": float(values[-1] - values[0]), f"{kind}_level_mb": float(values[0] + shape.rise)}
-        line |= {"n": ends.n}
+        line |= {f"{kind}_intercept_mb": float(values.mean() - ends.mean * at.mean())}
+        line |= {f"{kind}_rise_mb": float(values[-1] - values[0]), "n": ends.n}
+        line |= {f"{kind}_level_{name}": value for name, value in asdict(shape.level).items()} if shape.level else {}
     return line | {
         "runs": trace.runs,
         "readings_of": trace.of,
+        "bytes_in_min": float(trace.bytes_in[0]),
         "bytes_in_max": trace.largest,
         "gb_over_largest": GB / trace.largest,
     }
@@ -163,13 +220,24 @@ class Slope:
 
 
 @dataclass(frozen=True)
+class Level:
+    """The mean of the later readings, in MB, with its 95 % interval, their range, and from which input on they are."""
+
+    mb: float
+    mb_low: float
+    mb_high: float
+    mb_min: float
+    mb_max: float
+    from_gb: float
+
+
+@dataclass(frozen=True)
 class Judged:
-    """How memory grows. `rise` and `scale`, of the level, are NaN where none is shown."""
+    """How memory grows, and the level where one is shown."""
 
     shape: Shape
     slope: Slope
-    rise: float = math.nan
-    scale: float = math.nan
+    level: Level | None = None
 
 
 class Scatter:
@@ -247,12 +315,13 @@ class Scatter:
         return Slope(float(self.weight @ mean), low, high, 2 * min(none, 1 - none), len(self.y))
 
 
-def judged(x: Array, y: Array) -> Judged:
-    """Decide between memory that does not grow, grows in proportion, and rises to a level a (1 - exp(-x / b)).
+def judged(x: Array, y: Array, spread: Spread = NO_SPREAD) -> Judged:
+    """Decide between memory that does not grow, grows in proportion, and rises to a level.
 
-    `x` is input done, in GB, `y` memory then, in MB. A level is shown where it fits better than a straight line (F
-    test), is reached within the input, and matters. Memory `grows` if the slope's interval lies above 0, and grows
-    `straight` if that of the later half does too. It is `flat` if all readings agree, and `undecided` otherwise.
+    `x` is input done, in GB, `y` memory then, in MB. A level is shown where a (1 - exp(-x / b)) fits better than a
+    straight line (F test), enough readings from 3 b on rise no longer, and it matters. Memory `grows` if the slope's
+    interval lies above 0, and grows `straight` if that of the later half does too. It is `flat` if all readings agree,
+    and `undecided` otherwise. `spread` is that of growth between sessions.
     """
     if len(x) < _ENOUGH:
         mean = float(np.polyfit(x, y, 1)[0])
@@ -268,13 +337,40 @@ def judged(x: Array, y: Array) -> Judged:
         scale = _scale(scatter)
         rising = scatter.design(1 - np.exp(-at / scale))
         bends = all(scatter.better(design, rising, 3) < ALPHA for design in (scatter.design(at), scatter.design()))
-        rise = scatter.slope(rising, (0, 1)).mean
-        if bends and rise * MB > GROWN_BYTES and _SCALES * scale <= at[-1]:
-            return Judged("levels off", slope, rise, scale)
+        level = _level(x, y, _SCALES * scale, spread) if bends else None
+        if level is not None and (level.mb - y[0]) * MB > GROWN_BYTES:
+            return Judged("levels off", slope, level)
     if slope.low > 0:
         goes_on = len(x) > _BENDS and scatter.slope(later_half, (0, 1, 1)).low > 0
         return Judged("straight" if goes_on and not bends else "grows", slope)
     return Judged("undecided", slope)
+
+
+def _level(x: Array, y: Array, risen: float, spread: Spread) -> Level | None:
+    """The level from the first reading that is `risen` GB or more after the start and not below all later ones.
+
+    None if only few readings are left.
+
+    Neighbouring readings hold much of the same memory: they count for fewer, by their correlation (Bartlett 1946).
+    What a session does to all readings is added.
+    """
+    first, enough = int(np.searchsorted(x - x[0], risen)), max(_ENOUGH, len(x) // _SHARE_OF_LEVEL)
+    while len(x) - first >= enough and y[first] < y[first + 1 :].min():
+        first += 1
+    at, values = x[first:], y[first:]
+    if len(values) < enough:
+        return None
+    mean, apart = float(values.mean()), values - values.mean()
+    squares = float(apart @ apart)
+    alike = float(np.clip(apart[1:] @ apart[:-1] / squares, 0.0, 0.9)) if squares else 0.0
+    count = max(len(values) * (1 - alike) / (1 + alike), 2.0)
+    within, degrees = squares / (len(values) - 1) / count, count - 1
+    between = (spread.mean_sd_log * (mean - float(y[0]))) ** 2
+    total = within + between
+    if total:
+        degrees = total**2 / (within**2 / degrees + between**2 / spread.mean_degrees)
+    half = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * math.sqrt(total)
+    return Level(mean, mean - half, mean + half, float(values.min()), float(values.max()), float(at[0]))
 
 
 def _scale(scatter: Scatter) -> float:
@@ -342,10 +438,10 @@ def fitted(records: Sequence[Run], line: "pd.Series[Any]", kind: str) -> Fit | N
     if points is None:
         return None
     grid = np.linspace(points.bytes_in[0], points.bytes_in[-1], 50) / GB
-    start, away = points.memory[kind][0] / MB, grid - grid[0]
+    away = grid - grid[0]
     if line[f"{kind}_shape"] == "levels off":
-        rise = line[f"{kind}_level_mb"] - start
-        return Fit(points, grid, start + rise * (1 - np.exp(-away / line[f"{kind}_scale_gb"])))
+        grid = np.linspace(line[f"{kind}_level_from_gb"], points.bytes_in[-1] / GB, 50)
+        return Fit(points, grid, *(np.full(50, line[f"{kind}_level_mb{end}"]) for end in ("", "_low", "_high")))
     if line[f"{kind}_shape"] not in ("straight", "grows"):
         return Fit(points, grid)
     through = line[f"{kind}_intercept_mb"] + line[f"{kind}_slope_mb_per_gb"] * grid[0]
@@ -359,10 +455,16 @@ def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False
     interval = "" if math.isnan(low) else f" (95 % {low:,.2f} to {high:,.2f})"
     runs = "1 run" if line["runs"] == 1 else f"{line['runs']:.0f} runs"
     each = f"readings in each of {runs}" if line["runs"] > 1 else "readings of 1 run"
-    readings = f"{line['n']:.0f} {each}" if line["readings_of"] == "documents" else f"ends of {runs}"
+    readings = f"{line['n']:.0f} {each}" if line["readings_of"] != "sizes" else f"ends of {runs}"
+    text = text_read(line)
     shape = line[f"{kind}_shape"]
     if shape == "levels off":
-        words = f"levels off at {line[f'{kind}_level_mb']:,.0f} MB"
+        level, low, high, least, most = (line[f"{kind}_level_mb{end}"] for end in ("", "_low", "_high", "_min", "_max"))
+        words = f"levels off at {level:,.0f} MB (95 % {low:,.0f} to {high:,.0f})"
+        readings = f"{least:,.0f} to {most:,.0f} MB in these readings; {readings}"
+        text = text_read(line, line[f"{kind}_level_from_gb"] * GB)
+    elif shape in ("straight", "grows") and missing_mb(line):
+        words = f"rises by {line[f'{kind}_rise_mb']:,.0f} MB; a rate needs {missing_mb(line):,.0f} MB more text"
     elif shape in ("straight", "grows"):
         way = "grows straight" if shape == "straight" else "grows"
         words = f"{way}, {slope:,.2f} MB per MB of text{interval}"
@@ -371,6 +473,22 @@ def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False
     else:
         words = "may or may not grow (undecided)"
         words += f", {slope:,.2f} MB per MB of text{interval}" if interval and not short else ""
-    return (
-        f"{words}; {readings}" if short else f"{words}, over {line['bytes_in_max'] / MB:,.1f} MB of text ({readings})"
-    )
+    return f"{words}, {text}" if short else f"{words}, {text} ({readings})"
+
+
+def text_read(line: Mapping[str, Any], first_bytes: float | None = None) -> str:
+    """From how much text to how much memory was read, by default from the first reading on."""
+    first = _first_bytes(line) if first_bytes is None else first_bytes
+    return f"from {first / MB:,.0f} to {line['bytes_in_max'] / MB:,.0f} MB of text"
+
+
+def missing_mb(line: Mapping[str, Any]) -> float:
+    """How much more text a rate of growth needs; 0 if there is enough."""
+    read = float(line["bytes_in_max"]) - _first_bytes(line)
+    return max(GROWTH_INPUT_BYTES - read, 0.0) / MB
+
+
+def _first_bytes(line: Mapping[str, Any]) -> float:
+    """Input at the first reading; 0 in a table that does not say it."""
+    first = line.get("bytes_in_min")
+    return 0.0 if first is None or math.isnan(first) else float(first)

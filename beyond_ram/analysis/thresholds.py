@@ -18,6 +18,9 @@ EPOCH_SHARE, EPOCH_BYTES = 0.01, 500_000
 GROWN_BYTES, GROWN_SHARE = 16e6, 0.05
 """Growth over the whole work: the larger of this many bytes and this share of the input. Interpreters and libraries
 move by less."""
+GROWTH_INPUT_BYTES = 20e6
+"""Text from which on a rate of growth is reported. Of two stacks that level off in the default run, one was level after
+10 MB of text and the other bent at 20 MB: a rate read before that is the start of a level."""
 ABSURD = 100
 """A detectable ratio above this is reported as "over 100 times": two noisy repeats can give any number."""
 

@@ -70,7 +70,8 @@ IDENTIFYING: Mapping[str, str] = {
     "evidence": "the numbers behind it",
     "anon_shape": "`straight`, `levels off`, `grows`, `flat`, `undecided`",
     "file_shape": "the same for file memory",
-    "readings_of": "what is fitted: `documents` within the runs of largest input, or ends of runs of several `sizes`",
+    "readings_of": "what is fitted: `documents` within the runs of largest input, "
+    "`samples` between few of them, or ends of runs of several `sizes`",
     "runs": "number of runs behind it",
     "against": "the stack on the other side of the comparison",
     "difference_result": "as `result` of a comparison, corrected over the table",

@@ -6,14 +6,14 @@ from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
 from beyond_ram.analysis.frame import describe, same_but_for, varied
 from beyond_ram.analysis.growth import fitted as fit_of
-from beyond_ram.analysis.growth import in_words
+from beyond_ram.analysis.growth import in_words, read_closely
 
 KINDS = {"anon": "anonymous memory", "file": "file memory"}
 MARKERS = "osD^vX"
 MOST_LINES = 12
 
 
-def plot(records, growth):
+def plot(records, samples, growth):
     if growth.empty:
         return "no cell of this config has more than one input size"
     growth = growth[growth["cache"] == "cold"]
@@ -29,7 +29,7 @@ def plot(records, growth):
     figure, grid = figures.rows(len(KINDS), 3.2 * len(KINDS), len(modes), width, **shared)
     cells = [record["cell"] for record, _ in records]
     for line in growth.to_dict("records"):
-        runs = [records[place] for place in places(cells, line)]
+        runs = read_closely(records, samples, places(cells, line))
         number, column = subjects.index(line["named"]), modes.index(line["mode"])
         for row, kind in enumerate(KINDS):
             draw_cell(grid[row][column], runs, line, kind, MARKERS[number % len(MARKERS)], colours[line["named"]])
@@ -51,7 +51,7 @@ def plot(records, growth):
     caption = f"""
 Memory by the text that is done, read between documents in the runs with most input; without such readings, at the ends
 of runs of several sizes. Marks are means of the runs. A line with a wedge is confirmed growth with the 95 % interval of
-its slope; a curve is a rise to a level; without a fit, growth is not confirmed. Anonymous memory:
+its slope or level; without a fit, growth is not confirmed. Anonymous memory:
 {"; ".join(sentences)}. Slopes hold for the measured input{far_away(growth)}.{hidden}
 """
     return figure, caption

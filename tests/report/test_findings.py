@@ -18,7 +18,7 @@ def page(folder: Path, report: Script, tokenised: list[Path], locks: dict[str, s
     """The page of a renewed stack that keeps less than the kept one."""
     slope = {"anon_slope_mb_per_gb": 9000.0, "anon_slope_mb_per_gb_low": 8000.0, "anon_slope_mb_per_gb_high": 9999.0}
     known = {"anon_shape": "straight", "anon_intercept_mb": 99.0, "readings_of": "documents", "n": 16, "runs": 2}
-    known |= {"bytes_in_max": 4e7, "gb_over_largest": 25.0, "anon_level_mb": None}
+    known |= {"bytes_in_min": 2e6, "bytes_in_max": 4e7, "gb_over_largest": 25.0, "anon_level_mb": None}
     apart = dict.fromkeys(("against", "difference_mb_per_gb", "difference_low", "difference_high"), None)
     kept = {"experiment": "growth", **AXES, "stack": KEPT, **slope, **known, **apart, "difference_result": None}
     ends = {"difference_mb_per_gb": -8910.0, "difference_low": -9500.0, "difference_high": -8500.0}

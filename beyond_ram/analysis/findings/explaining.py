@@ -13,7 +13,7 @@ from ...metrics import METRICS
 from ...units import GB, MB
 from ..decide import AT_LEAST, strength
 from ..frame import cells, describe, varied
-from ..growth import in_words
+from ..growth import in_words, missing_mb
 from ..thresholds import EPOCH_BYTES, GROWN_BYTES
 from .finding import Advice, Bar, Effect, Finding, Line, Scope, Source, Tables, failed, lines_of, reads
 
@@ -30,7 +30,7 @@ def _growth(tables: Tables) -> Iterator[Finding]:
     paired = set()
     for place, line in enumerate(lines):
         other = first.get(_cell(line, line["against"]))
-        if line["difference_result"] not in ("better", "worse") or other is None:
+        if line["difference_result"] not in ("better", "worse") or other is None or missing_mb(line):
             continue
         paired |= {place, other}
         ends = {name: line[f"difference_{name}"] / 1000 for name in ("low", "high")}
@@ -75,7 +75,9 @@ def _where(line: Line) -> Scope:
 def _slope(line: Line) -> Bar:
     """The slope of a line, if growth is confirmed."""
     if line["anon_shape"] not in ("straight", "grows"):
-        return Bar(str(line["stack"]), 0.0, in_words(line, short=True).partition(";")[0])
+        level = line["anon_shape"] == "levels off"
+        words = f"levels off at {line['anon_level_mb']:,.0f} MB" if level else in_words(line, short=True)
+        return Bar(str(line["stack"]), 0.0, words)
     value = line["anon_slope_mb_per_gb"] / 1000
     return Bar(str(line["stack"]), max(0.0, value), f"{value:,.3g} MB per MB of text")
 
@@ -87,7 +89,7 @@ def _cell(line: Line, stack: object) -> tuple[str, ...]:
 
 def _surely_grows(line: Line) -> float:
     """How much memory surely grows over the measured input, as the log of a ratio to its start."""
-    if line["anon_shape"] not in ("straight", "grows"):
+    if line["anon_shape"] not in ("straight", "grows") or missing_mb(line):
         return 0.0
     start = line["anon_intercept_mb"]
     low, high = (line[f"anon_slope_mb_per_gb_{end}"] * line["bytes_in_max"] / GB for end in ("low", "high"))

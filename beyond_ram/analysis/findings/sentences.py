@@ -8,7 +8,7 @@ from typing import Any
 from ...metrics import METRICS
 from ...stacks.differences import packages_in_words
 from ...units import MB, amount, digits
-from ..growth import in_words
+from ..growth import in_words, text_read
 from ..thresholds import ABSURD, LEAST, SHARE
 from .finding import Advice, Effect, Finding, Kind, Scope
 
@@ -203,7 +203,8 @@ def _growth_difference(finding: Finding) -> Sentences:
     other, line = finding.facts["lines"]
     more = "less" if effect.difference < 0 else "more"
     return (
-        f"{finding.subject} keeps {abs(effect.difference):,.3g} MB {more} heap per MB of text than {finding.baseline}",
+        f"{finding.subject} keeps {abs(effect.difference):,.3g} MB {more} heap per MB of text than {finding.baseline}, "
+        f"{text_read(line)}",
         f"{_capital(', '.join(finding.scope.conditions))}: {effect.difference:+,.3g} MB per MB of text "
         f"(95 % {effect.low:+,.3g} to {effect.high:+,.3g}), paired by document over all readings of the runs.",
         f"{finding.baseline} {in_words(other)}; {finding.subject} {in_words(line)}.",

@@ -18,7 +18,8 @@ def made(**tables: list[dict[str, object]]) -> list[Finding]:
 
 
 def slope(stack: str, middle: float, low: float, high: float, **cell: object) -> dict[str, object]:
-    line = {"stack": stack, "mode": "basic", "corpus": "c", "cache": "cold", "n": 16, "runs": 2, "bytes_in_max": 33e6}
+    line = {"stack": stack, "mode": "basic", "corpus": "c", "cache": "cold", "n": 16, "runs": 2}
+    line |= {"bytes_in_min": 2e6, "bytes_in_max": 33e6}
     line |= {"readings_of": "documents", "anon_shape": "straight" if low > 0 else "undecided"}
     line |= {"anon_level_mb": math.nan, "anon_intercept_mb": 150.0, "gb_over_largest": 30.3}
     ends = {"": middle, "_low": low, "_high": high}
@@ -46,6 +47,8 @@ def test_stacks_are_compared_in_pairs_by_document() -> None:
     assert (finding.advice.choose, finding.advice.instead_of) == (("new",), "old")
     alone = made(growth=[old, new | against("old", -16_990, 20_000)])
     assert [(one.kind, one.subject, one.advice) for one in alone] == [("growth", "old", None), ("growth", "new", None)]
+    little = [line | {"bytes_in_max": 4e6} for line in apart]
+    assert {(one.kind, one.strength, one.advice) for one in made(growth=little)} == {("growth", 1.0, None)}
     elsewhere = [old | {"mode": "shard"}, apart[1]]
     assert {one.kind for one in made(growth=elsewhere)} == {"growth"}, "another cell"
 
@@ -56,7 +59,9 @@ def test_undecided_growth_has_no_strength() -> None:
     assert old.strength > 2
     assert new.strength == 1, "the strength of no difference"
     assert "30 times the largest input" in old.text
-    shorter = [finding.strength for finding in explaining._growth({"growth": table.assign(bytes_in_max=1e6)})]
+    shorter = [finding.strength for finding in explaining._growth({"growth": table.assign(bytes_in_max=24e6)})]
+    too_short = [finding.strength for finding in explaining._growth({"growth": table.assign(bytes_in_max=4e6)})]
+    assert too_short == [1, 1], "a rate needs more text"
     assert shorter[0] < old.strength, "the strength is for the measured input"
 
 
@@ -176,7 +181,8 @@ def test_a_ratio_whose_interval_reaches_zero_is_written_as_a_difference() -> Non
 def test_what_levels_off_has_no_slope_in_its_picture() -> None:
     old = slope("old", 17_000, 14_000, 20_000)
     new = slope("new", 3_000, -1000, 7_000) | against("old", -14_000, 300, 2.0)
-    new |= {"anon_shape": "levels off", "anon_level_mb": 255.0}
+    new |= {"anon_shape": "levels off", "anon_level_mb": 255.0, "anon_level_from_gb": 0.01}
+    new |= {f"anon_level_mb_{end}": 255.0 for end in ("low", "high", "min", "max")}
     (found,) = explaining._growth({"growth": pd.DataFrame([CELL | old, CELL | new])})
     assert [bar.text for bar in found.bars] == ["17 MB per MB of text", "levels off at 255 MB"]
 
