@@ -11,7 +11,7 @@ import pandas as pd
 from ..metrics import METRICS, Records
 from ..stacks.variants import parts_of
 from .comparisons import ratio_of
-from .decide import AT_LEAST, Decision, Question, decide, side
+from .decide import ALPHA, AT_LEAST, Decision, Question, decide, side
 from .frame import axes
 from .outcomes import COUNTS, tally
 from .runs import runs as runs_table
@@ -19,14 +19,25 @@ from .thresholds import LEAST, STEP_SHARE
 
 _MOVE = re.compile(r"(\S+) (\S+) to ([^\s,]+)")
 COLUMNS = ["experiment", "stack", "ladder", "factor", "from_version", "to_version", "metric", "from_value", "to_value"]
-COLUMNS += ["ratio", "low", "high", "n", "significant", "neighbours", "infeasible", "moved", *COUNTS]
+COLUMNS += ["ratio", "low", "high", "n", "significant", "whole", "neighbours", "infeasible", "moved", *COUNTS]
 
 
-def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: Sequence[str]) -> pd.DataFrame:
+def ladders(
+    name: str,
+    package: str,
+    metrics: Sequence[str],
+    runs: pd.DataFrame,
+    releases: Sequence[str],
+    first: Sequence[str] | None = None,
+) -> pd.DataFrame:
     """A line a step between versions next to each other among those that were weighed, in the order of `releases`.
 
-    `runs` are lines of table `runs` with `base` and `version` beside them. `significant` where the step is decided,
-    corrected for all steps of this ladder, and matters: never from one run a side. `neighbours` says that no release
+    `runs` are lines of table `runs` with `base` and `version` beside them, `first` the versions that the ladder begins
+    with, by default all. Their steps are decided together, by their own runs, before any is bisected. What a bisection
+    adds is tested at the level of the step that it began with: so no step vanishes by bisecting it. Where none of its
+    parts is confirmed alone, the step has a line of its own, `whole`.
+
+    `significant` where the step is confirmed, and matters: never from one run a side. `neighbours` says that no release
     lies between that could be weighed; `infeasible` which ones could not, with the resolver's reason, or why no run of
     them has a value; `moved` what else differs between the two, because one of them cannot be installed otherwise. A
     version that could not and lies between no two that could has a line of its own, without a step.
@@ -34,36 +45,90 @@ def ladders(name: str, package: str, metric: str, runs: pd.DataFrame, releases: 
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
     runs = runs.assign(moved=runs["moved"].fillna("") if "moved" in runs else "")
-    lines: list[dict[str, Any]] = []
-    questions: list[Question] = []
     held = [axis for axis in axes(runs) if axis != "stack"]
-    for _, cell in runs.groupby([*held, "base"], sort=False, dropna=False):
-        sides = {str(version): side(group, metric) for version, group in cell.groupby("version")}
-        weighed = [version for version in releases if version in sides and sides[version].values]
-        cell_of_base = {axis: cell[axis].iloc[0] for axis in held} | {"stack": cell["base"].iloc[0]}
-        cell_of_base |= {"ladder": name, "factor": package, "metric": metric}
-        impossible = infeasible(cell, metric)
-        order = [version for version in releases if version not in impossible]
-        outside = set(impossible)
-        for before, after in itertools.pairwise(weighed):
-            questions.append(Question(sides[before], sides[after], metric))
-            apart = releases[releases.index(before) + 1 : releases.index(after)]
-            line = cell_of_base | {"from_version": before, "to_version": after}
-            line["neighbours"] = order.index(after) == order.index(before) + 1
-            line["infeasible"] = "; ".join(f"{v}: {impossible[v]}" for v in apart if v in impossible)
-            line["moved"] = _moved(*(str(cell.loc[cell["version"] == v, "moved"].iloc[0]) for v in (before, after)))
-            outside -= set(apart)
-            lines.append(line | tally(cell[cell["version"].isin([before, after])]))
-        for version in (version for version in releases if version in outside):
-            line = cell_of_base | {"from_version": version, "n": 0, "significant": False, "neighbours": False}
-            line |= tally(cell[cell["version"] == version])
-            lines.append(line | {"infeasible": f"{version}: {impossible[version]}"})
-    steps = [line for line in lines if "to_version" in line]
-    for line, question, decision in zip(steps, questions, decide(questions), strict=True):
-        line |= _step(question, decision)
+    cells = [
+        _Cell(name, package, metric, runs_of_cell, releases, held)
+        for _, runs_of_cell in runs.groupby([*held, "base"], sort=False, dropna=False)
+        for metric in metrics
+    ]
+    began = [(cell, *pair) for cell in cells for pair in cell.pairs(releases if first is None else first)]
+    parts = [(cell, *pair) for cell in cells for pair in cell.pairs(releases) if (cell, *pair) not in began]
+    steps = {
+        step: _step(_question(*step), decision, decision.p_corrected)
+        for step, decision in zip(began, decide([_question(*step) for step in began]), strict=True)
+    }
+    for step, decision in zip(parts, decide([_question(*step) for step in parts]), strict=True):
+        steps[step] = _step(_question(*step), decision, decision.p * len(began))
+    lines = []
+    for cell in cells:
+        pairs = cell.pairs(releases)
+        lines += [cell.line(*pair) | steps[cell, *pair] | {"whole": False} for pair in pairs]
+        for before, after in cell.pairs(releases if first is None else first):
+            within = [pair for pair in pairs if cell.lies_within(pair, before, after)]
+            confirmed = any(steps[cell, *pair]["significant"] for pair in within)
+            if (before, after) not in pairs and steps[cell, before, after]["significant"] and not confirmed:
+                lines.append(cell.line(before, after) | steps[cell, before, after] | {"whole": True})
+        lines += cell.without_step(pairs)
     table = pd.DataFrame(lines, columns=None if lines else COLUMNS)
     table = table.reindex(columns=list(dict.fromkeys([*table, *COLUMNS])))
     return table[["experiment", "stack", *[c for c in table if c not in ("experiment", "stack")]]]
+
+
+class _Cell:
+    """The runs of one cell of a ladder, in one metric, over all versions."""
+
+    def __init__(
+        self, name: str, package: str, metric: str, runs: pd.DataFrame, releases: Sequence[str], held: Sequence[str]
+    ) -> None:
+        self.metric, self.runs, self.releases = metric, runs, releases
+        self.sides = {str(version): side(group, metric) for version, group in runs.groupby("version")}
+        self.impossible = infeasible(runs, metric)
+        self.named = {axis: runs[axis].iloc[0] for axis in held} | {"stack": runs["base"].iloc[0]}
+        self.named |= {"ladder": name, "factor": package, "metric": metric}
+
+    def pairs(self, versions: Sequence[str]) -> list[tuple[str, str]]:
+        """Each two of some versions that have a value and none of these between them, in the order of releases."""
+        weighed = [v for v in self.releases if v in versions and v in self.sides and self.sides[v].values]
+        return list(itertools.pairwise(weighed))
+
+    def _between(self, before: str, after: str) -> Sequence[str]:
+        return self.releases[self.releases.index(before) + 1 : self.releases.index(after)]
+
+    def lies_within(self, pair: tuple[str, str], before: str, after: str) -> bool:
+        """Whether a step is a part of another."""
+        span = {before, *self._between(before, after), after}
+        return set(pair) <= span
+
+    def line(self, before: str, after: str) -> dict[str, Any]:
+        """A step between two versions, without its numbers."""
+        apart = self._between(before, after)
+        moved = [str(self.runs.loc[self.runs["version"] == v, "moved"].iloc[0]) for v in (before, after)]
+        return {
+            **self.named,
+            "from_version": before,
+            "to_version": after,
+            "neighbours": all(version in self.impossible for version in apart),
+            "infeasible": "; ".join(f"{v}: {self.impossible[v]}" for v in apart if v in self.impossible),
+            "moved": _moved(*moved),
+            **tally(self.runs[self.runs["version"].isin([before, after])]),
+        }
+
+    def without_step(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+        """Lines of the versions that could not be weighed and lie between no two that could."""
+        told = {version for pair in pairs for version in self._between(*pair)}
+        return [
+            self.named
+            | {"from_version": version, "n": 0, "significant": False, "neighbours": False, "whole": False}
+            | tally(self.runs[self.runs["version"] == version])
+            | {"infeasible": f"{version}: {self.impossible[version]}"}
+            for version in self.releases
+            if version in self.impossible and version not in told
+        ]
+
+
+def _question(cell: _Cell, before: str, after: str) -> Question:
+    """The question of a step."""
+    return Question(cell.sides[before], cell.sides[after], cell.metric)
 
 
 def of_versions(records: Records) -> pd.DataFrame:
@@ -88,16 +153,34 @@ def infeasible(runs: pd.DataFrame, metric: str) -> dict[str, str]:
 def next_versions(table: pd.DataFrame, releases: Sequence[str], impossible: Iterable[str]) -> list[str]:
     """For each step worth a closer look that spans other releases, the one in the middle; empty when all are found.
 
-    Worth one are significant steps; of single runs, of which none is, those that are twice as large as what matters.
+    Worth one are significant steps; of a step that none of its parts confirms alone the largest part; of single runs,
+    of which none is confirmed, those that are twice as large as what matters.
     """
     order = [version for version in releases if version not in set(impossible)]
+    steps = table[table["to_version"].notna()]
     wanted = set()
-    for step in table[table["to_version"].notna()].to_dict("records"):
+    for step in steps.to_dict("records"):
         looked_at = step["n"] < AT_LEAST and large(step["from_value"], step["to_value"], step["metric"], 2)
-        first, last = order.index(step["from_version"]), order.index(step["to_version"])
-        if (step["significant"] or looked_at) and last - first > 1:
+        if not step["significant"] and not looked_at:
+            continue
+        part = _largest_part(step, steps, order) if step["whole"] else step
+        first, last = order.index(part["from_version"]), order.index(part["to_version"])
+        if last - first > 1:
             wanted.add(order[(first + last) // 2])
     return [version for version in order if version in wanted]
+
+
+def _largest_part(step: Mapping[Any, Any], steps: pd.DataFrame, order: Sequence[str]) -> Mapping[Any, Any]:
+    """The part of a bisected step in which the metric changes most."""
+    first, last = (order.index(step[end]) for end in ("from_version", "to_version"))
+    cell = [*axes(steps), "ladder", "metric"]
+    parts = [
+        line
+        for line in steps[~steps["whole"].astype(bool)].to_dict("records")
+        if all(line[name] == step[name] or pd.isna(line[name]) for name in cell)
+        and first <= order.index(line["from_version"]) < order.index(line["to_version"]) <= last
+    ]
+    return max(parts, key=lambda line: abs(line["to_value"] - line["from_value"]))
 
 
 def _moved(before: str, after: str) -> str:
@@ -108,7 +191,7 @@ def _moved(before: str, after: str) -> str:
     return ", ".join(f"{name} {old} to {new}" for name, old, new in sides if old != new)
 
 
-def _step(question: Question, decision: Decision) -> dict[str, Any]:
+def _step(question: Question, decision: Decision, p: float) -> dict[str, Any]:
     repeats = [pd.Series(one.values) for one in (question.baseline, question.candidate)]
     first, second = (float(values.median()) for values in repeats)
     ranges = {
@@ -116,7 +199,7 @@ def _step(question: Question, decision: Decision) -> dict[str, Any]:
         for end, values in zip(("from", "to"), repeats, strict=True)
         for name in ("min", "max")
     }
-    differs = decision.confirmed and decision.result != "same"
+    differs = p < ALPHA and decision.result != "same"
     return {
         "from_value": first,
         "to_value": second,

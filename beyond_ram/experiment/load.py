@@ -164,8 +164,9 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
     for name, ladder in config.running_ladders().items():
         if ladder.experiment not in config.run():
             yield where("ladders", name, "experiment") + _none("experiment", ladder.experiment, config.run())
-        if ladder.metric not in METRICS:
-            yield where("ladders", name, "metric") + _none("metric", ladder.metric, METRICS)
+        for metric in ladder.metrics:
+            if metric not in METRICS:
+                yield where("ladders", name, "metrics") + _none("metric", metric, METRICS)
 
 
 def _question_faults(config: Config, name: str, where: "_Origin") -> Iterable[str]:

@@ -26,7 +26,9 @@ class VersionLadder(Strict):
         description="The package that is varied."
     )
     versions: Annotated[list[str], Field(min_length=2)] = Field(description="Versions to begin with, oldest first.")
-    metric: str = Field("grown_anon_bytes", description="Metric in which steps are looked for.")
+    metrics: Annotated[list[str], Field(min_length=1)] = Field(
+        ["grown_anon_bytes", "peak_grown_anon_bytes"], description="Metrics in which steps are looked for."
+    )
     bisect: bool = Field(
         True, description="Whether each step is narrowed down until it lies between two neighbouring releases."
     )

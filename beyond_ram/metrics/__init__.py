@@ -84,6 +84,7 @@ IDENTIFYING: Mapping[str, str] = {
     "from_version": "the version before the step, or in the baseline; empty if it has none",
     "to_version": "the version after it, or in the candidate",
     "significant": "whether the step is confirmed and large enough to matter",
+    "whole": "whether the step is one that a bisection began with and none of its parts confirms alone",
     "neighbours": "whether no measurable release lies between",
     "infeasible": "releases that could not be measured, and why",
     "series": "the stack whose locks are followed",

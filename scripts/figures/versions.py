@@ -16,15 +16,16 @@ def plot(ladders):
     if ladders["to_version"].isna().all():
         return f"no two versions have a value; {ladders['infeasible'].iloc[0][:90]} …"
     installed = ladders[ladders["to_version"].notna()].assign(
-        moved=lambda steps: steps["moved"].astype("object").fillna("")
+        moved=lambda steps: steps["moved"].astype("object").fillna(""),
+        whole=lambda steps: steps["whole"].eq(True) if "whole" in steps else False,
     )
-    panels = list(installed.groupby(["ladder", "stack"], sort=False))
+    panels = list(installed.groupby(["ladder", "stack", "metric"], sort=False))
     figure, grid = figures.rows(len(panels), 3.3 * len(panels))
     sentences = []
-    for axes, ((name, stack), steps) in zip(grid[:, 0], panels, strict=True):
-        metric = METRICS[steps["metric"].iloc[0]]
+    for axes, ((name, stack, key), steps) in zip(grid[:, 0], panels, strict=True):
+        metric = METRICS[key]
         unit, scale = ("MB", figures.MB) if metric.unit == "bytes" else (metric.unit, 1)
-        draw_versions(axes, steps, scale)
+        draw_versions(axes, steps[~steps["whole"]], scale)
         sentences += draw_steps(axes, steps[steps["significant"].astype(bool)], unit, scale)
         axes.set_title(f"{name}: {stack}, {figures.counts(steps['n'].astype(int))} a version")
         axes.set_xlabel(f"{steps['factor'].iloc[0]}, {other_packages(steps)}")
@@ -70,12 +71,12 @@ def draw_steps(axes, steps, unit, scale):
     versions = [label.get_text() for label in axes.get_xticklabels()]
     colour, sentences = sns.color_palette("colorblind", 4)[3], []
     for number, step in enumerate(steps.to_dict("records")):
-        place = versions.index(step["from_version"])
+        place, end = (versions.index(step[f"{side}_version"]) for side in ("from", "to"))
         before, after = step["from_value"] / scale, step["to_value"] / scale
-        axes.plot([place, place + 1], [before, after], color=colour, linewidth=3, zorder=2)
+        axes.plot([place, end], [before, after], color=colour, linewidth=3, zorder=2)
         text = f"{step['from_version']} to {step['to_version']}: {before:,.0f} to {after:,.0f} {unit}"
         axes.annotate(
-            text, (place + 0.5, max(before, after)), xytext=(0, 10 + LABEL_POINTS * (number % 2)),
+            text, ((place + end) / 2, max(before, after)), xytext=(0, 10 + LABEL_POINTS * (number % 2)),
             textcoords="offset points", ha="center", color=colour, weight="bold",
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
         )  # fmt: skip

@@ -7,6 +7,16 @@ from beyond_ram.analysis.ladders import infeasible, ladders, next_versions, of_v
 from beyond_ram.files import read_json, write
 
 
+def to_bisect(ladder, runs, releases):
+    """The versions to weigh next, for any of the ladder's metrics."""
+    steps = ladders("", ladder["package"], ladder["metrics"], runs, releases, ladder["versions"])
+    more = [
+        next_versions(steps[steps["metric"] == metric], releases, infeasible(runs, metric))
+        for metric in ladder["metrics"]
+    ]
+    return sorted({version for versions in more for version in versions}, key=releases.index)
+
+
 def main(snakemake):
     ladder = snakemake.params.ladder
     releases = read_json(snakemake.input.releases)
@@ -19,8 +29,7 @@ def main(snakemake):
         found = {"versions": [version for version in releases if version in ladder["versions"]], "done": False}
     else:
         table = of_versions(tables.read_runs(snakemake.input.runs))
-        steps = ladders("", ladder["package"], ladder["metric"], table, releases)
-        more = next_versions(steps, releases, infeasible(table, ladder["metric"])) if ladder["bisect"] else []
+        more = to_bisect(ladder, table, releases) if ladder["bisect"] else []
         seen = set(table["version"]) | set(more)
         found = {"versions": [version for version in releases if version in seen], "done": not more}
     write(snakemake.output[0], json.dumps(found, indent=2) + "\n")

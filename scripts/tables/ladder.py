@@ -8,9 +8,10 @@ from beyond_ram.files import read_json
 def main(snakemake):
     ladder, releases = snakemake.params.ladder, read_json(snakemake.input.releases)
     runs = of_versions(tables.read_runs(snakemake.input.runs))
-    tables.write(
-        ladders(snakemake.wildcards.ladder, ladder["package"], ladder["metric"], runs, releases), *snakemake.output
+    steps = ladders(
+        snakemake.wildcards.ladder, ladder["package"], ladder["metrics"], runs, releases, ladder["versions"]
     )
+    tables.write(steps, *snakemake.output)
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

@@ -240,6 +240,7 @@ def tables_of(given: Study) -> dict[str, pd.DataFrame]:
         name = next(name for name, needs in left.items() if not {*needs} & {*left})
         of = [run for run in whole if run[0]["workload"] == _OF.get(name, run[0]["workload"])]
         known = {"records": of, "pairs": given.pairs, "claimed": given.pairs[1:], "questions": None, "locks": NO_LOCKS}
+        known |= {"samples": None, "shipped_spread": pd.read_csv(ROOT / outputs.SHIPPED_SPREAD)}
         arguments = {need: known[need] if need in known else made[need] for need in left.pop(name)}
         made[name] = counted(making.table_function(name)(**arguments), asked)
     made["ladders"] = _swept(made["runs"])
@@ -252,7 +253,7 @@ def _swept(runs: pd.DataFrame) -> pd.DataFrame:
     varied = runs[runs["stack"].map(is_variant)]
     parts = [parts_of(stack) for stack in varied["stack"]]
     varied = varied.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])
-    return ladders("tokenizers", "tokenizers", "grown_anon_bytes", varied, sorted({v for _, _, v in parts}))
+    return ladders("tokenizers", "tokenizers", ["grown_anon_bytes"], varied, sorted({v for _, _, v in parts}))
 
 
 def finding_sources() -> dict[str, findings.finding.Source]:

@@ -36,9 +36,11 @@ def runs(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None
     return table.assign(base="b")
 
 
-def varied(sizes: dict[str, list[float]], impossible: dict[str, str] | None = None) -> tuple[pd.DataFrame, list[str]]:
+def varied(
+    sizes: dict[str, list[float]], impossible: dict[str, str] | None = None, first: list[str] | None = None
+) -> tuple[pd.DataFrame, list[str]]:
     table = runs(sizes, impossible)
-    found = ladders("ladder", "p", "grown_anon_bytes", table, RELEASES)
+    found = ladders("ladder", "p", ["grown_anon_bytes"], table, RELEASES, first)
     return found, next_versions(found, RELEASES, infeasible(table, "grown_anon_bytes"))
 
 
@@ -54,6 +56,43 @@ def test_a_step_is_bisected_until_its_sides_are_neighbours() -> None:
     assert steps["neighbours"].all()
     assert steps["low"].item() < 0.05 < steps["high"].item()
     assert len(weighed) < len(RELEASES)
+
+
+def test_a_step_that_started_a_bisection_does_not_vanish_by_it() -> None:
+    """REVIEW.md 3.10: 414 to 423 and 519 MB, n = 2, "worse" alone; after bisecting "nothing differs"."""
+    weighed = {"1.0": [414.0, 423.0], "1.6": [519.0, 519.5]}
+    found, more = varied(weighed, first=["1.0", "1.6"])
+    assert found["significant"].tolist() == [True]
+    low, high = found["low"].item(), found["high"].item()
+    truth = {"1.3": [455.0, 505.0], "1.1": [416.0, 424.0], "1.2": [440.0, 500.0], "1.4": [460.0, 520.0]}
+    truth["1.5"] = [470.0, 519.0]
+    for _ in range(4):
+        weighed |= {version: truth[version] for version in more}
+        found, more = varied(weighed, first=["1.0", "1.6"])
+        if not more:
+            break
+        (step,) = found[found["significant"]].to_dict("records")
+        assert (step["whole"], step["from_version"], step["to_version"]) == (True, "1.0", "1.6")
+        assert (step["low"], step["high"]) == (low, high), "decided before bisecting, by its own runs"
+    assert found["significant"].any()
+    assert len(weighed) > 3, "the search goes on in the largest part"
+    (finding,) = explaining._version_steps({"ladders": found})
+    assert "1.0" in finding.title
+    assert "1.6" in finding.title
+
+
+def test_what_a_bisection_adds_is_tested_at_the_level_of_its_step() -> None:
+    weighed = {"1.0": [100.0, 101.0, 99.0], "1.6": [5.0, 5.1, 4.9], "1.3": [100.5, 99.5, 101.0]}
+    found, _ = varied(weighed, first=["1.0", "1.6"])
+    assert found[found["significant"]][["from_version", "to_version"]].to_numpy().tolist() == [["1.3", "1.6"]]
+    assert not found["whole"].any()
+
+
+def test_several_metrics_are_one_family() -> None:
+    table = runs({"1.0": [100.0, 101.0], "1.6": [50.0, 51.0]}).assign(peak_grown_anon_bytes=lambda t: t["rep"] * 2e8)
+    both = ladders("l", "p", ["grown_anon_bytes", "peak_grown_anon_bytes"], table, RELEASES)
+    assert both["metric"].tolist() == ["grown_anon_bytes", "peak_grown_anon_bytes"]
+    assert both["significant"].tolist() == [True, False]
 
 
 def test_noise_is_no_step() -> None:
@@ -109,7 +148,7 @@ def test_a_step_names_what_else_differs_between_its_sides() -> None:
     table = runs({"1.0": [100.0, 101.0], "1.1": [50.0, 51.0], "1.2": [1.0, 1.1], "1.3": [1.0, 1.1]})
     old, older = "hub 2.4 to 1.3, q 5 to 4", "hub 2.4 to 1.3, q 5 to 3"
     table["moved"] = table["version"].map({"1.0": older, "1.1": old})
-    steps = ladders("ladder", "p", "grown_anon_bytes", table, RELEASES)
+    steps = ladders("ladder", "p", ["grown_anon_bytes"], table, RELEASES)
     assert steps["moved"].tolist() == ["q 3 to 4", "hub 1.3 to 2.4, q 4 to 5", ""]
     steps_of = explaining._version_steps({"ladders": steps})
     assert [step.facts["moved"] for step in steps_of] == ["q 3 to 4", "hub 1.3 to 2.4, q 4 to 5"]
@@ -133,16 +172,16 @@ def test_requests_have_a_measure_of_their_own(before: float, after: float, matte
         for _ in range(2)
     ]
     table = pd.DataFrame(lines)
-    assert ladders("l", "p", "requests_metadata", table, ["1.0", "1.1"])["significant"].tolist() == [matters]
+    assert ladders("l", "p", ["requests_metadata"], table, ["1.0", "1.1"])["significant"].tolist() == [matters]
 
 
 def test_a_version_of_which_no_run_has_a_value_is_told() -> None:
     table = runs({"1.0": [100, 101], "1.1": [5, 5], "1.2": [5, 5]})
     killed = table["version"] == "1.1"
     table.loc[killed, ["outcome", "completed_work", "grown_anon_bytes"]] = ["killed_at_limit", False, None]
-    (step,) = ladders("ladder", "p", "grown_anon_bytes", table, RELEASES[:3]).to_dict("records")
+    (step,) = ladders("ladder", "p", ["grown_anon_bytes"], table, RELEASES[:3]).to_dict("records")
     assert (step["from_version"], step["to_version"], step["neighbours"]) == ("1.0", "1.2", True)
     assert step["infeasible"] == "1.1: killed at limit (2 of 2)"
-    nothing = ladders("ladder", "p", "grown_anon_bytes", table.assign(grown_anon_bytes=None), RELEASES[:3])
+    nothing = ladders("ladder", "p", ["grown_anon_bytes"], table.assign(grown_anon_bytes=None), RELEASES[:3])
     assert nothing["infeasible"].tolist()[0] == "1.0: no run has grown_anon_bytes"
     assert len(nothing) == 3
