@@ -240,7 +240,10 @@ def tables_of(given: Study) -> dict[str, pd.DataFrame]:
         name = next(name for name, needs in left.items() if not {*needs} & {*left})
         of = [run for run in whole if run[0]["workload"] == _OF.get(name, run[0]["workload"])]
         known = {"records": of, "pairs": given.pairs, "claimed": given.pairs[1:], "questions": None, "locks": NO_LOCKS}
-        known |= {"samples": None, "shipped_spread": pd.read_csv(ROOT / outputs.SHIPPED_SPREAD)}
+        known |= {
+            "samples": None,
+            "shipped_spread": pd.DataFrame(columns=pd.read_csv(ROOT / outputs.SHIPPED_SPREAD).columns),
+        }
         arguments = {need: known[need] if need in known else made[need] for need in left.pop(name)}
         made[name] = counted(making.table_function(name)(**arguments), asked)
     made["ladders"] = _swept(made["runs"])

@@ -124,10 +124,10 @@ def test_the_lengths_of_documents_are_told_from_the_lowest_on(config: dict[str, 
 
 
 def test_a_version_ladder_names_an_experiment_and_a_metric(config: dict[str, Any], root: Path) -> None:
-    config["ladders"]["tokenizers"] |= {"experiment": "alon", "metric": "grown_anon_byte"}
+    config["ladders"]["tokenizers"] |= {"experiment": "alon", "metrics": ["grown_anon_byte"]}
     said = faults(config, [ROOT / "config.yaml"])
     assert "ladders.tokenizers.experiment: no experiment 'alon'; did you mean 'alone'?" in said
-    assert "ladders.tokenizers.metric: no metric 'grown_anon_byte'; did you mean 'grown_anon_bytes'?" in said
+    assert "ladders.tokenizers.metrics: no metric 'grown_anon_byte'; did you mean 'grown_anon_bytes'?" in said
 
 
 Change = Callable[[dict[str, Any]], Any]

@@ -11,6 +11,7 @@ from ...experiment import AXES, WORKLOADS
 from ...metrics import METRICS
 from ...units import amount
 from ..frame import axes, describe, varied
+from ..results import LIKELY, Result
 from ..stack_differences import between
 from ..thresholds import threshold_of
 from .finding import Advice, Bar, Effect, Finding, Line, Scope, Source, Tables, lines_of, reads
@@ -63,6 +64,10 @@ def _differences(tables: Tables) -> Iterator[Finding]:
                 "packages": between(tables.get("stack_differences"), str(before), str(after))
                 if axis == "stack"
                 else [],
+                "undecided_rates": _undecided_rates(group, first, conditions),
+                "likely": tuple(effect for side in _likely(group).values() for effect in side),
+                "mixed": _mixed(confirmed),
+                **_tried_on(tables, first),
                 **(_of_loaders(tables, str(before), str(after)) if axis == "loader" else {}),
             },
             figure=_figure(str(axis), first),
@@ -101,18 +106,53 @@ def _in_order(confirmed: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _unconfirmed(group: pd.DataFrame) -> dict[str, list[Effect]]:
-    """Undecided comparisons whose own interval excludes no effect, by the side they point to."""
-    pointing: dict[str, list[Effect]] = {"better": [], "worse": []}
-    for line in lines_of(group[group["result"] == "undecided"]):
-        none, middle = (0.0, "difference") if math.isnan(line["ratio"]) else (1.0, "ratio")
-        if math.isnan(line["low"]) or line["low"] <= none <= line["high"]:
-            continue
-        lower = line[middle] < none
-        better = {"lower": lower, "higher": not lower}.get(METRICS[line["metric"]].direction)
-        if better is not None:
-            pointing["better" if better else "worse"].append(_effect(line, varied(group)))
-    return pointing
+def _likely(group: pd.DataFrame) -> dict[Result, list[Effect]]:
+    """Undecided comparisons that are likely, by their side."""
+    return {
+        side: [_effect(line, varied(group)) for line in lines_of(group[group["reason"] == reason])]
+        for side, reason in LIKELY.items()
+    }
+
+
+def _undecided_rates(group: pd.DataFrame, first: Line, conditions: list[str]) -> tuple[Effect, ...]:
+    """Rates in the cell of a finding that are undecided, so that no slowdown is left out."""
+    here = [axis for axis in axes(group) if axis in first]
+    lines = [
+        line
+        for line in lines_of(group[group["result"].eq("undecided") & group["ratio"].notna() & group["low"].notna()])
+        if all(line[axis] == first[axis] or pd.isna(line[axis]) for axis in here) and is_rate(line["metric"])
+    ]
+    return tuple(_effect(line, conditions) for line in lines)
+
+
+def is_rate(metric: str) -> bool:
+    """Whether more of a metric is faster."""
+    return METRICS[metric].direction == "higher" and "/" in METRICS[metric].unit
+
+
+def _mixed(confirmed: pd.DataFrame) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Of metrics that are better in one cell and worse in another: by metric and result the first such cell."""
+    results = confirmed.groupby("metric")["result"].nunique()
+    mixed = confirmed[confirmed["metric"].isin(results[results > 1].index)]
+    conditions = [axis for axis in varied(mixed) if axis != "experiment"]
+    first = mixed.drop_duplicates(["metric", "result"])
+    return {(line["metric"], line["result"]): tuple(describe(line, conditions)) for line in lines_of(first)}
+
+
+def _tried_on(tables: Tables, line: Line) -> dict[str, Any]:
+    """Of the runs of both sides: wall-clock seconds of the middle run, processors, and rows of the input."""
+    runs = tables.get("runs")
+    if runs is None or not {"duration_s", line["axis"]} <= set(runs):
+        return {}
+    cell = [axis for axis in axes(runs) if axis != line["axis"] and pd.notna(line.get(axis))]
+    same = runs[(runs[cell] == [line[axis] for axis in cell]).all(axis=1) & runs["completed_work"].astype(bool)]
+    values = same[line["axis"]].map(lambda value: str(int(value)) if isinstance(value, float) else str(value))
+    wall = [same.loc[values == line[side], "duration_s"].quantile(0.5, "lower") for side in ("before", "after")]
+    facts: dict[str, Any] = {} if any(map(pd.isna, wall)) else {"wall_s": tuple(map(float, wall))}
+    for name in ("cpu_count", "rows"):
+        if name in same and same[name].nunique() == 1:
+            facts[name] = int(same[name].iloc[0])
+    return facts
 
 
 def _better(table: pd.DataFrame) -> dict[tuple[Any, Any], list[Any]]:
@@ -161,8 +201,8 @@ def _advice(before: str, after: str, confirmed: pd.DataFrame, group: pd.DataFram
         better, worse = (_metrics(by_result[result]) for result in _CONFIRMED)
         return Advice("weigh", (after,), before, scope.conditions, better, worse)
     result = str(next(iter(by_result)))
-    other = "worse" if result == "better" else "better"
-    pointing = tuple(dict.fromkeys(effect.metric for effect in _unconfirmed(group)[other]))
+    other: Result = "worse" if result == "better" else "better"
+    pointing = tuple(dict.fromkeys(effect.metric for effect in _likely(group)[other]))
     choice, instead = (after, before) if result == "better" else (before, after)
     if pointing:
         return Advice("weigh", (choice,), instead, scope.conditions, better=_metrics(confirmed), unconfirmed=pointing)
@@ -192,12 +232,14 @@ def _no_regression(tables: Tables) -> Iterator[Finding]:
             kind="no regression",
             subject=str(after),
             baseline=str(before),
-            effects=tuple(_unconfirmed(group)["worse"]),
+            effects=tuple(_likely(group)["worse"]),
             scope=Scope(str(first["experiment"]), compared=len(group)),
             facts={
                 "results": {str(result): int(count) for result, count in group["result"].value_counts().items()},
                 "decidable": bool(group["reason"].ne("too few repeats").any()),
                 "n": (int(group["n"].min()), int(group["n"].max())),
+                "exact": int(group.loc[group["result"] == "same", "exact"].astype(bool).sum()),
+                "slowest": _slowest(undecided),
                 "too_small": sum(size <= least for size, least in sizes if least),
                 "detectable": tuple(undecided.loc[undecided["ratio"].notna(), "detectable"].dropna()),
                 "packages": between(tables.get("stack_differences"), str(before), str(after)),
@@ -206,6 +248,14 @@ def _no_regression(tables: Tables) -> Iterator[Finding]:
             strength=0.0,
             seen=tuple(lines_of(group.drop_duplicates(axes(group)))),
         )
+
+
+def _slowest(undecided: pd.DataFrame) -> Effect | None:
+    """The largest slowdown that is undecided."""
+    rates = undecided[
+        undecided["metric"].map(is_rate).astype(bool) & undecided["ratio"].lt(1) & undecided["low"].notna()
+    ]
+    return _effect(lines_of(rates.sort_values("ratio"))[0], varied(undecided)) if len(rates) else None
 
 
 def _named(axis: object, value: object) -> str:

@@ -14,7 +14,7 @@ from ...units import GB, MB
 from ..decide import AT_LEAST, strength
 from ..frame import cells, describe, varied
 from ..growth import in_words, missing_mb
-from ..thresholds import EPOCH_BYTES, GROWN_BYTES
+from ..thresholds import EPOCH_BYTES, GROWN_BYTES, SHARE
 from .finding import Advice, Bar, Effect, Finding, Line, Scope, Source, Tables, failed, lines_of, reads
 
 # The columns that name a cell of table `growth`, beside its stack.
@@ -232,14 +232,35 @@ def _version(line: Line, steps: pd.DataFrame) -> Advice | None:
     better = {"lower": lower, "higher": not lower}.get(METRICS[line["metric"]].direction)
     if better is None:
         return None
-    versions = (line["to_version"], line["from_version"])
-    choice, instead = versions if better else versions[::-1]
-    mine = steps[(steps["ladder"] == line["ladder"]) & (steps["stack"] == line["stack"])]
+    mine = steps[
+        steps["ladder"].eq(line["ladder"]) & steps["stack"].eq(line["stack"]) & steps["metric"].eq(line["metric"])
+    ]
     values = [*mine["from_value"], *mine["to_value"]]
     best = min(values) if METRICS[line["metric"]].direction == "lower" else max(values)
     if best not in (line["from_value"], line["to_value"]):
         return None
-    return Advice("use", (f"{line['factor']} {choice}",), str(instead), better=(line["metric"],))
+    releases = _as_good(line, mine, better=better)
+    instead = line["from_version"] if better else line["to_version"]
+    return Advice("use", tuple(f"{line['factor']} {one}" for one in releases), str(instead), better=(line["metric"],))
+
+
+def _as_good(line: Line, steps: pd.DataFrame, *, better: bool) -> list[str]:
+    """The releases on the better side of a step, up to the next confirmed step, and from one that brings it back."""
+    every = lines_of(steps)
+    later = every[[*map(_ends, every)].index(_ends(line)) + 1 :]
+    if better:
+        until = later[0]["from_version"] if later else None
+        first = str(line["to_version"])
+        return [f"{first} or later" if until is None else first if until == first else f"{first} to {until}"]
+    lower = line["from_value"] < line["to_value"]
+    best = float(line["from_value"])
+    back = [s for s in later if (s["to_value"] <= best * (1 + SHARE) if lower else s["to_value"] >= best * (1 - SHARE))]
+    back_for_good = back[:1] if back and back[0] is later[-1] else []
+    return [str(line["from_version"]), *(f"{step['to_version']} or later" for step in back_for_good)]
+
+
+def _ends(line: Line) -> tuple[str, str]:
+    return str(line["from_version"]), str(line["to_version"])
 
 
 def _sure_factor(low: float, high: float) -> float:

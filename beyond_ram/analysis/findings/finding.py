@@ -40,6 +40,13 @@ class Effect:
     conditions: tuple[str, ...] = ()
     """The cell, in words, by the axes that vary."""
 
+    def turned(self) -> "Effect":
+        """The effect of the baseline compared with the candidate, without its interval."""
+        return replace(
+            self, baseline=self.candidate, candidate=self.baseline, ratio=1 / self.ratio, difference=-self.difference,
+            low=math.nan, high=math.nan,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Scope:

@@ -8,6 +8,7 @@ from typing import Any
 from ...metrics import METRICS
 from ...stacks.differences import packages_in_words
 from ...units import MB, amount, digits
+from ..decide import LIKELY_SHARE
 from ..growth import in_words, text_read
 from ..thresholds import ABSURD, LEAST, SHARE
 from .finding import Advice, Effect, Finding, Kind, Scope
@@ -150,6 +151,10 @@ def _difference(finding: Finding) -> Sentences:
         f"Setting: {', '.join(first.conditions)}." if first.conditions else "",
         f"Other settings, from {finding.baseline} to {finding.subject}:" if others else "",
         *map(_both_sides, others),
+        f"Undecided: {', '.join(map(_rate_with_interval, facts['undecided_rates']))}."
+        if facts["undecided_rates"]
+        else "",
+        _wall_clock(facts),
         f"Confirmed in {scope.confirmed} of {scope.compared} {settings} for {_label(first.metric)}"
         + (f"; {_plural(scope.failed, 'run')} failed." if scope.failed else "."),
         f"Compared: {_labels(facts['compared'])}." if finding.advice and finding.advice.do == "use" else "",
@@ -157,15 +162,28 @@ def _difference(finding: Finding) -> Sentences:
     )
 
 
+def _rate_with_interval(effect: Effect) -> str:
+    """A rate as a change of speed, with its interval."""
+    return f"{_label(effect.metric)} {factor(effect.ratio)} (95 % {effect.low:,.2f} to {effect.high:,.2f} times)"
+
+
+def _wall_clock(facts: Mapping[str, Any]) -> str:
+    if "wall_s" not in facts:
+        return ""
+    before, after = facts["wall_s"]
+    return f"Wall clock of the middle run: {before:,.3g} s to {after:,.3g} s."
+
+
 def _no_regression(finding: Finding) -> Sentences:
     facts = finding.facts
     results = ", ".join(f"{count} {result}" for result, count in facts["results"].items())
-    unconfirmed = list(dict.fromkeys(effect.metric for effect in finding.effects))
+    unconfirmed = {effect.metric: _by(effect) for effect in reversed(finding.effects)}
     if not facts["decidable"]:
         title = f"{finding.baseline} and {finding.subject}: too few repeats to decide"
     else:
         title = f"No confirmed regression from {finding.baseline} to {finding.subject}"
-        title += f", but unconfirmed ones: {_labels(unconfirmed)}" if unconfirmed else ""
+        likely = ", ".join(f"{_label(metric)} ({by})" for metric, by in unconfirmed.items())
+        title += f", but likely ones: {likely}" if likely else ""
     least, most = facts["n"]
     n = f"n = {least}" if least == most else f"n = {least} to {most}"
     return (
@@ -174,8 +192,12 @@ def _no_regression(finding: Finding) -> Sentences:
         f"Of those that are the same, {facts['too_small']} are below the threshold on both sides."
         if facts["too_small"]
         else "",
+        f"{facts['exact']} of the same are exact counts." if facts["exact"] else "",
         detectable(facts["detectable"]),
-        "Unconfirmed, but worse by their own interval (one in twenty is so by chance):" if unconfirmed else "",
+        f"Largest undecided slowdown: {_rate_with_interval(facts['slowest'])}." if facts["slowest"] else "",
+        f"Likely worse, over {LIKELY_SHARE:.0%} with the same sign in every pair, but not confirmed:"
+        if unconfirmed
+        else "",
         *map(_both_sides, finding.effects),
         _packages(finding),
     )
@@ -496,16 +518,51 @@ def _use(finding: Finding, advice: Advice) -> str:
         limited = _limited_to(Scope(finding.experiment, advice.conditions))
         where = f"{'In' if limited.startswith('experiment') else 'With'} {limited}, u"
     reason = f": better in {_labels(advice.better)}; nothing confirmed is worse" if advice.better else ""
-    return f"{where}se {choice}{instead}{reason}."
+    return " ".join(filter(None, [f"{where}se {choice}{instead}{reason}.", _measured_where(finding)]))
+
+
+def _measured_where(finding: Finding) -> str:
+    """What an advice depends on that a config does not show: processors and work per row, or batch against input."""
+    facts, axis = finding.facts, finding.facts.get("axis")
+    if axis == "workers" and "cpu_count" in facts:
+        return f"Measured on {_plural(facts['cpu_count'], 'CPU')}, with no work per row but reading it."
+    if axis == "batch_size" and "rows" in facts:
+        sides = f"{finding.baseline} against {finding.subject}"
+        return f"Measured on an input of {_plural(facts['rows'], 'document')}: {sides}."
+    return ""
 
 
 def _weigh(finding: Finding, advice: Advice) -> str:
     where = f" ({', '.join(advice.conditions)})" if advice.conditions else ""
-    against = f"worse in {_labels(advice.worse)}" if advice.worse else ""
-    if advice.unconfirmed:
-        against = f"unconfirmed, but pointing to worse: {_labels(advice.unconfirmed)}"
     sides = f"{advice.choose[0]} compared with {advice.instead_of}{where}"
-    return f"Weigh up {sides}: better in {_labels(advice.better)}; {against}."
+    against = f"worse in {_with_size(finding, advice.worse, 'worse')}" if advice.worse else ""
+    if advice.unconfirmed:
+        against = f"likely worse, not confirmed: {_with_size(finding, advice.unconfirmed, 'likely')}"
+    return f"Weigh up {sides}: better in {_with_size(finding, advice.better, 'better')}; {against}."
+
+
+def _with_size(finding: Finding, metrics: Iterable[str], result: str) -> str:
+    """Metrics with their change; those that are better in one cell and worse in another with their cell."""
+    effects = finding.facts["likely"] if result == "likely" else finding.effects
+    by_metric = {effect.metric: effect for effect in reversed(effects)}
+    forward = finding.advice is not None and finding.advice.choose[0] == finding.subject
+    words = []
+    for metric in metrics:
+        cell = finding.facts["mixed"].get((metric, result))
+        effect = by_metric.get(metric) if cell is None else None
+        by = _by(effect if forward else effect.turned()) if effect else ""
+        note = ", ".join(filter(None, [by, *(cell or ())]))
+        words.append(f"{_label(metric)} ({note})" if note else _label(metric))
+    return ", ".join(words)
+
+
+def _by(effect: Effect) -> str:
+    """By how much a metric changes: a rate as a change of speed, else in percent, times or its unit."""
+    if math.isnan(effect.ratio):
+        return amount(effect.difference, METRICS[effect.metric].unit, signed=True)
+    if _is_rate(effect):
+        return factor(effect.ratio)
+    return f"{effect.ratio:,.3g} times" if effect.ratio >= 2 else f"{effect.ratio - 1:+.0%}"
 
 
 def _request(finding: Finding, advice: Advice) -> str:

@@ -210,3 +210,96 @@ def test_values_too_small_to_differ_are_counted() -> None:
     )
     (finding,) = [one for one in made(old, new) if one.kind == "no regression"]
     assert finding.facts["too_small"] == 1
+
+
+def rates(old: list[float], new: list[float], **cell: Any) -> list[list[dict[str, Any]]]:
+    """A candidate with a third of the memory, and these tokens per CPU-second."""
+    sizes = {"old": [300, 301, 299.5], "new": [100, 101, 100.5]}
+    return [
+        [line | {SPEED: rate} for line, rate in zip(runs(stack, sizes[stack], **cell), values, strict=True)]
+        for stack, values in (("old", old), ("new", new))
+    ]
+
+
+def test_a_slowdown_is_given_in_percent_where_a_version_is_better() -> None:
+    """REVIEW.md 3.3: a slowdown of 25 and 30 % in two sessions stood on no page."""
+    (finding,) = differences(*rates([100, 104, 101], [74, 94, 66]))
+    assert finding.effects[0].metric == GROWTH
+    (slower,) = finding.facts["undecided_rates"]
+    assert slower.ratio < 0.85
+    assert f"{1 - slower.ratio:.0%} slower" in finding.text
+    assert f"{1 - slower.ratio:.0%} slower" in finding.action, "it is likely"
+    (same,) = differences(*rates([100, 104, 101], [101, 103, 102]))
+    assert same.facts["undecided_rates"] == ()
+
+
+def test_a_metric_that_is_better_and_worse_is_named_with_its_cells() -> None:
+    """REVIEW.md 3.7: "better in held memory … worse in held memory", without the other cell."""
+    few = [line | {"num_files": 4} for group in rates([100, 101, 102], [100, 101, 102]) for line in group]
+    many = [line | {"num_files": 9} for line in (*runs("new", [300, 301, 300]), *runs("old", [100, 101, 100.5]))]
+    (finding,) = differences(few, many)
+    assert finding.advice is not None
+    assert finding.advice.do == "weigh"
+    assert finding.facts["mixed"][GROWTH, "better"] == ("4 files",)
+    assert finding.facts["mixed"][GROWTH, "worse"] == ("9 files",)
+    better, worse = finding.action.split("worse in")
+    assert "4 files" in better
+    assert "9 files" in worse
+
+
+def with_runs(lines: list[dict[str, Any]]) -> list[Finding]:
+    table = pd.DataFrame(lines)
+    tables = {"comparisons": comparisons(table, PAIRS), "runs": table}
+    return [finding for source in compared.SOURCES for finding in source(tables) if finding.kind == "difference"]
+
+
+def test_wall_clock_stands_beside_cpu_time() -> None:
+    lines = [
+        line | {"duration_s": {"old": 10.0, "new": 14.0}[line["stack"]]}
+        for g in rates([9, 9, 9], [6, 6, 6])
+        for line in g
+    ]
+    (finding,) = with_runs(lines)
+    assert finding.facts["wall_s"] == (10.0, 14.0)
+    assert "10 s to 14 s" in finding.text
+
+
+def test_advice_on_workers_and_batches_says_what_it_was_measured_on() -> None:
+    """REVIEW.md 3.6: no workers, on 2 CPUs without work per row; batch size 1, where a batch is the whole input."""
+    known = {
+        "experiment": "e",
+        "stack": "new",
+        "outcome": "completed",
+        "completed_work": True,
+        "cpu_count": 2,
+        "rows": 4,
+    }
+    load = [
+        known
+        | {
+            "workload": "load",
+            "workers": workers,
+            "start": "none",
+            "rep": rep,
+            "held_bytes": size * MB * (1 + rep / 1000),
+        }
+        for workers, size in ((0, 200), (2, 800))
+        for rep in (1, 2, 3)
+    ]
+    (workers,) = with_runs([line | {"duration_s": 1.0} for line in load])
+    assert "2 CPUs" in workers.action
+    batches = [
+        known | {"workload": "tokenize", "batch_size": size, "rep": rep, GROWTH: 100 * size * MB * (1 + rep / 1000)}
+        for size in (1, 4)
+        for rep in (1, 2, 3)
+    ]
+    (batch,) = with_runs([line | {"duration_s": 1.0} for line in batches])
+    assert "4 documents" in batch.action
+
+
+def test_exact_counts_are_named_among_what_is_the_same() -> None:
+    """REVIEW.md 3.5: 40 of 49 that are the same are exact counts."""
+    lines = [line | {"token_count": 99.0} for group in (OLD, runs("new", [100.2, 100.9, 100.6])) for line in group]
+    (finding,) = made(lines)
+    assert finding.kind == "no regression"
+    assert finding.facts["exact"] == 1

@@ -1,5 +1,6 @@
 """Findings from the tables of tokenisation, from lines made by hand."""
 
+import itertools
 import math
 
 import pandas as pd
@@ -168,7 +169,7 @@ def test_steps_between_releases(changed: dict[str, object], number: int) -> None
         assert (step.subject, step.baseline, step.facts["neighbours"]) == ("datasets 2", "1", True)
         assert (step.effects[0].baseline, step.effects[0].candidate) == (100 * MB, 10 * MB)
         assert step.advice is not None
-        assert step.advice.choose == ("datasets 2",)
+        assert step.advice.choose == ("datasets 2 or later",)
         assert step.strength == pytest.approx(5), "the end of the interval nearest to 1"
 
 
@@ -224,3 +225,31 @@ def test_the_strongest_finding_comes_first() -> None:
     found = findings({"limits": limit, "growth": slopes.assign(bytes_in_max=1e9)})
     assert [finding.figure for finding in found] == ["growth_by_input", "smallest_limit"]
     assert found[1].strength == pytest.approx(4)
+
+
+def ladder(*values: float) -> list[Finding]:
+    """Confirmed steps of a ladder of releases 1, 2, 3 …; releases between which nothing differs are one."""
+    lines = [
+        STEP
+        | {"significant": True, "from_version": str(number), "to_version": str(number + 1)}
+        | {"from_value": before * MB, "to_value": after * MB, "ratio": after / before}
+        | {"low": after / before * 0.9, "high": after / before * 1.1}
+        for number, (before, after) in enumerate(itertools.pairwise(values), 1)
+        if before != after
+    ]
+    return list(explaining._version_steps({"ladders": pd.DataFrame([CELL | line for line in lines])}))
+
+
+@pytest.mark.parametrize(
+    ("values", "choices"),
+    [
+        ((100, 10), [("datasets 2 or later",)]),
+        ((100, 10, 10, 50), [("datasets 2 to 3",), ("datasets 3",)]),
+        ((100, 500), [("datasets 1",)]),
+        ((100, 500, 500, 101), [("datasets 1", "datasets 4 or later")]),
+    ],
+)
+def test_releases_that_are_as_good_are_named(values: tuple[float, ...], choices: list[tuple[str, ...]]) -> None:
+    """REVIEW.md 3.12: a step that is back two releases later."""
+    advice = [finding.advice.choose for finding in ladder(*values) if finding.advice]
+    assert advice == choices
