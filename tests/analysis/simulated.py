@@ -7,6 +7,7 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ import pandas as pd
 
 from beyond_ram.analysis.decide import ALPHA, Question, Side, corrected, decide, differences
 from beyond_ram.analysis.growth import judged
-from beyond_ram.analysis.noise import Noise
+from beyond_ram.analysis.noise import NO_SPREAD, Noise, Spread, spreads_of
+from beyond_ram.analysis.results import Family
 
 NOISE = Path(__file__).parent.parent / "data" / "noise.csv"
+SPREAD = Path(__file__).parents[2] / "beyond_ram" / "analysis" / "session_spread.csv"
 SPREADS = ("equal", "inverse chi-square", "lognormal", "two kinds")
 DIFFERENT = ("better", "worse")
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -133,6 +136,66 @@ def found(n: int, effect: float, reports: int, rng: np.random.Generator, *, bloc
     return {metric: float(np.mean(each)) for metric, each in sorted(hits.items())}
 
 
+PLANNED, COMPARED = 12, 58
+"""Comparisons of a default report whose numbers are no exact counts, and those of them that are planned."""
+EFFECTS = (0.05, 0.10, 0.15, 0.20, 0.30, 0.40, 0.50, 0.75, 1.00, 2.00)
+
+
+def a_report(n: int, rng: np.random.Generator, *, planned: bool, spread: dict[str, Spread]) -> list[Question]:
+    """A report in which nothing differs but by what a session does: all of it one family, or some of it planned."""
+    lines = [line for _ in range(1 + COMPARED // len(noise())) for line in sides(n, rng, blocked=True)][:COMPARED]
+    chosen = set(rng.permutation(COMPARED)[:PLANNED].tolist())
+    questions = []
+    for place, (metric, first, second) in enumerate(lines):
+        known = spread.get(metric, NO_SPREAD)
+        moved = math.exp(rng.normal(0, known.contrast_sd_log))
+        second = replace(second, values=tuple(moved * value for value in second.values))
+        family: Family = "planned" if not planned or place in chosen else "exploratory"
+        questions.append(Question(first, second, metric, family=family, spread=known if planned else NO_SPREAD))
+    return questions
+
+
+def power(n: int, reports: int, rng: np.random.Generator, *, planned: bool) -> pd.DataFrame:
+    """By metric the share of planted effects that a planned question finds, in sessions that vary as is known.
+
+    An effect is found if with it the ratio leaves the corrected interval, and the threshold.
+    """
+    spread = spreads_of(pd.read_csv(SPREAD))
+    hits: dict[str, list[list[bool]]] = {}
+    for _ in range(reports):
+        questions = a_report(n, rng, planned=planned, spread=spread)
+        for question, one in zip(questions, decide(questions), strict=True):
+            if question.family == "planned" and not math.isnan(one.ratio):
+                logs = [abs(math.log(one.ratio) + math.log1p(effect)) for effect in EFFECTS]
+                found = [max(math.log(one.detectable), math.log(1.05)) < log for log in logs]
+                hits.setdefault(question.metric, []).append(found)
+    lines = [
+        {"metric": metric, "draws": len(each), **dict(zip(EFFECTS, np.mean(each, 0), strict=True))}
+        for metric, each in hits.items()
+    ]
+    return pd.DataFrame(lines).sort_values("metric")
+
+
+def powers(reports: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Power before (one family, this session only) and now, and the smallest effect that is found in 80 %."""
+    lines = []
+    for n in (2, 4, 8):
+        for planned in (False, True):
+            for line in power(n, reports, rng, planned=planned).to_dict("records"):
+                enough = [effect for effect in EFFECTS if line[effect] >= 0.8]
+                lines.append(
+                    {"metric": line["metric"], "n": n, "planned": "now" if planned else "before"}
+                    | {"found_20": line[0.20], "smallest_80": min(enough, default=math.nan), "draws": line["draws"]}
+                )
+    return pd.DataFrame(lines).sort_values(["metric", "n", "planned"])
+
+
+def alarms(n: int, reports: int, rng: np.random.Generator, *, planned: bool, moved: bool) -> float:
+    """The share of reports that say any difference where only the session moves ratios, or nothing."""
+    spread = spreads_of(pd.read_csv(SPREAD)) if moved else {}
+    return float(np.mean([differ(a_report(n, rng, planned=planned, spread=spread)) for _ in range(reports)]))
+
+
 GROWN = ("straight", "levels off", "flat", "drifting")
 """How simulated memory moves; what drifts is a random walk without a trend."""
 RATE = {"straight": 16_000.0}
@@ -201,6 +264,7 @@ def main() -> None:
                 + " | ".join(f"{shares.get(metric, math.nan):.0%}" for shares in by_effect)
                 + " |"
             )
+    print(powers(150, rng).to_csv(index=False))
     growths(400, rng)
 
 
