@@ -83,7 +83,9 @@ class Noise:
         error, together = self._errors(variance, degrees, n, between)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(effect)[:, None] / error
-        values: Array = np.where((error > 0).all(1), (self.weight * 2 * stdtr(together, -t)).sum(1), math.nan)
+        # The weights add up to 1 but for rounding.
+        p = np.minimum((self.weight * 2 * stdtr(together, -t)).sum(1), 1.0)
+        values: Array = np.where((error > 0).all(1), p, math.nan)
         return values
 
     def _errors(self, variance: Array, degrees: Array, n: Array, between: Between | None) -> tuple[Array, Array]:

@@ -353,3 +353,11 @@ def test_the_interval_of_a_geometric_mean_is_students_on_logarithms() -> None:
     assert found.low == pytest.approx(0.357, abs=0.001)  # exp(ln 2 - 4.3027 * ln 2 / sqrt 3)
     with pytest.raises(ValueError, match="above 0"):
         geometric([1.0, 0.0])
+
+
+@pytest.mark.parametrize("lines", range(3, 40, 3))
+def test_no_p_is_above_one(lines: int) -> None:
+    """Weights add up to 1 but for rounding, and a p above 1 is refused by the false discovery rate."""
+    rng = np.random.default_rng(lines)
+    variance, one = rng.chisquare(2, lines), np.ones(lines)
+    assert (Noise(variance, one).p(0 * one, variance, one, 2 * one) <= 1).all()
