@@ -57,6 +57,7 @@ checkpoint budget_round:
     input:
         runs=lambda w: budget_runs(int(w.round)),
         rounds=lambda w: [f"{budget_folder()}/round~{int(w.round) - 1}.json"] if int(w.round) else [],
+        shipped_spread=outputs.SHIPPED_SPREAD,
         code=closure("scripts/rounds/budget.py", workflow.basedir),
     output:
         f"{RESULTS}/rounds/budget/{{spec}}/round~{{round}}.json",

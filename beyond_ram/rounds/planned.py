@@ -8,6 +8,7 @@ import pandas as pd
 
 from ..analysis.frame import Key, Pairs, Questions, key
 from ..analysis.sequential import AT, Open, open_questions
+from ..analysis.session_spread import session_spread
 from ..experiment import Cell
 from ..metrics import Record
 from .blocks import Block, fitting
@@ -32,19 +33,22 @@ def next_runs(
     pairs: Pairs,
     questions: Questions,
     budget_s: float,
+    shipped_spread: pd.DataFrame | None = None,
 ) -> Decided:
     """Further repeats of what is undecided, as far as they fit into the budget.
 
     `weighed` are the records of all runs so far, and `table` is table `runs` of them. `repeated` names the experiments
     whose cells may be repeated. The questions that are decided in the least time come first. A round goes on to the
-    next number of repeats after which one looks (`sequential.AT`).
+    next number of repeats after which one looks (`sequential.AT`). `shipped_spread`, between sessions, makes the
+    decisions those of the report.
     """
     cells, times = dict[Key, Cell](), dict[Key, list[float]]()
     for cell, record in weighed.items():
         cells[key(record["cell"])] = cell
         times.setdefault(key(record["cell"]), []).append(_spent_s(record))
     seconds_of = {cells[one]: fmean(spent) for one, spent in times.items()}
-    undecided = open_questions(table, pairs, questions)
+    spread = None if shipped_spread is None else session_spread(table, pairs, shipped_spread)
+    undecided = open_questions(table, pairs, questions, spread)
     asked = [one for one in undecided if {*one.cells} <= cells.keys() and one.line["experiment"] in repeated]
     blocks = _blocks(asked, cells, seconds_of)
     used_s = sum(map(sum, times.values()))

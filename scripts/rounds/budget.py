@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pandas as pd
+
 from beyond_ram import logs, tables
 from beyond_ram.analysis.runs import runs
 from beyond_ram.experiment import parse
@@ -16,7 +18,8 @@ def main(snakemake):
     cells = [parse(Path(file).parent.relative_to(given.runs).as_posix()) for file in files]
     weighed = {cell: record for cell, (record, _) in zip(cells, records, strict=True)}
     budget_s = 60 * given.budget_min
-    decided = next_runs(weighed, runs(records), given.repeated, given.pairs, given.questions, budget_s)
+    spread = pd.read_csv(snakemake.input.shipped_spread)
+    decided = next_runs(weighed, runs(records), given.repeated, given.pairs, given.questions, budget_s, spread)
     asked = [run for file in snakemake.input.rounds for run in read_json(file, "runs")["runs"]]
     found = {
         "runs": [*asked, *(cell.path for cell in decided.runs)],
