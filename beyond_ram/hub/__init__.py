@@ -2,9 +2,9 @@
 
     with Hub(root) as hub:
         subprocess.run(command, env={**os.environ, "HF_ENDPOINT": hub.url})
-        hub.requests  # what was asked
+        hub.requests
 
-It listens on 127.0.0.1 and nowhere else.
+It listens on 127.0.0.1 only.
 """
 
 from beyond_ram.hub.conditions import Conditions, Fault

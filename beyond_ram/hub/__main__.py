@@ -29,7 +29,7 @@ def main() -> int:
         help=f"every EVERY_NTH data read fails once; {', '.join(FAULTS)}; repeatable",
     )
     arguments = parser.parse_args()
-    # A pipe and no event: a handler that comes as an event is waited for would wait for the lock that its thread holds.
+    # A pipe, not a threading.Event: a signal handler that sets an event can deadlock with the thread that waits for it.
     ended, ends = os.pipe()
     os.set_blocking(ends, False)
     signal.set_wakeup_fd(ends)

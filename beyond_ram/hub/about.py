@@ -1,4 +1,4 @@
-"""What a request is about: the repositories of the application, the one in the request's path, the body."""
+"""What a request asks for: its endpoint, repository and body."""
 
 import json
 from typing import Any
@@ -8,18 +8,18 @@ from aiohttp import web
 from beyond_ram.hub.repos import Kind, Repos, Repository
 
 REPOS: web.AppKey[Repos] = web.AppKey("repos", Repos)
-# A list of some ten thousand paths; only a commit is longer.
+# Room for some ten thousand paths; only a commit is longer.
 BODY_BYTES = 1 << 24
 
 
 def endpoint_of(request: web.Request) -> str:
-    """The name of what is asked for: the last part of a route's name, or `unknown`."""
+    """The endpoint's name, the last part of the route's name; `unknown` without a route."""
     name = (request.match_info.route.name or ":unknown").split(":")[1]
     return {"subtree": "tree", "resolve-cache": "resolve"}.get(name, name)
 
 
 def kind_of(request: web.Request) -> Kind:
-    """Datasets or models, which is the first part of a route's name."""
+    """Datasets or models: the first part of the route's name."""
     return "datasets" if (request.match_info.route.name or "").startswith("datasets") else "models"
 
 
@@ -29,7 +29,7 @@ def repository_of(request: web.Request) -> Repository:
 
 
 async def text_of(request: web.Request, at_most_bytes: int = BODY_BYTES) -> str:
-    """The body, which is UTF-8 whatever the headers say. Raises UnicodeError, HTTPRequestEntityTooLarge."""
+    """The body as UTF-8, whatever the headers say. Raises UnicodeError, HTTPRequestEntityTooLarge."""
     body = bytearray()
     async for piece in request.content.iter_any():
         body += piece

@@ -1,4 +1,4 @@
-"""The endpoints for reading, as HTTP, and what all requests pass through: the log, latency, errors."""
+"""The endpoints for reading, and the middlewares of all requests: log, latency, errors."""
 
 import asyncio
 import contextlib
@@ -30,9 +30,9 @@ FAULT: web.RequestKey[str] = web.RequestKey("fault", str)
 TITLE = "as the folder is now"
 SLOW_BODY_S = 2.0
 RETRY_AFTER_S = 1
-# Keys of a query whose values are noted; of all others, which may be signatures, only that they were there.
-NOTED = {"cursor", "create_pr", "expand", "limit", "recursive"}
-# The status of an answer for errors of the file system; all others are faults of the endpoint.
+# Query keys whose values are logged. Values of other keys may be signatures: only the keys are logged.
+LOGGED_KEYS = {"cursor", "create_pr", "expand", "limit", "recursive"}
+# Status codes for errors of the file system. Any other OSError is a fault of the endpoint.
 REFUSALS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), 507),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), 403),
@@ -56,30 +56,30 @@ def create_app(repos: Repos, log: RequestLog, page_size: int = 1000, traffic: Tr
 
 
 def create_relay(upstream: str, log: RequestLog, traffic: Traffic, secret: str) -> web.Application:
-    """An application that hands reads on to the Hub at `upstream`, for who knows `secret`, and notes all requests."""
+    """An application that forwards reads to the Hub at `upstream` for clients that know `secret`, and logs requests."""
     relay = Relay(upstream, traffic, secret)
 
     @web.middleware
-    async def handed_on(request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def forwarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         return await relay.answer(request)
 
-    app = _app([_logged(log), _guarded, _errors, handed_on], log, traffic)
-    # Routes for their names; as for the others, it is the relay that answers.
+    app = _app([_logged(log), _guarded, _errors, forwarded], log, traffic)
+    # These routes only name the endpoints: the relay answers every request.
     app.router.add_get("/elsewhere/{key}/{path:.*}", info, name="hub:elsewhere")
-    for kind in KINDS:  # where the Hub leads those who read a small file
+    for kind in KINDS:  # the Hub redirects reads of small files to here
         app.router.add_get(f"/api/resolve-cache/{kind}/{ID}/{REVISION}/{{path:.+}}", info, name=f"{kind}:resolve-cache")
     app.cleanup_ctx.append(relay.running)
     return app
 
 
 def _app(middlewares: list[Middleware], log: RequestLog, traffic: Traffic) -> web.Application:
-    """What both have in common: the names of all endpoints, the log, the way between."""
+    """An application with all endpoints, a log and the conditions of its network."""
     app = web.Application(middlewares=middlewares)
     app[TRAFFIC] = traffic
     app[LOG] = log
     add_routes(app, ID, REVISION)
     for kind in KINDS:
-        # Models are resolved at the root, as on the Hub; the more specific routes come first.
+        # Files of models are at the root, as on the Hub. The more specific routes come first.
         files = "" if kind == "models" else f"/{kind}"
         app.router.add_get(f"/api/{kind}/{ID}/revision/{REVISION}", info, name=f"{kind}:revision")
         app.router.add_get(f"/api/{kind}/{ID}/tree/{REVISION}", tree, name=f"{kind}:tree")
@@ -93,14 +93,14 @@ def _app(middlewares: list[Middleware], log: RequestLog, traffic: Traffic) -> we
 
 
 def _logged(log: RequestLog) -> Middleware:
-    """Notes every request once it is answered, or broken off."""
+    """Log every request when it is answered or aborted."""
     started = time.monotonic()
     in_flight = 0
     clients = Clients()
     pids: WeakKeyDictionary[asyncio.Transport, int | None] = WeakKeyDictionary()
 
     async def process(transport: asyncio.Transport | None) -> int | None:
-        """The process at the other end, looked up with the first request of a connection."""
+        """The client's process, looked up at the first request of a connection."""
         if transport is None:
             return None
         if transport not in pids:
@@ -118,7 +118,7 @@ def _logged(log: RequestLog) -> Middleware:
         transport = request.transport
         pid: int | None = None
         try:
-            # Before the answer: a client that has its answer may be gone.
+            # Before the answer: a client that has its answer may exit.
             pid, request[INJECTED_S] = await asyncio.gather(process(transport), request.app[TRAFFIC].latency())
             response = await handler(request)
             status = response.status
@@ -128,7 +128,6 @@ def _logged(log: RequestLog) -> Middleware:
         finally:
             in_flight -= 1
             after = meter.end()
-            identifier = request.match_info.get("id")
             peer = transport.get_extra_info("peername") if transport else None
             log.add(
                 Request(
@@ -136,43 +135,52 @@ def _logged(log: RequestLog) -> Middleware:
                     monotonic_s=round(arrived, 6),
                     duration_s=round(time.monotonic() - arrived, 6),
                     injected_s=round(request.get(INJECTED_S, 0.0), 6),
-                    method=request.method,
-                    endpoint=endpoint_of(request),
-                    repo=f"{kind_of(request)}/{identifier}" if identifier else "",
-                    path=_noted(request),
-                    range=request.headers.get("Range", ""),
                     status=status,
                     bytes_sent=request.get(BYTES_SENT, length),
                     in_flight=others,
                     client=f"{peer[0]}:{peer[1]}" if peer else "",
                     pid=pid,
-                    fault=request.get(FAULT, ""),
-                    user_agent=request.headers.get("User-Agent", ""),
                     before=before,
                     after=after,
+                    **_described(request),
                 )
             )
 
     return middleware
 
 
-def _noted(request: web.Request) -> str:
+def _described(request: web.Request) -> dict[str, str]:
+    """What a request asks for, as the log has it."""
+    identifier = request.match_info.get("id")
+    return {
+        "method": request.method,
+        "endpoint": endpoint_of(request),
+        "repo": f"{kind_of(request)}/{identifier}" if identifier else "",
+        "path": _logged_path(request),
+        "range": request.headers.get("Range", ""),
+        "fault": request.get(FAULT, ""),
+        "user_agent": request.headers.get("User-Agent", ""),
+    }
+
+
+def _logged_path(request: web.Request) -> str:
     """The path and query of a request, without secrets such as signatures."""
     if endpoint_of(request) == "elsewhere":
         return f"/elsewhere/{request.get(STORAGE, '')}/{request.match_info['path']}"
-    query = "&".join(urlencode({k: v}) if k in NOTED else urlencode({k: ""})[:-1] for k, v in request.query.items())
+    pairs = (urlencode({k: v}) if k in LOGGED_KEYS else urlencode({k: ""})[:-1] for k, v in request.query.items())
+    query = "&".join(pairs)
     return f"{request.path}?{query}" if query else request.path
 
 
 @web.middleware
 async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Only for programs of this machine that mean this server: a browser that was led here by a page gets nothing."""
+    """Refuse what a web page of another origin asks through a browser on this machine."""
     port = request.transport.get_extra_info("sockname")[1] if request.transport else 0
     ours = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
     if request.headers.get("Host") not in ours:
         return web.json_response({"error": f"Host is not 127.0.0.1:{port}"}, status=421)
     if request.headers.get("Origin", f"http://127.0.0.1:{port}").removeprefix("http://") not in ours:
-        return web.json_response({"error": "not for pages of another origin"}, status=403)
+        return web.json_response({"error": "pages of another origin are refused"}, status=403)
     if not request.raw_path.startswith("/"):
         return web.json_response({"error": "the path does not begin with /"}, status=400)
     if {".", ".."} & set(unquote(request.raw_path.partition("?")[0]).split("/")):
@@ -182,7 +190,7 @@ async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse
 
 @web.middleware
 async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """What is not there or cannot be, said as the Hub says it."""
+    """Answer errors as the Hub does: a status, X-Error-Code and X-Error-Message."""
     headers = {}
     try:
         return await handler(request)
@@ -192,15 +200,15 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     except RefusedError as error:
         status, message = 422, str(error)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        status, message = 400, f"the body is not what is understood here: {error!r}"
+        status, message = 400, f"invalid body: {error!r}"
     except OSError as error:
         if error.errno not in REFUSALS:
             raise
-        status, message = REFUSALS[error.errno], f"the folder does not take it: {error.strerror}"
+        status, message = REFUSALS[error.errno], f"the folder cannot be written: {error.strerror}"
     except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
         status, message = 404, "not served here"
     message = message[:MESSAGE_LETTERS]
-    # It may hold what no header may: line ends, letters beyond ASCII.
+    # A header may hold neither line ends nor letters beyond ASCII.
     headers["X-Error-Message"] = message.encode("unicode_escape").decode()
     return web.json_response({"error": message}, status=status, headers=headers)
 
@@ -260,7 +268,7 @@ async def tree(request: web.Request) -> web.StreamResponse:
 
 
 async def paths_info(request: web.Request) -> web.StreamResponse:
-    """`/paths-info/REVISION`: files and folders by name; what is not there is left out."""
+    """`/paths-info/REVISION`: files and folders by name; missing ones are left out."""
     repository = repository_of(request)
     if request.content_type == "application/json":
         wanted = (await json_of(request)).get("paths", [])
@@ -289,7 +297,7 @@ async def commits(request: web.Request) -> web.StreamResponse:
 
 
 async def resolve(request: web.Request) -> web.StreamResponse:
-    """`/resolve/REVISION/PATH`: the file itself, a range of it, or where it is to be had."""
+    """`/resolve/REVISION/PATH`: the file, a range of it, or a redirect to it."""
     commit, file = await _file(request)
     headers = {"X-Repo-Commit": commit}
     if file.lfs_oid:
@@ -303,7 +311,7 @@ async def resolve(request: web.Request) -> web.StreamResponse:
 
 
 async def cdn(request: web.Request) -> web.StreamResponse:
-    """`/cdn/KIND/ID/REVISION/PATH`: where a redirect leads. On the Hub that is another host."""
+    """`/cdn/KIND/ID/REVISION/PATH`: the target of redirects. On the Hub that is another host."""
     _, file = await _file(request)
     return await _data(request, file, {})
 
@@ -318,7 +326,7 @@ async def _file(request: web.Request) -> tuple[str, File]:
 
 
 async def _data(request: web.Request, file: File, headers: dict[str, str]) -> web.StreamResponse:
-    """A file's bytes, or a range of them, under the conditions that were asked for."""
+    """A file's bytes, or a range of them, with the faults of the conditions."""
     headers = {**headers, "ETag": f'"{file.etag}"', "Accept-Ranges": "bytes"}
     partial = "Range" in request.headers
     start, stop = _range(request.headers["Range"], file.size) if partial else (0, file.size)
@@ -337,13 +345,13 @@ async def _data(request: web.Request, file: File, headers: dict[str, str]) -> we
     response.content_length = stop - start
     await response.prepare(request)
     if request.method != "HEAD":
-        with contextlib.suppress(ConnectionError):  # the client has gone, which is its right: it has read enough
+        with contextlib.suppress(ConnectionError):  # the client closed the connection: it has read enough
             await _send(request, response, file, start, stop)
     return response
 
 
 def _range(header: str, size: int) -> tuple[int, int]:
-    """Begin and end of the bytes that a Range header asks for; an empty range where there are none."""
+    """Begin and end of the bytes that a Range header asks for; an empty range if it is invalid."""
     match = re.fullmatch(r"bytes=([0-9]{0,19})-([0-9]{0,19})", header)
     first, last = match.groups() if match else ("", "")
     if first:
@@ -355,7 +363,7 @@ async def _send(request: web.Request, response: web.StreamResponse, file: File, 
     fault, traffic = request[FAULT], request.app[TRAFFIC]
     request[BYTES_SENT] = 0
     ends = (start + stop) // 2 if fault == "drop" else stop
-    # Twenty pieces are slow enough to see, and none is empty.
+    # Twenty pieces make a slow body visible.
     size = max(1, (stop - start) // 20) if fault == "slow" else PIECE_BYTES
     for piece in pieces(file.local, start, ends, size):
         request[INJECTED_S] += await traffic.transmit(len(piece))
@@ -366,7 +374,7 @@ async def _send(request: web.Request, response: web.StreamResponse, file: File, 
     if fault != "drop":
         await response.write_eof()
     elif request.transport:
-        request.transport.close()  # what was written still goes out
+        request.transport.close()  # data in its buffer is still sent
 
 
 def _entry(entry: File | Folder) -> dict[str, object]:

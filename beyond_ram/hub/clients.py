@@ -1,4 +1,4 @@
-"""Which process is at the other end of a connection on this machine, as /proc says it."""
+"""Which process on this machine holds the other end of a connection, from /proc."""
 
 import errno
 import os
@@ -12,15 +12,15 @@ PROC = Path("/proc")
 
 
 class Clients:
-    """Finds the process behind a client's port. Processes that asked before are looked at first."""
+    """Finds the process behind a client's port. Checks earlier clients first."""
 
     def __init__(self) -> None:
         self._clients: dict[int, None] = {}
 
     def pid(self, client_port: int, server_port: int) -> int | None:
-        """The process that holds the client's end; None where it is gone or not ours to see.
+        """The process that holds the client's end; None if it has ended or may not be read.
 
-        After a fork several may hold it. The one that asked before is named then, which is the one that opened it.
+        After a fork several may hold it: then the one that was seen first, which opened the connection.
         """
         inode = self._inode(client_port, server_port)
         if inode is None:
@@ -40,7 +40,7 @@ class Clients:
             return self._listed(client_port, server_port)
 
     def _listed(self, client_port: int, server_port: int) -> int | None:
-        """The same from the list of all sockets, which takes the kernel milliseconds to write."""
+        """The same from /proc/net/tcp, which takes the kernel milliseconds."""
         wanted = re.compile(rf"^ *\d+: [0-9A-F]+:{client_port:04X} [0-9A-F]+:{server_port:04X} .*$", re.MULTILINE)
         try:
             match = wanted.search((PROC / "net" / "tcp").read_text(encoding="ascii"))
@@ -74,7 +74,7 @@ _INODE_AT = _HEADER.size + 4 + 48 + 16  # in the answer, struct inet_diag_msg
 
 
 def _inode_from_kernel(own_port: int, other_port: int) -> int | None:
-    """The inode of a TCP socket between two ports of the loopback. Raises OSError where the kernel does not say."""
+    """The inode of a TCP socket between two ports of the loopback. Raises OSError if the kernel does not answer."""
     loopback = socket.inet_aton("127.0.0.1") + bytes(12)
     ends = struct.pack("!HH", own_port, other_port) + loopback + loopback + struct.pack("=III", 0, *[0xFFFFFFFF] * 2)
     question = _QUESTION.pack(socket.AF_INET, socket.IPPROTO_TCP, 0, _ANY_STATE) + ends
@@ -83,7 +83,7 @@ def _inode_from_kernel(own_port: int, other_port: int) -> int | None:
         kernel.settimeout(1)
         kernel.sendall(header + question)
         answer = kernel.recv(4096)
-    if _HEADER.unpack_from(answer)[1] != _SOCK_DIAG_BY_FAMILY:  # an error, most often that there is no such socket
+    if _HEADER.unpack_from(answer)[1] != _SOCK_DIAG_BY_FAMILY:  # an error, usually ENOENT: no such socket
         error = -struct.unpack_from("=i", answer, _HEADER.size)[0]
         if error == errno.ENOENT:
             return None

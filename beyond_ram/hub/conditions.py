@@ -1,4 +1,4 @@
-"""What lies between a client and the endpoint: latency, bandwidth, redirects and faults. Knows no HTTP."""
+"""The network between a client and the endpoint: latency, bandwidth, redirects and faults. Knows no HTTP."""
 
 import asyncio
 import math
@@ -25,29 +25,29 @@ class Fault:
 
     def __post_init__(self) -> None:
         if self.kind not in FAULTS:
-            raise ValueError(f"fault is {self.kind!r}; there are: {', '.join(FAULTS)}")
+            raise ValueError(f"fault is {self.kind!r}; it must be one of {', '.join(FAULTS)}")
         if self.every_nth < 1:
-            raise ValueError(f"fault {self.kind} hits every {self.every_nth}th read; 1 is the least")
+            raise ValueError(f"fault {self.kind} hits every {self.every_nth}th read; it must be 1 or more")
 
     @classmethod
     def parse(cls, text: str) -> "Fault":
-        """A fault as it is written on a command line: KIND:EVERY_NTH."""
+        """Parse KIND:EVERY_NTH. Raises ValueError."""
         kind, _, number = text.partition(":")
         if not number.isdecimal():
-            raise ValueError(f"fault is {text!r}; it is written KIND:EVERY_NTH, with one of {', '.join(FAULTS)}")
+            raise ValueError(f"fault is {text!r}; it must be KIND:EVERY_NTH, KIND one of {', '.join(FAULTS)}")
         return cls(kind, int(number))
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """The way to the endpoint. The default is the machine's own loopback, which is faster than any network."""
+    """The network to the endpoint. The default is the machine's loopback, which is faster than any network."""
 
     latency_ms: float = 0
-    """Waited before each answer."""
+    """Delay before each answer."""
     bandwidth_mb_per_s: float | None = None
-    """Of all connections together, for the bodies of files; megabytes a second."""
+    """Megabytes per second for the bodies of files, shared by all connections."""
     redirect: bool = False
-    """Whether files in LFS are answered with a redirect to another address, as on the Hub."""
+    """Redirect reads of LFS files to another address, as the Hub does."""
     faults: tuple[Fault, ...] = ()
 
     def __post_init__(self) -> None:
@@ -67,22 +67,22 @@ class Traffic:
     def __init__(self, conditions: Conditions) -> None:
         self.change(conditions)
         self.cdn = ""
-        """Where redirects lead: scheme, host and port."""
+        """Scheme, host and port of redirects."""
         self.meter = Meter()
-        """What is the endpoint's own work, and what these conditions are."""
+        """Times of the endpoint's own work, and of these conditions."""
 
     def change(self, conditions: Conditions) -> None:
-        """Other conditions from now on. Reads that had a fault before may have one again."""
+        """Change the conditions. Reads that had a fault before may have one again."""
         self.conditions = conditions
         self._line_free_at = 0.0
         self._seen: set[Hashable] = set()
 
     async def latency(self) -> float:
-        """One way there and back; the seconds waited."""
+        """Wait for one round trip; the seconds waited."""
         return await self.wait(self.conditions.latency_ms / 1000) if self.conditions.latency_ms else 0.0
 
     async def transmit(self, size: int) -> float:
-        """Wait until `size` bytes are through the line that all connections share; the seconds waited."""
+        """Wait until `size` bytes have passed the shared bandwidth; the seconds waited."""
         if not self.conditions.bandwidth_mb_per_s:
             return 0.0
         start = max(self._line_free_at, time.monotonic())
@@ -90,14 +90,14 @@ class Traffic:
         return await self.wait(self._line_free_at - time.monotonic())
 
     async def wait(self, seconds: float) -> float:
-        """Hold an answer back; the seconds that it took."""
+        """Delay an answer; the seconds that took."""
         began = time.monotonic()
         with self.meter.held_back():
             await asyncio.sleep(seconds)
         return time.monotonic() - began
 
     def fault(self, read: Hashable) -> str:
-        """The fault of this read of data, or an empty text. A read that has come before has none."""
+        """The fault of this read of data, or an empty text. A repeated read has none."""
         if not self.conditions.faults or read in self._seen:
             return ""
         self._seen.add(read)

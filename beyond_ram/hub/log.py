@@ -1,4 +1,4 @@
-"""What was asked of the endpoint."""
+"""The log of requests."""
 
 import json
 import threading
@@ -12,39 +12,39 @@ from beyond_ram import files
 from beyond_ram.hub.meter import Reading
 
 BYTES_SENT: web.RequestKey[int] = web.RequestKey("bytes_sent", int)
-"""What was sent of a body that went out in pieces."""
+"""Bytes sent of a body that is sent in pieces."""
 INJECTED_S: web.RequestKey[float] = web.RequestKey("injected_s", float)
-"""How long an answer was held back on purpose."""
+"""Injected delay of an answer."""
 STORAGE: web.RequestKey[str] = web.RequestKey("storage", str)
-"""The host elsewhere that a request was handed on to."""
+"""The other host that a request was forwarded to."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request, as it was answered."""
+    """One request and its answer."""
 
     t_s: float  # when it arrived, since the endpoint was started
     monotonic_s: float  # the same on CLOCK_MONOTONIC, which all processes of a machine share
     duration_s: float
-    injected_s: float  # of it, latency, bandwidth and a slow body
+    injected_s: float  # part of duration_s: latency, bandwidth and a slow body
     method: str
-    endpoint: str  # resolve, cdn, info, tree, paths-info, commits, …; unknown where nothing is served
+    endpoint: str  # resolve, cdn, info, tree, paths-info, commits, …; unknown without a route
     repo: str  # datasets/ORG/NAME, or empty
-    path: str  # with the query; without the values of keys that are not known to be harmless
+    path: str  # with the query, without values that may be secret
     range: str  # the Range header, or empty
     status: int
     bytes_sent: int  # of the body
     in_flight: int  # requests being answered when this one arrived, itself included
-    client: str  # address and port: one connection
-    pid: int | None  # the client's process, where it can be found
-    fault: str  # what was injected, or empty
+    client: str  # address and port of the connection
+    pid: int | None  # the client's process; None if unknown
+    fault: str  # the injected fault, or empty
     user_agent: str
-    before: Reading  # the endpoint's own sums when the request arrived
+    before: Reading  # the endpoint's times when the request arrived
     after: Reading  # and when it was answered
 
 
 class RequestLog:
-    """Keeps requests, and writes each as a line of JSON where a file is named. Safe to read while the server runs."""
+    """Keeps requests, and writes each as a line of JSON to a file if one is given. Thread-safe."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._lock = threading.Lock()
@@ -52,19 +52,17 @@ class RequestLog:
         self._file = files.log(path) if path else None
 
     def add(self, request: Request) -> None:
-        """Appends one request."""
         with self._lock:
             self._requests.append(request)
             if self._file:
                 self._file.write(json.dumps(asdict(request)) + "\n")
 
     def clear(self) -> None:
-        """Forgets what was kept; the file keeps it."""
+        """Forget the requests; the file keeps them."""
         with self._lock:
             self._requests.clear()
 
     def close(self) -> None:
-        """Closes the file."""
         if self._file:
             self._file.close()
 

@@ -1,4 +1,4 @@
-"""What the endpoint itself takes: sums since its start that only grow, so that any two readings have a difference."""
+"""How much time the endpoint itself takes: sums since its start, so that two readings have a difference."""
 
 import contextlib
 import time
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 class Reading:
     """The sums at one moment, in seconds."""
 
-    cpu_s: float  # CPU time of the endpoint's process, all threads, the kernel's share included
-    busy_s: float  # while an answer was under way, and not all of those were held back on purpose
-    injected_s: float  # while all answers under way were held back: latency, bandwidth, a slow body
+    cpu_s: float  # CPU time of the endpoint's process, user and system, all threads
+    busy_s: float  # time in which it worked on at least one answer
+    injected_s: float  # time in which all open answers were delayed: latency, bandwidth, a slow body
 
 
 class Meter:
-    """Counts answers under way, and those of them that are held back. Used from one event loop."""
+    """Counts open answers, and how many of them are delayed on purpose. Used from one event loop."""
 
     def __init__(self) -> None:
         self._at = time.monotonic()
@@ -24,20 +24,20 @@ class Meter:
         self._busy_s = self._injected_s = 0.0
 
     def begin(self) -> Reading:
-        """An answer begins: the sums before it."""
+        """Count an answer that begins; the sums before it."""
         reading = self.read()
         self._answers += 1
         return reading
 
     def end(self) -> Reading:
-        """An answer is over: the sums after it."""
+        """Count an answer that ends; the sums after it."""
         reading = self.read()
         self._answers -= 1
         return reading
 
     @contextlib.contextmanager
     def held_back(self) -> Iterator[None]:
-        """An answer waits on purpose while the block runs."""
+        """Count an answer as delayed while the block runs."""
         self._advance()
         self._held_back += 1
         try:
@@ -47,7 +47,6 @@ class Meter:
             self._held_back -= 1
 
     def read(self) -> Reading:
-        """The sums now."""
         self._advance()
         return Reading(round(time.process_time(), 6), round(self._busy_s, 6), round(self._injected_s, 6))
 

@@ -1,4 +1,4 @@
-"""The endpoints for pushing, as HTTP. What is pushed goes into the folder; no client has to log in."""
+"""The endpoints for pushing. Pushed files go into the folder; no login is needed."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ LFS = "application/vnd.git-lfs+json"
 
 
 def add_routes(app: web.Application, identifier: str, revision: str) -> None:
-    """The routes, given the patterns of a repository and of a revision."""
+    """Add the routes, given the patterns of a repository and of a revision."""
     app.router.add_get("/api/whoami-v2", whoami, name="hub:whoami")
     app.router.add_post("/api/repos/create", create, name="hub:create")
     app.router.add_delete("/api/repos/delete", delete, name="hub:delete")
@@ -42,13 +42,13 @@ def add_routes(app: web.Application, identifier: str, revision: str) -> None:
 
 
 async def whoami(request: web.Request) -> web.StreamResponse:
-    """`/api/whoami-v2`: there is one user, whatever the token."""
+    """`/api/whoami-v2`: the one user, whatever the token."""
     access = {"type": "access_token", "accessToken": {"displayName": USER, "role": "write"}}
     return web.json_response({"type": "user", "id": USER, "name": USER, "fullname": USER, "orgs": [], "auth": access})
 
 
 async def create(request: web.Request) -> web.StreamResponse:
-    """`/api/repos/create`; 409 where it is there already."""
+    """`/api/repos/create`; 409 if it exists."""
     body = await json_of(request)
     kind, identifier = _named(body)
     made = await asyncio.to_thread(request.app[STORE].create, kind, identifier)
@@ -66,7 +66,7 @@ async def delete(request: web.Request) -> web.StreamResponse:
 
 
 async def validate_yaml(request: web.Request) -> web.StreamResponse:
-    """`/api/validate-yaml`: whether the head of a card is YAML. The Hub checks what the keys say too."""
+    """`/api/validate-yaml`: whether the head of a card is YAML. The Hub checks the keys too."""
     content = str((await json_of(request)).get("content", ""))
     head = content.split("---")[1] if content.startswith("---") and content.count("---") > 1 else ""
     try:
@@ -77,14 +77,14 @@ async def validate_yaml(request: web.Request) -> web.StreamResponse:
 
 
 async def refs(request: web.Request) -> web.StreamResponse:
-    """`/refs`: the one branch there is."""
+    """`/refs`: the only branch, main."""
     now = await asyncio.to_thread(repository_of(request).listing)
     main = {"name": "main", "ref": "refs/heads/main", "targetCommit": now.commit}
     return web.json_response({"branches": [main], "converts": [], "tags": [], "pullRequests": []})
 
 
 async def branch(request: web.Request) -> web.StreamResponse:
-    """`/branch/NAME`: a folder has one state, so the only branch is the one there is."""
+    """`/branch/NAME`: refused, since a folder has one state and so one branch."""
     repository_of(request)
     if request.match_info["revision"] == "main":
         return web.json_response({"error": "Reference already exists"}, status=409)
@@ -92,7 +92,7 @@ async def branch(request: web.Request) -> web.StreamResponse:
 
 
 async def preupload(request: web.Request) -> web.StreamResponse:
-    """`/preupload/REVISION`: which files go by LFS, and which stand in the commit itself."""
+    """`/preupload/REVISION`: which files to upload by LFS, and which inside the commit."""
     repository_of(request)
     files = []
     for file in (await json_of(request)).get("files", []):
@@ -102,7 +102,7 @@ async def preupload(request: web.Request) -> web.StreamResponse:
 
 
 async def commit(request: web.Request) -> web.StreamResponse:
-    """`/commit/REVISION`: a line of JSON an operation."""
+    """`/commit/REVISION`: one operation per line of JSON."""
     repository = repository_of(request)
     if request.query.get("create_pr") in ("1", "true"):
         raise RefusedError("a repository here has no pull requests")
@@ -114,7 +114,7 @@ async def commit(request: web.Request) -> web.StreamResponse:
 
 
 async def xet_token(request: web.Request) -> web.StreamResponse:
-    """`/xet-write-token/REVISION`: a folder of this machine, which hf_xet writes by itself. The token opens nothing."""
+    """`/xet-write-token/REVISION`: a local folder, which hf_xet writes itself. The token is not checked."""
     repository_of(request)
     storage = request.app[STORE].xet
     storage.mkdir(exist_ok=True)
@@ -128,10 +128,7 @@ async def xet_token(request: web.Request) -> web.StreamResponse:
 
 
 async def lfs_batch(request: web.Request) -> web.StreamResponse:
-    """`.git/info/lfs/objects/batch`: where each object is to be put, or that it is here.
-
-    A client that offers Xet is sent there, as on the Hub.
-    """
+    """`.git/info/lfs/objects/batch`: where to upload each missing object; Xet if the client offers it."""
     repository = repository_of(request)
     body = await json_of(request)
     transfer = "xet" if "xet" in body.get("transfers", []) else "basic"
@@ -144,7 +141,7 @@ async def lfs_batch(request: web.Request) -> web.StreamResponse:
 
 
 async def lfs_put(request: web.Request) -> web.StreamResponse:
-    """An object's bytes."""
+    """Receive the bytes of an object."""
     repository_of(request)
     await request.app[STORE].put(request.match_info["oid"], request.content.iter_chunked(1 << 20))
     return web.Response()
@@ -168,7 +165,7 @@ def _placed(request: web.Request, repository: Repository, oid: str, size: int) -
 
 
 def _check_yaml(text: str) -> None:
-    """Raises YAMLError. What aliases stand for is not put together: it may be far larger than the text."""
+    """Raises YAMLError. Aliases are not expanded: that may be far larger than the text."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -177,7 +174,7 @@ def _check_yaml(text: str) -> None:
 
 
 def _named(body: Mapping[str, Any]) -> tuple[Kind, str]:
-    """The kind and name of a repository in the body of a request; without an organisation it is the user's."""
+    """The kind and name of a repository in a body; the owner is the user if no organisation is given."""
     kind = KINDS.get(body.get("type") or "model")
     if kind is None:
         raise RefusedError(f"there are no repositories of type {body.get('type')!r} here")

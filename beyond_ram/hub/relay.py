@@ -1,8 +1,7 @@
 """Forwards reads to another Hub and its answers back to the client, so that both can be logged.
 
-Links in an answer that lead elsewhere, such as a redirect to storage or the next page of a listing, are changed to lead
-through here as well. Clients send a secret as their token. It is replaced by the Hub's own token, which goes to that
-Hub and nowhere else.
+Links to other hosts in an answer, such as redirects to storage, are rewritten to pass through here. Clients send a
+secret as their token. The relay replaces it by the Hub's own token, which it sends to that Hub only.
 """
 
 import hmac
@@ -33,32 +32,32 @@ _RESPONSE_HEADERS = {
     "ETag", "Last-Modified", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Error-Code", "X-Error-Message",
     "X-Linked-ETag", "X-Linked-Size", "X-Repo-Commit", "X-Request-Id", "X-Total-Count",
 }  # fmt: skip
-# Headers that are not added where a client did not send them: it might be unable to decode the answer.
+# Headers that aiohttp must not add: the client might be unable to decode the answer.
 _NEVER_ADDED = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 _NEXT = re.compile(r'<([^>]+)>; *rel="?next"?')
 _TIMEOUTS = ClientTimeout(total=None, sock_connect=30, sock_read=120)
 
 
 class Relay:
-    """Answers in the place of all handlers. `upstream` is the other Hub's address; raises ValueError where it is none.
+    """Answers all requests from the Hub at `upstream`. Raises ValueError for an invalid address.
 
-    A token for it is taken from `HF_TOKEN`, sent to it alone and noted nowhere; `secret` is what clients show instead.
+    Its token comes from `HF_TOKEN`, is sent to it only and logged nowhere; clients send `secret` instead.
     """
 
     def __init__(self, upstream: str, traffic: Traffic, secret: str) -> None:
         self._upstream = URL(upstream.rstrip("/"))
         if self._upstream.scheme not in ("http", "https") or not self._upstream.host:
-            raise ValueError(f"the Hub to hand on to is {upstream!r}; it is an address such as https://huggingface.co")
+            raise ValueError(f"upstream is {upstream!r}; it must be an address such as https://huggingface.co")
         if self._upstream.user or self._upstream.password or self._upstream.query_string:
-            raise ValueError("the Hub to hand on to is an address without a name, password or query; use HF_TOKEN")
+            raise ValueError("upstream must be an address without a name, password or query; use HF_TOKEN")
         self._token = os.environ.get("HF_TOKEN")
         self._secret = f"Bearer {secret}".encode()
         self._traffic = traffic
-        self._elsewhere: dict[str, URL] = {}  # by a key that nobody can guess
+        self._elsewhere: dict[str, URL] = {}  # by a random key
         self._session: ClientSession | None = None
 
     async def running(self, _: web.Application) -> AsyncIterator[None]:
-        """The connections, as long as the application runs. Nothing is taken from the user's files, nothing kept."""
+        """Keep connections open while the application runs, without cookies or settings of the user's files."""
         async with ClientSession(
             auto_decompress=False,
             skip_auto_headers=_NEVER_ADDED,
@@ -69,16 +68,16 @@ class Relay:
             yield
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """What the other Hub answers to a read; 401 without the secret, 502 where it cannot be reached."""
+        """The other Hub's answer to a read; 401 without the secret, 502 if the Hub cannot be reached."""
         assert self._session
         name = endpoint_of(request)
         if name not in _ENDPOINTS or not is_id(request.match_info.get("id", "any")):
             if request.method in ("GET", "HEAD"):
                 raise web.HTTPNotFound
-            return _refused(403, "only what reading needs is handed on to another Hub")
+            return _refused(403, "only reads are forwarded to another Hub")
         shown = request.headers.get("Authorization", "").encode(errors="replace")
         if name != "elsewhere" and not hmac.compare_digest(shown, self._secret):
-            return _refused(401, "the token is not the HF_TOKEN that this endpoint has named")
+            return _refused(401, "the token is not the HF_TOKEN that this endpoint printed")
         target = self._target_of(request)
         headers = CIMultiDict((key, request.headers[key]) for key in _REQUEST_HEADERS if key in request.headers)
         if self._token and name != "elsewhere":
@@ -92,7 +91,7 @@ class Relay:
         except (ClientError, ValueError) as error:
             if BYTES_SENT not in request:
                 return web.json_response({"error": f"{target.origin()}: {error}"}, status=502)
-            if request.transport:  # half an answer is not made whole here
+            if request.transport:  # an incomplete answer must look incomplete
                 request.transport.close()
             raise
 
@@ -109,14 +108,14 @@ class Relay:
             request[INJECTED_S] += await self._traffic.transmit(len(piece))
             try:
                 await response.write(piece)
-            except ConnectionError:  # the client has gone, which is its right: it has read enough
+            except ConnectionError:  # the client closed the connection: it has read enough
                 return response
             request[BYTES_SENT] += len(piece)
         await response.write_eof()
         return response
 
     def _target_of(self, request: web.Request) -> URL:
-        """Where a request is handed on to. Only what an answer has named is elsewhere."""
+        """The address to forward a request to; another host only if an answer has named it."""
         if endpoint_of(request) != "elsewhere":
             return URL(f"{self._upstream}{request.raw_path}", encoded=True)
         origin = self._elsewhere.get(request.match_info["key"])
@@ -126,7 +125,7 @@ class Relay:
         return URL(f"{origin}/{request.raw_path.split('/', 3)[3]}", encoded=True)
 
     def _through_here(self, request: web.Request, target: URL, value: str) -> str:
-        """A link of an answer, changed to lead through here. Raises ValueError where it is no address."""
+        """A link of an answer, rewritten to pass through here. Raises ValueError for an invalid address."""
         goal = target.join(URL(value, encoded=True))
         upstream = f"{self._upstream}/"
         if str(goal).startswith(upstream):
@@ -140,7 +139,7 @@ class Relay:
 
 
 def _proxy(url: URL) -> str | None:
-    """The proxy for an address: `http_proxy`, `https_proxy` and `no_proxy` of the environment."""
+    """The proxy for an address, from `http_proxy`, `https_proxy` and `no_proxy`."""
     return None if proxy_bypass(url.raw_authority) else getproxies().get(url.scheme)
 
 

@@ -1,8 +1,8 @@
-"""The folder behind the endpoint, seen as repositories. Knows files, not HTTP.
+"""The folder behind the endpoint as repositories. Knows files, not HTTP.
 
     ROOT/datasets/ORG/NAME/…   and   ROOT/models/ORG/NAME/…
 
-A repository has one revision, `main`; its commit is made of its files' names and contents, so it changes with them.
+A repository has one revision, `main`; its commit is a hash of the names and contents of its files.
 """
 
 import contextlib
@@ -20,40 +20,39 @@ from typing import Literal
 
 Kind = Literal["datasets", "models"]
 KINDS: tuple[Kind, ...] = ("datasets", "models")
-# How long a listing is kept. Clients send many requests at once and wait: reading the folder for each would be measured
-# as their work.
+# How long a listing is cached: reading the folder for each of many requests would be measured as the clients' time.
 KEPT_S = 1.0
 
 LFS_FROM_BYTES = 10_000_000
 LFS_SUFFIXES = {".arrow", ".bin", ".gz", ".h5", ".mp4", ".npy", ".parquet", ".safetensors", ".tar", ".zip", ".zst"}
 MAIN = {"main", "HEAD", "refs/heads/main"}
 MARK = ".beyond-ram-hub"
-"""A file in each repository that was made here or pushed to; not served, and no other repository is ever deleted."""
+"""A file that marks repositories made here or pushed to; not served. Other repositories are never deleted."""
 _NAME = re.compile(r"\w([\w.-]{0,94}\w)?", re.ASCII)
 _RESERVED = {"", ".", "..", ".git", MARK}
-# Any file system takes these, and so do the functions that walk through folders.
+# Limits that every file system and os.walk accept.
 _PATH_BYTES, _NAME_BYTES, _NAMES = 2000, 255, 64
 
 
 def is_id(identifier: str) -> bool:
-    """Whether a repository can be called so: NAME or ORG/NAME, each as the Hub has them."""
+    """Whether this can name a repository: NAME or ORG/NAME, by the Hub's rules."""
     names = identifier.split("/")
     legal = all(_NAME.fullmatch(name) and ".." not in name and not name.endswith(".git") for name in names)
     return legal and len(names) <= 2
 
 
 def is_path(path: str) -> bool:
-    """Whether a file of a repository can have this path: names in UTF-8 with one slash between them, none reserved."""
+    """Whether a file of a repository can have this path: UTF-8 names, one slash between them, none reserved."""
     try:
         names = [name.encode() for name in path.split("/")]
-    except UnicodeEncodeError:  # half of a pair of UTF-16, or bytes that are no text
+    except UnicodeEncodeError:  # a lone surrogate
         return False
     short = len(names) <= _NAMES and len(path.encode()) <= _PATH_BYTES and max(map(len, names)) <= _NAME_BYTES
     return short and "\0" not in path and not _RESERVED & set(path.split("/"))
 
 
 class NotFoundError(Exception):
-    """Something that is not there; `code` is the Hub's name for it."""
+    """A missing repository, revision or file; `code` is the Hub's error code."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -68,11 +67,11 @@ class File:
     local: Path
     size: int  # bytes
     oid: str  # git's SHA-1 of the blob
-    lfs_oid: str | None  # SHA-256 where the Hub would keep the file in LFS
+    lfs_oid: str | None  # SHA-256 if the Hub would keep the file in LFS
 
     @property
     def etag(self) -> str:
-        """What the Hub's ETag says: the hash of the content."""
+        """The Hub's ETag: the hash of the content."""
         return self.lfs_oid or self.oid
 
 
@@ -86,19 +85,16 @@ class Folder:
 
 @dataclass(frozen=True)
 class Listing:
-    """What stood in a repository when it was read."""
+    """The files of a repository when it was read."""
 
     files: list[File]  # in the order of the paths
-    commit: str  # 40 hexadecimal digits that change with any name or content
-    modified_s: float  # since the epoch, when the newest file was written
-    read_s: float  # on the monotonic clock
+    commit: str  # 40 hexadecimal digits, a hash of names and contents
+    modified_s: float  # Unix time of the newest file
+    read_s: float  # when it was read, on the monotonic clock
 
 
 class Listings:
-    """Listings of repositories and hashes of files, of which none is made twice while nothing has changed.
-
-    A change by a push is seen at once, any other change after `KEPT_S`.
-    """
+    """Caches listings of repositories and hashes of files. A push is seen at once, any other change after `KEPT_S`."""
 
     def __init__(self) -> None:
         self._hashes: dict[tuple[str, int, int], tuple[str, str]] = {}  # by path, size and time of change
@@ -111,13 +107,13 @@ class Listings:
 
     @contextlib.contextmanager
     def changing(self, root: Path) -> Iterator[None]:
-        """While a folder is changed nobody reads it, and afterwards it is read again."""
+        """Block readers while a folder is changed, and read it again afterwards."""
         with self._lock:
             yield
             self._last.pop(root, None)
 
     def now(self, repository: "Repository") -> Listing:
-        """A listing that is not older than `KEPT_S`; of many who ask at once, one reads."""
+        """A listing that is at most `KEPT_S` old; concurrent callers share one reading."""
         with self._lock:
             last = self._last.get(repository.root)
             if last is None or time.monotonic() - last.read_s > KEPT_S:
@@ -144,7 +140,7 @@ class Listings:
                 if not self._servable(repository, paths[name]):
                     continue
                 local: Path | None = Path(folder, name)
-                if Path(folder, name).is_symlink():  # only a link can lead out; the others need not be resolved
+                if Path(folder, name).is_symlink():  # only a link can lead out of the repository
                     local = repository.inside(paths[name])
                 if local is not None and local.is_file():
                     listed.append(self.file(paths[name], local))
@@ -156,13 +152,13 @@ class Listings:
         return Listing(listed, digest.hexdigest(), modified_s, read_s)
 
     def _servable(self, repository: "Repository", path: str) -> bool:
-        """Whether clients can ask for it; what they cannot is named once, so that nobody looks for it."""
+        """Whether clients can ask for a path; others are reported once."""
         if is_path(path):
             return True
         local = repository.root / path
         if local not in self._left_out and local.name not in _RESERVED:
             self._left_out.add(local)
-            print(f"hub: {repository.id}: {path!a} is not served: no path in UTF-8, or too long", file=sys.stderr)
+            print(f"hub: {repository.id}: {path!a} is not served: not UTF-8, or too long", file=sys.stderr)
         return False
 
 
@@ -176,7 +172,7 @@ class Repository:
         self._listings = listings
 
     def listing(self) -> Listing:
-        """What stands in it. What begins with `.git/` or leads out of the folder does not."""
+        """Its files, without `.git/` and links that lead out of the folder."""
         return self._listings.now(self)
 
     def file(self, path: str) -> File:
@@ -187,7 +183,7 @@ class Repository:
         return self._listings.file(path, local)
 
     def entries(self, under: str = "", recursive: bool = False) -> list[File | Folder]:
-        """What is in a folder, or below it, in the order of the paths."""
+        """The entries of a folder, or all below it, in the order of the paths. Raises NotFoundError."""
         prefix = f"{under.strip('/')}/" if under.strip("/") else ""
         below = [file for file in self.listing().files if file.path.startswith(prefix)]
         if not below and prefix:
@@ -204,14 +200,13 @@ class Repository:
         return [listed[path] for path in sorted(listed)]
 
     def changing(self) -> AbstractContextManager[None]:
-        """In this a push changes the folder, so that the next who asks sees all of it, and nobody a part."""
+        """A context in which a push changes the folder: no client sees a part of the change."""
         return self._listings.changing(self.root)
 
     def check_revision(self, revision: str) -> str:
-        """The commit behind a revision.
+        """The commit of a revision. Raises NotFoundError.
 
-        The newest commit that was given out is not checked again: a folder with a thousand files is read only when a
-        client asks for the newest state, and not for every request.
+        The commit of the last listing is not checked again, so a large folder is not read for every request.
         """
         last = self._listings.last(self.root)
         if last is not None and revision == last.commit:
@@ -222,7 +217,7 @@ class Repository:
         return commit
 
     def inside(self, path: str) -> Path | None:
-        """The local file behind a path, None where there is none or it leads out of the repository."""
+        """The local file of a path; None if it is missing or leads out of the repository."""
         local = _resolved(self.root / path) if is_path(path) else None
         return local if local is not None and local.is_relative_to(self.root) and local.is_file() else None
 
@@ -242,15 +237,15 @@ class Repos:
         return Repository(kind, identifier, folder, self._listings)
 
     def hash_all(self) -> None:
-        """Read every file once, so that no client waits for the hash of what it is the first to ask for."""
+        """Hash every file, so that no client waits for that."""
         for kind in KINDS:
             for folder in sorted((self.root / kind).glob("*/")):
-                with contextlib.suppress(NotFoundError):  # a folder whose name no repository has
+                with contextlib.suppress(NotFoundError):  # a folder whose name is no id
                     self.get(kind, folder.name).listing()
 
 
 def _resolved(path: Path) -> Path | None:
-    """A path without links; None where they lead in a circle."""
+    """A path without links; None if they form a circle."""
     try:
         return path.resolve()
     except RuntimeError:

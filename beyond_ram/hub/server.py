@@ -17,12 +17,11 @@ LOOPBACK = "127.0.0.1"
 
 
 class Hub:
-    """The endpoint as a context manager, in a thread of its own, on a free port unless one is given.
+    """The endpoint as a context manager, in its own thread, on a free port unless one is given.
 
     `root` holds `datasets/ORG/NAME` and `models/ORG/NAME`; `page_size` is the number of entries in a page of a tree;
-    `log` is a file for the requests, a line of JSON each; `conditions` are latency, bandwidth, redirects and faults.
-    With `upstream`, the address of another Hub, there is no `root`: reads are handed on to it, and noted, for clients
-    that are given `token` as theirs. Raises ValueError for an address that is none.
+    `log` is a file for the requests. With `upstream`, the address of another Hub, in place of `root`, reads of clients
+    that send `token` are forwarded to it. Raises ValueError.
     """
 
     def __init__(
@@ -35,11 +34,11 @@ class Hub:
         upstream: str | None = None,
     ) -> None:
         if (root is None) == (upstream is None):
-            raise ValueError("what is served is either a folder or another Hub")
+            raise ValueError("give either a folder or another Hub to serve")
         self.requests = RequestLog(log)
         self._traffic = Traffic(conditions)
         self.token = f"relay_{secrets.token_urlsafe(32)}" if upstream is not None else None
-        """What `HF_TOKEN` has to be; None where nobody is asked for one."""
+        """What clients must set `HF_TOKEN` to; None if none is needed."""
         if upstream is not None and self.token:
             self._app = create_relay(upstream, self.requests, self._traffic, self.token)
         elif root is not None:
@@ -53,11 +52,11 @@ class Hub:
 
     @property
     def url(self) -> str:
-        """What `HF_ENDPOINT` has to be."""
+        """What clients must set `HF_ENDPOINT` to."""
         return f"http://{LOOPBACK}:{self._ready.result()}"
 
     def change(self, conditions: Conditions) -> None:
-        """Other conditions from now on."""
+        """Change the conditions."""
         self._loop.call_soon_threadsafe(self._traffic.change, conditions)
 
     def __enter__(self) -> "Hub":
@@ -76,12 +75,11 @@ class Hub:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
-        # A compressed body is not unpacked: no client sends one.
         runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=1.0, auto_decompress=False)
         try:
             self._loop.run_until_complete(runner.setup())
             self._loop.run_until_complete(web.TCPSite(runner, LOOPBACK, self._port).start())
-            # Clients tell a redirect to the Hub itself from one to its storage by host and port.
+            # A second port: clients distinguish the Hub from its storage by host and port.
             self._loop.run_until_complete(web.TCPSite(runner, LOOPBACK, 0).start())
             port, cdn = (address[1] for address in runner.addresses)
             self._traffic.cdn = f"http://{LOOPBACK}:{cdn}"

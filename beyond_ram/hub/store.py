@@ -1,4 +1,4 @@
-"""What is pushed, on its way into the folder: objects by their SHA-256, then a commit that is whole or not at all."""
+"""Pushed files on their way into the folder: objects by their SHA-256, then a commit, whole or not at all."""
 
 import base64
 import binascii
@@ -21,30 +21,30 @@ from beyond_ram.hub.repos import MARK, Kind, Repos, Repository, is_id, is_path
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 _MARKED = "Made by the local Hub endpoint, or pushed to it: whoever may push may delete this repository.\n"
-# Where a file cannot have a second name, it is copied.
+# Errors of link(2) after which a file is copied instead.
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP}
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 class RefusedError(ValueError):
-    """A push that is not taken; the text is one line."""
+    """A push that is refused; the text is one line."""
 
 
 class Store:
-    """Objects that were uploaded and stand in no commit yet: ROOT/.objects/SHA256."""
+    """Uploaded objects that are in no commit yet: ROOT/.objects/SHA256."""
 
     def __init__(self, repos: Repos) -> None:
         self._repos = repos
         self._folder = repos.root / ".objects"
         self._lock = threading.Lock()
         self.xet = repos.root / ".xet"
-        """Xet storage, which clients write by themselves."""
+        """Xet storage, which clients write themselves."""
 
     def create(self, kind: Kind, identifier: str) -> bool:
-        """Make an empty repository; False where there is one. Raises RefusedError."""
+        """Make an empty repository; False if it exists. Raises RefusedError."""
         folder = self._repos.root / kind / identifier
         if not is_id(identifier) or "/" not in identifier:
-            raise RefusedError(f"{identifier!r} is no name of a repository")
+            raise RefusedError(f"{identifier!r} cannot name a repository: ORG/NAME can")
         with self._lock:
             folder.parent.mkdir(parents=True, exist_ok=True)
             if not folder.parent.resolve().is_relative_to(self._repos.root / kind):
@@ -60,31 +60,31 @@ class Store:
         """Remove a repository that was made here or pushed to. Raises RefusedError, NotFoundError."""
         repository = self._own(self._repos.get(kind, identifier))
         if not (repository.root / MARK).is_file():
-            raise RefusedError(f"{identifier} was neither made here nor pushed to, and is not deleted")
+            raise RefusedError(f"{identifier} is not deleted: it was neither made here nor pushed to")
         with self._lock, _beside(repository.root) as aside, repository.changing():
             repository.root.rename(aside)
 
     def _own(self, repository: Repository) -> Repository:
-        """A repository that may be changed: ORG/NAME, and no other one by a link. Raises RefusedError."""
+        """The repository, if it may be changed: it is ORG/NAME, and no link. Raises RefusedError."""
         own = self._repos.root / repository.kind / repository.id
         if "/" not in repository.id or repository.root != own:
-            raise RefusedError(f"{repository.id} is read only: what is pushed to is ORG/NAME, and no link")
+            raise RefusedError(f"{repository.id} is read only: only ORG/NAME that is no link can be pushed to")
         return repository
 
     def object(self, oid: str) -> Path:
-        """Where an object is kept, or would be. Raises RefusedError."""
+        """The path of an object, which may not exist yet. Raises RefusedError."""
         if not SHA256.fullmatch(oid):
-            raise RefusedError(f"{oid!r} is no SHA-256")
+            raise RefusedError(f"{oid!r} is not a SHA-256")
         return self._folder / oid
 
     def find(self, repository: Repository, oid: str) -> Path | None:
-        """An object that was uploaded, or that stands in the repository already."""
+        """An object that was uploaded, or a file of the repository with that content; None without either."""
         if (kept := self.object(oid)).is_file():
             return kept
         return next((file.local for file in repository.listing().files if file.lfs_oid == oid), None)
 
     async def put(self, oid: str, body: AsyncIterator[bytes]) -> int:
-        """Keep an object; its size. Raises RefusedError where the content is not what its name says."""
+        """Keep an object; its size. Raises RefusedError if the content has another SHA-256."""
         goal, digest, size = self.object(oid), hashlib.sha256(), 0
         self._folder.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=self._folder)
@@ -94,17 +94,17 @@ class Store:
                     digest.update(piece)
                     size += file.write(piece)
             if digest.hexdigest() != oid:
-                raise RefusedError(f"the content is {digest.hexdigest()}, not {oid}")
+                raise RefusedError(f"the content has SHA-256 {digest.hexdigest()}, not {oid}")
             Path(name).replace(goal)
         finally:
             Path(name).unlink(missing_ok=True)
         return size
 
     def commit(self, repository: Repository, operations: Iterable[Mapping[str, Any]]) -> str:
-        """Do all that a commit says, or nothing of it; the new commit. Raises RefusedError, NotFoundError, OSError.
+        """Apply all operations of a commit, or none; the new commit. Raises RefusedError, NotFoundError, OSError.
 
-        It is done to a second tree with the same files, which then takes the place of the first in one step. What
-        other programs write into the folder in the meantime may be missed.
+        They are applied to a linked copy of the tree, which then replaces the tree in one step. What other programs
+        write into the folder meanwhile may be lost.
         """
         self._own(repository)
         taken: set[Path] = set()
@@ -118,7 +118,7 @@ class Store:
                 elif key in ("file", "lfsFile", "copyFile"):
                     put.append((key, value))
                 elif key != "header":
-                    raise RefusedError(f"{key!r} is no operation of a commit")
+                    raise RefusedError(f"unknown operation {key!r} in a commit")
             for key, value in put:
                 taken |= self._put(repository, key, value, _free_path(tree, value["path"]))
             if not (tree / MARK).exists():
@@ -130,7 +130,7 @@ class Store:
         return repository.listing().commit
 
     def _put(self, repository: Repository, key: str, value: Mapping[str, Any], goal: Path) -> set[Path]:
-        """Write one file of a commit; the objects that were used. Raises RefusedError, NotFoundError, OSError."""
+        """Write one file of a commit; the objects that it used. Raises RefusedError, NotFoundError, OSError."""
         if key == "file":
             goal.write_bytes(_content(value))
         elif key == "copyFile":
@@ -150,7 +150,7 @@ class Store:
 
 @contextlib.contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
-    """A path that is not there yet, on the file system of `folder`. What is there at the end is removed."""
+    """A new path on the file system of `folder`, removed at the end of the block."""
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".hub-", ignore_cleanup_errors=True) as made:
         yield Path(made, "tree")
 
@@ -161,7 +161,7 @@ def _mark(folder: Path) -> None:
 
 
 def _linked(source: Path, goal: Path) -> None:
-    """The same folders, in which the same files have a second name. No file's content is ever changed in place."""
+    """Copy a tree with hard links for files, whose content is never changed in place."""
     goal.mkdir()
     for entry in os.scandir(source):
         target = goal / entry.name
@@ -178,7 +178,7 @@ def _linked(source: Path, goal: Path) -> None:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Two folders change places, in one step where the file system can. Raises OSError, with both where they were."""
+    """Exchange two folders, in one step if the file system can. After an OSError both are where they were."""
     names = os.fsencode(new), os.fsencode(old)
     if not ctypes.CDLL(None).renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE):
         return
@@ -192,9 +192,9 @@ def _exchange(new: Path, old: Path) -> None:
 
 
 def _target(tree: Path, path: Any) -> Path:
-    """Where a path of a commit is in a tree: below it, and through no link. Raises RefusedError."""
+    """The place of a commit's path in a tree, below it and through no link. Raises RefusedError."""
     if not isinstance(path, str) or not is_path(path):
-        raise RefusedError(f"{path!a} is no path in a repository")
+        raise RefusedError(f"{path!a} cannot be a path in a repository")
     goal = tree / path
     if not goal.parent.resolve().is_relative_to(tree.resolve()):
         raise RefusedError(f"{path!r} leads out of the repository")
@@ -210,7 +210,7 @@ def _remove(goal: Path) -> None:
 
 
 def _free_path(tree: Path, path: Any) -> Path:
-    """The place for a new file, with its folders, and no file there. Raises RefusedError."""
+    """The place for a new file: its folders exist, and no file is there. Raises RefusedError."""
     goal = _target(tree, path)
     try:
         goal.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Xet storage behind the endpoint: a folder that clients write themselves (`local://`), and files out of it again."""
+"""Reads files from the Xet storage of the endpoint: a folder that clients write themselves (`local://`)."""
 
 import struct
 from collections.abc import Iterator
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import hf_xet
 
-# A shard names each file it holds: a header, the chunks it is made of, and where the flags say so, more about them.
+# A shard lists its files: for each a header, its chunks, and by the flags verification entries and metadata.
 _SHARD_HEADER_BYTES = _ENTRY_BYTES = 48
 _VERIFIED, _HAS_SHA256 = 1 << 31, 1 << 30
 _END = b"\xff" * 32
 
 
 def restore(storage: Path, sha256: str, goal: Path) -> bool:
-    """Write a file out of storage; False where it is not there."""
+    """Write a file from storage; False if storage does not have it."""
     for xet_hash, size, own_sha256 in _files(storage):
         if own_sha256 == sha256:
             group = hf_xet.XetSession().new_file_download_group(endpoint=address(storage))
@@ -24,12 +24,12 @@ def restore(storage: Path, sha256: str, goal: Path) -> bool:
 
 
 def address(storage: Path) -> str:
-    """What a client is told to be the address of storage."""
+    """The address of storage for clients."""
     return f"local://{storage}"
 
 
 def _files(storage: Path) -> Iterator[tuple[str, int, str]]:
-    """The files in storage whose SHA-256 is known: Xet's own hash, the size, the SHA-256. Newest first."""
+    """The files in storage with a SHA-256, newest first: Xet's hash, the size, the SHA-256."""
     shards = (storage / "xet" / "xorbs" / "shards").glob("*.mdb")
     for shard in sorted(shards, key=lambda path: path.stat().st_mtime_ns, reverse=True):
         content, at = shard.read_bytes(), _SHARD_HEADER_BYTES
@@ -44,5 +44,5 @@ def _files(storage: Path) -> Iterator[tuple[str, int, str]]:
 
 
 def _hexadecimal(hashed: bytes) -> str:
-    """A hash as Xet writes it: four numbers of 64 bits, each with its highest digit first."""
+    """A hash as Xet writes it: four 64-bit numbers, each with its highest digit first."""
     return "".join(f"{number:016x}" for number in struct.unpack("<4Q", hashed))

@@ -260,101 +260,119 @@ def still(name):
         time.sleep(STILL_S)
 
 
+class Reading:
+    """Ways of reading the rows of the .npy files without a loader: each method gives batches of ids and labels."""
+
+    def __init__(self, rows, size, kinds):
+        import numpy
+
+        self.count, self.size, self.row_bytes = rows.count, size, rows.width * 4
+        path = rows.folder / "npy" / "ids.npy"
+        self.mapped = numpy.load(path, mmap_mode="r")
+        self.labels = numpy.load(rows.folder / "npy" / "labels.npy")
+        self.rng = numpy.random.default_rng(1)
+        self.numbers = self.rng.permutation(rows.count)
+        self.firsts = self.rng.permutation(numpy.arange(0, rows.count, BLOCK_ROWS))
+        self.buffer = numpy.zeros((size, rows.width), numpy.int32)
+        self.block = numpy.zeros((BLOCK_ROWS if "blocks" in kinds else 0, rows.width), numpy.int32)
+        self.descriptor = os.open(path, os.O_RDONLY)
+
+    def map_all(self):
+        """Touch every page, so that the page cache holds the file."""
+        import mmap
+
+        self.mapped.reshape(-1)[:: mmap.PAGESIZE // self.mapped.itemsize].sum()
+
+    def close(self):
+        import mmap
+
+        os.close(self.descriptor)
+        self.mapped._mmap.madvise(mmap.MADV_DONTNEED)
+
+    def read_into(self, target, first):
+        os.preadv(self.descriptor, [target], self.mapped.offset + int(first) * self.row_bytes)
+        return target
+
+    def spans(self):
+        return ((start, min(start + self.size, self.count)) for start in range(0, self.count, self.size))
+
+    def sequential(self):
+        for start, stop in self.spans():
+            yield self.read_into(self.buffer[: stop - start], start), self.labels[start:stop]
+
+    def memmap(self):
+        for start, stop in self.spans():
+            yield self.mapped[start:stop], self.labels[start:stop]
+
+    def shuffled(self):
+        return (self.numbers[start:stop] for start, stop in self.spans())
+
+    def random(self):
+        for wanted in self.shuffled():
+            for place, offset in zip(
+                self.buffer, (self.mapped.offset + wanted * self.row_bytes).tolist(), strict=False
+            ):
+                os.preadv(self.descriptor, [place], offset)
+            yield self.buffer[: len(wanted)], self.labels[wanted]
+
+    def memmap_random(self):
+        for wanted in self.shuffled():
+            yield self.mapped[wanted], self.labels[wanted]
+
+    def memmap_take(self):
+        for wanted in self.shuffled():
+            yield self.taken(self.mapped, wanted), self.labels[wanted]
+
+    def taken(self, source, wanted):
+        import numpy
+
+        return numpy.take(source, wanted, axis=0, out=self.buffer[: len(wanted)], mode="clip")
+
+    def blocks(self):
+        return self.shuffled_within(lambda first, last: self.read_into(self.block[: last - first], first))
+
+    def memmap_blocks(self):
+        return self.shuffled_within(lambda first, last: self.mapped[first:last])
+
+    def shuffled_within(self, read_block):
+        """Blocks in a random order, rows shuffled within each."""
+        for first in self.firsts:
+            last = min(first + BLOCK_ROWS, self.count)
+            held, order = read_block(first, last), self.rng.permutation(last - first)
+            for start in range(0, last - first, self.size):
+                wanted = order[start : start + self.size]
+                yield self.taken(held, wanted), self.labels[first:last][wanted]
+
+
+def rate_of(way, account, cpu_s):
+    """Rows and CPU seconds of one way of reading, for at least `cpu_s`."""
+    came, before = 0, time.process_time()
+    while True:
+        account.begin()
+        for ids, labels in way():
+            account.take(ids, labels, 0)
+            came += len(ids)
+            if (used := time.process_time() - before) >= cpu_s:
+                return came, used
+
+
 def read_ceilings(rows, args, account, kinds):
-    """Rows per CPU-second of reading without a loader, from the .npy files with the same account, in the order asked.
+    """Rows per CPU-second of reading without a loader, with the same account, in the order asked.
 
-    The ceiling is the fastest of all `kinds`. All pages are mapped before, so that the page cache holds the file. Which
-    way is fastest is told by a short try of each; its rate, by a measurement of its own, which nobody has selected.
+    The ceiling is the fastest of all `kinds`. A short try selects the fast ones; a measurement of its own gives the
+    rate, so that the selection does not bias it.
     """
-    import mmap
-
-    import numpy
-
-    path, size, row_bytes = rows.folder / "npy" / "ids.npy", args.batch_size, rows.width * 4
-    mapped = numpy.load(path, mmap_mode="r")
-    labels = numpy.load(rows.folder / "npy" / "labels.npy")
-    rng = numpy.random.default_rng(1)
-    numbers = rng.permutation(rows.count)
-    firsts = rng.permutation(numpy.arange(0, rows.count, BLOCK_ROWS))
-    buffer = numpy.zeros((size, rows.width), numpy.int32)
-    block = numpy.zeros((BLOCK_ROWS if "blocks" in kinds else 0, rows.width), numpy.int32)
-    descriptor = os.open(path, os.O_RDONLY)
-
-    def batches():
-        return ((start, min(start + size, rows.count)) for start in range(0, rows.count, size))
-
-    def shuffled():
-        return (numbers[start : start + size] for start in range(0, rows.count, size))
-
-    def sequential():
-        for start, stop in batches():
-            os.preadv(descriptor, [buffer[: stop - start]], mapped.offset + start * row_bytes)
-            yield buffer[: stop - start], labels[start:stop]
-
-    def memmap():
-        for start, stop in batches():
-            yield mapped[start:stop], labels[start:stop]
-
-    def random():
-        for wanted in shuffled():
-            for place, offset in zip(buffer, (mapped.offset + wanted * row_bytes).tolist(), strict=False):
-                os.preadv(descriptor, [place], offset)
-            yield buffer[: len(wanted)], labels[wanted]
-
-    def memmap_random():
-        for wanted in shuffled():
-            yield mapped[wanted], labels[wanted]
-
-    def memmap_take():
-        for wanted in shuffled():
-            into = buffer[: len(wanted)]
-            numpy.take(mapped, wanted, axis=0, out=into, mode="clip")
-            yield into, labels[wanted]
-
-    def shuffled_within(source):
-        for first in firsts:
-            last = min(first + BLOCK_ROWS, rows.count)
-            held, order = source(first, last), rng.permutation(last - first)
-            for start in range(0, last - first, size):
-                wanted = order[start : start + size]
-                into = buffer[: len(wanted)]
-                numpy.take(held, wanted, axis=0, out=into, mode="clip")
-                yield into, labels[first:last][wanted]
-
-    def read_block(first, last):
-        os.preadv(descriptor, [block[: last - first]], mapped.offset + int(first) * row_bytes)
-        return block[: last - first]
-
-    def blocks():
-        return shuffled_within(read_block)
-
-    def memmap_blocks():
-        return shuffled_within(lambda first, last: mapped[first:last])
-
-    def measured(kind, cpu_s):
-        """Rows and CPU seconds, of at least `cpu_s`."""
-        came, before = 0, time.process_time()
-        while True:
-            account.begin()
-            for ids, their_labels in kind():
-                account.take(ids, their_labels, 0)
-                came += len(ids)
-                if (used := time.process_time() - before) >= cpu_s:
-                    return came, used
-
-    all_ways = (sequential, memmap, random, memmap_random, memmap_take, blocks, memmap_blocks)
-    ways = [way for way in all_ways if way.__name__ in kinds]
+    reading = Reading(rows, args.batch_size, kinds)
     try:
-        mapped.reshape(-1)[:: mmap.PAGESIZE // mapped.itemsize].sum()
-        tried = {way: measured(way, TRIED_CPU_S) for way in ways}
-        rates = {way: came / used for way, (came, used) in tried.items()}
-        near = [way for way in ways if rates[way] >= NEAR * max(rates.values())]
-        for way in ways:
-            came, used = measured(way, CEILING_CPU_S) if way in near else tried[way]
-            events.emit("read_ceiling", kind=way.__name__, rows=came, cpu_s=used)
+        reading.map_all()
+        tried = {kind: rate_of(getattr(reading, kind), account, TRIED_CPU_S) for kind in kinds}
+        rates = {kind: came / used for kind, (came, used) in tried.items()}
+        for kind in kinds:
+            near = rates[kind] >= NEAR * max(rates.values())
+            came, used = rate_of(getattr(reading, kind), account, CEILING_CPU_S) if near else tried[kind]
+            events.emit("read_ceiling", kind=kind, rows=came, cpu_s=used)
     finally:
-        os.close(descriptor)
-        mapped._mmap.madvise(mmap.MADV_DONTNEED)
+        reading.close()
 
 
 def ways_of(order, shuffle):

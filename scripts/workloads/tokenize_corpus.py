@@ -77,13 +77,21 @@ def load_dataset(datasets, files, cache, args):
 READERS = {"from_generator": from_generator, "load_dataset": load_dataset}
 
 
-def loaded(folder):
-    """The tokenizer, and what gives the ids of some texts with it."""
-    if not encoders.installed("transformers"):
-        return encoders.whole(folder), encoders.ids_of_batch
-    import transformers
+def loaded(args, folder):
+    """The tokenizer, and the function that gives the ids of some texts with it."""
+    if encoders.installed("transformers"):
+        import transformers
 
-    return transformers.AutoTokenizer.from_pretrained(str(folder)), ids_as_usual
+        tokenizer, ids_of = transformers.AutoTokenizer.from_pretrained(str(folder)), ids_as_usual
+    else:
+        tokenizer, ids_of = encoders.whole(folder), encoders.ids_of_batch
+    if args.remedy == "no-tokenizer-cache":
+        encoders.model(tokenizer)
+        try:
+            pieces.without_cache(encoders.backend(tokenizer))
+        except pieces.UnsupportedTokenizerError as reason:
+            events.not_applicable(str(reason))
+    return tokenizer, ids_of
 
 
 def ids_as_usual(tokenizer, texts):
@@ -107,19 +115,25 @@ def print_memory(title):
 
 
 def tokenize(args):
-    """Do the work; what is held at its end, by owner, in the order in which it can be let go."""
+    """Do the work; what is held at its end, by owner, in the order in which it can be released."""
     manifest = json.loads((args.corpus / "manifest.json").read_text(encoding="utf-8"))
     chosen = manifest["files"][: args.num_files]
     if args.num_files and len(chosen) < args.num_files:
         sys.exit(f"--num-files {args.num_files}: {args.corpus} has {len(chosen)} files")
+    result = args.work_dir / RESULT
     if args.mode == "flat":
-        return pieces.tokenize(args, chosen, documents, args.work_dir / RESULT, PACKAGES)
+        return pieces.tokenize(args, chosen, documents, result, PACKAGES)
     if args.mode == "engine":
         import engine
 
-        return engine.tokenize(args, chosen, args.work_dir / RESULT, PACKAGES)
+        return engine.tokenize(args, chosen, result, PACKAGES)
     if args.mode in peer.names():
-        return peer.tokenize(args, chosen, args.work_dir / RESULT, PACKAGES)
+        return peer.tokenize(args, chosen, result, PACKAGES)
+    return by_map(args, chosen, result)
+
+
+def by_map(args, chosen, result_file):
+    """The modes `basic` and `shard`."""
     events.phase("import")
     import datasets
 
@@ -128,39 +142,12 @@ def tokenize(args):
     else:
         import tokenizers  # noqa: F401
     datasets.disable_progress_bar() if hasattr(datasets, "disable_progress_bar") else datasets.disable_progress_bars()
-    events.emit("provenance", versions=events.versions(PACKAGES))
-
+    release.imported(PACKAGES)
     bytes_in = sum(entry["text_bytes"] for entry in chosen)
-
-    events.mark("imported", **events.own_memory(), **release.allocated())
     events.phase("load tokenizer")
     folder = args.tokenizer or args.corpus / "tokenizer"
-    tokenizer, ids_of = loaded(folder)
-    if args.remedy == "no-tokenizer-cache":
-        encoders.model(tokenizer)
-        try:
-            pieces.without_cache(encoders.backend(tokenizer))
-        except pieces.UnsupportedTokenizerError as reason:
-            events.not_applicable(str(reason))
-    after_batch = AFTER_BATCH.get(args.remedy, lambda tokenizer: None)
-    calls = args.work_dir / CALLS
-    calls.touch()
-
-    alone = not args.num_proc  # a worker process sees its part only
-
-    def encode(batch, calls=str(calls)):
-        # One byte a call, in a file that worker processes share: proof of who called the tokenizer, and how often.
-        with open(calls, "ab", buffering=0) as tally:
-            tally.write(b".")
-        if alone:
-            # Imported here: map hashes what the function holds, and the state of a module that it held with it.
-            import progress
-
-            progress.before(batch["text"], bytes_in)
-        columns = {"input_ids": ids_of(tokenizer, batch["text"])}
-        after_batch(tokenizer)
-        return columns
-
+    tokenizer, ids_of = loaded(args, folder)
+    encode = batch_encoder(args, tokenizer, ids_of, bytes_in)
     encoder = "transformers" if ids_of is ids_as_usual else encoders.call(tokenizer) or "encode_batch"
     events.mark("baseline", encoder=encoder, **events.own_memory())
     events.phase("load")
@@ -168,62 +155,92 @@ def tokenize(args):
     data = READERS[args.reader](datasets, [str(args.corpus / entry["path"]) for entry in chosen], cache, args)
     print(f"DATASET SIZE: {bytes_in / 1e6:.1f} MB, {len(data)} rows", flush=True)
     events.mark("loaded", rows=len(data), bytes_in=bytes_in, **print_memory("RSS AFTER LOADING"))
-
-    settings = {"batch_size": args.batch_size, "writer_batch_size": args.writer_batch_size}
-    settings |= {"num_proc": args.num_proc or None}
-    if args.remedy == "ids-int16":
-        size = len(tokenizer) if ids_of is ids_as_usual else encoders.entries(folder)
-        if size > 1 << 15:
-            events.not_applicable(f"the tokenizer has {size} entries, more than int16 can tell apart")
-        settings["features"] = datasets.Features({"input_ids": datasets.Sequence(datasets.Value("int16"))})
-    if args.remedy == "keep-in-memory":
-        settings["keep_in_memory"] = True
-
-    def mapped(part, shard):
-        calls_before, bytes_before = calls.stat().st_size, bytes_under(cache)
-        events.phase(f"map {shard}")
-
-        def work():
-            return part.map(encode, batched=True, remove_columns=part.column_names, **settings)
-
-        if args.remedy == "process-per-shard":  # the child fills map's cache, and its memory goes with it
-            child = multiprocessing.get_context("fork").Process(target=work)
-            child.start()
-            child.join()
-            if child.exitcode:
-                sys.exit(f"the child process of shard {shard} ended with {child.exitcode}")
-        result = work()
-        made = calls.stat().st_size - calls_before
-        title = f"RSS AFTER SHARDING ITER {shard}" if args.mode == "shard" else "RSS AFTER MAP"
-        title += " (from cache)" if not made else ""
-        events.mark(
-            "shard",
-            shard=shard,
-            rows=len(result),
-            from_cache=not made,
-            tokenizer_calls=made,
-            cache_bytes_written=bytes_under(cache) - bytes_before,
-            **print_memory(title),
-        )
-        return result
-
+    count = (lambda: len(tokenizer)) if ids_of is ids_as_usual else (lambda: encoders.entries(folder))
+    settings = map_settings(args, datasets, count)
     if args.mode == "basic":
-        parts, result = [], mapped(data, 0)
+        parts, result = [], mapped(args, data, 0, encode, settings)
         results = [result]
     else:
         parts = [data.shard(num_shards=args.shards, index=i, contiguous=True) for i in range(args.shards)]
         events.mark("sharded", **print_memory("RSS AFTER SHARDING"))
-        results = [mapped(part, i) for i, part in enumerate(parts)]
+        results = [mapped(args, part, i, encode, settings) for i, part in enumerate(parts)]
         events.phase("concatenate")
         result = datasets.concatenate_datasets(results)
     events.phase("end")
-    (args.work_dir / RESULT).write_text(json.dumps([entry["filename"] for entry in result.cache_files]))
+    files = [entry["filename"] for entry in result.cache_files]
     if args.remedy == "keep-in-memory":
         result.save_to_disk(str(args.work_dir / "kept"))
-        kept = sorted((args.work_dir / "kept").glob("*.arrow"))
-        (args.work_dir / RESULT).write_text(json.dumps([str(path) for path in kept]))
+        files = [str(path) for path in sorted((args.work_dir / "kept").glob("*.arrow"))]
+    result_file.write_text(json.dumps(files))
     events.mark("work", rows=len(result), bytes_in=bytes_in, **print_memory("RSS AT END"))
-    return {"results": [results, result], "tokenizer": [tokenizer, encode, mapped], "dataset": [data, parts]}
+    return {"results": [results, result], "tokenizer": [tokenizer, encode], "dataset": [data, parts]}
+
+
+def batch_encoder(args, tokenizer, ids_of, bytes_in):
+    """The function that `map` calls with each batch. It notes its calls in a file that worker processes share."""
+    calls = args.work_dir / CALLS
+    calls.touch()
+    after_batch = AFTER_BATCH.get(args.remedy, lambda tokenizer: None)
+    alone = not args.num_proc  # a worker process sees only its part
+
+    def encode(batch, calls=str(calls)):
+        # One byte a call: evidence of how often the tokenizer was called.
+        with open(calls, "ab", buffering=0) as tally:
+            tally.write(b".")
+        if alone:
+            # Imported here: map hashes what the function holds, including the state of a module.
+            import progress
+
+            progress.before(batch["text"], bytes_in)
+        columns = {"input_ids": ids_of(tokenizer, batch["text"])}
+        after_batch(tokenizer)
+        return columns
+
+    return encode
+
+
+def map_settings(args, datasets, count_entries):
+    """The arguments of `map` that the cell sets. `count_entries` reads the tokenizer again: only called if needed."""
+    settings = {"batch_size": args.batch_size, "writer_batch_size": args.writer_batch_size}
+    settings |= {"num_proc": args.num_proc or None}
+    if args.remedy == "ids-int16":
+        if (entries := count_entries()) > 1 << 15:
+            events.not_applicable(f"the tokenizer has {entries} entries, too many for int16")
+        settings["features"] = datasets.Features({"input_ids": datasets.Sequence(datasets.Value("int16"))})
+    if args.remedy == "keep-in-memory":
+        settings["keep_in_memory"] = True
+    return settings
+
+
+def mapped(args, part, shard, encode, settings):
+    """Map one shard, and mark its end."""
+    calls, cache = args.work_dir / CALLS, args.work_dir / "cache"
+    calls_before, bytes_before = calls.stat().st_size, bytes_under(cache)
+    events.phase(f"map {shard}")
+
+    def work():
+        return part.map(encode, batched=True, remove_columns=part.column_names, **settings)
+
+    if args.remedy == "process-per-shard":  # the child fills map's cache, and its memory goes with it
+        child = multiprocessing.get_context("fork").Process(target=work)
+        child.start()
+        child.join()
+        if child.exitcode:
+            sys.exit(f"the child process of shard {shard} ended with {child.exitcode}")
+    result = work()
+    made = calls.stat().st_size - calls_before
+    title = f"RSS AFTER SHARDING ITER {shard}" if args.mode == "shard" else "RSS AFTER MAP"
+    title += " (from cache)" if not made else ""
+    events.mark(
+        "shard",
+        shard=shard,
+        rows=len(result),
+        from_cache=not made,
+        tokenizer_calls=made,
+        cache_bytes_written=bytes_under(cache) - bytes_before,
+        **print_memory(title),
+    )
+    return result
 
 
 AFTER_BATCH = {

@@ -156,7 +156,7 @@ def test_a_client_that_is_gone_is_nobody(root: Path) -> None:
     [
         (["--fault", "flood:3"], "fault is 'flood'"),
         (["--fault", "drop"], "KIND:EVERY_NTH"),
-        (["--fault", "drop:0"], "1 is the least"),
+        (["--fault", "drop:0"], "1 or more"),
         (["--latency-ms", "-1"], "cannot be below 0"),
         (["--latency-ms", "nan"], "cannot be below 0"),
         (["--bandwidth-mb-s", "0"], "must be above 0"),
