@@ -86,7 +86,7 @@ def test_a_repository_is_made_once(hub: Hub, root: Path) -> None:
 def test_names_that_are_refused(hub: Hub, root: Path, name: str) -> None:
     before = sorted(root.parent.rglob("*"))
     status, answer = ask(hub, "/api/repos/create", {"name": name, "type": "dataset"})
-    assert (status, "no name" in answer["error"]) == (422, True)
+    assert (status, "cannot name" in answer["error"]) == (422, True)
     assert ask(hub, "/api/repos/delete", {"name": name, "type": "dataset"}, "DELETE")[0] == 404
     assert sorted(root.parent.rglob("*")) == before
 
