@@ -88,6 +88,15 @@ def study(python: str, folder: Path, name: str) -> tuple[list[dict], dict]:
     }
 
 
+def total(programs: list[dict]) -> dict:
+    """A line of sums over all programs."""
+    counted = [name for name, value in programs[0].items() if isinstance(value, int | float)]
+    sums = {name: sum(program[name] or 0 for program in programs) for name in counted}
+    limited = [program["completed_under_limit"] for program in programs if program["yes"]]
+    completed = f"{limited.count('completed')} of {len(limited)} completed"
+    return {"program": "all"} | sums | {"completed_under_limit": completed, "slower_than_fastest": None}
+
+
 def main(python: str, folder: str, *names: str) -> None:
     out = Path(folder).absolute()
     data = out / "data"
@@ -103,7 +112,7 @@ def main(python: str, folder: str, *names: str) -> None:
         programs.append(program)
         print(program, flush=True)
         pd.DataFrame(settings).to_csv(out / "settings.csv", index=False)
-        pd.DataFrame(programs).to_csv(out / "programs.csv", index=False)
+        pd.DataFrame([*programs, total(programs)]).to_csv(out / "programs.csv", index=False)
 
 
 if __name__ == "__main__":
