@@ -1,4 +1,4 @@
-"""What all figures share: the look, the colours of the kinds of memory, saving, captions."""
+"""Shared by all figures: the look, colours, saving, captions."""
 
 import statistics
 import textwrap
@@ -32,17 +32,17 @@ _DENSE = 13
 
 
 def theme() -> None:
-    """Set the look of every figure."""
+    """Set the look of all figures."""
     sizes = ["font.size", "axes.titlesize", "axes.labelsize", "figure.titlesize", "figure.labelsize"]
     sizes += ["xtick.labelsize", "ytick.labelsize", "legend.fontsize", "legend.title_fontsize"]
-    # No text is a formula: what comes with data may hold dollar signs.
+    # No text is a formula: names in the data may contain dollar signs.
     look: dict[str, Any] = {"text.parse_math": False, "figure.dpi": 120, "savefig.dpi": 120}
     look |= {"svg.fonttype": "none", "svg.hashsalt": "beyond-ram", **dict.fromkeys(sizes, _POINTS)}
     sns.set_theme(context="notebook", style="whitegrid", palette="colorblind", rc=look)
 
 
 class _Numbers(LogFormatterSciNotation):
-    """Labels of a logarithmic axis as numbers, where matplotlib would set powers of ten as formulas."""
+    """Labels of a logarithmic axis as numbers; matplotlib would set powers of ten as formulas."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         return f"{x:,.10g}" if super().__call__(x, pos) else ""
@@ -51,7 +51,7 @@ class _Numbers(LogFormatterSciNotation):
 def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str) -> None:
     """Write a figure as SVG and PNG and its caption, each whole or not at all.
 
-    Labels and caption show data's text as it is: no formula, no markup, no unseen characters, nothing endless.
+    Labels and caption show text of the data literally: no formula, no markup, no control characters, bounded length.
     """
     for text in figure.findobj(Text):
         text.set_text("\n".join(plain(line, _MOST_IN_LABEL) for line in text.get_text().split("\n")))
@@ -74,12 +74,12 @@ def save(figure: Figure, caption: str, *, svg: str, png: str, caption_file: str)
 
 
 Drawn = tuple[Figure, str] | str
-"""A figure and its caption, or the reason why there is nothing to draw."""
+"""A figure and its caption, or the reason for drawing nothing."""
 NOT_DRAWN = "Not drawn: "
 
 
 def not_drawn(reason: str) -> tuple[Figure, str]:
-    """What stands for a figure that has nothing to show: no page holds it, but the rule that makes it has its files."""
+    """Return a placeholder for a figure without data: pages leave it out, but its rule needs the files."""
     figure, axes = plt.subplots(figsize=(8, 2))
     axes.axis("off")
     axes.text(0.5, 0.5, f"{NOT_DRAWN}{reason}", ha="center", va="center", fontsize=13)
@@ -87,13 +87,13 @@ def not_drawn(reason: str) -> tuple[Figure, str]:
 
 
 def colours(names: Iterable[str]) -> dict[str, Any]:
-    """A colour for each name."""
+    """Return a colour for each name."""
     names = list(names)
     return dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))
 
 
 def fill(text: str, inches: float) -> str:
-    """A text in lines of so many inches; none begins with a percent sign."""
+    """Break a text into lines of so many inches; no line begins with a percent sign."""
     together = text.replace(" %", "\u00a0%")
     return "\n".join(textwrap.fill(line, int(_DENSE * inches)) for line in together.split("\n"))
 
@@ -101,7 +101,7 @@ def fill(text: str, inches: float) -> str:
 def panels(
     count: int, height: float, more: float = 0.6, *, most_columns: int = 2, **options: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of so many panels, row by row, each of a `height` in inches, with so much `more` for what all share."""
+    """Return a figure of `count` panels, row by row, each `height` inches high, plus `more` inches."""
     columns = min(most_columns, count)
     lines = -(-count // columns)
     figure, grid = rows(lines, height * lines + more, columns, **options)
@@ -111,29 +111,29 @@ def panels(
 
 
 def rows(count: int, height: float, columns: int = 1, width: float = WIDE, **options: Any) -> tuple[Figure, Any]:
-    """A figure as wide as all are, `height` inches in all, and its panels: an array [count, columns]."""
+    """Return a figure of the usual width, `height` inches high, and its panels: an array [count, columns]."""
     return plt.subplots(count, columns, figsize=(width, height), squeeze=False, layout="constrained", **options)
 
 
 def handle(label: str, **style: Any) -> Line2D:
-    """A line or mark of a legend."""
+    """Return an entry of a legend."""
     return Line2D([], [], label=label, **style)
 
 
 def beside(axes: Axes, text: str, place: tuple[float, float], points: float, **style: Any) -> None:
-    """A text so many points to the right of a place."""
+    """Write a text so many points to the right of a place."""
     axes.annotate(text, place, xytext=(points, 0), textcoords="offset points", va="center", **style)
 
 
 def ranged(axes: Axes, place: float, low: float, middle: float, high: float, colour: Any, n: float) -> None:
-    """The median of repeats, on a line from the lowest to the highest; hollow for one run."""
+    """Draw the median of repeats on a line from the lowest to the highest; hollow for one run."""
     axes.plot([low, high], [place, place], "|-", color=colour, linewidth=2, markersize=9)
     filled = colour if n > 1 else "white"
     axes.plot(middle, place, "o", color=colour, markersize=8, markerfacecolor=filled, markeredgewidth=1.8)
 
 
 def dots(axes: Axes, place: float, values: Sequence[float], colour: Any, form: str, width: float = 0.3) -> None:
-    """Runs of one cell, side by side so that none hides another, and their median as a line with its number."""
+    """Draw the runs of one cell side by side, and their median as a line with its number."""
     middle = statistics.median(values)
     axes.plot([place - width / 2, place + width / 2], [middle, middle], color=colour, linewidth=2)
     beside = [place + width * (i - (len(values) - 1) / 2) / max(len(values), 3) for i in range(len(values))]
@@ -142,12 +142,12 @@ def dots(axes: Axes, place: float, values: Sequence[float], colour: Any, form: s
 
 
 def subjects(table: pd.DataFrame) -> "pd.Series[str]":
-    """What each line is about, as figures name it: the stack, and the corpus where there is more than one."""
+    """Name the subject of each line: the stack, and the corpus if there is more than one."""
     return table["stack"] if table["corpus"].nunique() < 2 else table["stack"] + ", " + table["corpus"]
 
 
 def subject_order(table: pd.DataFrame) -> list[str]:
-    """The subjects in the order of the config, a kept older lock of a stack right before the stack itself."""
+    """Return the subjects in the order of the config, with a stack's kept locks right before the stack."""
     base = table["stack"].str.partition("@")[0]
     rank = {stack: place for place, stack in enumerate(dict.fromkeys(base))}
     ordered = table.assign(subject=subjects(table), rank=base.map(rank), newer=~table["stack"].str.contains("@"))
@@ -155,7 +155,7 @@ def subject_order(table: pd.DataFrame) -> list[str]:
 
 
 def cell_labels(table: pd.DataFrame, like: pd.DataFrame | None = None) -> "pd.Series[str]":
-    """A short name for each line's cell: the stack, and those axes that differ within its experiment in `like`."""
+    """Name each line's cell: the stack, and the axes that differ within its experiment in `like`."""
     like = table if like is None else like
     varied = {experiment: frame.varied(group) for experiment, group in like.groupby("experiment")}
     return table.apply(lambda line: _label(line, varied.get(line["experiment"], [])), axis=1).astype(str)
@@ -175,7 +175,7 @@ def input_size(cell: "Mapping[str, object] | pd.Series") -> str:
 
 
 def span(numbers: "pd.Series[int]") -> str:
-    """Whole numbers as captions write them: one, or from the least to the most."""
+    """Write whole numbers as one number or as a range."""
     low, high = int(numbers.min()), int(numbers.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
@@ -190,16 +190,16 @@ LOADER_KINDS = {
 
 
 def loader_kind(kind: object) -> tuple[str, str]:
-    """The label and the colour of a kind of loader; one that is not ours is `own`."""
+    """Return label and colour of a kind of loader; an unknown one is the user's own."""
     return LOADER_KINDS.get(str(kind), ("your own", "#CC79A7"))
 
 
 def opacity(n: float) -> float:
-    """How strongly a value of n repeats is drawn: one that nothing repeats is faint."""
+    """Return the opacity of a value of n repeats: a single run is faint."""
     return 1.0 if n > 1 else 0.35
 
 
 def counts(values: Iterable[float]) -> str:
-    """Numbers of repeats in words, as panels and captions write them: `n = 3`, or `n = 1 to 3`."""
-    seen = sorted({int(value) for value in values})
-    return f"n = {seen[0]}" if len(seen) == 1 else f"n = {seen[0]} to {seen[-1]}"
+    """Write numbers of repeats as `n = 3` or `n = 1 to 3`."""
+    numbers = sorted({int(value) for value in values})
+    return f"n = {numbers[0]}" if len(numbers) == 1 else f"n = {numbers[0]} to {numbers[-1]}"

@@ -1,4 +1,4 @@
-"""Values for whoever points at a drawing: a title for every mark of a figure, which a browser shows and reads out."""
+"""Tooltips of figures: a title for every mark, which a browser shows under the pointer and reads out."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from .text import plain
 
 _SVG = "http://www.w3.org/2000/svg"
-# More marks than this are a cloud, and nobody points at one of them.
+# More marks than this are a cloud: nobody points at a single one.
 _MOST_MARKS, _MOST_LETTERS = 500, 200
 Titles = Mapping[str, Sequence[str]]
 
@@ -46,7 +46,7 @@ def write(svg: Path, by_name: Titles) -> None:
 
 
 def _marked(figure: Figure) -> Iterator[tuple[object, list[str]]]:
-    """Artists that have marks, and what each mark shows."""
+    """Artists with marks, and a text for each mark."""
     for axes in figure.axes:
         for line in axes.lines:
             if line.get_marker() not in (None, "None", "", " "):
@@ -75,12 +75,12 @@ def _points(axes: Axes, label: str, points: "np.ndarray[tuple[int, int], np.dtyp
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """The series, unless it has no name of its own, and the values."""
+    """Join the name of the series, if it has one, and the values."""
     return "; ".join(part for part in parts if part and not part.startswith("_"))
 
 
 def _value(axis: Axis, value: float) -> str:
-    """A place on an axis: the name of the nearest tick where ticks have names, else the number with what it is of."""
+    """Describe a place on an axis: the name of the nearest tick if ticks have names, else the number with its label."""
     ticks = {
         float(place): label.get_text() for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=False)
     }
