@@ -42,8 +42,8 @@ class Set:
 SETS = {
     "default": Set(
         "uv run snakemake --cores 4",
-        ("comparisons", "growth", "ladders", "ddp", "limits", "loaders", "regrowth", "remedies", "stack_differences",
-         "streaming", "verdicts"),
+        ("comparisons", "growth", "ladders", "ddp", "limits", "loaders", "regrowth", "remedies", "streaming",
+         "verdicts"),
         ("memory_over_time",),
     ),
     "tokenizers": Set(
@@ -52,7 +52,7 @@ SETS = {
     ),
     "quoted": Set(
         "uv run snakemake --cores 4 --configfile config/quoted.yaml",
-        ("claims", "comparisons", "dedup", "hub_files", "stack_differences", "streaming"),
+        ("claims", "comparisons", "dedup", "hub_files", "streaming"),
     ),
 }  # fmt: skip
 

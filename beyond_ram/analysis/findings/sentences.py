@@ -443,8 +443,8 @@ def _chunking(finding: Finding) -> Sentences:
     ]
     return (
         f"Content-defined chunking, {finding.subject}: {result}",
-        f"{_capital(finding.scope.conditions[0])}. New bytes as a share of the file, as hf_xet counts them before "
-        f"compression, without and with chunking: {'; '.join(shares)}.",
+        f"New bytes as a share of the file, as hf_xet counts them before compression, without and with chunking: "
+        f"{'; '.join(shares)}. {_capital(finding.scope.conditions[0])}.",
         f"Confirmed savings: {', '.join(saving) or 'none'}, of {_plural(finding.scope.compared, 'edit')}.",
     )
 
