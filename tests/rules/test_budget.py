@@ -85,6 +85,7 @@ def test_a_budget_from_the_plan_to_an_edited_lock(clone: Path, run_in: Run, conf
     killed.wait()
     before = records(clone)
 
+    run_in(*words, "--unlock")
     done = run_in(*words)
     assert done.returncode == 0, done.stderr[-3000:]
     after = records(clone)
