@@ -11,6 +11,7 @@ wildcard_constraints:
 
 
 localrules:
+    budget,
     budget_round,
 
 
@@ -45,12 +46,21 @@ def budget_round(number):
     return round_of("budget_round", spec=os.path.basename(budget_folder()), round=number)
 
 
+def last_budget_round():
+    """What the last round has decided."""
+    return last_round("budget_round", spec=os.path.basename(budget_folder()))
+
+
 def further_runs(name):
     """The runs of an experiment that the rounds have asked for."""
     if name not in repeated():
         return []
-    asked = last_round("budget_round", spec=os.path.basename(budget_folder()))["runs"]
-    return [run for run in asked if run.startswith(f"{name}/")]
+    return [run for run in last_budget_round()["runs"] if run.startswith(f"{name}/")]
+
+
+def asked_of_budget(names):
+    """What the rounds came to, if runs of some experiments depend on it."""
+    return [f"{budget_folder()}/asked.json"] if {*names} & {*repeated()} else []
 
 
 checkpoint budget_round:
@@ -74,3 +84,16 @@ checkpoint budget_round:
         budget_min=CONFIG.budget_min,
     script:
         "../scripts/rounds/budget.py"
+
+
+rule budget:
+    input:
+        lambda w: f"{budget_folder()}/round~{last_budget_round()['round']}.json",
+    output:
+        f"{RESULTS}/rounds/budget/{{spec}}/asked.json",
+    log:
+        f"{RESULTS}/logs/rounds/budget/{{spec}}/asked.log",
+    conda:
+        "../envs/driver.yaml"
+    shell:
+        "cp {input:q} {output:q} 2> {log:q}"

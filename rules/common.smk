@@ -279,7 +279,7 @@ def round_of(checkpoint, **of):
 def last_round(checkpoint, **of):
     """What the last of some rounds has decided, which asks for nothing more."""
     decisions = (round_of(checkpoint, round=number, **of) for number in itertools.count())
-    return next(decided for decided in decisions if decided["done"])
+    return next(decided | {"round": number} for number, decided in enumerate(decisions) if decided["done"])
 
 
 def folder_of_rounds(kind, name, asked):

@@ -43,6 +43,8 @@ def made_from(kind, name):
     # Every table counts the runs behind its lines.
     if kind == "table" or {*needs} & {*outputs.RUNS}:
         found["collected"] = [f"{COLLECTED}/{name}.runs.parquet" for name in experiments]
+        # Another budget is another file, by which Snakemake sees that it changed: it does not look where one waits for rounds.
+        found["budget"] = asked_of_budget(experiments)
     if "samples" in needs:
         found["samples"] = [f"{COLLECTED}/{name}.samples.parquet" for name in experiments]
     if "locks" in needs:

@@ -64,7 +64,7 @@ def planned(said: str) -> Counter[str]:
 
 
 def test_a_budget_from_the_plan_to_an_edited_lock(clone: Path, run_in: Run, config: Path) -> None:
-    words = ("snakemake", "--cores", "1", f"{RESULTS}/collected/noisy.runs.parquet", "--configfile", str(config))
+    words = ("snakemake", "--cores", "1", f"{RESULTS}/tables/runs.csv", "--configfile", str(config))
     plan = run_in(*words, "-n")
     assert planned(plan.stdout + plan.stderr) == {"tokenizers-alone": 2, "current": 4}, plan.stderr[-3000:]
 
@@ -84,6 +84,7 @@ def test_a_budget_from_the_plan_to_an_edited_lock(clone: Path, run_in: Run, conf
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     before = records(clone)
+    assert run_in(*words, "--unlock").returncode == 0
 
     run_in(*words, "--unlock")
     done = run_in(*words)
@@ -102,6 +103,10 @@ def test_a_budget_from_the_plan_to_an_edited_lock(clone: Path, run_in: Run, conf
     assert first == 2 or last["used_s"] < BUDGET_S + 5, "a round that did not fit"
     assert first > 2 or not last["undecided"] or last["used_s"] > BUDGET_S / 2, "time was left for what is undecided"
     assert "Nothing to be done" in run_in(*words).stderr
+
+    more = run_in(*words, "-n", "--config", f"budget_min={BUDGET_S}")
+    assert "checkpoint budget_round" in more.stdout + more.stderr, "a larger budget is not seen"
+    assert not planned(more.stdout + more.stderr)
 
     lock = clone / "envs" / "tokenizers-alone.txt"
     sound = lock.read_text()
