@@ -4,6 +4,7 @@
 """
 
 import functools
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
@@ -265,6 +266,13 @@ def main() -> None:
                 + " |"
             )
     print(powers(150, rng).to_csv(index=False))
+    print("\n| n | design | sessions | reports that say a difference |\n|--:|---|---|--:|")
+    for n in (2, 4, 8):
+        for planned, moved in itertools.product((False, True), (False, True)):
+            share = alarms(n, 150, rng, planned=planned, moved=moved)
+            print(
+                f"| {n} | {'now' if planned else 'before'} | {'vary' if moved else 'still'} | {share:.1%} |", flush=True
+            )
     growths(400, rng)
 
 
