@@ -23,6 +23,7 @@ WORDS = re.compile(
     r"\btimes the (?!time|largest input)|times smaller"
     r"|(?<!up to )(?<![\d.,])[\d.,]+(?: times|%) (?:slower|faster)\b|: (?:slower|faster)\b"
     r"|\b(?:fell|rose) from\b|\d without\b|\bno gain\b"
+    r"|\), (?:slower|faster)\b"
     r"|: (?:True|better|worse|yes|partly)$"
 )
 # What says that nothing is known to differ.
