@@ -15,54 +15,6 @@ localrules:
     budget_round,
 
 
-@functools.cache
-def within_budget():
-    """The experiments that share the budget: of the parts that are asked for."""
-    names = [name for part in parts() for name in OUTPUTS.covered(part)] if parts() else CONFIG.run()
-    return list(dict.fromkeys(names)) if CONFIG.budget_min else []
-
-
-def repeated():
-    """The experiments whose cells are weighed again where a planned question needs it."""
-    return [name for name in within_budget() if CONFIG.experiments[name].repeats is None]
-
-
-@functools.cache
-def budget_folder():
-    """The folder of the rounds."""
-    runs = [run for name in within_budget() for run in certain_runs(name)]
-    return folder_of_rounds("rounds", "budget", [CONFIG.budget_min, PAIRS, QUESTIONS, runs])
-
-
-def budget_runs(number):
-    """run.json of every run that a round looks at."""
-    runs = [run for name in within_budget() for run in certain_runs(name)]
-    asked = budget_round(number - 1)["runs"] if number else []
-    return [f"{RUNS}/{run}/run.json" for run in [*runs, *asked]]
-
-
-def budget_round(number):
-    """What a round has decided."""
-    return round_of("budget_round", spec=os.path.basename(budget_folder()), round=number)
-
-
-def last_budget_round():
-    """What the last round has decided."""
-    return last_round("budget_round", spec=os.path.basename(budget_folder()))
-
-
-def further_runs(name):
-    """The runs of an experiment that the rounds have asked for."""
-    if name not in repeated():
-        return []
-    return [run for run in last_budget_round()["runs"] if run.startswith(f"{name}/")]
-
-
-def asked_of_budget(names):
-    """What the rounds came to, if runs of some experiments depend on it."""
-    return [f"{budget_folder()}/asked.json"] if {*names} & {*repeated()} else []
-
-
 checkpoint budget_round:
     input:
         runs=lambda w: budget_runs(int(w.round)),

@@ -5,32 +5,6 @@ holds: a varied stack differs from its base in the one package and what that nee
 cannot be is not run.
 """
 
-LADDERS = CONFIG.running_ladders()
-
-
-def ladder_runs(name, versions):
-    """run.json of the cells of a version ladder with some versions."""
-    ladder = LADDERS[name]
-    cells = CONFIG.cells(ladder.experiment)
-    return [f"{RUNS}/{cell.path}/run.json" for version in versions for cell in ladder.cells(cells, version)]
-
-
-def ladder_folder(name):
-    """The folder of a version ladder."""
-    asked = [LADDERS[name].model_dump_json(), *ladder_runs(name, LADDERS[name].versions)]
-    return folder_of_rounds("ladders", name, asked)
-
-
-def ladder_round(name, number):
-    """What a bisection round has decided."""
-    return round_of("ladder_round", ladder=name, spec=os.path.basename(ladder_folder(name)), round=number)
-
-
-def runs_of_ladder(name):
-    """The runs of a version ladder when its last bisection round has nothing more to ask."""
-    decided = last_round("ladder_round", ladder=name, spec=os.path.basename(ladder_folder(name)))
-    return ladder_runs(name, decided["versions"])
-
 
 wildcard_constraints:
     ladder="|".join(LADDERS) or "-",
