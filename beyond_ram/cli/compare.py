@@ -78,9 +78,8 @@ def _compared(results: Path, runs: "pd.DataFrame", pairs: "list[tuple[str, str]]
     """The decisions of the report where it has them for these runs, so that both agree; else made here."""
     import pandas as pd
 
-    from .. import tables
+    from .. import outputs, tables
     from ..analysis.comparisons import comparisons
-    from ..outputs import SHIPPED_SPREAD
 
     made = results / "tables" / "comparisons.parquet"
     newest = max(path.stat().st_mtime for path in (results / "runs").rglob("run.json"))
@@ -89,7 +88,8 @@ def _compared(results: Path, runs: "pd.DataFrame", pairs: "list[tuple[str, str]]
         lines = of_report[[(*pair,) == pairs[0] for pair in of_report[["before", "after"]].to_numpy()]]
         if len(lines):
             return lines
-    return comparisons(runs, pairs, session_spread=pd.read_csv(project() / SHIPPED_SPREAD))
+    shipped_spread = Path(outputs.__file__).parents[1] / outputs.SHIPPED_SPREAD
+    return comparisons(runs, pairs, session_spread=pd.read_csv(shipped_spread))
 
 
 def _cells_alone(runs: "pd.DataFrame", pairs: "list[tuple[str, str]]") -> list[str]:

@@ -21,7 +21,7 @@ words = sys.argv[1:]
 if sys.argv[0].endswith("python"):
     if words[:2] == ["-m", "snakemake"]:
         words = words[1:]
-    elif not words[0].endswith(".py"):
+    elif "/.snakemake/scripts/" not in words[0]:
         os.execv({sys.executable!r}, [{sys.executable!r}, *words])
 else:
     words = ["snakemake", *words]
