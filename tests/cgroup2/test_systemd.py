@@ -8,7 +8,7 @@ from .conftest import Check
 
 @pytest.mark.slow
 @pytest.mark.guest
-@pytest.mark.timeout(900)  # the first of them makes and boots the guest
+@pytest.mark.timeout(1800)  # the first of them makes and boots the guest
 @pytest.mark.parametrize("case", guest.cases("systemd"))
 @pytest.mark.parametrize("place", ["systemd"])
 def test_case(place: str, case: str, check: Check) -> None:
