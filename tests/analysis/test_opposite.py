@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 # How far a gigabyte lies beyond the largest input is arithmetic on sizes, and holds nothing measured against another.
 WORDS = re.compile(
     r"\btimes the (?!time|largest input)|times smaller"
-    r"|(?<!up to )(?<![\d.,])[\d.,]+(?: times|%) (?:slower|faster)\b|: (?:slower|faster)\b"
+    r"|(?<!up to )(?<![\d.,])[\d.,]+(?: times|%) (?:slower|faster)\b|[:,] (?:slower|faster)\b"
     r"|\b(?:fell|rose) from\b|\d without\b|\bno gain\b"
     r"|\), (?:slower|faster)\b"
     r"|: (?:True|better|worse|yes|partly)$"

@@ -35,7 +35,7 @@ def difference(metric: str, seen: dict[str, Any]) -> Finding:
     line = {**seen, "axis": "stack", "before": "old", "after": "new"}
     return Finding(
         kind="difference", subject="new", baseline="old", effects=(effect,), scope=Scope("e"), strength=2, seen=(line,),
-        facts={"axis": "stack", "compared": (), "packages": [], "undecided_rates": (), "likely": (), "mixed": {}},
+        facts={"axis": "stack", "compared": (), "packages": [], "undecided_rates": (), "likely": {}, "mixed": {}},
     )  # fmt: skip
 
 

@@ -66,8 +66,8 @@ def _differences(tables: Tables) -> Iterator[Finding]:
                 if axis == "stack"
                 else [],
                 "undecided_rates": _undecided_rates(group, first, conditions),
-                "likely": tuple(effect for side in _likely(group).values() for effect in side),
-                "mixed": _mixed(confirmed),
+                "likely": _likely(group),
+                "mixed": _mixed(group),
                 **_tried_on(tables, first),
                 **(_of_loaders(tables, str(before), str(after)) if axis == "loader" else {}),
             },
@@ -131,13 +131,16 @@ def is_rate(metric: str) -> bool:
     return METRICS[metric].direction == "higher" and "/" in METRICS[metric].unit
 
 
-def _mixed(confirmed: pd.DataFrame) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Of metrics that are better in one cell and worse in another: by metric and result the first such cell."""
-    results = confirmed.groupby("metric")["result"].nunique()
-    mixed = confirmed[confirmed["metric"].isin(results[results > 1].index)]
+def _mixed(group: pd.DataFrame) -> dict[tuple[str, str], Effect]:
+    """Of metrics that are better in one cell and worse in another, confirmed or likely: by metric and which of these
+    the first such effect."""
+    ways = group["result"].where(group["result"].isin(_CONFIRMED), group["reason"])
+    pointing = group.assign(_way=ways)[ways.isin([*_CONFIRMED, *LIKELY.values()])]
+    sides = pointing["_way"].str.removeprefix("likely ").groupby(pointing["metric"]).nunique()
+    mixed = pointing[pointing["metric"].isin(sides[sides > 1].index)]
     conditions = [axis for axis in varied(mixed) if axis != "experiment"]
-    first = mixed.drop_duplicates(["metric", "result"])
-    return {(line["metric"], line["result"]): tuple(describe(line, conditions)) for line in lines_of(first)}
+    first = mixed.drop_duplicates(["metric", "_way"])
+    return {(line["metric"], line["_way"]): _effect(line, conditions) for line in lines_of(first)}
 
 
 def _tried_on(tables: Tables, line: Line) -> dict[str, Any]:

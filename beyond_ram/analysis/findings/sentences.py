@@ -535,25 +535,27 @@ def _measured_where(finding: Finding) -> str:
 def _weigh(finding: Finding, advice: Advice) -> str:
     where = f" ({', '.join(advice.conditions)})" if advice.conditions else ""
     sides = f"{advice.choose[0]} compared with {advice.instead_of}{where}"
-    against = f"worse in {_with_size(finding, advice.worse, 'worse')}" if advice.worse else ""
+    forward = advice.choose[0] == finding.subject
+    # Results are the candidate's; the choice may be the baseline.
+    better, worse = ("better", "worse") if forward else ("worse", "better")
+    likely = {effect.metric: effect for effect in reversed(finding.facts["likely"][worse])}
+    confirmed = {effect.metric: effect for effect in reversed(finding.effects)}
+    mixed = finding.facts["mixed"]
+
+    def listed(metrics: Iterable[str], effects: Mapping[str, Effect], way: str) -> str:
+        """Metrics with their change; those that point both ways also with their cell."""
+        words = []
+        for metric in metrics:
+            effect = mixed.get((metric, way)) or effects.get(metric)
+            by = _by(effect if forward else effect.turned()) if effect else ""
+            cell = effect.conditions if effect and (metric, way) in mixed else ()
+            words.append(f"{_label(metric)} ({', '.join([by, *cell])})" if by else _label(metric))
+        return ", ".join(words)
+
+    against = f"worse in {listed(advice.worse, confirmed, worse)}" if advice.worse else ""
     if advice.unconfirmed:
-        against = f"likely worse, not confirmed: {_with_size(finding, advice.unconfirmed, 'likely')}"
-    return f"Weigh up {sides}: better in {_with_size(finding, advice.better, 'better')}; {against}."
-
-
-def _with_size(finding: Finding, metrics: Iterable[str], result: str) -> str:
-    """Metrics with their change; those that are better in one cell and worse in another with their cell."""
-    effects = finding.facts["likely"] if result == "likely" else finding.effects
-    by_metric = {effect.metric: effect for effect in reversed(effects)}
-    forward = finding.advice is not None and finding.advice.choose[0] == finding.subject
-    words = []
-    for metric in metrics:
-        cell = finding.facts["mixed"].get((metric, result))
-        effect = by_metric.get(metric) if cell is None else None
-        by = _by(effect if forward else effect.turned()) if effect else ""
-        note = ", ".join(filter(None, [by, *(cell or ())]))
-        words.append(f"{_label(metric)} ({note})" if note else _label(metric))
-    return ", ".join(words)
+        against = f"likely worse, not confirmed: {listed(advice.unconfirmed, likely, f'likely {worse}')}"
+    return f"Weigh up {sides}: better in {listed(advice.better, confirmed, better)}; {against}."
 
 
 def _by(effect: Effect) -> str:

@@ -240,11 +240,22 @@ def test_a_metric_that_is_better_and_worse_is_named_with_its_cells() -> None:
     (finding,) = differences(few, many)
     assert finding.advice is not None
     assert finding.advice.do == "weigh"
-    assert finding.facts["mixed"][GROWTH, "better"] == ("4 files",)
-    assert finding.facts["mixed"][GROWTH, "worse"] == ("9 files",)
+    assert finding.facts["mixed"][GROWTH, "better"].conditions == ("4 files",)
+    assert finding.facts["mixed"][GROWTH, "worse"].conditions == ("9 files",)
     better, worse = finding.action.split("worse in")
     assert "4 files" in better
     assert "9 files" in worse
+
+
+def test_a_metric_that_is_better_here_and_likely_worse_there_is_named_with_its_cells() -> None:
+    here = [line | {"num_files": 4} for group in rates([100, 101, 102], [300, 301, 302]) for line in group]
+    there = [line | {"num_files": 9} for group in rates([100, 104, 101], [74, 94, 66]) for line in group]
+    (finding,) = differences(here, [line | {GROWTH: 100 * MB, PEAK: 200 * MB} for line in there])
+    assert finding.advice is not None
+    assert finding.advice.unconfirmed == (SPEED,)
+    better, likely = finding.action.split("likely worse")
+    assert "4 files" in better
+    assert "9 files" in likely
 
 
 def with_runs(lines: list[dict[str, Any]]) -> list[Finding]:
