@@ -26,19 +26,12 @@ def main(words):
         return check(work, [flag.partition("=")[2] for flag in flags if flag.startswith("--mask=")])
     os.makedirs(work, exist_ok=True)
     redirect(work, "--apart" in flags)
-    if "--why" in flags:
-        import why
-
-        del sys.modules["why"]
-        end = why.take_apart
-    else:
-        end = None
     script = os.path.abspath(script)
     make_folder(os.path.join(work, FOLDER), script)
     os.chdir(os.path.join(work, FOLDER))
     events.emit("provenance", versions={"python": sys.version.split()[0]})
     open_marks()
-    return run(script, arguments, end)
+    return run(script, arguments)
 
 
 def read(words):
@@ -77,7 +70,7 @@ def open_marks():
         os.environ[MARKS] = str(descriptor)
 
 
-def run(script, arguments, end):
+def run(script, arguments):
     """Run the file as `__main__`. `atexit` calls what was registered first last, when all threads have ended."""
     main_module = type(sys)("__main__")
     main_module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None, __spec__=None)
@@ -86,8 +79,6 @@ def run(script, arguments, end):
     def at_end():
         if finished and os.getpid() == process:
             events.mark("work", rows=None, **events.own_memory())
-            if end:
-                end(main_module)
 
     atexit.register(at_end)
     sys.modules["__main__"] = main_module

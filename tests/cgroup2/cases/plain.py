@@ -132,7 +132,7 @@ def _pids(group: Path) -> list[str]:
 def case_the_group_that_is_given() -> None:
     """--cgroup: its peak, its kills, its limit, whoever is in it."""
     with made("pod", memory_max="300M") as group:
-        work = "import time; held = bytearray(150_000_000); print(flush=True); time.sleep(6)"
+        work = "import time; held = bytearray(150_000_000); print(flush=True); time.sleep(20)"
         running = subprocess.Popen(
             [*common.PYTHON, work], preexec_fn=common.joining(group), stdout=subprocess.PIPE, text=True
         )
