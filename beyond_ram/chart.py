@@ -21,7 +21,7 @@ _SIZES = {"broad": (1000.0, 340.0), "narrow": (460.0, 340.0)}
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76.0, 14.0, 26.0, 30.0
 _LETTER = 9.5
 _BINS, _TICKS = 300, 5
-# A level so many times above all that was used would press the lines flat: it stands in the legend alone.
+# A limit more than three times above all memory used would flatten the curves. Only the legend shows it.
 _FAR_ABOVE = 3
 
 
@@ -177,7 +177,7 @@ def _thinned(lines: Sequence[Line]) -> list[Line]:
 
 def _stacked(lines: Sequence[Line]) -> list[Line]:
     """The upper edge of each."""
-    found, below = [], None
+    edges, below = [], None
     for one in lines:
         points = one.points
         if one.stacked:
@@ -186,8 +186,8 @@ def _stacked(lines: Sequence[Line]) -> list[Line]:
                 for (t_s, size), (_, under) in zip(points, below or [(0, 0.0)] * len(points), strict=True)
             ]
             below = points
-        found.append(replace(one, points=points))
-    return found
+        edges.append(replace(one, points=points))
+    return edges
 
 
 def _nice(size: float) -> float:

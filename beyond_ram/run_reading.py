@@ -61,23 +61,24 @@ def record(folder: Path, deeper: Types | None = None, remedy: str = REMEDY) -> d
     """run.json of a run's folder, with the types of `deeper` too. Raises DamagedError where it is cut, or is something
     else."""
     path = folder / _RECORD
-    found = json_of(text_of(path, remedy), path, remedy=remedy)
-    if not isinstance(found, dict):
-        refuse(path, f"no JSON object, but a {type(found).__name__}", remedy)
+    content = json_of(text_of(path, remedy), path, remedy=remedy)
+    if not isinstance(content, dict):
+        refuse(path, f"no JSON object, but a {type(content).__name__}", remedy)
     for key, kind in _KEYS.items():
-        if key not in found or not isinstance(found[key], kind):
-            refuse(path, f"{key!r} is {'of a wrong type' if key in found else 'missing'}", remedy)
+        if key not in content or not isinstance(content[key], kind):
+            refuse(path, f"{key!r} is {'of a wrong type' if key in content else 'missing'}", remedy)
     for key in ("versions", "allocator_settings", "thread_settings"):
-        known = found["provenance"].get(key, {} if key == "thread_settings" else None)  # not in runs kept from before
-        if not isinstance(known, dict):
+        # Older runs have no thread settings.
+        settings = content["provenance"].get(key, {} if key == "thread_settings" else None)
+        if not isinstance(settings, dict):
             refuse(path, f"'provenance.{key}' is missing, or no object", remedy)
-    check_quantities(found, path, remedy=remedy)
+    check_quantities(content, path, remedy=remedy)
     for where, kinds in (_DEEPER | dict(deeper or {})).items():
-        if not _has_type(found, where.split("."), kinds):
+        if not _has_type(content, where.split("."), kinds):
             refuse(path, f"'{where}' is of a wrong type", remedy)
-    if not isinstance(found["sampler"].get("lines", 0), int):
+    if not isinstance(content["sampler"].get("lines", 0), int):
         refuse(path, "'sampler.lines' is no whole number", remedy)
-    return found
+    return content
 
 
 def events(
@@ -92,7 +93,7 @@ def events(
     `faults` says what is wrong with one.
     """
     path = folder / _EVENTS
-    found = []
+    listed = []
     for number, line in enumerate(lines_of(path, remedy), 1):
         event = json_of(line, path, number, remedy)
         if not isinstance(event, dict) or not isinstance(event.get("event"), str):
@@ -102,11 +103,11 @@ def events(
         if faults and (wrong := next(faults(event), None)):
             refuse(path, f"line {number}: {plain(wrong, 200)}", remedy)
         check_quantities(event, path, f"line {number}: ", remedy)
-        found.append(event)
+        listed.append(event)
     # A cell that could not be run has no events.
-    if whole and found and not any(event["event"] == "end" for event in found):
+    if whole and listed and not any(event["event"] == "end" for event in listed):
         refuse(path, "cut: the event 'end' is missing", remedy)
-    return found
+    return listed
 
 
 def samples(folder: Path, of: Mapping[str, Any], remedy: str = REMEDY) -> dict[str, list[float | str | None]]:
@@ -166,8 +167,8 @@ def _has_type(value: Any, where: list[str], kinds: tuple[type, ...]) -> bool:
     return not isinstance(value, dict) or where[0] not in value or _has_type(value[where[0]], where[1:], kinds)
 
 
-def check_quantities(found: dict[str, Any], path: Path, where: str = "", remedy: str = REMEDY) -> None:
-    for key, value in _quantities(found, ""):
+def check_quantities(content: dict[str, Any], path: Path, where: str = "", remedy: str = REMEDY) -> None:
+    for key, value in _quantities(content, ""):
         if value is not None and not is_number(value):
             refuse(path, f"{where}'{plain(key[1:], 200)}' is no number", remedy)
 

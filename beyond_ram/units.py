@@ -23,5 +23,17 @@ def digits(value: float, unit: str, *, signed: bool = False) -> str:
 
 
 def short_size(size_bytes: float) -> str:
-    """A size in GB or MB, to three digits."""
-    return f"{size_bytes / GB:,.3g} GB" if size_bytes >= GB else f"{size_bytes / MB:,.0f} MB"
+    """A size to three digits: in GB, in whole MB, or below one MB in kB or bytes."""
+    if size_bytes >= GB:
+        return f"{size_bytes / GB:,.3g} GB"
+    if size_bytes >= MB:
+        return f"{size_bytes / MB:,.0f} MB"
+    return f"{size_bytes / 1e3:,.3g} kB" if size_bytes >= 1e3 else f"{size_bytes:,.0f} bytes"
+
+
+def duration(seconds: float) -> str:
+    """A time in its largest unit of which there are two."""
+    for unit, length_s in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length_s:
+            return f"{seconds / length_s:,.0f} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"

@@ -92,21 +92,22 @@ def _predicted(
 ) -> dict[str, Any]:
     """What the model says of a cell from others; empty where they are too few, or do not tell."""
     cells = {(one.setting, one.size) for one in others}
-    found: dict[str, Any] = dict.fromkeys(("predicted_bytes", "low", "high", "inside", "times_as_far"))
-    found["from_cells"] = len(cells)
+    columns: dict[str, Any] = dict.fromkeys(("predicted_bytes", "low", "high", "inside", "times_as_far"))
+    columns["from_cells"] = len(cells)
     if len(cells) < _CELLS or len({one.size for one in others}) < _SIZES or doubts(others):
-        return found
+        return columns
     model: Model = fitted(factors, others)
     prediction: Prediction = model.predict(setting, size)
-    found["times_as_far"] = size / max(one.size for one in others)
+    columns["times_as_far"] = size / max(one.size for one in others)
     if prediction.is_number:
-        found |= {"predicted_bytes": prediction.value, "low": prediction.low, "high": prediction.high}
-        found["inside"] = None if kept is None else prediction.holds(kept)
-    return found
+        columns |= {"predicted_bytes": prediction.value, "low": prediction.low, "high": prediction.high}
+        columns["inside"] = None if kept is None else prediction.holds(kept)
+    return columns
 
 
 def coverage(table: pd.DataFrame) -> Mapping[str, int]:
     """How many cells were run, how many of these have a prediction, and how many lie in its interval."""
-    known = table[table["inside"].notna()] if "inside" in table else table.head(0)
+    with_prediction = table[table["inside"].notna()] if "inside" in table else table.head(0)
     ran = table["kept_bytes"].notna().sum() if len(table) else 0
-    return {"cells": int(ran), "predicted": len(known), "inside": int(known["inside"].astype(bool).sum())}
+    inside = with_prediction["inside"].astype(bool).sum()
+    return {"cells": int(ran), "predicted": len(with_prediction), "inside": int(inside)}

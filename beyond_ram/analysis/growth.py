@@ -39,7 +39,7 @@ _SHARES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95, 0.99)
 _ADDS_UP = 20
 # A level is read from where the fitted rise has come so near to it: three scales are 95 %.
 _SCALES = 3
-# A level is that of one in so many readings at least.
+# A level needs at least a quarter of the readings: one in so many.
 _SHARE_OF_LEVEL = 4
 # With fewer readings between documents than this, the samples between them are read too.
 _FEW, _WANTED = 8, 24
@@ -93,15 +93,15 @@ def read_closely(records: Sequence[Run], samples: Samples | None, places: Sequen
 
 def _refined(record: Record, events: Events, samples: Samples | None, at: int) -> Events:
     own = [event.get("pid") for event in events if event["event"] == "work"]
-    told = [event for event in events if event["event"] == "progress" and event.get("pid") in own]
-    if samples is None or not own or not _ENOUGH <= len(told) < _FEW:
+    progress = [event for event in events if event["event"] == "progress" and event.get("pid") in own]
+    if samples is None or not own or not _ENOUGH <= len(progress) < _FEW:
         return events
     table = samples.of(at)
     if table.empty or table["processes"].max() > 1:
         return events
     end = next(event for event in reversed(events) if event["event"] == "work")
-    marks = [(event["t_s"], event["bytes_in"]) for event in told] + [(end["t_s"], record["work"]["bytes_in"])]
-    parts = math.ceil(_WANTED / len(told))
+    marks = [(event["t_s"], event["bytes_in"]) for event in progress] + [(end["t_s"], record["work"]["bytes_in"])]
+    parts = math.ceil(_WANTED / len(progress))
     added: list[Mapping[str, Any]] = []
     for (begin, before), (until, after) in itertools.pairwise(marks):
         for part in range(1, parts):
@@ -318,10 +318,10 @@ class Scatter:
 def judged(x: Array, y: Array, spread: Spread = NO_SPREAD) -> Judged:
     """Decide between memory that does not grow, grows in proportion, and rises to a level.
 
-    `x` is input done, in GB, `y` memory then, in MB. A level is shown where a (1 - exp(-x / b)) fits better than a
-    straight line (F test), enough readings from 3 b on rise no longer, and it matters. Memory `grows` if the slope's
-    interval lies above 0, and grows `straight` if that of the later half does too. It is `flat` if all readings agree,
-    and `undecided` otherwise. `spread` is that of growth between sessions.
+    `x` is input done, in GB, `y` memory then, in MB. There is a level if a (1 - exp(-x / b)) fits better than a
+    straight line (F test), enough readings beyond 3 b no longer rise, and its size matters. Memory `grows` if the
+    slope is surely above 0. It grows `straight` if the slope of the later half is so too. It is `flat` if all readings
+    are equal, and `undecided` otherwise. `spread` is how much growth differs between sessions.
     """
     if len(x) < _ENOUGH:
         mean = float(np.polyfit(x, y, 1)[0])

@@ -115,14 +115,14 @@ class _Cell:
 
     def without_step(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
         """Lines of the versions that could not be weighed and lie between no two that could."""
-        told = {version for pair in pairs for version in self._between(*pair)}
+        spanned = {version for pair in pairs for version in self._between(*pair)}
         return [
             self.named
             | {"from_version": version, "n": 0, "significant": False, "neighbours": False, "whole": False}
             | tally(self.runs[self.runs["version"] == version])
             | {"infeasible": f"{version}: {self.impossible[version]}"}
             for version in self.releases
-            if version in self.impossible and version not in told
+            if version in self.impossible and version not in spanned
         ]
 
 

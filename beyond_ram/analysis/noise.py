@@ -91,8 +91,8 @@ class Noise:
     def _errors(self, variance: Array, degrees: Array, n: Array, between: Between | None) -> tuple[Array, Array]:
         """Standard errors under each prior, and their degrees of freedom.
 
-        The variance between sessions is added to that of the mean of one session (Kalibera and Jones 2013,
-        doi:10.1145/2464157.2464160); the degrees of the sum are Satterthwaite's (1946, doi:10.2307/3002019).
+        The variance of a mean is that within its session plus that between sessions (Kalibera and Jones 2013,
+        doi:10.1145/2464157.2464160). The sum has the degrees of Satterthwaite (1946, doi:10.2307/3002019).
         """
         own = degrees[:, None]
         within_degrees = own + self.degrees

@@ -68,11 +68,11 @@ def informative(questions: Sequence[Open]) -> dict[Key, float]:
     A question that one more repeat decides counts as 1, one that needs ten as a tenth. A cell that no number of repeats
     helps is left out.
     """
-    told: dict[Key, float] = {}
+    gains: dict[Key, float] = {}
     for one in questions:
         for cell in one.cells:
-            told[cell] = told.get(cell, 0.0) + 1 / one.repeats
-    return {cell: share for cell, share in sorted(told.items(), key=lambda item: -item[1]) if share > 0}
+            gains[cell] = gains.get(cell, 0.0) + 1 / one.repeats
+    return {cell: share for cell, share in sorted(gains.items(), key=lambda item: -item[1]) if share > 0}
 
 
 def is_decided(line: Mapping[Any, Any]) -> bool:

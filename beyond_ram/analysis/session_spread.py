@@ -29,9 +29,9 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def session_spread(runs: pd.DataFrame, pairs: Pairs, shipped_spread: pd.DataFrame) -> pd.DataFrame:
-    """A line per metric: the shipped spread, or that of the earlier locks of one's stacks where there are enough.
+    """The spread of each metric: from the user's kept locks if there are enough, else the shipped one.
 
-    Kept locks tell of contrasts within a stack only: what an upgrade changed would count as spread of a mean.
+    Kept locks give the spread of ratios only. In a mean, what an upgrade changed would count as spread.
     """
     own = measured(_own_sessions(runs), [(before, after) for before, after in pairs if "@" not in before])
     own = own[own["sessions"] >= ENOUGH].set_index("metric")
@@ -86,12 +86,12 @@ def _by_metric(sessions: Iterable[Mapping[tuple[str, Hashable], _Effect]]) -> di
     for effects in sessions:
         for name, effect in effects.items():
             lines.setdefault(name, []).append(effect)
-    found: dict[str, list[list[_Effect]]] = {}
+    by_metric: dict[str, list[list[_Effect]]] = {}
     for (metric, _), effects_of_line in lines.items():
         counts = {(effect.value, effect.variance) for effect in effects_of_line}
         if len(effects_of_line) > 1 and not (len(counts) == 1 and not effects_of_line[0].variance):
-            found.setdefault(metric, []).append(effects_of_line)
-    return found
+            by_metric.setdefault(metric, []).append(effects_of_line)
+    return by_metric
 
 
 def _contrasts(runs: pd.DataFrame, pairs: Pairs) -> Iterator[tuple[tuple[str, Hashable], _Effect]]:

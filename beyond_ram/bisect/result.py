@@ -1,4 +1,4 @@
-"""What a search has found: lines for the terminal, bisect.json, and a text for an issue."""
+"""The result of a search: lines for the terminal, bisect.json, and a text for an issue."""
 
 import importlib.metadata
 import math
@@ -11,6 +11,7 @@ from typing import Any
 from ..analysis.changes import in_unit
 from ..metrics import METRICS
 from ..stacks.differences import canonical
+from ..stacks.locks import PYTHON
 from .ladder import Ladder
 from .search import ANSWER, COMPLETED, OUTCOME, Interval, Run, Search, Step
 
@@ -46,7 +47,7 @@ class Result:
 
     @property
     def status(self) -> int:
-        """The exit status: 0 with a step or a clean "no step", 2 if it cannot be said."""
+        """Exit status: 0 after a step or a clear "no step", 2 if undecided."""
         if self.steps:
             return 0
         return 2 if self.search.open() or self.search.out_of_budget or self.never_completed else 0
@@ -64,13 +65,13 @@ class Result:
     # The terminal.
 
     def lines(self) -> list[str]:
-        """What was found, in short lines."""
-        found = list(self._step_lines())
+        """The result in short lines."""
+        lines = list(self._step_lines())
         if not self.steps:
-            found.append(self._no_step())
-        found += [f"not narrowed down: {self._named(one)}" for one in self.search.open()]
-        found += self.notes()
-        return [*found, self._last_line()]
+            lines.append(self._no_step())
+        lines += [f"not narrowed down: {self._named(one)}" for one in self.search.open()]
+        lines += self.notes()
+        return [*lines, self._last_line()]
 
     def _step_lines(self) -> Iterator[str]:
         for (first, second), group in groupby(self.steps, lambda one: (one.interval.first, one.interval.second)):
@@ -112,18 +113,18 @@ class Result:
 
     def notes(self) -> list[str]:
         """What the reader has to know beside the steps."""
-        found = list(self.ladder.notes)
+        notes = list(self.ladder.notes)
         if skipped := self.ladder.releases.skipped:
-            found.append("skipped: " + "; ".join(f"{one.text} {one.missing}" for one in skipped))
-        found += [
+            notes.append("skipped: " + "; ".join(f"{one.text} {one.missing}" for one in skipped))
+        notes += [
             f"skipped: {version} cannot be installed: {reason}" for version, reason in self.search.skipped.items()
         ]
         if not self.search.answers_agree:
-            found.append("the script's answer differs from run to run, so answers were not compared")
+            notes.append("the script's answer differs from run to run, so answers were not compared")
         if untested := len(self.ladder.releases.versions) - self.tried:
-            found.append(f"not run: {untested} of the releases; a change that came and went among them is not seen")
+            notes.append(f"not run: {untested} of the releases; a change that came and went among them is not seen")
         moved = {lock.moved for lock in self.ladder.locks.values() if lock.moved}
-        return found + [f"had to move: {one}" for one in sorted(moved)]
+        return notes + [f"had to move: {one}" for one in sorted(moved)]
 
     def _last_line(self) -> str:
         used = f"{self.ladder.used_s / 60:.1f} of {self.ladder.budget_s / 60:g} min"
@@ -211,8 +212,8 @@ class Result:
         for version in reversed(self.ladder.locks):
             folder = self.ladder.out / "stacks" / f"{self.package}-{version}"
             for place in folder.glob("lib/python*/site-packages"):
-                for found in importlib.metadata.distributions(name=self.package, path=[str(place)]):
-                    for line in found.metadata.get_all("Project-URL") or []:
+                for distribution in importlib.metadata.distributions(name=self.package, path=[str(place)]):
+                    for line in distribution.metadata.get_all("Project-URL") or []:
                         label, _, address = line.partition(",")
                         if label.strip().lower() in _CHANGELOG:
                             return str(address.strip())
@@ -240,20 +241,20 @@ class Result:
         """A command for each side of the first step, with every version pinned."""
         step = self.steps[0].interval if self.steps else None
         versions = [step.first, step.second] if step else self.ladder.releases.versions[:1]
-        found = ["Each side, with all versions that it ran with:", "", "```sh"]
+        lines = ["Each side, with all versions that it ran with:", "", "```sh"]
         for version in versions:
             pins = self.ladder.locks[version].pins if version in self.ladder.locks else {}
             options = " ".join(f"--with {name}=={pin}" for name, pin in pins.items())
             words = shlex.join([self.ladder.script.name, *self.ladder.words])
-            found.append(f"beyond-ram watch -- uv run --no-project --python 3.11 {options} python {words}")
-        return [*found, "```"]
+            lines.append(f"beyond-ram watch -- uv run --no-project --python {PYTHON} {options} python {words}")
+        return [*lines, "```"]
 
     def _table(self) -> list[str]:
         metrics = list(dict.fromkeys(step.interval.metric for step in self.steps)) or list(self.search.metrics)[:2]
         numbers = [metric for metric in metrics if metric not in (OUTCOME, ANSWER)]
         names = [NAMES.get(metric) or METRICS[metric].label for metric in numbers]
         head = [self.package, "date", "runs", "outcome", *names]
-        found = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+        lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
         for version in self.ladder.releases.versions:
             if runs := self.search.runs.get(version):
                 release = self.ladder.releases.release(version)
@@ -262,8 +263,8 @@ class Result:
                     for metric in numbers
                 ]
                 cells = [version + (" (yanked)" if release.yanked else ""), release.date, str(len(runs))]
-                found.append(f"| {' | '.join([*cells, self.search.outcome(version), *values])} |")
-        return found
+                lines.append(f"| {' | '.join([*cells, self.search.outcome(version), *values])} |")
+        return lines
 
 
 def _has(runs: Sequence[Run], metric: str) -> bool:

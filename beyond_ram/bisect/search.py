@@ -106,20 +106,20 @@ class Search:
         """What to run in the next round; what is no clock comes first, and what may be a step last."""
         self._look()
         once = [version for version, runs in self.runs.items() if len(runs) < RUNS]
-        found = {tuple(once): "few"} if once else {}
+        blocks = {tuple(once): "few"} if once else {}
         for interval in sorted(self.followed, key=lambda one: not _decisive(one.metric)):
             ends, inside = (interval.first, interval.second), self._inside(interval)
             if inside:
                 middle = inside[len(inside) // 2]
                 # Clocks are compared in pairs that ran together.
-                found[(middle,) if _decisive(interval.metric) else (ends[0], middle, ends[1])] = interval.metric
+                blocks[(middle,) if _decisive(interval.metric) else (ends[0], middle, ends[1])] = interval.metric
             elif self._wants_more(interval):
-                found[ends] = interval.metric
-        if not found:
-            found = {
+                blocks[ends] = interval.metric
+        if not blocks:
+            blocks = {
                 (one.first, one.second): one.metric for one, decision in self._coarse() if self._may_be(one, decision)
             }
-        return [Block(f"{metric} {' '.join(versions)}", versions) for versions, metric in found.items()]
+        return [Block(f"{metric} {' '.join(versions)}", versions) for versions, metric in blocks.items()]
 
     def _may_be(self, interval: Interval, decision: Decision | None) -> bool:
         """Whether more runs of both sides may show a step; of a clock, only where it is likely."""
@@ -257,18 +257,18 @@ class Search:
 
     def steps(self) -> list[Step]:
         """The confirmed steps between neighbours, oldest first."""
-        found = []
+        confirmed = []
         for interval in self.followed:
             if self._inside(interval):
                 continue
             change, n = self._change(interval), self._pairs(interval)
             if interval.metric in (OUTCOME, ANSWER):
-                found.append(Step(interval, *change, None, n))
+                confirmed.append(Step(interval, *change, None, n))
             elif self._is_step(interval, decision := self._decision(interval)):
-                found.append(Step(interval, *change, decision, n))
+                confirmed.append(Step(interval, *change, decision, n))
         order = self.releases.index
         return sorted(
-            found, key=lambda step: (order(step.interval.first), list(self.metrics).index(step.interval.metric))
+            confirmed, key=lambda step: (order(step.interval.first), list(self.metrics).index(step.interval.metric))
         )
 
     def open(self) -> list[Interval]:
@@ -283,7 +283,7 @@ class Search:
 
 
 def _spread(releases: Sequence[str], most: int) -> list[str]:
-    """At most so many releases, evenly apart, the ends among them."""
+    """Up to `most` releases: both ends, and others at even distances."""
     if len(releases) <= most:
         return list(releases)
     places = sorted({round(number * (len(releases) - 1) / (most - 1)) for number in range(most)})

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import files
+from .progress import minutes, show
 
 if TYPE_CHECKING:
     from ..bisect.ladder import Ladder
@@ -66,8 +67,6 @@ def add_limit_to(parser: argparse.ArgumentParser) -> None:
 
 def add_budget_to(parser: argparse.ArgumentParser, out: str) -> None:
     """The budget, and where files go."""
-    from .gate import minutes
-
     parser.add_argument(
         "--budget", type=minutes, default=BUDGET_MINUTES, metavar="MINUTES",
         help=f"the most that it may take (default: {BUDGET_MINUTES:g})",
@@ -76,27 +75,26 @@ def add_budget_to(parser: argparse.ArgumentParser, out: str) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """The exit status: 0 with steps or without one, 2 where that cannot be said."""
+    """Exit with 0 after a step or a clear "no step", 2 if undecided."""
     from ..bisect.ladder import Ladder, range_of
     from ..bisect.search import ANSWER, OUTCOME, Search
     from ..stacks import index
     from ..stacks.inline import read
-    from ..weighing.scripts import tell_to
 
     script, words = script_of(arguments)
     metrics = chosen(arguments.metric)
     inline = read(script, arguments.more)
     with opened(arguments.out.absolute()) as out, index.for_uv():
-        tell_to(f"asking the package index for {arguments.package}")
+        show(f"asking the package index for {arguments.package}")
         releases = range_of(arguments.package, arguments.good, arguments.bad)
         ladder = Ladder(script, words, inline, releases, arguments.also, out, 60 * arguments.budget,
-                        arguments.memory_limit, tell_to)  # fmt: skip
+                        arguments.memory_limit, show)  # fmt: skip
         ladder.begin()
         wanted = [*metrics, *(() if arguments.metric else (ANSWER,)), *(() if OUTCOME in metrics else (OUTCOME,))]
         search = Search(releases.versions, list(dict.fromkeys(wanted)), ladder.weigh)
         search.run(ladder.budget_s, secrets.randbits(32), ladder.used_s)
         result = _result(search, ladder)
-        tell_to("")
+        show("")
         _write(result, out)
     print("\n".join([*result.lines(), f"files: {arguments.out}"]))
     return result.status
@@ -124,10 +122,10 @@ def chosen(names: list[str]) -> list[str]:
     from ..metrics import METRICS
     from ..metrics.runs import FAILED
 
-    known = [*ALIASES, OUTCOME, ANSWER, *(name for name, one in METRICS.items() if "runs" in one.tables)]
+    available = [*ALIASES, OUTCOME, ANSWER, *(name for name, one in METRICS.items() if "runs" in one.tables)]
     for name in names:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
+        if name not in available:
+            close = difflib.get_close_matches(name, available, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise ValueError(
                 f"--metric {name!r} is no metric{hint} (there are {', '.join([*ALIASES, OUTCOME, ANSWER])})"

@@ -60,11 +60,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _only(results: Path) -> str:
     """The stack that a results folder has runs of. Raises ValueError where that is not one."""
     stacks = {path.name.partition("~")[2].partition("@")[0] for path in (results / "runs").glob("*/stack~*")}
-    known = sorted(one for one in stacks if (project() / "envs" / f"{one}.in").is_file())
-    if len(known) != 1:
-        there = f"it has runs of {', '.join(known)}" if known else "it has no runs"
-        raise ValueError(f"which stack? {results}: {there}; name one: beyond-ram bump STACK")
-    return known[0]
+    named = sorted(one for one in stacks if (project() / "envs" / f"{one}.in").is_file())
+    if len(named) != 1:
+        runs = f"it has runs of {', '.join(named)}" if named else "it has no runs"
+        raise ValueError(f"which stack? {results}: {runs}; name one: beyond-ram bump STACK")
+    return named[0]
 
 
 def _run_workflow(arguments: argparse.Namespace) -> None:
@@ -72,4 +72,4 @@ def _run_workflow(arguments: argparse.Namespace) -> None:
     files = ["--configfile", *map(str, arguments.configfile)] if arguments.configfile else []
     done = subprocess.run([sys.executable, "-m", "beyond_ram", "run", *arguments.target, *files], check=False)
     if done.returncode:
-        raise RuntimeError("the workflow failed, as told above; the same command goes on")
+        raise RuntimeError("the workflow failed, see above; run the same command again to continue")

@@ -2,12 +2,11 @@
 
 import argparse
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import files
+from .progress import minutes, show
 from .watch import size as memory_size
 
 if TYPE_CHECKING:
@@ -34,11 +33,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="the size of the input: small runs begin at A, the answer is for B, as rows=100k..50M",
     )  # fmt: skip
     parser.add_argument(
-        "--minutes", type=_minutes, default=MINUTES, metavar="M", help=f"for all small runs (default: {MINUTES:g})"
+        "--minutes", type=minutes, default=MINUTES, metavar="M", help=f"for all small runs (default: {MINUTES:g})"
     )
     parser.add_argument("--largest", metavar="N", help="no small run has a larger size (default: what the time allows)")
     parser.add_argument(
-        "--confirm", action="store_true", help="run the best setting at full size, under a limit of what is requested"
+        "--confirm",
+        action="store_true",
+        help="then run the best setting at full size, limited to the requested memory",
     )
     parser.add_argument(
         "--out", type=Path, default=Path("results-fit"), metavar="DIR",
@@ -48,15 +49,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.set_defaults(run=run)
 
 
-def _minutes(text: str) -> float:
-    number = float(text)
-    if not 0 < number < float("inf"):
-        raise ValueError
-    return number
-
-
 def run(arguments: argparse.Namespace) -> int:
-    """The exit status: 1 where no setting fits, 2 where that cannot be said."""
+    """Exit with 0 if a setting fits, 1 if none does, 2 if it is unsure."""
     from ..fit import answer, factors
     from ..folders import check, mark
 
@@ -70,27 +64,26 @@ def run(arguments: argparse.Namespace) -> int:
     check(out)
     out.mkdir(parents=True, exist_ok=True)
     mark(out)
-    tell = _progress()
-    found = answer.answer(plan, arguments.budget, 60 * arguments.minutes, out, largest, tell)
-    tell("")
-    print("\n".join(answer.text(found)), flush=True)
-    _write(found, None, out)
-    if not arguments.confirm or not found.best:
-        return found.status
-    return _confirm(found, out, tell)
+    result = answer.answer(plan, arguments.budget, 60 * arguments.minutes, out, largest, show)
+    show("")
+    print("\n".join(answer.text(result)), flush=True)
+    _write(result, None, out)
+    if not arguments.confirm or not result.best:
+        return result.status
+    return _confirm(result, out)
 
 
-def _confirm(found: "Answer", out: Path, tell: Callable[[str], None]) -> int:
-    """Run the best setting at full size under a limit of what is requested for it."""
+def _confirm(result: "Answer", out: Path) -> int:
+    """Run the best setting at full size, with the requested memory as its limit."""
     from ..fit.design import Point
     from ..fit.runs import Runs
 
-    assert found.best and found.best.ask_bytes and found.best.memory
-    limit = found.best.ask_bytes
-    run = Runs(found.plan, out, tell).limited(Point(found.best.setting, found.target), limit)
-    tell("")
+    assert result.best and result.best.ask_bytes and result.best.memory
+    limit = result.best.ask_bytes
+    run = Runs(result.plan, out, show).limited(Point(result.best.setting, result.target), limit)
+    show("")
     done = run.outcome == "completed"
-    _write(found, {"outcome": run.outcome, "limit_bytes": limit, "kept_bytes": run.kept_bytes}, out)
+    _write(result, {"outcome": run.outcome, "limit_bytes": limit, "kept_bytes": run.kept_bytes}, out)
     kept = f"kept {run.kept_bytes / 1e6:,.0f} MB of {limit / 1e6:,.0f} MB in {run.seconds:,.1f} s"
     print(
         f"confirmed: completed under this limit, {kept}" if done else f"not confirmed: killed at {limit / 1e6:,.0f} MB"
@@ -98,19 +91,7 @@ def _confirm(found: "Answer", out: Path, tell: Callable[[str], None]) -> int:
     return 0 if done else 2
 
 
-def _write(found: "Answer", confirmed: dict[str, Any] | None, out: Path) -> None:
+def _write(result: "Answer", confirmed: dict[str, Any] | None, out: Path) -> None:
     from ..fit.answer import as_json
 
-    files.write(out / "fit.json", json.dumps(as_json(found, confirmed), indent=1) + "\n")
-
-
-def _progress() -> Callable[[str], None]:
-    """Tells on one line of a terminal, or on a line each where there is none."""
-
-    def tell(line: str) -> None:
-        if sys.stderr.isatty():
-            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-        elif line:
-            print(line, file=sys.stderr, flush=True)
-
-    return tell
+    files.write(out / "fit.json", json.dumps(as_json(result, confirmed), indent=1) + "\n")

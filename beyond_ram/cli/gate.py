@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import files
+from .progress import minutes, show
 from .project import project
 
 if TYPE_CHECKING:
@@ -57,15 +58,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.set_defaults(run=run)
 
 
-def minutes(text: str) -> float:
-    number = float(text)
-    if not 0 < number < float("inf"):
-        raise ValueError
-    return number
-
-
 def run(arguments: argparse.Namespace) -> int:
-    """The exit status: 1 where something got worse, 2 where that cannot be said."""
+    """Exit with 1 if something got worse, 2 if undecided."""
     from ..gate import cells
     from ..gate.sides import SIDES
     from ..gate.verdict import STATUS
@@ -76,9 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     if missing := [file for file in arguments.script if not file.is_file()]:
         raise ValueError(f"there is no file {missing[0]}")
     here, out = Path.cwd(), arguments.out.absolute()
-    tell = _progress()
     with _opened(out), contextlib.chdir(project()):
-        tell("reading and building what was asked for")
+        show("reading and building what was asked for")
         with contextlib.chdir(here):
             asked = {side: requirements(getattr(arguments, side), out / "wheels") for side in SIDES}
         named = {one.package for side in asked.values() for one in side}
@@ -87,8 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             chosen = cells.choose(arguments.cells, named, out, Path.cwd(), here)
     with contextlib.chdir(project()):
-        gate = _weighed(asked, chosen, arguments, out, tell)
-    tell("")
+        gate = _weighed(asked, chosen, arguments, out)
+    show("")
     _write(gate, out)
     print("\n".join(gate.lines()))
     return STATUS[gate.verdict]
@@ -99,19 +92,18 @@ def _weighed(
     chosen: "Cells",
     arguments: argparse.Namespace,
     out: Path,
-    tell: Callable[[str], None],
 ) -> "Gate":
     """Build both sides and weigh the cells, in the project's folder."""
     from ..gate import schedule, sides, verdict
 
     named = [one for side in asked.values() for one in side]
-    tell(f"building the two sides of {', '.join(chosen.bases)}")
+    show(f"building the two sides of {', '.join(chosen.bases)}")
     built = sides.both(chosen.bases, asked, out, out / "envs" if arguments.script else Path("envs"))
     if not arguments.script:
-        tell("making what the cells read")
+        show("making what the cells read")
         _prepare(chosen, out)
     budget_s = 60 * arguments.budget
-    decided = schedule.decide(chosen.cells, schedule.Runs(chosen.config, built, out), budget_s, tell)
+    decided = schedule.decide(chosen.cells, schedule.Runs(chosen.config, built, out), budget_s, show)
     apart = {
         base: sides.apart(built[base, sides.BASELINE], built[base, sides.CANDIDATE], named) for base in chosen.bases
     }
@@ -209,15 +201,3 @@ def _differences(changes: "pd.DataFrame", out: Path) -> list[dict[str, str]]:
         texts = [(out / "locks" / f"{stack}.txt").read_text(encoding="utf-8") for stack in pair]
         differing.append(of_pair(pair, differences(*texts)))
     return differing
-
-
-def _progress() -> Callable[[str], None]:
-    """Tells on one line of a terminal, or on a line each where there is none."""
-
-    def tell(line: str) -> None:
-        if sys.stderr.isatty():
-            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-        elif line:
-            print(line, file=sys.stderr, flush=True)
-
-    return tell

@@ -77,17 +77,17 @@ def _files(folder: Path) -> tuple[list[Path], int]:
 
     if not folder.is_dir():
         raise ValueError(f"{folder}: no such folder")
-    there = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
+    existing = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
     taken: list[Path] = []
     held = 0
-    for path in there:
+    for path in existing:
         size = path.stat().st_size
         if _ending(path) in ENDINGS and size and (not taken or held + size <= _MOST_BYTES):
             taken.append(path.resolve())
             held += size
     if not taken:
         raise ValueError(f"{folder}: no file with text in it; it has to end in {', '.join(ENDINGS)}")
-    return taken, len(there) - len(taken)
+    return taken, len(existing) - len(taken)
 
 
 def _ending(path: Path) -> str:

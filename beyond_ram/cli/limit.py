@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import files
 from .bisect import add_script_to, opened, script_of
+from .progress import show
 
 if TYPE_CHECKING:
     from ..weighing.cell import Setting
@@ -49,10 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
         setting = _setting(arguments, script, words, out)
         weigh_limit(setting, out / "runs")
         record = records.record(out / "runs" / setting.job.path)
-        found: dict[str, Any] = record.get("limit", {})
-        files.write(out / "limit.json", json.dumps({"script": script.name, **found}, indent=1) + "\n")
-    print("\n".join([*_lines(found, record), f"files: {arguments.out}"]))
-    return 0 if found.get("completed_at_bytes") else 2
+        limits: dict[str, Any] = record.get("limit", {})
+        files.write(out / "limit.json", json.dumps({"script": script.name, **limits}, indent=1) + "\n")
+    print("\n".join([*_lines(limits, record), f"files: {arguments.out}"]))
+    return 0 if limits.get("completed_at_bytes") else 2
 
 
 def _setting(arguments: argparse.Namespace, script: Path, words: list[str], out: Path) -> "Setting":
@@ -61,35 +62,35 @@ def _setting(arguments: argparse.Namespace, script: Path, words: list[str], out:
     from ..stacks.inline import read
     from ..stacks.venv import build
     from ..weighing.cell import Setting
-    from ..weighing.scripts import cell_of, job_of, tell_to
+    from ..weighing.scripts import cell_of, job_of
 
     inline = read(script, arguments.more)
-    tell_to("building its environment")
+    show("building its environment")
     lock = scripts.lock(inline.requirements, inline.until, out / "locks" / "script.txt")
     build(lock.path, out / "stacks" / "script")
-    tell_to("")
+    show("")
     cell = cell_of("limit", "script", script, 1)
     share = arguments.share or None
     job = job_of(cell, script, words, find_limit=True, limit_speed_share=share)
     return Setting(job, str(out / "stacks" / "script" / "bin" / "python"), lock.path, out / "private")
 
 
-def _lines(found: dict[str, Any], record: dict[str, Any]) -> list[str]:
-    """What was found, in short lines."""
+def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:
+    """The limits in short lines."""
     from ..metrics.limits import ENDED_AT
     from ..units import MB
 
-    if reason := found.get("not_run"):
+    if reason := limits.get("not_run"):
         return [f"cannot say: {reason}"]
-    below = max(filter(None, (found.get(name) for name in ENDED_AT.values())), default=None)
+    below = max(filter(None, (limits.get(name) for name in ENDED_AT.values())), default=None)
     killed = f"; not at {below / MB:,.1f} MB" if below else ""
-    lines = [f"completes at {found['completed_at_bytes'] / MB:,.1f} MB{killed}, {len(found['probes'])} runs"]
-    if kept := found.get("speed_kept_at_bytes"):
-        pairs = len(found["speed_probes"])
-        lines.append(f"keeps {found['speed_share']:.0%} of its speed at {kept / MB:,.1f} MB, {pairs} pairs of runs")
-    elif found.get("speed_share"):
-        lines.append(f"{found['speed_share']:.0%} of its speed: not shown at any limit that was tried")
+    lines = [f"completes at {limits['completed_at_bytes'] / MB:,.1f} MB{killed}, {len(limits['probes'])} runs"]
+    if kept := limits.get("speed_kept_at_bytes"):
+        pairs = len(limits["speed_probes"])
+        lines.append(f"keeps {limits['speed_share']:.0%} of its speed at {kept / MB:,.1f} MB, {pairs} pairs of runs")
+    elif limits.get("speed_share"):
+        lines.append(f"{limits['speed_share']:.0%} of its speed: not shown at any limit that was tried")
     lines.append(
-        f"without a limit: {record['duration_s']:.2f} s; ask a scheduler for {found['ask_bytes'] / MB:,.0f} MB"
+        f"without a limit: {record['duration_s']:.2f} s; ask a scheduler for {limits['ask_bytes'] / MB:,.0f} MB"
     )
     return lines

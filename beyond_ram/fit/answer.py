@@ -1,4 +1,4 @@
-"""Which settings fit, and which of these is fastest: the small runs, what they predict, and how it is told."""
+"""Which settings fit, and which of these is fastest: the small runs, what they predict, and the text that says so."""
 
 import itertools
 import math
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..advice import MIB, ROOM_BYTES
+from ..units import duration, short_size
 from . import design
 from .design import Point
 from .factors import Plan, Setting
@@ -17,8 +18,8 @@ from .runs import Run, RunError, Runs, free_bytes
 YES, NO, UNSURE = "yes", "no", "unsure"
 # Growth is understood from as many sizes as show two slopes.
 _LEAST_SIZES = 3
-# Parts below this share of a prediction are not told.
-_TOLD = 0.01
+# Smaller parts of a prediction are left out of the text.
+_SHOWN = 0.01
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Answer:
 
     @property
     def status(self) -> int:
-        """0 where a setting fits, 1 where none does, 2 where that cannot be said."""
+        """0 if a setting fits, 1 if none does, 2 if it is unsure."""
         if self.best:
             return 0
         return 1 if all(line.fits == NO for line in self.lines) else 2
@@ -165,46 +166,46 @@ def _lines(
         yield Line(setting, kept, seconds, fits, ask)
 
 
-def as_json(found: Answer, confirmed: dict[str, Any] | None) -> dict[str, Any]:
+def as_json(result: Answer, confirmed: dict[str, Any] | None) -> dict[str, Any]:
     """The content of fit.json."""
-    settings = [_setting(found, line) for line in found.lines]
+    settings = [_setting(result, line) for line in result.lines]
     return {
-        "budget_bytes": found.budget_bytes,
-        "target": {found.plan.growth.name: found.target} if found.plan.growth else {},
-        "times_as_far": round(found.times_as_far, 3),
+        "budget_bytes": result.budget_bytes,
+        "target": {result.plan.growth.name: result.target} if result.plan.growth else {},
+        "times_as_far": round(result.times_as_far, 3),
         "settings": settings,
-        "best": next((one for one, line in zip(settings, found.lines, strict=True) if line is found.best), None),
-        "unsure_because": found.unsure_because,
-        "parts": [{"of": part.of, "growth": part.growth, "bytes": round(part.value)} for part in found.memory.parts],
-        "confirmation": _confirmation(found),
+        "best": next((one for one, line in zip(settings, result.lines, strict=True) if line is result.best), None),
+        "unsure_because": result.unsure_because,
+        "parts": [{"of": part.of, "growth": part.growth, "bytes": round(part.value)} for part in result.memory.parts],
+        "confirmation": _confirmation(result),
         "confirmed": confirmed,
         "runs": [
-            found.plan.values(run.point.setting, run.point.size)
+            result.plan.values(run.point.setting, run.point.size)
             | {"repeat": run.point.repeat, "kept_bytes": run.kept_bytes, "seconds": round(run.seconds, 3)}
-            for run in found.runs
+            for run in result.runs
         ],
-        "run_s": round(found.run_s, 1),
+        "run_s": round(result.run_s, 1),
     }
 
 
-def _setting(found: Answer, line: Line) -> dict[str, Any]:
+def _setting(result: Answer, line: Line) -> dict[str, Any]:
     memory = line.memory
-    return found.plan.values(line.setting, None) | {
+    return result.plan.values(line.setting, None) | {
         "predicted_bytes": round(memory.value) if memory else None,
         "low": round(memory.low) if memory else None,
         "high": round(memory.high) if memory else None,
         "fits": line.fits,
         "ask_bytes": line.ask_bytes,
         "seconds": round(line.time.value, 2),
-        "per_second": round(found.target / line.time.value, 2) if found.target and line.time.value else None,
+        "per_second": round(result.target / line.time.value, 2) if result.target and line.time.value else None,
     }
 
 
-def _confirmation(found: Answer) -> dict[str, Any] | None:
-    if not found.confirmation:
+def _confirmation(result: Answer) -> dict[str, Any] | None:
+    if not result.confirmation:
         return None
-    run, predicted = found.confirmation.run, found.confirmation.predicted
-    return found.plan.values(run.point.setting, run.point.size) | {
+    run, predicted = result.confirmation.run, result.confirmation.predicted
+    return result.plan.values(run.point.setting, run.point.size) | {
         "kept_bytes": run.kept_bytes,
         "predicted_bytes": round(predicted.value),
         "low": round(predicted.low),
@@ -213,66 +214,59 @@ def _confirmation(found: Answer) -> dict[str, Any] | None:
     }
 
 
-def text(found: Answer) -> Iterator[str]:
+def text(result: Answer) -> Iterator[str]:
     """The answer for the terminal."""
-    growth = found.plan.growth
+    growth = result.plan.growth
     if growth:
-        seen = max(run.point.size or 0 for run in found.runs)
-        far = f", predicted {found.times_as_far:.3g} times as far" if found.times_as_far > 1 else ""
+        seen = max(run.point.size or 0 for run in result.runs)
+        far = f", predicted {result.times_as_far:.3g} times as far" if result.times_as_far > 1 else ""
         yield f"kept memory at {growth.name}={growth.target:,}: measured up to {seen:,}{far}"
-    yield from _table(found)
-    yield from _explained(found)
-    if found.best and found.best.ask_bytes:
-        ask = found.best.ask_bytes // MIB
-        yield f"best: {_name(found, found.best)}, the fastest that fits into {_size(found.budget_bytes)}"
+    yield from _table(result)
+    yield from _explained(result)
+    if result.best and result.best.ask_bytes:
+        ask = result.best.ask_bytes // MIB
+        yield f"best: {_name(result, result.best)}, the fastest that fits into {short_size(result.budget_bytes)}"
         yield f"#SBATCH --mem={ask}M"
         yield f"limits: {{memory: {ask}Mi}}"
-    elif found.status == 1:
-        yield f"none fits into {_size(found.budget_bytes)}"
+    elif result.status == 1:
+        yield f"none fits into {short_size(result.budget_bytes)}"
     else:
-        yield f"no setting surely fits into {_size(found.budget_bytes)}"
+        yield f"no setting surely fits into {short_size(result.budget_bytes)}"
 
 
-def _table(found: Answer) -> Iterator[str]:
-    unit = [f"{found.plan.growth.name}/s"] if found.plan.growth else []
-    rows = [[*found.plan.varied, "predicted", "90 % interval", "fits", "time", *unit]]
-    for line in found.lines:
+def _table(result: Answer) -> Iterator[str]:
+    unit = [f"{result.plan.growth.name}/s"] if result.plan.growth else []
+    rows = [[*result.plan.varied, "predicted", "90 % interval", "fits", "time", *unit]]
+    for line in result.lines:
         memory = line.memory
-        predicted = [_size(memory.value), f"{_size(memory.low)} to {_size(memory.high)}"] if memory else ["-", "-"]
-        speed = [f"{found.target / line.time.value:,.0f}" if line.time.value else "-"] if found.target else []
-        rows.append([*map(str, line.setting), *predicted, line.fits, _duration(line.time.value), *speed])
+        predicted = (
+            [short_size(memory.value), f"{short_size(memory.low)} to {short_size(memory.high)}"]
+            if memory
+            else ["-", "-"]
+        )
+        speed = [f"{result.target / line.time.value:,.0f}" if line.time.value else "-"] if result.target else []
+        rows.append([*map(str, line.setting), *predicted, line.fits, duration(line.time.value), *speed])
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     for row in rows:
         yield "  ".join(word.rjust(width) for word, width in zip(row, widths, strict=True))
 
 
-def _explained(found: Answer) -> Iterator[str]:
-    if found.unsure_because:
-        yield f"unsure: {found.unsure_because}"
-    if found.best and found.best.memory:
-        growing = found.plan.growth.name if found.plan.growth else ""
-        shares = found.memory.shares(found.best.setting, found.target or 1, growing)
-        told = {name: value for name, value in shares.items() if value > _TOLD * found.best.memory.value}
-        yield "of which: " + ", ".join(f"{name} {_size(value)}" for name, value in told.items())
-    if found.confirmation:
-        run, predicted = found.confirmation.run, found.confirmation.predicted
-        values = found.plan.values(run.point.setting, run.point.size)
+def _explained(result: Answer) -> Iterator[str]:
+    if result.unsure_because:
+        yield f"unsure: {result.unsure_because}"
+    if result.best and result.best.memory:
+        growing = result.plan.growth.name if result.plan.growth else ""
+        shares = result.memory.shares(result.best.setting, result.target or 1, growing)
+        shown = {name: value for name, value in shares.items() if value > _SHOWN * result.best.memory.value}
+        yield "of which: " + ", ".join(f"{name} {short_size(value)}" for name, value in shown.items())
+    if result.confirmation:
+        run, predicted = result.confirmation.run, result.confirmation.predicted
+        values = result.plan.values(run.point.setting, run.point.size)
         name = " ".join(f"{key}={value:,}" for key, value in values.items())
         inside = "inside" if predicted.holds(run.kept_bytes) else "outside, and taken into the model:"
-        interval = f"{_size(predicted.low)} to {_size(predicted.high)}"
-        yield f"a run that the model had not seen, {name}: {_size(run.kept_bytes)}, {inside} {interval}"
+        interval = f"{short_size(predicted.low)} to {short_size(predicted.high)}"
+        yield f"a run that the model had not seen, {name}: {short_size(run.kept_bytes)}, {inside} {interval}"
 
 
-def _name(found: Answer, line: Line) -> str:
-    return " ".join(f"{name}={value}" for name, value in found.plan.values(line.setting, None).items()) or "as it is"
-
-
-def _size(size_bytes: float) -> str:
-    return f"{size_bytes / 1e9:.3g} GB" if size_bytes >= 1e9 else f"{size_bytes / 1e6:.3g} MB"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.1f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 90 else f"{minutes} min"
+def _name(result: Answer, line: Line) -> str:
+    return " ".join(f"{name}={value}" for name, value in result.plan.values(line.setting, None).items()) or "as it is"

@@ -104,14 +104,14 @@ class Model:
         """The parts that may be used."""
         terms, sizes = _terms(self.names, self.readings, self.shrinks), self.sizes
         single = [term for term in terms if _TIMES not in term[0]]
-        found: list[tuple[Term, Shape]] = [(term, ("", lambda size: 1.0)) for term in terms]
+        columns: list[tuple[Term, Shape]] = [(term, ("", lambda size: 1.0)) for term in terms]
         if len(sizes) == 1:
-            return found
-        found += [(term, (PER_SIZE, lambda size: size / sizes[-1])) for term in terms]
+            return columns
+        columns += [(term, (PER_SIZE, lambda size: size / sizes[-1])) for term in terms]
         for knot in sizes[1:-1]:
-            found += [(term, _up_to(knot)) for term in single]
-            found += [(terms[0], _above(knot))] if self._is_shared(knot) else []
-        return found
+            columns += [(term, _up_to(knot)) for term in single]
+            columns += [(terms[0], _above(knot))] if self._is_shared(knot) else []
+        return columns
 
     def _is_shared(self, size: float) -> bool:
         """Whether runs of several settings go beyond a size."""
@@ -207,7 +207,7 @@ class Model:
 
     def shares(self, setting: Setting, size: float, growing: str) -> dict[str, float]:
         """Of what the prediction for a setting is made, largest first; `growing` names the size."""
-        found: dict[str, float] = {}
+        shares: dict[str, float] = {}
         for (term, shape), value in zip(self.columns, self._row(setting, size) * self._fitted, strict=True):
             alone = term[0] == "constant" or term[0].startswith("no ")
             factors = [] if alone else [term[0].removeprefix("any ")]
@@ -216,8 +216,8 @@ class Model:
             elif shape[0]:
                 factors.append(growing)
             name = _TIMES.join(factors) or "constant"
-            found[name] = found.get(name, 0.0) + float(value)
-        return {name: found[name] for name in sorted(found, key=lambda name: -found[name]) if found[name] > 0}
+            shares[name] = shares.get(name, 0.0) + float(value)
+        return {name: shares[name] for name in sorted(shares, key=lambda name: -shares[name]) if shares[name] > 0}
 
 
 def fitted(names: Sequence[str], readings: Sequence[Reading], *, shrinks: bool = False) -> Model:
@@ -280,7 +280,7 @@ def _above(knot: float) -> Shape:
 
 def _series(readings: Sequence[Reading]) -> dict[Setting, list[Reading]]:
     """The readings of each setting that has several sizes, by size; repeats of a size as their mean."""
-    found: dict[Setting, list[Reading]] = {}
+    series: dict[Setting, list[Reading]] = {}
     for setting in dict.fromkeys(reading.setting for reading in readings):
         sizes = sorted({reading.size for reading in readings if reading.setting == setting})
         means = []
@@ -288,13 +288,13 @@ def _series(readings: Sequence[Reading]) -> dict[Setting, list[Reading]]:
             values = [one.value for one in readings if one.setting == setting and one.size == size]
             means.append(Reading(setting, size, sum(values) / len(values)))
         if len(means) > 1:
-            found[setting] = means
-    return found
+            series[setting] = means
+    return series
 
 
 def _slope_changes(readings: Sequence[Reading], noise: float) -> list[float]:
     """Squared relative changes of slope at the end of each series, less what noise alone gives."""
-    found = []
+    changes = []
     for series in _series(readings).values():
         slopes, errors = [], []
         for before, after in pairwise(series):
@@ -304,8 +304,8 @@ def _slope_changes(readings: Sequence[Reading], noise: float) -> list[float]:
         for place in range(max(1, len(slopes) - 2), len(slopes)):
             last, variance = slopes[place], errors[place - 1] ** 2 + errors[place] ** 2
             if last > 2 * errors[place]:  # else it is no growth that was seen
-                found.append(max(0.0, (last - slopes[place - 1]) ** 2 - variance) / last**2)
-    return found
+                changes.append(max(0.0, (last - slopes[place - 1]) ** 2 - variance) / last**2)
+    return changes
 
 
 def _carried(times: float) -> float:

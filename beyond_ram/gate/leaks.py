@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..analysis.frame import Key, key
 from ..analysis.thresholds import threshold_of
+from ..units import short_size
 
 # Growth since the imports: of the whole run, and of the worker that grew most.
 _GROWTH = ("grown_anon_bytes", "worker_grown_anon_bytes")
@@ -29,13 +30,13 @@ class Floor:
     def as_json(self) -> dict[str, Any]:
         """An entry of `smallest_leaks` in gate.json."""
         a_batch = None if self.batches is None else round(self.size_bytes / self.batches)
-        found = {"cell": self.cell, "metric": self.metric, "bytes": round(self.size_bytes), "rows": round(self.rows)}
-        found["batches"] = None if self.batches is None else round(self.batches)
-        return found | {"bytes_per_row": round(self.size_bytes / self.rows), "bytes_per_batch": a_batch}
+        entry = {"cell": self.cell, "metric": self.metric, "bytes": round(self.size_bytes), "rows": round(self.rows)}
+        entry["batches"] = None if self.batches is None else round(self.batches)
+        return entry | {"bytes_per_row": round(self.size_bytes / self.rows), "bytes_per_batch": a_batch}
 
     def sentence(self) -> str:
-        a_row = f"{_size(self.size_bytes / self.rows)} a row"
-        a_batch = "" if self.batches is None else f"{_size(self.size_bytes / self.batches)} a batch, "
+        a_row = f"{short_size(self.size_bytes / self.rows)} a row"
+        a_batch = "" if self.batches is None else f"{short_size(self.size_bytes / self.batches)} a batch, "
         return f"smallest leak that {self.cell} would have shown: {a_batch}{a_row}"
 
 
@@ -65,10 +66,3 @@ def _smallest(line: dict[Any, Any]) -> float:
     by_noise = detectable if pd.isna(line["ratio"]) else (detectable - 1) * baseline
     threshold = threshold_of(str(line["metric"]))
     return by_noise if math.isnan(by_noise) else max(by_noise, threshold.least, threshold.share * baseline)
-
-
-def _size(size_bytes: float) -> str:
-    for unit, size in (("MB", 1e6), ("kB", 1e3)):
-        if size_bytes >= size:
-            return f"{size_bytes / size:,.3g} {unit}"
-    return f"{size_bytes:,.0f} bytes"

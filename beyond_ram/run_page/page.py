@@ -16,7 +16,7 @@ from ..chart import Line, Mark, chart
 from ..files import whole
 from ..run_files import RUN_FILES
 from ..text import plain
-from ..units import short_size
+from ..units import duration, short_size
 from ..watch import summary, trend, why
 from .run import Run
 from .side_by_side import cells
@@ -102,7 +102,7 @@ def _run(run: Run, page: Path | None) -> Iterator[str]:
 
 def _outcome(record: Mapping[str, Any]) -> str:
     reason = f": {record['reason']}" if record.get("reason") else ""
-    return str(record["outcome"]).replace("_", " ") + reason + f" after {trend.duration(record['duration_s'] or 0.0)}"
+    return str(record["outcome"]).replace("_", " ") + reason + f" after {duration(record['duration_s'] or 0.0)}"
 
 
 def _ask(asked: advice.Advice, peak: Mapping[str, Any]) -> Iterator[str]:
@@ -134,15 +134,15 @@ def _pasted(line: str, before: str = "") -> str:
 
 def _why(record: Mapping[str, Any]) -> Iterator[str]:
     """Growth, causes, who held it and what forks shared, as text."""
-    peak, found = record["peak"], []
+    peak, reasons = record["peak"], []
     if growth := record.get("growth"):
-        found.append(f"It grew by {trend.sentence(growth)}.")
-    found += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in why.sentences(record)]
+        reasons.append(f"It grew by {trend.sentence(growth)}.")
+    reasons += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in why.sentences(record)]
     if forks := summary.forks(peak):
-        found.append(f"Forks {forks}.")
-    if not found:
-        found.append("No growth to explain: kept memory did not rise at the end, and no reading points to a cause.")
-    items = "".join(f"<li>{_text(sentence)}</li>" for sentence in found)
+        reasons.append(f"Forks {forks}.")
+    if not reasons:
+        reasons.append("No growth to explain: kept memory did not rise at the end, and no reading points to a cause.")
+    items = "".join(f"<li>{_text(sentence)}</li>" for sentence in reasons)
     yield f'<section class="answer"><h2>Why</h2><ul>{items}</ul></section>'
 
 

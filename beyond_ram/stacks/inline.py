@@ -41,13 +41,13 @@ class Inline:
 
 def read(script: Path, more: Sequence[str] = ()) -> Inline:
     """The requirements of a script, and `more`. Raises ValueError where they cannot be met or read."""
-    found = _metadata(script)
-    if bound := found.get("requires-python"):
+    metadata = _metadata(script)
+    if bound := metadata.get("requires-python"):
         _check_python(script, bound)
-    uv = found.get("tool", {}).get("uv", {})
+    uv = metadata.get("tool", {}).get("uv", {})
     if left := [key for key in ("sources", "index", "find-links") if key in uv]:
         raise ValueError(f"{script}: tool.uv.{left[0]} is not read here; set the index in the environment instead")
-    asked = found.get("dependencies", [])
+    asked = metadata.get("dependencies", [])
     if not isinstance(asked, list) or not all(isinstance(one, str) for one in asked):
         raise ValueError(f"{script}: 'dependencies' of its metadata has to be a list of requirements")
     for one in [*asked, *more]:

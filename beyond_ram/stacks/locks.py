@@ -7,7 +7,7 @@ import difflib
 import hashlib
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,6 +32,10 @@ dependencies: [python ={python}, pip, pip: [-r {name}.txt]]
 
 class StackError(RuntimeError):
     """A stack that cannot be locked or built; the text is one line, then the resolver's own words."""
+
+
+class UnsolvableError(StackError):
+    """No versions fit together."""
 
 
 def text_of(path: Path) -> str:
@@ -105,7 +109,8 @@ def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None 
 def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | None = None) -> None:
     """Resolve requirements into versions and hashes, of what was uploaded `until` a time, by default now.
 
-    An empty `until` sets no bound: an index may know no times. Raises StackError with the resolver's reason.
+    An empty `until` sets no bound: an index may know no times. Raises UnsolvableError if no versions fit together,
+    StackError if the index cannot be asked, each with the resolver's reason.
     """
     until = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if until is None else until
     command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
@@ -117,8 +122,28 @@ def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | 
         [*command, *options, str(source), f"--output-file={lock}"], capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise StackError(f"{source}: cannot be resolved\n{masked.text(done.stderr.strip())}")
+        error = UnsolvableError if "No solution found" in done.stderr else StackError
+        raise error(f"{source}: cannot be resolved\n{masked.text(done.stderr.strip())}")
     lock.write_text(torch.left_bare(lock.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def resolve_near(source: Path, lock: Path, kept: Mapping[str, str], until: str | None = None) -> str:
+    """Resolve requirements as near as possible to the versions `kept`, by package.
+
+    Returns which of these had to move, as `NAME VERSION to VERSION, …`. Raises UnsolvableError, StackError.
+    """
+    lines = "".join(f"{name}=={version}\n" for name, version in kept.items())
+    constraints = lock.with_name(f"{lock.name}.kept")
+    constraints.write_text(lines, encoding="utf-8")
+    try:
+        resolve(source, lock, [f"--constraints={constraints}"], until)
+    except UnsolvableError:
+        # uv keeps what its output file has, if it can.
+        lock.write_text(lines, encoding="utf-8")
+        resolve(source, lock, until=until)
+    made = pins(lock.read_text(encoding="utf-8"))
+    moved = sorted(name for name in kept.keys() & made.keys() if kept[name] != made[name])
+    return ", ".join(f"{name} {kept[name]} to {made[name]}" for name in moved)
 
 
 def add(name: str, requirements: Sequence[str], envs: Path = ENVS, *, prereleases: bool = False) -> None:

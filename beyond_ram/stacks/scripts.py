@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..files import write
-from .differences import canonical, pins
-from .locks import StackError, resolve
+from .differences import pins
+from .locks import StackError, resolve_near
 from .variants import MOVED, one_line
 
 # The first line of a lock: until when releases counted.
@@ -46,21 +46,11 @@ def _lock(
     kept = {} if first is None else {name: pin for name, pin in first.pins.items() if name not in free}
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        asked, pinned, made = (Path(folder, name) for name in ("asked.in", "pinned.txt", "made.txt"))
+        asked, solved = Path(folder, "asked.in"), Path(folder, "solved.txt")
         write(asked, "".join(f"{line}\n" for line in requirements))
-        lines = "".join(f"{name}=={pin}\n" for name, pin in kept.items())
-        write(pinned, lines)
-        try:
-            resolve(asked, made, [f"--constraints={pinned}"] if kept else [], until)
-        except StackError as error:
-            if not kept or "No solution found" not in str(error):
-                raise
-            write(made, lines)  # uv keeps what stands in its output, where that can be
-            resolve(asked, made, [], until)
-        text = made.read_text(encoding="utf-8")
+        moved = resolve_near(asked, solved, kept, until)
+        text = solved.read_text(encoding="utf-8")
         now = pins(text)
-        other = sorted(name for name in kept.keys() & now.keys() if kept[name] != now[name])
-        moved = ", ".join(f"{name} {kept[name]} to {now[name]}" for name in other)
         head = f"{MOVED}{moved}\n" if moved else ""
         write(path, f"{head}{UNTIL}{until}\n{text}" if until else head + text)
     return Locked(path, now, moved)
@@ -69,8 +59,3 @@ def _lock(
 def reason(error: StackError) -> str:
     """The resolver's or builder's reason in a line."""
     return one_line(str(error))
-
-
-def without(packages: Collection[str]) -> set[str]:
-    """Names of packages as locks have them."""
-    return set(map(canonical, packages))

@@ -1,17 +1,14 @@
 """Variants of a stack: one package at another version, all else as its lock says where that can be installed."""
 
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from .. import masked
 from ..files import write
 from ..text import NAME
 from .differences import canonical, pins
-from .locks import PRE, PYTHON, StackError, lock_of, resolve, takes_prereleases, text_of
+from .locks import PRE, StackError, UnsolvableError, lock_of, resolve_near, takes_prereleases, text_of
 
 # First line of the lock of a variant that cannot be: the resolver's reason behind it.
 INFEASIBLE = "# infeasible: "
@@ -66,33 +63,16 @@ def exchange(
         kept_pins.pop(canonical(package), None)
     lock.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=lock.parent) as folder:
-        asked, kept, solved = (Path(folder, name) for name in ("asked.in", "kept.txt", "found.txt"))
+        asked, solved = Path(folder, "asked.in"), Path(folder, "solved.txt")
         lines = [*_others(source, asked_for), *asked_for.values()]
         asked.write_text("".join(f"{line}\n" for line in ([PRE] if takes_prereleases(source) else []) + lines))
-        kept.write_text("".join(f"{name}=={pin}\n" for name, pin in kept_pins.items()))
-        if _unsolved(asked, solved, [f"--constraints={kept}"]):
-            # What stands in its output uv keeps where it can.
-            solved.write_text(kept.read_text(encoding="utf-8"), encoding="utf-8")
-            if why := _unsolved(asked, solved):
-                first = INFEASIBLE + why
-                solved.write_text("", encoding="utf-8")
-            else:
-                made = pins(solved.read_text(encoding="utf-8"))
-                other = [name for name in sorted(kept_pins.keys() & made.keys()) if kept_pins[name] != made[name]]
-                first = MOVED + ", ".join(f"{name} {kept_pins[name]} to {made[name]}" for name in other)
-            solved.write_text(f"{first}\n{solved.read_text(encoding='utf-8')}", encoding="utf-8")
-        write(lock, solved.read_bytes())
-
-
-def _unsolved(asked: Path, solved: Path, options: Sequence[str] = ()) -> str | None:
-    """Resolve; the resolver's reason where there is no solution, None where there is one."""
-    try:
-        resolve(asked, solved, options)
-    except StackError as error:
-        if "No solution found" not in str(error):  # an index that does not answer says nothing about versions
-            raise
-        return one_line(str(error))
-    return None
+        try:
+            moved_packages = resolve_near(asked, solved, kept_pins)
+        except UnsolvableError as error:
+            write(lock, f"{INFEASIBLE}{one_line(str(error))}\n")
+            return
+        head = f"{MOVED}{moved_packages}\n" if moved_packages else ""
+        write(lock, head + solved.read_text(encoding="utf-8"))
 
 
 def reason(lock: Path) -> str | None:
@@ -111,23 +91,14 @@ def _first_line(lock: Path, sign: str) -> str | None:
 
 
 def releases(package: str, named: Sequence[str] = ()) -> list[str]:
-    """The releases of a package that this Python may install, oldest first, as its index lists them.
+    """The releases of a package that this Python can install, oldest first.
 
-    Final ones, and those prereleases that are `named`. Asked by pip, with the user's own configuration of indexes.
-    Raises StackError where it cannot be asked.
+    Final ones that are not yanked, and those prereleases that are `named`. Raises StackError.
     """
-    if not re.fullmatch(_PACKAGE, package):
-        raise StackError(f"{package!r} is no name of a package")
-    asking = ["pip", "index", "versions", package, "--pre", f"--python-version={PYTHON}", "--only-binary=:all:"]
-    message = ""
-    for command in ([getattr(sys, "_base_executable", sys.executable), "-m", *asking], ["uv", "tool", "run", *asking]):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        match = re.search(r"^Available versions: (.+)$", done.stdout, re.MULTILINE)
-        if match:
-            listed = match[1].split(", ")[::-1]
-            return [version for version in listed if _RELEASE.fullmatch(version) or version in named]
-        message = masked.text(done.stderr.strip())
-    raise StackError(f"{package}: its releases cannot be listed\n{message}")
+    from . import index  # imports an HTTP client, which no run needs
+
+    listed = [one for one in index.releases(package) if not one.missing]
+    return [one.text for one in listed if one.text in named or not (one.yanked or one.version.is_prerelease)]
 
 
 def _others(source: Path, packages: Collection[str]) -> list[str]:

@@ -5,7 +5,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..units import short_size
+from ..units import duration, short_size
 from . import trend
 from .summary import megabytes
 
@@ -53,4 +53,4 @@ def _rising(growth: trend.Growth, ceiling: tuple[str, int] | None) -> str:
     rate = f"+{growth.bytes_per_s / 1e6:,.3g} MB/s"
     if ceiling is None:
         return rate
-    return f"{rate}, {short_size(ceiling[1])} in {trend.duration(growth.reaches_in_s(ceiling[1]))}"
+    return f"{rate}, {short_size(ceiling[1])} in {duration(growth.reaches_in_s(ceiling[1]))}"

@@ -6,7 +6,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from ..units import short_size
+from ..units import duration, short_size
 
 # The highest reading of each bin is kept, so that a saw-tooth is its upper edge. Full, neighbours are joined.
 _BINS, _FIRST_BIN_S = 64, 0.1
@@ -31,12 +31,12 @@ class Growth:
         return max(0.0, (size_bytes - self.now_bytes) / self.bytes_per_s)
 
     def record(self, ceiling: tuple[str, int] | None) -> dict[str, Any]:
-        found: dict[str, Any] = {"bytes_per_s": round(self.bytes_per_s), "over_s": round(self.over_s, 3)}
-        found |= {"now_bytes": self.now_bytes, "ceiling": None, "ceiling_bytes": None, "reaches_in_s": None}
+        entry: dict[str, Any] = {"bytes_per_s": round(self.bytes_per_s), "over_s": round(self.over_s, 3)}
+        entry |= {"now_bytes": self.now_bytes, "ceiling": None, "ceiling_bytes": None, "reaches_in_s": None}
         if ceiling:
             reaches_in_s = round(self.reaches_in_s(ceiling[1]), 1)
-            found |= {"ceiling": ceiling[0], "ceiling_bytes": ceiling[1], "reaches_in_s": reaches_in_s}
-        return found
+            entry |= {"ceiling": ceiling[0], "ceiling_bytes": ceiling[1], "reaches_in_s": reaches_in_s}
+        return entry
 
 
 class Trend:
@@ -100,10 +100,3 @@ def sentence(growth: dict[str, Any]) -> str:
     what = {LIMIT: "the limit of ", AROUND: "the job's limit of ", MACHINE: "the machine's "}[growth["ceiling"]]
     ends = f"{what}{short_size(growth['ceiling_bytes'])} in {duration(growth['reaches_in_s'])}"
     return f"{rate}; at that rate it reaches {ends}"
-
-
-def duration(seconds: float) -> str:
-    for unit, length_s in (("days", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * length_s:
-            return f"{seconds / length_s:,.0f} {unit}"
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,15 +63,15 @@ def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: An
     with private_folder(setting.work, setting.job.path) as work:
         record = weighed(apart(setting), work, out, **limits)
         check_end(setting.job, record)
-        said = _end_of(work / "stderr")
-        write(out / "stderr.txt", said)
+        errors = _end_of(work / "stderr")
+        write(out / "stderr.txt", errors)
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
     record["work"] |= answer
     record["workload"], record["cell"] = setting.job.workload, parse(setting.job.path).parameters()
     record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)
     write_record(record, out)
     outcome = str(record["outcome"])
-    reason = _reason(said, record) if outcome == "failed" else ""
+    reason = _reason(errors, record) if outcome == "failed" else ""
     values = derive(record, records.events(out)) if outcome == "completed" else {}
     return Ended(
         outcome=f"failed: {_kind(reason)}" if reason else outcome,
@@ -106,9 +105,9 @@ def _end_of(path: Path) -> str:
         return file.read().decode("utf-8", "replace")
 
 
-def _reason(said: str, record: dict[str, Any]) -> str:
+def _reason(errors: str, record: dict[str, Any]) -> str:
     """What a failed run said last, or how it ended."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
     if record["signal"]:
         return str(record["signal"])
     return (lines or [f"exit status {record['exit_status']}"])[-1][:300]
@@ -116,18 +115,10 @@ def _reason(said: str, record: dict[str, Any]) -> str:
 
 def _kind(reason: str) -> str:
     """The kind of an error: its type without what it says."""
-    found = re.match(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)?)(?=:|$)", reason)
-    return found[1] if found else reason[:60]
+    match = re.match(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)?)(?=:|$)", reason)
+    return match[1] if match else reason[:60]
 
 
 def _plain(name: str) -> str:
     """A name that can stand in a path."""
     return re.sub(r"[^A-Za-z0-9._+-]", "-", name) or "script"
-
-
-def tell_to(line: str) -> None:
-    """Progress: one line of a terminal that is written over, or a line each where there is none."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-    elif line:
-        print(line, file=sys.stderr, flush=True)

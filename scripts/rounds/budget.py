@@ -21,13 +21,13 @@ def main(snakemake):
     spread = pd.read_csv(snakemake.input.shipped_spread)
     decided = next_runs(weighed, runs(records), given.repeated, given.pairs, given.questions, budget_s, spread)
     asked = [run for file in snakemake.input.rounds for run in read_json(file, "runs")["runs"]]
-    found = {
+    round_ = {
         "runs": [*asked, *(cell.path for cell in decided.runs)],
         "done": not decided.runs,
         "used_s": round(decided.used_s, 1),
         "undecided": decided.undecided,
     }
-    write(snakemake.output[0], json.dumps(found, indent=2) + "\n")
+    write(snakemake.output[0], json.dumps(round_, indent=2) + "\n")
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

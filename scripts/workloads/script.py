@@ -112,8 +112,8 @@ def check(work, masked):
         for block in blocks(path):
             digest.update(pattern.sub(b"?", block))
         files, written = files + bool(name), written + (os.path.getsize(path) if name else 0)
-    found = {"answer_sha256": digest.hexdigest(), "printed_bytes": os.path.getsize(printed)}
-    print(json.dumps({**found, "files_written": files, "files_bytes": written}))
+    answer = {"answer_sha256": digest.hexdigest(), "printed_bytes": os.path.getsize(printed)}
+    print(json.dumps({**answer, "files_written": files, "files_bytes": written}))
 
 
 def new_files(folder):

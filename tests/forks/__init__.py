@@ -1,9 +1,9 @@
 """Snakemake and the scripts of its rules as forks of one process that has imported what they import.
 
-Imports are three of the four seconds of a plan, and most of a table. The commands `snakemake` and `python` are a small
-client: it hands its words, folder, environment and open files to that process, which forks a child for it. The child
-imports the project's own modules, from the caller's PYTHONPATH. Tests of signals, of terminals and of a Snakemake that
-is killed call the real command, and .ci/run makes the tiny config with it.
+Imports are three of the four seconds of a plan, and most of a table. The commands `snakemake`, and
+`python` for the scripts of its rules, are a small client. It hands its words, folder, environment and open files to
+that process, which forks a child for it. The child imports the project's own modules, from the caller's PYTHONPATH.
+Tests of signals, of terminals and of a Snakemake that is killed call the real command, and so does .ci/run.
 """
 
 import os
