@@ -41,7 +41,7 @@ def picture(
     for number, finding in ordered:
         sides = _sides(finding)
         cells = {name: cell for name, cell in sides.items() if cell in places}
-        if len(cells) < len(sides):
+        if not cells or len(cells) < len(sides):
             continue
         drawn = {name: _middle([_run(place, runs, samples) for place in places[cell]]) for name, cell in cells.items()}
         shown = {name: run for name, run in drawn.items() if run and _kept(run)}
@@ -59,8 +59,11 @@ def _about_memory(finding: Finding) -> bool:
 
 
 def _sides(finding: Finding) -> dict[str, Key]:
-    """The cells of a finding to draw, by name: both sides of a comparison, else the first cell that it was seen in."""
-    if not finding.seen:
+    """The cells of a finding to draw, by name: both sides of a comparison, else the first cell that it was seen in.
+
+    None for a version step: its line names the stack that was varied, and not the two variants that ran.
+    """
+    if not finding.seen or finding.kind == "version step":
         return {}
     line = finding.seen[0]
     if "axis" in line and finding.baseline:

@@ -52,6 +52,8 @@ def draw_row(rate, memory, group, counts):
         axes.set_ylim(len(names) - 0.45, -0.55)
     memory.grid(visible=False, axis="y")
     rate.set_xscale("log")
+    if best.isna().all():
+        rate.text(0.5, 0.5, "epochs too short for a rate", transform=rate.transAxes, ha="center", va="center")
 
 
 def style_of(line):

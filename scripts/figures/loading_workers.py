@@ -1,4 +1,4 @@
-"""Memory against the number of workers: what cannot be taken back, PSS, and summed RSS, on one scale."""
+"""Memory against the number of workers: kept memory, PSS, and summed RSS, on one scale."""
 
 from beyond_ram import figures
 from beyond_ram.analysis.loaders import whole
@@ -6,7 +6,7 @@ from beyond_ram.analysis.loaders import whole
 KINDS = (
     ("end_rss_bytes", "RSS, summed", "#999999", "o"),
     ("end_pss_bytes", "PSS, summed", "#0072B2", "s"),
-    ("held_bytes", "cannot be taken back", "#D55E00", "D"),
+    ("held_bytes", "kept memory", "#D55E00", "D"),
 )
 ONE = ["tokens", "loader", "order", "page_cache"]
 
@@ -42,7 +42,7 @@ def plot(loaders):
 RSS summed over all processes counts what they share once for each of them; PSS counts it once. With
 {most["workers"].max():.0f} workers summed RSS is {between} times PSS after the last epoch, over {
         len(most)
-    } cells. What cannot be taken back
+    } cells. Kept memory
 is anonymous and shared memory; the rest of PSS is files in the page cache. {
         "Medians" if loaders["n"].max() > 1 else "One run each"
     }; {figures.counts(loaders["n"])}.

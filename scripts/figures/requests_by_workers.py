@@ -75,6 +75,7 @@ def draw_mark(axes, place, line, marker, colour):
     filled = colour if line["n"] > 1 else "white"
     style = {"color": colour, "markersize": 7, "markerfacecolor": filled, "markeredgewidth": 1.6}
     axes.plot(place, middle, marker, label=line["stack"], **style)
+    axes.annotate(f"{middle:,.4g}", (place, middle), (9, 0), textcoords="offset points", va="center")
 
 
 def caption(table):

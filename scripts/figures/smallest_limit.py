@@ -25,7 +25,7 @@ def plot(limits):
     axes.set_yticks(range(len(names)), [label(name, limits[limits["cell"] == name]) for name in names])
     axes.grid(axis="y", visible=False)
     axes.set_ylim(len(names) - 0.5, -0.6)
-    axes.set_xlim(left=0)
+    axes.set_xlim(0, 1.05 * axes.get_xlim()[1])
     axes.set_xlabel("memory (MB)")
     figure.legend(handles=handles(colours), loc="outside lower center", ncols=2)
     return figure, caption(limits)

@@ -1,4 +1,4 @@
-"""Whom the growth of anonymous memory came free with, a bar a cell, with its verdict."""
+"""What released the growth of anonymous memory: a bar per cell, with its cause."""
 
 from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of
@@ -15,7 +15,7 @@ def plot(owners, verdicts):
         return "no run of this config let its owners go"
     smaller = len(owners) > len(owners := largest(owners))
     owners = owners.assign(cell=figures.cell_labels(owners))
-    # A step may be there several times a run: what came free with an owner is their sum.
+    # A step may be there several times a run: what an owner released is their sum.
     released = owners.groupby(["cell", "rep", "owner"])["anon_released_bytes"].sum().unstack("owner").fillna(0)
     grown = owners.groupby(["cell", "rep"])["anon_grown_bytes"].first() / figures.MB
     middle = grown.groupby("cell").median().sort_values(ascending=False)
@@ -24,7 +24,7 @@ def plot(owners, verdicts):
     most = parts.max().sort_values(ascending=False)
     names = [name for name in most[most > 0.005 * middle.max()].index if name != RESIDUE]
     colours = figures.colours(names) | {RESIDUE: "#555555"}
-    labels = {name: f"came free with: {name}" for name in names} | {RESIDUE: "came free with no owner: residue"}
+    labels = {name: f"released with: {name}" for name in names} | {RESIDUE: "not released: residue"}
     figure, (axes,) = figures.panels(1, 0.5 * len(cells) + 2.4, 0)
     left = dict.fromkeys(cells, 0.0)
     for name in [*names, RESIDUE]:
@@ -54,12 +54,13 @@ def plot(owners, verdicts):
     hidden += " Of each cell only the largest input is shown." if smaller else ""
     n = grown.groupby("cell").size().reindex(cells)
     ranges = " Black lines go from the run that grew least to the one that grew most." if n.max() > 1 else ""
-    who = "no owner" if shares.idxmax() == RESIDUE else shares.idxmax()
+    owner, share = shares.idxmax(), f"{shares.max():.0%}"
+    freed = f"{share} were not released" if owner == RESIDUE else f"releasing {owner} freed {share}"
     caption = f"""
 At the end of the work everything is held, and then released owner by owner; each step is read from outside. What is
-left above the memory after the imports is the residue, which came free with no owner. Bars are
+left above the memory after the imports is the residue, which no owner released. Bars are
 {"medians of the runs" if n.max() > 1 else "one run each"} ({figures.counts(n)}).{ranges} Text behind a bar is the
-verdict. {top} grew by {middle[top]:,.0f} MB, of which {shares.max():.0%} came free with {who}.{hidden} Cells with
+verdict. {top} grew by {middle[top]:,.0f} MB, and {freed}.{hidden} Cells with
 worker processes are left out, since pages that processes share would count once for each.
 """
     return figure, caption

@@ -162,10 +162,10 @@ def test_what_came_free_with_nobody_is_not_said_to_have_come_free_with_an_owner(
     drawn[0].savefig(tmp_path / "f.svg")
     said = (tmp_path / "f.svg").read_text()
     plt.close(drawn[0])
-    assert "came free with no owner: residue" in said
-    assert "came free with: residue" not in said
+    assert "not released: residue" in said
+    assert "released with: residue" not in said
     assert "undecided (n = 3)" in said
-    assert "grew by 200 MB, of which 70% came free with no owner" in " ".join(drawn[1].split())
+    assert "grew by 200 MB, and 70% were not released" in " ".join(drawn[1].split())
 
 
 @pytest.mark.parametrize("inches", [1, 2, 3, 3.6])

@@ -64,3 +64,15 @@ def test_a_finding_whose_runs_are_elsewhere_is_not_drawn() -> None:
     speed = drawn(elsewhere, difference("tokens_per_cpu_s", CELLS[1]))
     assert speed
     assert speed.number == 2
+
+
+def test_a_version_step_is_not_drawn_from_the_stack_that_was_varied() -> None:
+    step = Finding(
+        kind="version step", subject="library 2.0", baseline="1.0",
+        effects=(Effect("grown_anon_bytes", 1.0, 2.0, ratio=2.0),),
+        scope=Scope("e"), strength=9, seen=(CELLS[1],),
+    )  # fmt: skip
+    assert drawn(step) is None
+    shown = drawn(step, difference("grown_anon_bytes", CELLS[1]))
+    assert shown
+    assert shown.number == 2
