@@ -123,7 +123,7 @@ def _opened(out: Path) -> Iterator[None]:
 
     Raises ForeignFolderError, ValueError.
     """
-    from ..experiment.places import results_fault
+    from ..experiment.places import open_results, results_fault
     from ..folders import check, mark, remove
 
     check(out)
@@ -132,6 +132,8 @@ def _opened(out: Path) -> Iterator[None]:
     made = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     mark(out)
+    # Snakemake opens it too, but not where the cells read nothing that has to be made.
+    open_results(str(out / "results"))
     runs = out / "results" / "runs"
     if runs.exists():
         mark(runs)
