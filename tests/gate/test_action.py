@@ -67,9 +67,6 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
 
 @pytest.mark.slow
 @pytest.mark.end_to_end
-@pytest.mark.xfail(
-    strict=False, reason="step Weigh of the second, undecided call ended with 2; by hand it ends as it should"
-)
 def test_its_steps_weigh_and_leave_a_summary(action: dict[str, Any], clone: Path, tmp_path: Path) -> None:
     (tmp_path / "cells.yaml").write_text(CELLS)
     inputs = {"baseline": "fsspec==2026.6.0", "candidate": "fsspec==2026.7.0", "cells": "cells.yaml", "budget": "3"}
