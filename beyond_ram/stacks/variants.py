@@ -97,6 +97,8 @@ def releases(package: str, named: Sequence[str] = ()) -> list[str]:
     """
     from . import index  # imports an HTTP client, which no run needs
 
+    if not re.fullmatch(_PACKAGE, package):
+        raise StackError(f"{package!r} is no name of a package")
     listed = [one for one in index.releases(package) if not one.missing]
     return [one.text for one in listed if one.text in named or not (one.yanked or one.version.is_prerelease)]
 

@@ -38,7 +38,7 @@ class Simulated:
 
 def gate(value: Callable[[str, str, int], dict[str, Any]], budget_s: float = 1000.0) -> tuple[Any, Simulated]:
     runs = Simulated(value)
-    return decide([FIRST, SECOND], runs, budget_s, clock=lambda: runs.now), runs  # type: ignore[arg-type]
+    return decide([FIRST, SECOND], runs, budget_s, clock=lambda: runs.now, seed=1), runs  # type: ignore[arg-type]
 
 
 def test_both_sides_of_a_cell_are_neighbours_and_each_begins_half_of_the_time() -> None:
