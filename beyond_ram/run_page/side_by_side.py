@@ -47,7 +47,7 @@ def _rows(runs: list[Run]) -> Iterator[tuple[str, str, list[float | None]]]:
 
 
 def _growth(run: Run) -> float | None:
-    if "growth" not in run.record:  # from before it was told
+    if "growth" not in run.record:  # older runs have none
         return None
     return float((run.record["growth"] or {"bytes_per_s": 0})["bytes_per_s"])
 
