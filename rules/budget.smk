@@ -1,4 +1,4 @@
-"""What a budget of time goes to: every cell twice, then repeats of the cells whose planned questions are undecided.
+"""What a budget of time goes to: every cell twice, ladders, then repeats of cells whose planned questions are undecided.
 
 Needs: runs. Makes: rounds, which say what is weighed next. Always holds: without `budget_min` there is none; the time
 that was used stands in the records of the runs, so a call goes on where another has ended.
@@ -18,6 +18,7 @@ localrules:
 checkpoint budget_round:
     input:
         runs=lambda w: budget_runs(int(w.round)),
+        ladders=lambda w: ladder_runs_within_budget(),
         rounds=lambda w: [f"{budget_folder()}/round~{int(w.round) - 1}.json"] if int(w.round) else [],
         shipped_spread=outputs.SHIPPED_SPREAD,
         code=closure("scripts/rounds/budget.py", workflow.basedir),

@@ -56,6 +56,12 @@ def budget_runs(number):
     return [f"{RUNS}/{run}/run.json" for run in [*runs, *asked]]
 
 
+def ladder_runs_within_budget():
+    """run.json of every run of the ladders that are asked for: their time counts, and they come first."""
+    names = LADDERS if CONFIG.budget_min and (not parts() or "ladders" in parts()) else []
+    return [run for name in names for run in runs_of_ladder(name)]
+
+
 def budget_round(number):
     """What a round has decided."""
     return round_of("budget_round", spec=os.path.basename(budget_folder()), round=number)

@@ -296,15 +296,23 @@ def middle(values: Sequence[float], *, counted: bool = False, level: float = LEV
     return Middle(mean, mean - half, mean + half, len(sample))
 
 
-def geometric(values: Sequence[float]) -> Middle:
+def geometric(values: Sequence[float], spread: Spread = NO_SPREAD) -> Middle:
     """The geometric mean of rates, with Student's interval on their logarithms: rates scatter in ratios.
 
+    The interval covers other sessions as far as their `spread` is known, with Satterthwaite's degrees (1946).
     Raises ValueError if a value is not above 0.
     """
     if not len(values) or min(values) <= 0:
         raise ValueError(f"a geometric mean needs values above 0, not {list(values)}")
-    logs = middle(np.log(values).tolist(), counted=True)
-    return Middle(math.exp(logs.mean), math.exp(logs.low), math.exp(logs.high), logs.n)
+    logs = np.log(values)
+    mean, n = float(logs.mean()), len(logs)
+    if n < AT_LEAST:
+        return Middle(math.exp(mean), n=n)
+    within, between = float(logs.var(ddof=1)) / n, spread.mean_sd_log**2
+    total = within + between
+    degrees = total**2 / (within**2 / (n - 1) + between**2 / spread.mean_degrees) if total else n - 1
+    half = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * math.sqrt(total)
+    return Middle(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
 
 
 def holm(p: Sequence[float]) -> list[float]:

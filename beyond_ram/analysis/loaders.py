@@ -11,6 +11,7 @@ from ..metrics.loading import ACCOUNT, RATE_CPU_S, ceiling
 from ..units import MB
 from .decide import Decision, Middle, Question, Side, decide, geometric
 from .frame import describe
+from .noise import NO_SPREAD, Spread, spreads_of
 from .outcomes import by_cell, of_how_many, outcome
 
 AVERAGED = ["rows_per_cpu_s", "rows_per_cpu_s_warm", "share_of_limit", "ceiling_rows_per_cpu_s"]
@@ -26,11 +27,12 @@ OF_A_LOADER = ("stack", "loader", "start", *_SET)
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
 
 
-def loaders(records: Records) -> pd.DataFrame:
+def loaders(records: Records, session_spread: pd.DataFrame | None = None) -> pd.DataFrame:
     """A line a cell of the workload `load`.
 
-    All numbers are of the repeats that finished, `n` of them. Rates are geometric means with their 95 % interval in
-    `_low` and `_high`: of the first epoch, and of the warm ones after it; `no_rate` says why there is none.
+    All numbers are of the repeats that finished, `n` of them. Rates are geometric means: of the first epoch, and of the
+    warm ones after it; `no_rate` says why there is none. Their 95 % intervals, in `_low` and `_high`, cover other
+    sessions as far as `session_spread` knows them.
     `share_of_limit` is the share of the read ceiling, the fastest way without a loader in the same run;
     `against_ceiling` is the result of the warm rate against the ceiling, decided for all cells together, and the
     share's interval is the decision's. Sizes are medians, in bytes; `copied_bytes` is
@@ -39,7 +41,8 @@ def loaders(records: Records) -> pd.DataFrame:
     the end.
     """
     cells = by_cell((record, _run(record, events)) for record, events in records if record.get("workload") == "load")
-    lines = [cell | _merged(repeats) for cell, repeats in cells]
+    spreads = spreads_of(session_spread)
+    lines = [cell | _merged(repeats, spreads) for cell, repeats in cells]
     for line, decided in zip(lines, _beside_the_ceiling([repeats for _, repeats in cells]), strict=True):
         line["against_ceiling"] = decided.result if decided else None
         if decided and pd.notna(line.get("share_of_limit")):
@@ -119,7 +122,7 @@ def _why(record: Record) -> str:
     return "not done in time" if record["outcome"] == "timed_out" else ""
 
 
-def _merged(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _merged(repeats: Sequence[Mapping[str, Any]], spreads: Mapping[str, Spread]) -> dict[str, Any]:
     """Several runs of a cell as one line: its outcome is that of all, numbers are of those that finished."""
     finished = [run for run in repeats if _finished(run)]
     came_to = outcome(run["outcome"] for run in repeats)
@@ -131,8 +134,9 @@ def _merged(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if column in AVERAGED:
             # A rate that one run is too short to have would be of fewer runs than n.
             whole = len(values) == len(table) and len(values)
-            found = geometric(values.astype(float).tolist()) if whole else Middle()
-            line |= {column: found.mean, f"{column}_low": found.low, f"{column}_high": found.high}
+            spread = spreads.get(column, NO_SPREAD)
+            rate = geometric(values.astype(float).tolist(), spread) if whole else Middle()
+            line |= {column: rate.mean, f"{column}_low": rate.low, f"{column}_high": rate.high}
         elif column in ACCOUNT[2:]:
             line[column] = values.max() if len(values) else None
         elif column == "rows_per_worker":

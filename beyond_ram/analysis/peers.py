@@ -15,6 +15,7 @@ from ..units import GB, MB
 from .decide import LEVEL, Middle, Question, Side, decide, geometric
 from .frame import Cell, same_but_for
 from .growth import SIZE
+from .noise import NO_SPREAD, Spread, spreads_of
 from .outcomes import of_run, outcome
 
 ENGINE = "engine"
@@ -30,7 +31,7 @@ COLUMNS = [
 _ENOUGH = 3
 
 
-def peers(records: Records) -> pd.DataFrame:
+def peers(records: Records, session_spread: pd.DataFrame | None = None) -> pd.DataFrame:
     """A line a cell of the workload `tokenize` without its size; none where no experiment runs what is somebody else's.
 
     Rates are geometric means with 95 % intervals, sizes medians, over the `n` runs of the largest input (`num_files`)
@@ -43,7 +44,8 @@ def peers(records: Records) -> pd.DataFrame:
     if table.empty:
         return pd.DataFrame(columns=COLUMNS)
     cells = list(same_but_for(table, SIZE))
-    lines = [cell | _line(runs) for cell, runs in cells]
+    spreads = spreads_of(session_spread)
+    lines = [cell | _line(runs, spreads) for cell, runs in cells]
     for line, held in zip(lines, _beside(cells), strict=True):
         line |= held
     made = pd.DataFrame(lines)
@@ -66,7 +68,7 @@ def _finished(runs: pd.DataFrame) -> pd.DataFrame:
     return runs[runs["token_count"].notna()] if "token_count" in runs else runs.head(0)
 
 
-def _line(runs: pd.DataFrame) -> dict[str, Any]:
+def _line(runs: pd.DataFrame, spreads: Mapping[str, Spread]) -> dict[str, Any]:
     """What is known of one cell, all sizes together."""
     done = _finished(runs)
     came_to = outcome(runs["outcome"])
@@ -80,9 +82,9 @@ def _line(runs: pd.DataFrame) -> dict[str, Any]:
         _FITTED[0]: _inverse(_slope(done["token_count"], done["token_count"] / done["tokens_per_cpu_s"])),
         _FITTED[1]: _slope(done["bytes_in"] / GB, done["peak_anon_bytes"] / MB),
     }
-    rates = {name: geometric(largest[name].tolist()) for name in RATES}
-    for name, found in (rates | fitted).items():
-        line |= {name: found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
+    rates = {name: geometric(largest[name].tolist(), spreads.get(name, NO_SPREAD)) for name in RATES}
+    for name, value in (rates | fitted).items():
+        line |= {name: value.mean, f"{name}_low": value.low, f"{name}_high": value.high}
     return line
 
 

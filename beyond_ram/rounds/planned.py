@@ -45,7 +45,7 @@ def next_runs(
     cells, times = dict[Key, Cell](), dict[Key, list[float]]()
     for cell, record in weighed.items():
         cells[key(record["cell"])] = cell
-        times.setdefault(key(record["cell"]), []).append(_spent_s(record))
+        times.setdefault(key(record["cell"]), []).append(spent_s(record))
     seconds_of = {cells[one]: fmean(spent) for one, spent in times.items()}
     spread = None if shipped_spread is None else session_spread(table, pairs, shipped_spread)
     undecided = open_questions(table, pairs, questions, spread)
@@ -71,6 +71,6 @@ def _blocks(asked: Sequence[Open], cells: dict[Key, Cell], seconds_of: dict[Cell
     return [Block(members[1].path, members) for members in sorted(blocks, key=blocks.__getitem__)]
 
 
-def _spent_s(record: Record) -> float:
-    """What weighing a run has taken, in seconds; runs from before that was recorded have their own time alone."""
+def spent_s(record: Record) -> float:
+    """Seconds that weighing a run took. Older records have the run's own time only."""
     return float(record.get("weighing_s") or record["duration_s"] or 0)

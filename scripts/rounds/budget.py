@@ -9,7 +9,7 @@ from beyond_ram import logs, tables
 from beyond_ram.analysis.runs import runs
 from beyond_ram.experiment import parse
 from beyond_ram.files import read_json, write
-from beyond_ram.rounds.planned import next_runs
+from beyond_ram.rounds.planned import next_runs, spent_s
 
 
 def main(snakemake):
@@ -17,9 +17,9 @@ def main(snakemake):
     records = tables.read_runs(files)
     cells = [parse(Path(file).parent.relative_to(given.runs).as_posix()) for file in files]
     weighed = {cell: record for cell, (record, _) in zip(cells, records, strict=True)}
-    budget_s = 60 * given.budget_min
+    left_s = 60 * given.budget_min - sum(spent_s(read_json(file, "duration_s")) for file in snakemake.input.ladders)
     spread = pd.read_csv(snakemake.input.shipped_spread)
-    decided = next_runs(weighed, runs(records), given.repeated, given.pairs, given.questions, budget_s, spread)
+    decided = next_runs(weighed, runs(records), given.repeated, given.pairs, given.questions, left_s, spread)
     asked = [run for file in snakemake.input.rounds for run in read_json(file, "runs")["runs"]]
     round_ = {
         "runs": [*asked, *(cell.path for cell in decided.runs)],

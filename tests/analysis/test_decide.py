@@ -23,7 +23,7 @@ from beyond_ram.analysis.decide import (
     reaches,
     strength,
 )
-from beyond_ram.analysis.noise import Noise
+from beyond_ram.analysis.noise import Noise, Spread
 from beyond_ram.analysis.results import FEW, OTHER_WORK, SMALL
 from beyond_ram.analysis.thresholds import Threshold, threshold_of
 
@@ -344,6 +344,18 @@ def test_without_scatter_anywhere_noise_knows_nothing() -> None:
 def test_corrected_is_what_decide_says() -> None:
     asked = [Question(plain(i, i + 1, i + 2), plain(3 * i, 3 * i + 2, 3 * i + 1)) for i in range(2, 9)]
     assert corrected(asked) == [one.p_corrected for one in decide(asked)]
+
+
+def test_the_interval_of_a_geometric_mean_covers_other_sessions() -> None:
+    rng = np.random.default_rng(1)
+    between, within, covered = 0.1, 0.02, 0
+    spread = Spread(mean_sd_log=between)
+    for _ in range(500):
+        first, second = (np.exp(rng.normal(0, between) + rng.normal(0, within, 2)) for _ in range(2))
+        interval = geometric(first.tolist(), spread)
+        covered += interval.low <= geometric(second.tolist()).mean <= interval.high
+    # The second mean has the spread of a session too: 95 % intervals then hold it in 83 %.
+    assert 0.78 < covered / 500 < 0.9
 
 
 def test_the_interval_of_a_geometric_mean_is_students_on_logarithms() -> None:
