@@ -1,5 +1,6 @@
 """Every figure, drawn with data and without, and what their captions say of known lines."""
 
+import functools
 import math
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from beyond_ram.analysis.runs import runs
 from beyond_ram.analysis.spark import spark
 from beyond_ram.analysis.streaming import streaming
 
+from ..analysis import opposite
 from ..analysis.by_hand import Run, sparked, streamed, tree
 
 SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "scripts" / "figures").glob("*.py"), key=lambda path: path.stem)
@@ -28,11 +30,22 @@ RUNS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+def kept(root: Path, name: str) -> pd.DataFrame:
+    """The kept table of that name; of a table without a kept one, what the kept runs make."""
+    file = root / "tests/data/tables" / f"{name}.csv"
+    return pd.read_csv(file) if file.exists() else made_of_kept_runs()[name]
+
+
+@functools.cache
+def made_of_kept_runs() -> dict[str, pd.DataFrame]:
+    return opposite.tables_of(opposite.study())
+
+
 def given(root: Path, script: Path, *, lines: bool) -> dict[str, Any]:
     """The tables that a figure asks for, from the data of the tests, whole or without a line."""
     needs = outputs.parameters(script, "plot")
     names = [name for name in needs if name not in outputs.RUNS]
-    tables = {name: pd.read_csv(root / "tests/data/tables" / f"{name}.csv") for name in names}
+    tables = {name: kept(root, name) for name in names}
     return {name: table if lines else table.head(0) for name, table in tables.items()} | {
         "records": [],
         "samples": None,
