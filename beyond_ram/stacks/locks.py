@@ -115,7 +115,7 @@ def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | 
     until = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if until is None else until
     command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-header", "--no-annotate"]
     command += ["--no-emit-find-links", "--no-emit-index-url", f"--python-version={PYTHON}"]
-    command += [f"--exclude-newer={until}"] if until else []
+    command += [f"--exclude-newer={until or 'false'}"]
     command += ["--prerelease=allow"] if takes_prereleases(source) else []
     command += torch.find_links() if re.search(r"(?m)^torch\b", text_of(source)) else []
     done = subprocess.run(

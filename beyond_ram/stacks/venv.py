@@ -79,6 +79,10 @@ def _build(lock: Path, folder: Path, turn: int) -> None:
     write(folder / MARKER, lock.read_bytes())
 
 
+# A lock says what to install. A project in the current folder may bound uploads for its own lock.
+ANY_TIME = "--exclude-newer=false"
+
+
 def _install(lock: Path, folder: Path, turn: int) -> None:
     _uv("venv", "--quiet", "--allow-existing", f"--python={PYTHON}", str(folder), lock=lock, turn=turn)
     python = folder / "bin" / "python"
@@ -86,7 +90,7 @@ def _install(lock: Path, folder: Path, turn: int) -> None:
     requirements = folder / "requirements.txt"
     write(requirements, hashed)
     how = ("--quiet", "--require-hashes", "--allow-empty-requirements", f"--python={python}")
-    sync = ("pip", "sync", *how, str(requirements))
+    sync = ("pip", "sync", *how, ANY_TIME, str(requirements))
     try:
         # The hashes say what it is, so what is cached will do, and an index that is out of reach is not asked.
         _uv(*sync, "--offline", lock=lock, turn=turn)
@@ -100,7 +104,7 @@ def _install(lock: Path, folder: Path, turn: int) -> None:
 
 def _install_torch(requirement: str, python: Path, lock: Path, turn: int) -> None:
     """From the first place that has it; where none answers, the build that is cached."""
-    installing = ("pip", "install", "--quiet", f"--python={python}", requirement)
+    installing = ("pip", "install", "--quiet", f"--python={python}", ANY_TIME, requirement)
     reasons = []
     for options in [*torch.sources(), ["--offline"]]:
         try:

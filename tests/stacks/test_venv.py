@@ -89,6 +89,16 @@ def test_an_environment_is_compiled_whatever_the_image_says(tmp_path: Path, monk
 
 
 @pytest.mark.slow
+def test_the_time_bound_of_a_project_in_the_current_folder_does_not_hold_for_a_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.uv]\nexclude-newer = "2001-01-01T00:00:00Z"\n')
+    monkeypatch.chdir(tmp_path)
+    venv.build(one(tmp_path), tmp_path / "stack")
+    assert is_whole(tmp_path / "stack")
+
+
+@pytest.mark.slow
 def test_of_several_builders_one_builds_and_the_others_find_it_done(tmp_path: Path) -> None:
     lock, folder, ran = one(tmp_path), tmp_path / "one", tmp_path / "ran"
     path = planted_uv(tmp_path / "bin", f'[ "$1" != venv ] || echo . >> {ran}; sleep 0.1')
