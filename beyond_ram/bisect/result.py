@@ -21,6 +21,8 @@ NAMES = {
     "written_bytes": "written to disk", "hwm_sum_bytes": "high-water mark", OUTCOME: "outcome", ANSWER: "answer",
 }  # fmt: skip
 """How metrics are called here; others by their label."""
+# What `beyond-ram why` explains: memory that is held at the end.
+_HELD = ("end_anon_bytes", "grown_between_marks_bytes")
 _CHANGELOG = ("changelog", "changes", "change log", "release notes", "releasenotes", "release-notes", "history",
               "what's new", "whatsnew", "news")  # fmt: skip
 _DIGEST = 12
@@ -70,6 +72,7 @@ class Result:
         if not self.steps:
             lines.append(self._no_step())
         lines += [f"not narrowed down: {self._named(one)}" for one in self.search.open()]
+        lines += self._why()
         lines += self.notes()
         return [*lines, self._last_line()]
 
@@ -85,6 +88,16 @@ class Result:
                 yield f"  already in the prerelease {early}"
             if moved := self.apart(first, second):
                 yield f"  also differs: {moved}"
+
+    def _why(self) -> list[str]:
+        """The commands that name what held the memory on both sides of the first step of memory at the end."""
+        step = next((one.interval for one in self.steps if one.interval.metric in _HELD), None)
+        if step is None:
+            return []
+        words = ["beyond-ram", "why", self.ladder.script.name]
+        words += ["--args", shlex.join(self.ladder.words)] if self.ladder.words else []
+        sides = [shlex.join([*words, "--with", f"{self.package}=={side}"]) for side in (step.first, step.second)]
+        return [f"what holds it: {sides[0]}", f"  and: {sides[1]}"]
 
     def _yanked(self, *versions: str) -> str:
         yanked = [version for version in versions if self.ladder.releases.release(version).yanked]
@@ -226,6 +239,7 @@ class Result:
         lines = [head, ""]
         lines += [f"- {line.strip()}" for line in self._step_lines()]
         lines += ["", *self._script_lines(), "", *self._commands(), "", *self._table()]
+        lines += ["", *(f"- {line.strip()}" for line in self._why())] if self._why() else []
         if address := self.changelog():
             lines += ["", f"Changelog: {address}"]
         lines += ["", *(f"- {note}" for note in self.notes()), f"- {self._last_line()}"]

@@ -17,6 +17,7 @@ COMMANDS = (
     "gate",
     "bisect",
     "limit",
+    "why",
     "fit",
     "stack",
     "bump",

@@ -45,9 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
     from ..stacks import index
     from ..weighing.limit import weigh_limit
 
-    script, words = script_of(arguments)
+    script, _ = script_of(arguments)
     with opened(arguments.out.absolute()) as out, index.for_uv():
-        setting = _setting(arguments, script, words, out)
+        share = arguments.share or None
+        setting = setting_of(arguments, "limit", out, find_limit=True, limit_speed_share=share)
         weigh_limit(setting, out / "runs")
         record = records.record(out / "runs" / setting.job.path)
         limits: dict[str, Any] = record.get("limit", {})
@@ -56,23 +57,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if limits.get("completed_at_bytes") else 2
 
 
-def _setting(arguments: argparse.Namespace, script: Path, words: list[str], out: Path) -> "Setting":
-    """The script's environment, built, and its job."""
+def setting_of(arguments: argparse.Namespace, name: str, out: Path, **job: Any) -> "Setting":
+    """The script's environment, built below `out`, and its job in an experiment of that name."""
     from ..stacks import scripts
     from ..stacks.inline import read
     from ..stacks.venv import build
     from ..weighing.cell import Setting
     from ..weighing.scripts import cell_of, job_of
 
+    script, words = script_of(arguments)
     inline = read(script, arguments.more)
     show("building its environment")
     lock = scripts.lock(inline.requirements, inline.until, out / "locks" / "script.txt")
     build(lock.path, out / "stacks" / "script")
     show("")
-    cell = cell_of("limit", "script", script, 1)
-    share = arguments.share or None
-    job = job_of(cell, script, words, find_limit=True, limit_speed_share=share)
-    return Setting(job, str(out / "stacks" / "script" / "bin" / "python"), lock.path, out / "private")
+    asked = job_of(cell_of(name, "script", script, 1), script, words, **job)
+    return Setting(asked, str(out / "stacks" / "script" / "bin" / "python"), lock.path, out / "private")
 
 
 def _lines(limits: dict[str, Any], record: dict[str, Any]) -> list[str]:

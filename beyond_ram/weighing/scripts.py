@@ -63,7 +63,7 @@ def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: An
     with private_folder(setting.work, setting.job.path) as work:
         record = weighed(apart(setting), work, out, **limits)
         check_end(setting.job, record)
-        errors = _end_of(work / "stderr")
+        errors = end_of(work / "stderr")
         write(out / "stderr.txt", errors)
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
     record["work"] |= answer
@@ -97,7 +97,7 @@ def _answer(setting: Setting, work: Path, masked: Sequence[str]) -> dict[str, An
     return dict(json.loads(output))
 
 
-def _end_of(path: Path) -> str:
+def end_of(path: Path) -> str:
     if not path.is_file():
         return ""
     with path.open("rb") as file:

@@ -24,14 +24,19 @@ def main(words):
     work, script, arguments, flags = read(words)
     if "--check" in flags:
         return check(work, [flag.partition("=")[2] for flag in flags if flag.startswith("--mask=")])
+    return run(enter(work, script, "--apart" in flags), arguments)
+
+
+def enter(work, script, errors_too):
+    """Make the work folder and go into it; the path of the file."""
     os.makedirs(work, exist_ok=True)
-    redirect(work, "--apart" in flags)
+    redirect(work, errors_too)
     script = os.path.abspath(script)
     make_folder(os.path.join(work, FOLDER), script)
     os.chdir(os.path.join(work, FOLDER))
     events.emit("provenance", versions={"python": sys.version.split()[0]})
     open_marks()
-    return run(script, arguments)
+    return script
 
 
 def read(words):
@@ -72,8 +77,7 @@ def open_marks():
 
 def run(script, arguments):
     """Run the file as `__main__`. `atexit` calls what was registered first last, when all threads have ended."""
-    main_module = type(sys)("__main__")
-    main_module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None, __spec__=None)
+    names = as_main(script, arguments)
     finished, process = [], os.getpid()
 
     def at_end():
@@ -81,18 +85,25 @@ def run(script, arguments):
             events.mark("work", rows=None, **events.own_memory())
 
     atexit.register(at_end)
-    sys.modules["__main__"] = main_module
-    sys.argv[:] = [script, *arguments]
-    sys.path[0] = os.path.dirname(script)
     with open(script, "rb") as file:
         source = file.read()
     try:
-        exec(compile(source, script, "exec", dont_inherit=True), main_module.__dict__)
+        exec(compile(source, script, "exec", dont_inherit=True), names)
     except SystemExit as stopped:
         if not stopped.code:
             finished.append(True)
         raise
     finished.append(True)
+
+
+def as_main(script, arguments):
+    """Make a module `__main__` for the file, with its arguments and its place to import from; the names of it."""
+    main_module = type(sys)("__main__")
+    main_module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None, __spec__=None)
+    sys.modules["__main__"] = main_module
+    sys.argv[:] = [script, *arguments]
+    sys.path[0] = os.path.dirname(script)
+    return main_module.__dict__
 
 
 def check(work, masked):

@@ -1,0 +1,119 @@
+"""`beyond-ram why`: what holds the memory of a script at its end."""
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from .. import files
+from .bisect import add_budget_to, add_script_to, opened, script_of
+from .limit import setting_of
+from .progress import show
+
+# Of the peak: a higher one than at the end is told.
+_HIGHER = 0.2
+_CALLS = 4
+# What stayed is explained where it is more than this, and than this share of all: the run itself takes some.
+_MUCH_BYTES, _MUCH = 5_000_000, 0.1
+# What is left out of the path of a file: all before its package or, of a script, its folder.
+_PATH = re.compile(r"(?<=\()/(?:.*/site-packages/|(?:[^/:]+/)*)")
+_COUNTS = {"malloc": "malloc_bytes_more", "small Python objects": "python_bytes_more", "Arrow": "arrow_bytes_more"}
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "why",
+        help="what holds the memory of a script at its end",
+        description="Runs a Python file, and at its end releases what it holds, one by one: its names, caches of "
+        "libraries, cycles, unused memory of allocators. Each gets what it gave back. With `--with memray`, a second "
+        "run names the call sites of the rest. Exit status 0: answered, 2: cannot say.",
+    )
+    add_script_to(parser)
+    add_budget_to(parser, "results-why")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The exit status."""
+    from ..stacks import index
+    from ..stacks.differences import pins
+    from ..weighing.why import explain
+
+    script, _ = script_of(arguments)
+    with opened(arguments.out.absolute()) as out, index.for_uv():
+        setting = setting_of(arguments, "why", out)
+        show("running the script, and releasing what it holds")
+        result = explain(setting, out / "run", 60 * arguments.budget)
+        if "memray" in pins(setting.lock.read_text(encoding="utf-8")):
+            show("running it again under memray")
+            result["sites"] = explain(setting, out / "memray", 60 * arguments.budget, memray=True)["sites"]
+        show("")
+        files.write(out / "why.json", json.dumps({"script": script.name, **result}, indent=1) + "\n")
+    print("\n".join([*lines(script.name, result), f"files: {arguments.out}"]))
+    return 0
+
+
+def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
+    """The result in short lines."""
+    yield f"{name}: {_mb(result['end_bytes'])} of heap at its end, {_mb(result['start_bytes'])} at its start"
+    if result["error"]:
+        yield f"it failed: {result['error']}"
+    steps = sorted(result["steps"], key=lambda step: (step["kind"] == "others", -step["released_bytes"]))
+    for step in steps:
+        yield f"{_mb(step['released_bytes']):>10}  {_holder(step)}"
+    yield from _stayed(result)
+    if result["threads"]:
+        yield f"other threads ran on: {result['threads']}; less than {_mb(result['floor_bytes'])} is not named"
+    for one in result["processes"]:
+        if one["private_bytes"] >= result["floor_bytes"]:
+            held = f"{_mb(one['private_bytes'])} in another process, {one['pid']}: {one['name']}"
+            yield f"also {held}; what holds it there was not looked for"
+    if (more := result["peak_bytes"] - result["end_bytes"]) > _HIGHER * result["peak_bytes"]:
+        yield f"the peak was {_mb(more)} higher: that was free again at the end"
+    yield from _sites(result)
+
+
+def _sites(result: dict[str, Any]) -> Iterator[str]:
+    """The call sites that memray has seen."""
+    for kind, title in (("stayed", "allocated and stayed"), ("peak", "allocated at the peak")):
+        for site in result["sites"].get(kind, []):
+            calls = [_PATH.sub("", call) for call in site["calls"][:_CALLS]]
+            yield f"{title}: {_mb(site['bytes'])} by {' in '.join(calls)}"
+    rest = result["stayed_bytes"] - result["imports_bytes"]
+    if result["sites"] and rest - sum(site["bytes"] for site in result["sites"]["stayed"]) > max(
+        rest / 2, result["floor_bytes"]
+    ):
+        yield "memray has not seen most of what stayed: calls by address, as of ctypes, are invisible to it"
+
+
+def _holder(step: dict[str, Any]) -> str:
+    if step["kind"] == "others":
+        return "all others together"
+    if step["kind"] in ("allocator", "garbage"):
+        return str(step["holder"]) if step["kind"] == "allocator" else f"garbage: {step['holder']}"
+    text = f"{step['holder']}, {step['kind']}" + (f": {step['type']}" if "type" in step else "")
+    if also := step.get("also_held_by"):
+        text += f"; {', '.join(also)} held it too"
+    if step.get("fragments"):
+        text += f"; its objects are {_mb(step['objects_bytes'])}, the rest are pages that they kept in use"
+    return text
+
+
+def _stayed(result: dict[str, Any]) -> Iterator[str]:
+    """What no step gave back, and what is known of it."""
+    stayed = result["stayed_bytes"]
+    imports = min(result["imports_bytes"], stayed)
+    known = f": {_mb(imports)} came with imports" if imports >= result["floor_bytes"] else ""
+    yield f"{_mb(stayed):>10}  stayed{known}"
+    if early := result.get("ended_early"):
+        yield f"{'':>10}  not all was released: emptying a library ended the process ({early})"
+    elif stayed - imports >= max(_MUCH_BYTES, _MUCH * (result["end_bytes"] - result["start_bytes"])):
+        more = [f"{title} {_mb(result[key])}" for title, key in _COUNTS.items() if result[key] >= result["floor_bytes"]]
+        yield f"{'':>10}  no released name held the rest; in use since the start: {', '.join(more) or 'unknown'}"
+        hint = "" if result["sites"] else "; `--with memray` names the lines"
+        yield f"{'':>10}  a leak, or native code that keeps it{hint}"
+
+
+def _mb(size: float) -> str:
+    return f"{size / 1e6:,.1f} MB"

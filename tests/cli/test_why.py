@@ -1,0 +1,34 @@
+"""`beyond-ram why`, whole."""
+
+import json
+
+import pytest
+
+from beyond_ram.cli import main
+
+
+@pytest.mark.slow
+def test_what_holds_the_memory_of_a_script(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "case.py").write_text("import sys\nrows = [bytes(1000) for _ in range(int(sys.argv[1]))]\n")
+    assert main(["why", "case.py", "--args", "60000", "--out", "results"]) == 0
+    result = json.loads((tmp_path / "results/why.json").read_text())
+    (step,) = [step for step in result["steps"] if step["holder"] != "others"]
+    assert step["holder"] == "rows" and abs(step["released_bytes"] - 60e6) < 8e6
+    assert result["peak_bytes"] >= result["end_bytes"]
+    assert "rows" in capfd.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_script_that_ends_early_is_one_line(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "case.py").write_text("import os\nos.abort()\n")
+    assert main(["why", "case.py", "--out", "results"]) == 2
+    assert "SIGABRT" in capfd.readouterr().err.splitlines()[-1] and not (tmp_path / "results").exists()
+
+
+def test_a_script_that_is_not_there_is_one_line(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert main(["why", "none.py"]) == 2
+    assert capfd.readouterr().err == "beyond-ram: there is no file none.py\n"
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,321 @@
+"""Why a script holds memory at its end: scripts with a planted holder. It is named, and nothing else."""
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parents[2] / "scripts/workloads/why.py"
+MB = 1_000_000
+HELD = 60 * MB
+# What malloc and the page size add, and what a script's own small objects are.
+CLOSE = 8 * MB
+LIBRARY = {
+    "plant/__init__.py": "from .core import Store, grow, keep, load, store\n",
+    "plant/core.py": """
+        import functools
+
+        KEPT = {}
+
+        @functools.cache
+        def load(number):
+            return bytes(1000)
+
+        def keep(number):
+            KEPT[number] = bytes(1000)
+
+        class Store:
+            rows = []
+            def __init__(self):
+                self.cache = []
+
+        store = Store()
+
+        def memo(function):
+            seen = {}
+            @functools.wraps(function)
+            def call(number):
+                return seen.setdefault(number, function(number))
+            return call
+
+        @memo
+        def grow(number):
+            return bytes(1000)
+        """,
+}
+
+
+def why(folder, text, arguments=()):
+    """The result for a script; the exit status of the run has to be that which is told."""
+    for name, content in {**LIBRARY, "case.py": text}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(textwrap.dedent(content))
+    work = folder.parent / f"{folder.name}-work"
+    command = [sys.executable, PROGRAM, "--work-dir", work, "--script", folder / "case.py"]
+    ended = subprocess.run([*command, "--arguments", json.dumps(arguments)], timeout=60, capture_output=True, text=True)
+    result = json.loads((work / "why.json").read_text())
+    assert result["status"] == ended.returncode
+    return result
+
+
+PLANTED = {
+    "a global list": ("rows", "name", "rows = [bytes(1000) for _ in range(60_000)]"),
+    "a dict in an object": (
+        "app.cache",
+        "attribute",
+        """
+        class App:
+            def __init__(self):
+                self.name, self.cache = 'app', {number: bytes(1000) for number in range(60_000)}
+        app = App()
+        """,
+    ),
+    "a closure": (
+        "count.rows",
+        "closure variable",
+        """
+        def counter():
+            rows = [bytes(1000) for _ in range(60_000)]
+            return lambda: len(rows)
+        count = counter()
+        """,
+    ),
+    "a function attribute": (
+        "load.cache",
+        "function attribute",
+        "def load(): pass\nload.cache = bytearray(b'x' * 60_000_000)",
+    ),
+    "a default argument": (
+        "load.seen",
+        "default argument",
+        "def load(seen=[]):\n seen.append(bytearray(b'x' * 60_000_000))\nload()",
+    ),
+    "a class attribute": (
+        "Model.rows",
+        "class attribute",
+        "class Model:\n rows = []\nmodel = Model()\nmodel.rows.extend(bytes(1000) for _ in range(60_000))",
+    ),
+    "an lru_cache": (
+        "load",
+        "lru_cache",
+        """
+        import functools
+        @functools.lru_cache(maxsize=None)
+        def load(number):
+            return bytes(1000)
+        for number in range(60_000): load(number)
+        """,
+    ),
+    "an lru_cache of a library": (
+        "plant.core.load",
+        "lru_cache",
+        "import plant\nfor number in range(60_000): plant.load(number)",
+    ),
+    "a dict of a library": (
+        "plant.core.KEPT",
+        "global of a module",
+        "import plant\nfor number in range(60_000): plant.keep(number)",
+    ),
+    "a class attribute of a library": (
+        "plant.core.Store.rows",
+        "class attribute",
+        "from plant import Store\nStore.rows.extend(bytes(1000) for _ in range(60_000))",
+    ),
+    "an object of a library": (
+        "plant.core.store",
+        "global of a module",
+        "import plant\nplant.store.cache.extend(bytes(1000) for _ in range(60_000))",
+    ),
+    "a closure in a library": (
+        "plant.core.grow.seen",
+        "closure variable",
+        "import plant\nfor number in range(60_000): plant.grow(number)",
+    ),
+    "cycles": (
+        "cycles of Node",
+        "garbage",
+        """
+        import gc
+        gc.disable()
+        class Node:
+            def __init__(self):
+                self.me, self.payload = self, bytes(10_000)
+        for _ in range(6_000): Node()
+        """,
+    ),
+    "unused memory of malloc": (
+        "allocator, unused",
+        "allocator",
+        "rows = [bytes(1000) for _ in range(60_000)]\nlast = bytes(1000)\nrows = None",
+    ),
+    "a thread": (
+        "work.rows",
+        "local variable of thread reader",
+        """
+        import threading
+        begun, end = threading.Event(), threading.Event()
+        def work():
+            rows = [bytes(1000) for _ in range(60_000)]
+            begun.set()
+            end.wait()
+        threading.Thread(target=work, name='reader', daemon=True).start()
+        begun.wait()
+        """,
+    ),
+    "a thread's own storage": (
+        "mine",
+        "name",
+        "import threading\nmine = threading.local()\nmine.rows = [bytes(1000) for _ in range(60_000)]",
+    ),
+    "a context variable": (
+        "state",
+        "context variable",
+        "import contextvars\nstate = contextvars.ContextVar('state')\nstate.set([bytes(1000) for _ in range(60_000)])",
+    ),
+    "a generator": (
+        "rows",
+        "name",
+        """
+        def read():
+            block = bytearray(b'x' * 60_000_000)
+            yield len(block)
+            yield 0
+        rows = read()
+        next(rows)
+        """,
+    ),
+    "a function main": (
+        "main.rows",
+        "local variable of the function that the script ends with",
+        """
+        import sys
+        def main():
+            "What it does."
+            rows = [bytes(1000) for _ in range(60_000)]
+            return len(rows) and 3
+        if __name__ == '__main__':
+            sys.exit(main())
+        """,
+    ),
+    "an error": (
+        "load.rows",
+        "local variable of the error",
+        """
+        class Loader:
+            def load(self, count):
+                rows = [bytes(1000) for _ in range(count)]
+                raise ValueError(count)
+        Loader().load(60_000)
+        """,
+    ),
+    "an exit": ("rows", "name", "import sys\nrows = [bytes(1000) for _ in range(60_000)]\nsys.exit(4)\nlast = 0"),
+    "an array": ("values", "name", "import numpy\nvalues = numpy.ones(7_500_000)\nview = values[:10]"),
+    "an Arrow table": (
+        "table",
+        "name",
+        "import pyarrow\nblock = pyarrow.array(range(1000))\n"
+        "table = pyarrow.table({'x': pyarrow.concat_arrays([block] * 7500)})",
+    ),
+    "Arrow's pool": (
+        "arrow pool, unused",
+        "allocator",
+        """
+        import ctypes, pyarrow
+        buffers = [pyarrow.allocate_buffer(1 << 20) for _ in range(57)]
+        for buffer in buffers: ctypes.memset(buffer.address, 1, buffer.size)
+        del buffers, buffer
+        """,
+    ),
+    "a DataFrame": (
+        "frame",
+        "name",
+        "import numpy, pandas\nframe = pandas.DataFrame(numpy.ones((75_000, 100)))\nfirst = frame[0]",
+    ),
+}
+
+
+SLOW = [name for name, (_, _, text) in PLANTED.items() if "import numpy" in text or "pyarrow" in text]
+
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=[pytest.mark.slow] * (one in SLOW)) for one in PLANTED])
+def test_the_holder_is_named_and_no_other(tmp_path, name):
+    holder, kind, text = PLANTED[name]
+    result = why(tmp_path, text)
+    steps = {step["holder"]: step for step in result["steps"] if step["holder"] != "others"}
+    assert list(steps) == [holder], result
+    assert steps[holder]["kind"] == kind
+    assert abs(steps[holder]["released_bytes"] - HELD) < CLOSE
+    total = sum(step["released_bytes"] for step in result["steps"])
+    assert result["start_bytes"] + total + result["stayed_bytes"] == result["end_bytes"]
+
+
+def test_native_memory_that_nothing_holds_stays_and_nothing_is_blamed(tmp_path):
+    result = why(
+        tmp_path,
+        """
+        import ctypes
+        library = ctypes.CDLL(None)
+        library.malloc.restype = ctypes.c_void_p
+        library.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+        for _ in range(60_000):
+            library.memset(library.malloc(1000), 1, 1000)
+        """,
+    )
+    assert [step["holder"] for step in result["steps"]] == ["others"]
+    assert abs(result["stayed_bytes"] - HELD) < CLOSE and abs(result["malloc_bytes_more"] - HELD) < CLOSE
+
+
+def test_objects_that_native_code_keeps_stay(tmp_path):
+    result = why(
+        tmp_path,
+        """
+        import ctypes
+        rows = [bytes(400) for _ in range(140_000)]
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(rows))
+        """,
+    )
+    assert [step["holder"] for step in result["steps"]] == ["others"]
+    assert result["stayed_bytes"] > HELD - CLOSE and result["python_bytes_more"] > HELD - CLOSE
+
+
+def test_small_objects_that_keep_pages_in_use_are_told_apart(tmp_path):
+    result = why(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\nrows = rows[::8]")
+    (step,) = [step for step in result["steps"] if step["kind"] == "name"]
+    assert step["holder"] == "rows" and step["fragments"] and step["released_bytes"] > 3 * step["objects_bytes"]
+
+
+@pytest.mark.parametrize("how", ["fork", "spawn"])
+def test_memory_of_another_process_is_told_and_nothing_is_blamed(tmp_path, how):
+    result = why(
+        tmp_path,
+        f"""
+        import multiprocessing
+        def work(begun, end):
+            rows = [bytes(1000) for _ in range(60_000)]
+            begun.set()
+            end.wait()
+        if __name__ == '__main__':
+            context = multiprocessing.get_context({how!r})
+            begun, end = context.Event(), context.Event()
+            context.Process(target=work, args=(begun, end), name='worker', daemon=True).start()
+            begun.wait()
+        """,
+    )
+    assert not [step for step in result["steps"] if step["holder"] != "others"]
+    (process,) = [one for one in result["processes"] if one["private_bytes"] > CLOSE]
+    assert process["name"] == "worker" and abs(process["private_bytes"] - HELD) < 2 * CLOSE
+
+
+def test_two_that_hold_the_same_are_both_named(tmp_path):
+    result = why(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\nall_rows = {'rows': rows}")
+    (step,) = [step for step in result["steps"] if step["holder"] != "others"]
+    assert {step["holder"], *step["also_held_by"]} == {"rows", "all_rows"}
+
+
+def test_a_script_that_holds_nothing_blames_nothing(tmp_path):
+    result = why(tmp_path, "rows = [bytes(1000) for _ in range(60_000)]\ndel rows\n")
+    assert [step["holder"] for step in result["steps"]] == ["others"]
+    assert abs(result["end_bytes"] - result["start_bytes"]) < CLOSE
