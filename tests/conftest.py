@@ -2,6 +2,7 @@
 
 import fcntl
 import functools
+import hashlib
 import os
 import shutil
 import signal
@@ -17,9 +18,11 @@ from xdist.scheduler import LoadScopeScheduling
 from beyond_ram.folders import MARK
 from beyond_ram.stacks import locks, venv
 
-from . import forks
+from . import forks, leftovers
 
 ROOT = Path(__file__).resolve().parents[1]
+# What takes long to make and is the same for every checkout. It may be removed at any time.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "beyond-ram-tests"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 # A shell ignores Ctrl-C for what it starts in the background, and nohup ignores SIGHUP: all that tests start would
@@ -49,6 +52,12 @@ class Together(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid.partition("::")[0])
+
+
+def pytest_configure() -> None:
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        leftovers.mark()
+        leftovers.remove()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -106,8 +115,12 @@ def project_files() -> list[str]:
 
 @functools.cache
 def environment_of(stack: str) -> Path | locks.StackError:
-    """The folder of a stack's environment, that of the workflow, or why it cannot be built: it is tried once."""
-    folder, lock = ROOT / ".stacks" / stack, ROOT / "envs" / f"{stack}.txt"
+    """The folder of a stack's environment, or why it cannot be built: it is tried once.
+
+    It is kept in the user's cache folder under the hash of its lock, for every checkout.
+    """
+    lock = ROOT / "envs" / f"{stack}.txt"
+    folder = CACHE / "stacks" / f"{stack}-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}"
     try:
         venv.build(lock, folder)
     except locks.StackError as error:
@@ -124,7 +137,7 @@ def interpreter(stack: str) -> Path:
 
 
 def link_stack(stack: str, project: Path) -> None:
-    """The environment of a stack in a copy of the project: the checkout's, with a marker that a rule may replace."""
+    """The environment of a stack in a copy of the project: links into it, with a marker that a rule may replace."""
     lock, folder = project / "envs" / f"{stack}.txt", project / ".stacks" / stack
     if venv.is_built(lock, folder):
         return

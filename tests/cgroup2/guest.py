@@ -20,6 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from beyond_ram.folders import make_temporary
+
+from ..conftest import CACHE
+
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
 PLACES = ("plain", "systemd")
@@ -83,7 +87,7 @@ def boot(place: str, names: Sequence[str]) -> dict[str, Result]:
     first = [(HERE / name).read_text() for name in ("init", *_UNITS)]
     kernel = _kept("kernel", _make_kernel, [first, _MODULES])
     base = _kept("root", _make_root, PACKAGES) if place == "systemd" else None
-    work = Path(tempfile.mkdtemp(prefix="beyond-ram-guest-", dir="/var/tmp"))
+    work, held = make_temporary("beyond-ram-guest-", Path("/var/tmp"))
     try:
         (work / "project").write_text(str(PROJECT))
         (work / "job").write_text(_job(place, names))
@@ -104,6 +108,8 @@ def boot(place: str, names: Sequence[str]) -> dict[str, Result]:
         return ended
     finally:
         shutil.rmtree(work)
+        if held is not None:
+            os.close(held)
 
 
 def _job(place: str, names: Sequence[str]) -> str:
@@ -182,7 +188,7 @@ def _run_qemu(kernel: Path, socket: Path, words: str, work: Path) -> int | str:
 def _kept(name: str, make: Callable[[Path], None], recipe: object) -> Path:
     """A folder of the cache, made once, whole or not at all; made anew where its recipe or this machine's release is
     another."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "beyond-ram-tests"
+    cache = CACHE
     cache.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(repr(recipe).encode() + Path("/etc/os-release").read_bytes()).hexdigest()
     folder = cache / f"{name}-{digest[:12]}"

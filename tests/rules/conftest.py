@@ -34,7 +34,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def current(project: Path) -> None:
-    """The stack `current` in the copy: the checkout's own environment of it."""
+    """The stack `current` in the copy: that of the tests."""
     link_stack("current", project)
 
 

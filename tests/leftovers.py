@@ -1,0 +1,50 @@
+"""What a killed test session leaves behind: the next session ends its processes and unmounts its file systems."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+# Every process of a session has in its environment which process the session is, and when that began.
+VARIABLE = "BEYOND_RAM_TEST_SESSION"
+_OWNER = re.compile(rf"{VARIABLE}=(\d+)-(\d+)\0".encode())
+# pytest keeps the number of its process in a file there while it runs.
+_FOLDER = re.compile(r".*/pytest-of-[^/]+/pytest-\d+(?=/)")
+
+
+def mark() -> None:
+    """Name this session to the processes that it starts."""
+    os.environ[VARIABLE] = f"{os.getpid()}-{_began(os.getpid())}"
+
+
+def remove() -> None:
+    """End what sessions that were killed have left running and mounted."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            owner = _OWNER.search((process / "environ").read_bytes() + b"\0")
+            if owner and _began(int(owner[1])) != owner[2].decode():
+                os.kill(int(process.name), signal.SIGKILL)
+    for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):
+        place = line.split()[1]
+        folder = _FOLDER.match(place)
+        if folder and not _runs(Path(folder[0], ".lock")):
+            subprocess.run(["umount", "-l", place], check=False)
+
+
+def _runs(lock: Path) -> bool:
+    """Whether the process that a lock of pytest names is alive."""
+    try:
+        return bool(_began(int(lock.read_text())))
+    except (OSError, ValueError):
+        return False
+
+
+def _began(pid: int) -> str:
+    """When a process began, in ticks since boot; empty for one that has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
