@@ -12,6 +12,7 @@ from beyond_ram.tokenize.encoders import ENGINE
 from tests.conftest import interpreter, once
 
 HERE = Path(__file__).parent
+RUN = HERE / "small.py"
 MANY_SCRIPTS = (
     "Größe naïve Ελληνικά Σίσυφος ΟΔΥΣΣΕΥΣ русский текст и ещё слова 中文字符，测试。 日本語テキスト "
     "العربية עברית हिन्दी 한국어 문장 e\u0301 a\u0308\u0323 ﬁ ² ½ ㎏ 😀👩\u200d👩\u200d👧 İstanbul ǆ ẞ "
@@ -51,8 +52,10 @@ Tokenize = Callable[..., "subprocess.CompletedProcess[str]"]
 def tokenize(python: Path) -> Tokenize:
     """Run the engine: tokenize(inputs…, tokenizer=…, out=…, and flags as words); flat files unless told otherwise."""
 
-    def run(*inputs: Path | str, tokenizer: Path, out: Path, **flags: Any) -> "subprocess.CompletedProcess[str]":
-        command = [str(python), str(ENGINE / "run.py"), f"--tokenizer={tokenizer}", f"--out={out}"]
+    def run(
+        *inputs: Path | str, tokenizer: Path, out: Path, program: Path = RUN, **flags: Any
+    ) -> "subprocess.CompletedProcess[str]":
+        command = [str(python), str(program), f"--tokenizer={tokenizer}", f"--out={out}"]
         for name, value in {"format": "bin", **flags}.items():
             command.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}"))
         command += ["--json", "--", *map(str, inputs)]
@@ -70,4 +73,4 @@ def in_stack(python: Path, code: str, *arguments: object) -> Any:
     return json.loads(done.stdout)
 
 
-__all__ = ["ENGINE", "HERE", "Tokenize", "in_stack"]
+__all__ = ["ENGINE", "HERE", "RUN", "Tokenize", "in_stack"]

@@ -16,11 +16,11 @@ def some_texts(count: int = 300) -> list[str]:
 
 
 def big(path: Path, megabytes: float) -> Path:
-    """JSON Lines of documents of very different sizes, one of them larger than what is cut: units are of 4 MiB."""
+    """JSON Lines of documents of very different sizes, one longer than small.py takes whole; its units: 512 KiB."""
     random = Random(3)
     sources = " ".join(some_texts(60)).replace("<|endoftext|>", "")
     with path.open("w", encoding="utf-8") as file:
-        file.write(json.dumps({"text": (sources * 400)[:1_200_000]}) + "\n")
+        file.write(json.dumps({"text": (sources * 40)[:150_000]}) + "\n")
         while file.tell() < megabytes * 1e6:
             start = random.randrange(len(sources))
             file.write(json.dumps({"text": sources[start : start + random.choice((10, 1000, 30_000))]}) + "\n")

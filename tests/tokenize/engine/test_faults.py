@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.tokenize.conftest import ENGINE, Tokenize
+from tests.tokenize.conftest import RUN, Tokenize
 from tests.tokenize.documents import big, files_of
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,7 @@ FORMATS = ("bin", "datasets", "parquet")
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four units of a worker."""
-    return big(tmp_path_factory.mktemp("source") / "big.jsonl", 14)
+    return big(tmp_path_factory.mktemp("source") / "big.jsonl", 1.75)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_each_damaged_file_is_made_again(
     random, whole = Random(f"{damage} {format}"), files_of(finished[format])
     names = [path.relative_to(finished[format]) for path in all_files(finished[format])]
     names = [name for name in names if name.name != "manifest.json"]
-    for name in random.sample(names, min(len(names), 6)):
+    for name in random.sample(names, min(len(names), 3)):
         out = tmp_path / "out"
         shutil.copytree(finished[format], out)
         if damage == "delete":
@@ -123,7 +123,7 @@ def test_another_shard_that_is_damaged_is_not_joined(
 CHANGED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-import run
+from small import run
 real = run.Run.finish
 def finish(self):
     before = os.stat(sys.argv[2])
@@ -145,7 +145,7 @@ def test_an_input_that_changes_meanwhile_fails_the_run_for_good(
     shutil.copyfile(source, changing)
     command = [str(changing), f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
     done = subprocess.run(
-        [python, "-c", CHANGED, ENGINE, changing, *command], capture_output=True, text=True, check=False
+        [python, "-c", CHANGED, RUN.parent, changing, *command], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2 and "changing.jsonl was changed while it was read" in done.stderr
     assert not (out / "summary.json").exists()
@@ -237,7 +237,7 @@ def test_random_faults_give_no_false_success(
         for number in range(FAULTS):
             format, out = random.choice(FORMATS), disk / f"out-{number}"
             shutil.copyfile(source, copy)
-            command = [python, ENGINE / "run.py", copy, f"--tokenizer={families['gpt2']}", f"--out={out}"]
+            command = [python, RUN, copy, f"--tokenizer={families['gpt2']}", f"--out={out}"]
             command += [f"--format={format}", f"--workers={random.choice((1, 2))}"]
             changed = False
             for fault in random.choices(kinds, k=random.randint(1, 3)):
@@ -247,7 +247,7 @@ def test_random_faults_give_no_false_success(
                         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
                     )
                     with contextlib.suppress(subprocess.TimeoutExpired):
-                        run.wait(random.uniform(0.2, 1.5))
+                        run.wait(random.uniform(0.1, 0.7))
                     with contextlib.suppress(ProcessLookupError):
                         os.killpg(run.pid, signal.SIGKILL)
                     run.wait()
@@ -260,7 +260,7 @@ def test_random_faults_give_no_false_success(
                     os.truncate(path, random.randrange(path.stat().st_size))
                 elif fault == "full disk":
                     used = sum(path.stat().st_size for path in all_files(out))
-                    remount(disk, used + random.randrange(1 << 16, 8 << 20))
+                    remount(disk, used + random.randrange(1 << 14, 1 << 20))
                     done = subprocess.run(command, capture_output=True, text=True, check=False)
                     assert "Traceback" not in done.stderr, done.stderr
                     remount(disk, enough)
@@ -268,7 +268,7 @@ def test_random_faults_give_no_false_success(
                     run = subprocess.Popen(
                         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
                     )
-                    time.sleep(random.uniform(0.1, 0.8))
+                    time.sleep(random.uniform(0.1, 0.5))
                     with copy.open("r+b") as file:
                         file.seek(random.randrange(copy.stat().st_size // 2))
                         file.write(b" ")

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import interpreter
-from tests.tokenize.conftest import ENGINE, Tokenize, in_stack
+from tests.tokenize.conftest import ENGINE, RUN, Tokenize, in_stack
 from tests.tokenize.documents import big, files_of, some_texts, summary
 
 pytestmark = pytest.mark.slow
@@ -206,7 +206,7 @@ def test_a_large_document_among_small_ones(
     families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
 ) -> None:
     """By every way in, and at every place of a unit; the large one comes in pieces."""
-    source = big(tmp_path / "big.jsonl", 6)
+    source = big(tmp_path / "big.jsonl", 0.75)
     lines = [json.loads(line)["text"] for line in source.read_text(encoding="utf-8").splitlines()]
     texts = [*lines[1:], lines[0], "behind"]
     (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
@@ -228,7 +228,7 @@ def test_a_large_document_among_small_ones(
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four units of a worker, for tests that leave it as it is."""
-    return big(tmp_path_factory.mktemp("source") / "big.jsonl", 14)
+    return big(tmp_path_factory.mktemp("source") / "big.jsonl", 1.75)
 
 
 @pytest.fixture(scope="module")
@@ -246,11 +246,11 @@ def test_killed_at_random_moments(
     format: str, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
 ) -> None:
     """Byte-identical in the end, and no finished unit done again."""
-    source = big(tmp_path / "big.jsonl", 28)
+    source = big(tmp_path / "big.jsonl", 7)
     flags = {"tokenizer": families["gpt2"], "format": format, "workers": 2}
     assert tokenize(source, out=tmp_path / "whole", **flags).returncode == 0
     out, random, kills = tmp_path / "killed", Random(5), 0
-    command = [python, ENGINE / "run.py", source, f"--tokenizer={flags['tokenizer']}", f"--out={out}"]
+    command = [python, RUN, source, f"--tokenizer={flags['tokenizer']}", f"--out={out}"]
     command += [f"--format={format}", "--workers=2"]
     done_before: dict[Path, int] = {}
     for _ in range(40):
@@ -286,12 +286,12 @@ def test_the_whole_tree_killed_at_any_moment(
     format: str, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
 ) -> None:
     """Coordinator and workers at once, from start to end; then the same command."""
-    source = big(tmp_path / "big.jsonl", 12)
+    source = big(tmp_path / "big.jsonl", 3)
     flags = {"tokenizer": families["gpt2"], "format": format, "workers": 2}
     begun = time.monotonic()
     assert tokenize(source, out=tmp_path / "whole", **flags).returncode == 0
     spent = time.monotonic() - begun
-    command = [python, ENGINE / "run.py", source, *(f"--{name}={value}" for name, value in flags.items())]
+    command = [python, RUN, source, *(f"--{name}={value}" for name, value in flags.items())]
     killed, random = 0, Random(f"{format} {KILLS}")
     for number in range(50 * KILLS):
         out = tmp_path / f"killed-{number}"
@@ -318,7 +318,7 @@ def test_the_whole_tree_killed_at_any_moment(
 
 def test_workers_end_with_the_run(families: dict[str, Path], python: Path, tmp_path: Path) -> None:
     source = big(tmp_path / "big.jsonl", 24)
-    command = [python, ENGINE / "run.py", source, f"--tokenizer={families['gpt2']}", f"--out={tmp_path / 'out'}"]
+    command = [python, RUN, source, f"--tokenizer={families['gpt2']}", f"--out={tmp_path / 'out'}"]
     run = subprocess.Popen([*command, "--workers=6"], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     children: list[int] = []
     until = time.monotonic() + 60
@@ -337,7 +337,7 @@ def test_a_worker_that_is_killed_is_told_and_the_same_command_goes_on(
 ) -> None:
     flags = {"tokenizer": families["gpt2"], "workers": 2}
     out = tmp_path / "out"
-    command = [python, ENGINE / "run.py", source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
+    command = [python, RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
     run = subprocess.Popen([*command, "--workers=2"], stderr=subprocess.PIPE, text=True)
     until, children = time.monotonic() + 60, Path(f"/proc/{run.pid}/task/{run.pid}/children")
     while not (found := children.read_text().split()) and time.monotonic() < until:
@@ -354,7 +354,7 @@ def test_a_worker_that_is_killed_is_told_and_the_same_command_goes_on(
 KILLED_AT = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-import run
+from small import run
 def killed(real):
     def write(path, value):
         if path.name.startswith(sys.argv[2]):
@@ -375,7 +375,7 @@ def test_killed_between_any_two_steps_of_the_end(
     flags = {"tokenizer": families["gpt2"], "workers": workers}
     out = tmp_path / "out"
     command = [str(source), f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin", f"--workers={workers}"]
-    killed = subprocess.run([python, "-c", KILLED_AT, ENGINE, name, *command], capture_output=True, check=False)
+    killed = subprocess.run([python, "-c", KILLED_AT, RUN.parent, name, *command], capture_output=True, check=False)
     assert killed.returncode == 9, killed.stderr
     assert tokenize(source, out=out, **flags).returncode == 0
     assert files_of(out) == whole
@@ -384,7 +384,7 @@ def test_killed_between_any_two_steps_of_the_end(
 def test_shards_at_once(
     source: Path, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
 ) -> None:
-    command = [python, ENGINE / "run.py", source, f"--tokenizer={families['gpt2']}", "--format=bin", "--workers=2"]
+    command = [python, RUN, source, f"--tokenizer={families['gpt2']}", "--format=bin", "--workers=2"]
     for out in ("one", "two"):
         more = [f"--out={tmp_path / out}", "--shard={}/2"]
         shards = [[*command, *(flag.format(shard) for flag in more)] for shard in (1, 2)]
@@ -403,9 +403,8 @@ def test_a_limit_holds_with_what_planning_has_taken(
     table = pa.table({f"column {at}": ["a"] * 600 for at in range(60)} | {"text": ["Some words of text. "] * 600})
     pq.write_table(table, tmp_path / "wide.parquet", row_group_size=1)
     limit = 110 << 20
-    done = tokenize(
-        tmp_path / "wide.parquet", tokenizer=families["gpt2"], out=tmp_path / "out", workers=2, memory_limit=limit
-    )
+    flags: dict[str, Any] = {"program": ENGINE / "run.py", "workers": 2, "memory_limit": limit}
+    done = tokenize(tmp_path / "wide.parquet", tokenizer=families["gpt2"], out=tmp_path / "out", **flags)
     if done.returncode == 0:
         assert int(re.findall(r"at most (\d+) MB", done.stderr)[-1]) * 1e6 <= limit
     else:
@@ -417,7 +416,7 @@ def test_the_first_worker_needs_no_process_and_any_number_writes_the_same(
 ) -> None:
     for workers, others in ((1, 0), (2, 1), (4, 3)):
         out = tmp_path / str(workers)
-        command = [python, ENGINE / "run.py", source, f"--tokenizer={families['gpt2']}", f"--out={out}"]
+        command = [python, RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}"]
         run = subprocess.Popen([*command, f"--workers={workers}", "--format=bin"], stderr=subprocess.PIPE)
         seen: set[str] = set()
         while run.poll() is None:
@@ -434,7 +433,7 @@ def test_ctrl_c_ends_it_at_once_and_the_same_command_goes_on(
 ) -> None:
     flags = {"tokenizer": families["gpt2"], "workers": 2}
     out = tmp_path / "out"
-    command = [python, ENGINE / "run.py", source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
+    command = [python, RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
     run = subprocess.Popen([*command, "--workers=2"], stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
     while not list((out / ".beyond-ram-tokenize").glob("0*.json")) and time.monotonic() < until:
@@ -629,7 +628,7 @@ def test_a_run_at_work_is_not_joined(
     source: Path, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    command = [python, ENGINE / "run.py", source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
+    command = [python, RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
     # In a session of its own: where a process group holds a stopped process, the kernel hangs up on all of it, tests
     # included, as soon as one of it ends whose parent is in another group of the session.
     run = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
