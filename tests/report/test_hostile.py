@@ -240,7 +240,7 @@ def test_a_caption_that_was_written_over_is_refused(kind: str, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_in_the_report_that_snakemake_makes(tmp_path: Path) -> None:
+def test_in_the_report_that_snakemake_makes(tmp_path: Path, path: str) -> None:
     made = figure(tmp_path, "one")
     planted = " and ".join(planted for kind, planted in PLANTED.items() if kind not in ("long", "control"))
     drawing, _ = plt.subplots()
@@ -248,9 +248,9 @@ def test_in_the_report_that_snakemake_makes(tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(
         f"rule one:\n    output: report('two.svg', caption='{made.caption}')\n    shell: 'cp one.svg two.svg'\n"
     )
-    environment = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    environment = {**os.environ, "PATH": path}
     for more in (["--cores", "1"], ["--report", "report.html"]):
-        command = [sys.executable, "-m", "snakemake", "-s", "Snakefile", *more]
+        command = ["snakemake", "-s", "Snakefile", *more]
         subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
     report = (tmp_path / "report.html").read_text()
     assert "include:: /etc/passwd" in report

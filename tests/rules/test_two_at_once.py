@@ -12,6 +12,7 @@ import yaml
 
 from beyond_ram.experiment import records
 
+from .conftest import Snakemake
 from .test_keep_going import spoiled
 
 pytestmark = pytest.mark.slow
@@ -19,7 +20,7 @@ RUN = "results-at-once/runs/scan/stack~current/size_mb~1/rep~1"
 
 
 @pytest.fixture
-def command(project: Path, current: None) -> Iterator[list[str]]:
+def words(project: Path, current: None) -> Iterator[list[str]]:
     """The workflow of a cell, which is held up as long as there is a file `hold`."""
     scan = {"workload": "scan", "repeats": 1, "matrix": {"stack": ["current"], "size_mb": [1]}}
     file = project / "at-once.yaml"
@@ -28,17 +29,18 @@ def command(project: Path, current: None) -> Iterator[list[str]]:
     program = project / "scripts/workloads/scan.py"
     (project / "hold").touch()
     with spoiled(program, "args = parser.parse_args()\n", f"args = parser.parse_args()\n{waits}"):
-        yield [sys.executable, "-m", "snakemake", "--cores", "1", f"{RUN}/run.json", "--configfile", str(file)]
+        yield [f"{RUN}/run.json", "--configfile", str(file)]
     (project / "hold").unlink(missing_ok=True)
 
 
-def start(project: Path, command: list[str]) -> "subprocess.Popen[str]":
+def start(project: Path, words: list[str]) -> "subprocess.Popen[str]":
+    """A Snakemake that can be killed: no fork of another."""
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(project),
     }
     return subprocess.Popen(
-        command,
+        [sys.executable, "-m", "snakemake", "--cores", "1", *words],
         cwd=project,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -56,22 +58,21 @@ def until_it_weighs(project: Path, process: "subprocess.Popen[str]") -> None:
         time.sleep(0.02)
 
 
-def test_the_second_is_refused_until_the_first_has_ended_or_was_killed(project: Path, command: list[str]) -> None:
-    first = start(project, command)
+def test_the_second_is_refused_until_the_first_has_ended_or_was_killed(
+    project: Path, words: list[str], snakemake: Snakemake
+) -> None:
+    first = start(project, words)
     until_it_weighs(project, first)
-    second = start(project, command)
-    _, said = second.communicate(timeout=60)
+    second = snakemake(*words)
     assert second.returncode != 0
-    assert "Directory cannot be locked" in said
+    assert "Directory cannot be locked" in second.stderr
     assert first.poll() is None
     first.kill()
     first.communicate()
     (project / "hold").unlink()
-    unlocking = start(project, [*command, "--unlock"])
-    _, said = unlocking.communicate(timeout=60)
-    assert unlocking.returncode == 0, said[-3000:]
-    third = start(project, command)
-    _, said = third.communicate(timeout=120)
-    assert third.returncode == 0, said[-3000:]
+    unlocking = snakemake(*words, "--unlock")
+    assert unlocking.returncode == 0, unlocking.stderr[-3000:]
+    third = snakemake(*words)
+    assert third.returncode == 0, third.stderr[-3000:]
     assert records.run(project / RUN)[0]["outcome"] == "completed"
     assert not (project / "results-at-once" / "private").exists()

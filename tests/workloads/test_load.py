@@ -22,8 +22,8 @@ def make(folder, how):
 # It takes one number of its own, and names it or not.
 OPTIONAL = NO_LABELS.replace("    ids =", "    assert how.option == {'ahead': 3}\n    ids =")
 THREADED = NO_LABELS.replace("    ids =", "    import torch\n    assert torch.get_num_threads() == 3\n    ids =")
-# Runs whose workers import all anew have a process of their own; the others are forks of one.
-SPAWNING = ("h5py", "spawned")
+# A run whose worker imports all anew has a process of its own; the others are forks of one (together.py).
+SPAWNING = ("spawned",)
 Events = list[dict[str, Any]]
 
 
@@ -47,7 +47,7 @@ def ran(dataset: Path, own: Path, tmp_path_factory: pytest.TempPathFactory) -> d
     for name in ("dask", "advised"):
         commands[name] += ["--epochs", "2"]
     commands["apart"] += ["--rows", str(ROWS), "--workers", "2"]
-    commands["spawned"] = ["--tokens-dir", str(dataset), "--loader", "memmap_batched", "--workers", "2"]
+    commands["spawned"] = ["--tokens-dir", str(dataset), "--loader", "memmap_batched", "--workers", "1"]
     commands["spawned"] += ["--start", "spawn", "--epochs", "2"]
     commands["lent"] = ["--tokens-dir", str(dataset), "--loader", "threads", "--batch-size", "16", "--epochs", "2"]
     commands["in blocks"] = ["--tokens-dir", str(dataset), "--loader", "hdf5_blocks", "--order", "shuffled"]
@@ -144,8 +144,8 @@ def test_the_fastest_way_without_a_loader_is_measured_for_longer(
     assert set(found) == ways
     fastest = max(found.values(), key=lambda event: event["rows"] / event["cpu_s"])
     longest = max(event["cpu_s"] for event in found.values())
-    assert longest >= 0.5
-    assert fastest["cpu_s"] >= 0.2
+    assert longest >= 0.05
+    assert fastest["cpu_s"] >= 0.02
 
 
 def test_a_loader_that_lends_is_seen_to_and_one_that_gives_is_not(ran: dict[str, tuple[int, Events]]) -> None:
@@ -158,7 +158,7 @@ def test_epochs_after_the_first_are_repeated_until_they_are_a_rate_and_each_is_a
     ran: dict[str, tuple[int, Events]],
 ) -> None:
     first, *later = [event for event in ran["lent"][1] if event["event"] == "epoch"]
-    assert sum(event["cpu_s"] for event in later) >= 1
+    assert sum(event["cpu_s"] for event in later) >= 0.1
     assert len(later) > 1
     assert [event["epoch"] for event in later] == list(range(1, len(later) + 1))
     for event in (first, *later):

@@ -57,21 +57,20 @@ def test_a_reader_of_files_calls_no_generator(mapped: Runs) -> None:
 
 def test_the_engine_gives_the_same_ids_and_says_how_far_it_is(corpus: Path, mapped: Runs, tmp_path: Path) -> None:
     works = [mapped["current", MODES[0]][0]]
-    for stack in ("encoder", "encoder-0.23", "june-2023"):
-        for workers in (1, 2):
-            work = tmp_path / f"{stack}-{workers}".replace(".", "-")
-            works.append(work)
-            flags = ("--mode", "engine", "--num-proc", str(workers))
-            events = ran(stack, "tokenize_corpus.py", work, corpus, *flags)
-            assert reason(events) is None
-            assert json.loads((work / "result.json").read_text())
-            (base,) = (event for event in events if event["event"] == "baseline")
-            done = [event for event in events if event["event"] == "progress"]
-            assert [one["bytes_in"] for one in done] == sorted({one["bytes_in"] for one in done}) and done
-            # The tokenizer is in it: more than an interpreter has.
-            assert base["anon_bytes"] > 10e6 and done[-1]["anon_bytes"] > 10e6
+    for stack, workers in (("encoder", 1), ("encoder-0.23", 2), ("june-2023", 1)):
+        work = tmp_path / stack.replace(".", "-")
+        works.append(work)
+        flags = ("--mode", "engine", "--num-proc", str(workers))
+        events = ran(stack, "tokenize_corpus.py", work, corpus, *flags)
+        assert reason(events) is None
+        assert json.loads((work / "result.json").read_text())
+        (base,) = (event for event in events if event["event"] == "baseline")
+        done = [event for event in events if event["event"] == "progress"]
+        assert [one["bytes_in"] for one in done] == sorted({one["bytes_in"] for one in done}) and done
+        # The tokenizer is in it: more than an interpreter has.
+        assert base["anon_bytes"] > 10e6 and done[-1]["anon_bytes"] > 10e6
     wanted, *found = checked(*works, corpus=corpus)
-    assert found == [wanted] * 6
+    assert found == [wanted] * 3
 
 
 @ONE_KIND
@@ -83,14 +82,17 @@ def test_a_remedy_works_with_a_tokenizer_alone_or_says_why_it_cannot(corpus: Pat
         )
         for stack in ("current", "next")
     }
+    works = []
     for remedy, wanted, found in zip(REMEDIES, events["current"], events["next"], strict=True):
         assert reason(wanted) is None, remedy
         if why := reason(found):
             assert why.startswith("this release of tokenizers")
             assert "tokenizer-cache" in remedy
         else:
-            both = checked(tmp_path / f"next-{remedy}", tmp_path / f"current-{remedy}", corpus=corpus)
-            assert both[0] == both[1], remedy
+            works += [tmp_path / f"next-{remedy}", tmp_path / f"current-{remedy}"]
+    done = checked(*works, corpus=corpus)
+    assert done[::2] == done[1::2], works
+    assert len(works) >= 2
 
 
 @ONE_KIND
