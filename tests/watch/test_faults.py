@@ -44,7 +44,7 @@ def check(scenario: str, found: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("scenario", "stride"), [("plain", 12), ("signal", 40), ("timed", 40), ("limited", 40)])
+@pytest.mark.parametrize(("scenario", "stride"), [("plain", 20), ("signal", 60), ("timed", 60), ("limited", 60)])
 def test_the_command_ends_as_it_does_unwatched(scenario: str, stride: int, tmp_path: Path) -> None:
     """A sample of all points."""
     check(scenario, runs(scenario, ("EIO-once", "EIO-always", "ValueError-always"), stride, tmp_path))
