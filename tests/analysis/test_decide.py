@@ -20,6 +20,7 @@ from beyond_ram.analysis.decide import (
     interleaved,
     largest,
     middle,
+    one_session,
     reaches,
     strength,
 )
@@ -85,6 +86,13 @@ def test_runs_that_alternate_are_paired_and_others_are_not() -> None:
     assert interleaved(one, replace(at([1, 2, 3], [2, 12, 22]), started_at=(2, math.nan, 22))) == []
     assert interleaved(one, plain(1, 2, 3)) == [], "nothing is known of times"
     assert interleaved(at([1, 2, 3], [20, 10, 0]), at([1, 2, 3], [22, 12, 2])) == [1, 2, 3], "backwards in time"
+
+
+def test_runs_of_one_day_are_one_session_and_a_night_is_between_two() -> None:
+    hour, first = 3600.0, Side((1.0,), (1,), (0.0,), (3600.0,))
+    for gap, one in ((5 * hour, True), (7 * hour, False)):
+        start = hour + gap
+        assert one_session(first, Side((1.0,), (1,), (start,), (start + hour,))) is one
 
 
 def test_what_a_block_shares_is_taken_out_of_paired_runs() -> None:

@@ -31,6 +31,7 @@ def test_a_mark_above_both_readings_may_have_been_anonymous_but_for_what_was_map
     assert peaks.run.sampled[1] == 10 * MB
     assert peaks.run.high_water_bytes == 100 * MB
     assert peaks.run.anon_bound_bytes == 80 * MB
+    assert peaks.run.unseen_bytes == 60 * MB, "the mark less RSS"
 
 
 def test_marks_of_processes_that_never_met_are_not_added_at_once() -> None:
