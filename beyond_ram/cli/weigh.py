@@ -3,6 +3,7 @@
 import argparse
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,13 +28,16 @@ def run(arguments: argparse.Namespace) -> int:
     from ..weighing.cell import Setting, weigh
     from ..weighing.interruption import weigh_interrupted
     from ..weighing.limit import weigh_limit
+    from ..weighing.processes import age_s
 
     # An end that is asked for takes the private folder along.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     end_with_snakemake()
     restore_threads()
     jobs = [_job(job) for job in arguments.jobs]
-    settings = [Setting(job, arguments.python, arguments.lock, arguments.work) for job in jobs]
+    # A budget pays for the start of this interpreter too.
+    began = time.monotonic() - age_s()
+    settings = [Setting(job, arguments.python, arguments.lock, arguments.work, began=began) for job in jobs]
     if len(settings) == 1:
         (weigh_limit if jobs[0].find_limit else weigh)(settings[0], arguments.runs)
     else:

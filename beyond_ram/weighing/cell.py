@@ -44,7 +44,7 @@ class Setting:
     work: Path
     """Folder for private work folders, on the file system that shall be measured."""
     began: float = field(default_factory=time.monotonic)
-    """When weighing it began."""
+    """When weighing it began, on the clock of `time.monotonic`."""
 
 
 def weigh(setting: Setting, runs: Path) -> None:
@@ -220,7 +220,7 @@ def finish(
     if other := moved(setting.lock):
         record["provenance"]["moved"] = other
     last()
-    # With what is not weighed: input, runs before it, probes, checks. A budget counts it.
+    # With what is not weighed: the driver's start, input, runs before it, probes, checks. A budget counts it.
     record["weighing_s"] = round(time.monotonic() - setting.began, 3)
     write_record(record, out)
     records.run(out)

@@ -11,10 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..watch.command import Command, Order
 from ..watch.missing import Missing
+from ..watch.reader import choose
 
 # How long what is asked to end may take.
 _PATIENCE_S = 5.0
 _LISTEN_EVERY_S = 0.1
+
+
+def age_s() -> float:
+    """Seconds since this process started; 0 where the machine does not say."""
+    reader = choose()
+    started = reader.started(os.getpid())
+    return 0.0 if started is None else max(0.0, reader.now() - started)
 
 
 @contextlib.contextmanager
