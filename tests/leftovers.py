@@ -3,10 +3,12 @@
 import contextlib
 import os
 import re
+import select
 import signal
 import subprocess
 from pathlib import Path
 
+_ENDS_WITHIN_S = 10
 # Every process of a session has in its environment which process the session is, and when that began.
 VARIABLE = "BEYOND_RAM_TEST_SESSION"
 _OWNER = re.compile(rf"{VARIABLE}=(\d+)-(\d+)\0".encode())
@@ -25,12 +27,22 @@ def remove() -> None:
         with contextlib.suppress(OSError):
             owner = _OWNER.search((process / "environ").read_bytes() + b"\0")
             if owner and _began(int(owner[1])) != owner[2].decode():
-                os.kill(int(process.name), signal.SIGKILL)
+                _end(int(process.name))
     for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):
         place = line.split()[1]
         folder = _FOLDER.match(place)
         if folder and not _runs(Path(folder[0], ".lock")):
             subprocess.run(["umount", "-l", place], check=False)
+
+
+def _end(pid: int) -> None:
+    """Kill a process, and wait until it has ended: what it holds is free then."""
+    process = os.pidfd_open(pid)
+    try:
+        signal.pidfd_send_signal(process, signal.SIGKILL)
+        select.select([process], [], [], _ENDS_WITHIN_S)
+    finally:
+        os.close(process)
 
 
 def _runs(lock: Path) -> bool:
