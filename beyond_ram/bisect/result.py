@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from packaging.version import Version
+
 from ..analysis.changes import in_unit
 from ..metrics import METRICS
 from ..stacks.differences import canonical
@@ -136,8 +138,7 @@ class Result:
             notes.append("the script's answer differs from run to run, so answers were not compared")
         if untested := len(self.ladder.releases.versions) - self.tried:
             notes.append(f"not run: {untested} of the releases; a change that came and went among them is not seen")
-        moved = {lock.moved for lock in self.ladder.locks.values() if lock.moved}
-        return notes + [f"had to move: {one}" for one in sorted(moved)]
+        return notes + moved([lock.moved for lock in self.ladder.locks.values()])
 
     def _last_line(self) -> str:
         used = f"{self.ladder.used_s / 60:.1f} of {self.ladder.budget_s / 60:g} min"
@@ -279,6 +280,23 @@ class Result:
                 cells = [version + (" (yanked)" if release.yanked else ""), release.date, str(len(runs))]
                 lines.append(f"| {' | '.join([*cells, self.search.outcome(version), *values])} |")
         return lines
+
+
+def moved(locks: Sequence[str]) -> list[str]:
+    """A line per package that had to move: from which version, and to which with how many releases.
+
+    `locks`: of each release, `NAME VERSION to VERSION, …`, or empty.
+    """
+    to: dict[str, list[str]] = {}
+    for one in filter(None, (part for text in locks for part in text.split(", "))):
+        start, _, version = one.partition(" to ")
+        to.setdefault(start, []).append(version)
+    lines = []
+    for start, versions in sorted(to.items()):
+        different = sorted(set(versions), key=Version)
+        ends = different if len(different) < 3 else [different[0], "…", different[-1]]
+        lines.append(f"had to move: {start} to {', '.join(ends)}, with {len(versions)} of {len(locks)} releases")
+    return lines
 
 
 def _has(runs: Sequence[Run], metric: str) -> bool:
