@@ -137,6 +137,13 @@ def test_a_peak_that_could_not_be_read_is_never_passed(
         assert (record["exit_status"], record["ceilings"][0]["verdict"]) == (own, "unknown")
 
 
+def test_a_peak_at_its_ceiling_is_within() -> None:
+    marks = {"processes": [], "concurrent_upper_bound_bytes": 100}
+    record = {"peak": {"rss_bytes": 100, "hwm_bytes": marks, "held_by": {}}}
+    judged = ceilings.judge(record, [ceilings.Ceiling("rss", size, str(size)) for size in (100, 99)])
+    assert [entry["verdict"] for entry in judged] == ["within", "above"]
+
+
 def test_a_record_cut_short_is_not_known() -> None:
     for record in ({}, {"peak": {}}, {"peak": {"anon_bytes": None}, "missing": []}):
         (entry,) = ceilings.judge(record, [ceilings.Ceiling("anon", 10, "10")])
