@@ -1,4 +1,4 @@
-"""A streaming pipeline of one's own, for mode `custom`: Parquet files through HfFileSystem, split over the workers.
+"""An example of mode `custom`, your own streaming pipeline: Parquet files through HfFileSystem, split over the workers.
 
 experiments:
   mine:
@@ -27,5 +27,5 @@ class Rows(torch.utils.data.IterableDataset):
 
 
 def stream(repository, config, split):
-    """What the workload calls: anything that a DataLoader takes and that yields rows."""
+    """Return an iterable of rows that a DataLoader accepts; the workload calls this."""
     return Rows(repository, config, split)

@@ -8,11 +8,11 @@ import multiprocessing
 import random
 from array import array
 
-HELD = []  # set before the workers are forked, which find it in their memory
+RECORDS = []  # filled before the workers are forked, so they inherit it
 
 
 class Packed:
-    """Texts as one block of bytes and the place where each begins: two objects, however many texts there are."""
+    """Any number of texts in two objects: one block of bytes, and the offset of each text."""
 
     def __init__(self, texts):
         self.block, self.begins = bytearray(), array("Q", [0])
@@ -25,22 +25,22 @@ class Packed:
 
 
 def texts(count):
-    """As they would be read from a file."""
+    """Yield texts, as if read from a file."""
     for number in range(count):
         yield f"record {number} " + "some words of its text " * 8
 
 
 def words(numbers):
-    return sum(len(HELD[0][number].split()) for number in numbers)
+    return sum(len(RECORDS[0][number].split()) for number in numbers)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=600_000)
     parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--packed", action="store_true", help="hold the texts as two objects, not as one each")
+    parser.add_argument("--packed", action="store_true", help="keep the texts in two objects, not one object each")
     how = parser.parse_args()
-    HELD.append(Packed(texts(how.records)) if how.packed else list(texts(how.records)))
+    RECORDS.append(Packed(texts(how.records)) if how.packed else list(texts(how.records)))
     order = list(range(how.records))
     random.Random(1).shuffle(order)
     batches = [order[first : first + 1000] for first in range(0, how.records, 1000)]

@@ -1,10 +1,10 @@
-"""A loader of your own, as `loaders: {mine: {module: examples/own_loader.py}}` names it in a config.
+"""A loader of your own. A config names it: `loaders: {mine: {module: examples/own_loader.py}}`.
 
-`make(folder, how)` gets a path, and how rows are to be delivered: `how.order`, `how.workers`, `how.batch_size` and so
-on. The path is the folder of a token dataset, ids.npy and labels.npy in it, or what `data` names. What is returned is
-iterated once an epoch; the first thing in each batch is its rows, the second, where there is one, their labels.
-`how.items` makes an ordinary DataLoader of your Dataset class. `numbers(batch)`, where you can tell, says which rows a
-batch of your own `data` holds: then rows that come twice or never are told too.
+`make(folder, how)` returns an iterable over batches, which is iterated once per epoch. `folder` is a token dataset
+(ids.npy and labels.npy) or the config's `data`. `how` has the settings: `how.order`, `how.workers`, `how.batch_size` and
+so on. The first item of a batch is its rows, the optional second one their labels. `how.items` makes an ordinary
+DataLoader from your Dataset class. The optional `numbers(batch)` returns the row numbers of a batch of your own `data`;
+with it, duplicate and missing rows are reported.
 """
 
 import numpy

@@ -16,11 +16,11 @@ class Tokenizer(Strict):
 
     train: Literal["characters", "byte-level"] | None = Field(
         None,
-        description="Train one on the corpus. `characters`: NFKC, Metaspace and BPE over single characters, the "
-        "profile of the corpus where the question was first asked; `byte-level`: byte-level BPE, for text.",
+        description="Train one on the corpus. `characters`: NFKC, Metaspace and BPE over single characters, as for "
+        "the original corpus; `byte-level`: byte-level BPE, for text.",
     )
     entries: Annotated[int, Field(ge=300, le=200_000)] = Field(
-        4102, description="Vocabulary of a trained tokenizer, special tokens included."
+        4102, description="Vocabulary size of a trained tokenizer, with special tokens."
     )
     path: PathText | None = Field(None, description="Folder with tokenizer.json.")
     hub: str | None = Field(None, description="Repository id, such as `openai-community/gpt2`.")
@@ -54,32 +54,32 @@ class Corpus(Strict):
 
 
 class BinariesCorpus(Corpus):
-    """Shared libraries of the locked environment, one character a byte, no white space, one document a file."""
+    """Shared libraries of the locked environment: one character per byte, no white space, one document per file."""
 
     source: Literal["binaries"]
-    documents: Annotated[int, Field(ge=1, le=673)] = Field(110, description="Documents; 673 make 930 MB.")
+    documents: Annotated[int, Field(ge=1, le=673)] = Field(110, description="Number of documents; 673 make 930 MB.")
     seed: NonNegativeInt = Field(1, description="Seed of the document sizes.")
 
 
 class PythonCorpus(Corpus):
-    """The standard library's sources: real text with white space."""
+    """Source files of the standard library: real text with white space."""
 
     source: Literal["python"]
-    documents: PositiveInt | None = Field(None, description="Documents; default: all there are.")
-    documents_per_file: PositiveInt = Field(20, description="Documents in a file.")
+    documents: PositiveInt | None = Field(None, description="Number of documents; default: all.")
+    documents_per_file: PositiveInt = Field(20, description="Documents per file.")
 
 
 class SyntheticCorpus(Corpus):
-    """Seeded random words of any amount, written in a stream."""
+    """Random words from a seed, any amount, written as a stream."""
 
     source: Literal["synthetic"]
     documents: PositiveInt = Field(description="Documents.")
     document_characters: PositiveInt | tuple[PositiveInt, PositiveInt] = Field(
-        1_000_000, description="Characters of a document, or the lowest and the highest."
+        1_000_000, description="Characters per document, or minimum and maximum."
     )
-    vocabulary: PositiveInt = Field(50_000, description="Different words.")
-    white_space: bool = Field(True, description="Whether white space stands between the words.")
-    documents_per_file: PositiveInt = Field(1, description="Documents in a file.")
+    vocabulary: PositiveInt = Field(50_000, description="Number of different words.")
+    white_space: bool = Field(True, description="Whether words are separated by white space.")
+    documents_per_file: PositiveInt = Field(1, description="Documents per file.")
     seed: NonNegativeInt = Field(1, description="Seed of words and lengths.")
 
     @model_validator(mode="after")
@@ -100,13 +100,13 @@ class FilesCorpus(Corpus):
     """Your own files."""
 
     source: Literal["files"]
-    glob: PatternText | list[PatternText] = Field(description="Pattern, or patterns, of the files.")
+    glob: PatternText | list[PatternText] = Field(description="Pattern or patterns of the files.")
     format: Literal["txt", "jsonl", "csv", "parquet", "arrow"] | None = Field(
-        None, description="Default: by the ending of each file."
+        None, description="Format; default: by the ending of each file."
     )
-    text_column: str = Field("text", description="Column that holds the text.")
-    label_column: str | None = Field(None, description="Column that holds a label.")
-    documents_per_file: PositiveInt = Field(1, description="Documents in a file of the prepared corpus.")
+    text_column: str = Field("text", description="Column with the text.")
+    label_column: str | None = Field(None, description="Column with a label.")
+    documents_per_file: PositiveInt = Field(1, description="Documents per file of the prepared corpus.")
 
 
 class HubCorpus(Corpus):
@@ -117,10 +117,10 @@ class HubCorpus(Corpus):
     config: str | None = Field(None, description="Configuration of the dataset.")
     split: str = Field("train", description="Split.")
     revision: str | None = Field(None, description="Branch, tag or commit; default: the main branch.")
-    text_column: str = Field("text", description="Column that holds the text.")
-    label_column: str | None = Field(None, description="Column that holds a label.")
-    documents: PositiveInt | None = Field(None, description="Take the first so many; default: all.")
-    documents_per_file: PositiveInt = Field(1, description="Documents in a file of the prepared corpus.")
+    text_column: str = Field("text", description="Column with the text.")
+    label_column: str | None = Field(None, description="Column with a label.")
+    documents: PositiveInt | None = Field(None, description="Number of documents, from the beginning; default: all.")
+    documents_per_file: PositiveInt = Field(1, description="Documents per file of the prepared corpus.")
 
 
 AnyCorpus = Annotated[

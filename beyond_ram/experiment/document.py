@@ -56,7 +56,7 @@ def keys() -> str:
         axes = {name: _fields(parts.get(_matrix(part), {})) for name, part in members.items()}
         common, common_axes = _common(fields.values()), _common(axes.values())
         if common:
-            every = {"description": f"Beside `{kind}`, which says what other keys there are:"}
+            every = {"description": f"Common keys. The other keys depend on `{kind}`."}
             pages.append(_part(_EVERY[family], every, common, common_axes))
         for name, part in members.items():
             own, own_axes = _own(fields[name], common), _own(axes[name], common_axes)

@@ -19,19 +19,17 @@ from .workloads.base import Places
 
 
 class VersionLadder(Strict):
-    """A version ladder: one package of an experiment's stacks over versions, all else as their locks say."""
+    """A version ladder: one package of an experiment's stacks in several versions; all other packages as locked."""
 
-    experiment: Name = Field(description="Experiment whose cells are weighed; its stacks are what is varied.")
+    experiment: Name = Field(description="Experiment whose cells and stacks are used.")
     package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
-        description="The package that is varied."
+        description="The package whose version varies."
     )
-    versions: Annotated[list[str], Field(min_length=2)] = Field(description="Versions to begin with, oldest first.")
+    versions: Annotated[list[str], Field(min_length=2)] = Field(description="Versions to start with, oldest first.")
     metrics: Annotated[list[str], Field(min_length=1)] = Field(
-        ["grown_anon_bytes", "peak_grown_anon_bytes"], description="Metrics in which steps are looked for."
+        ["grown_anon_bytes", "peak_grown_anon_bytes"], description="Metrics in which to search for steps."
     )
-    bisect: bool = Field(
-        True, description="Whether each step is narrowed down until it lies between two neighbouring releases."
-    )
+    bisect: bool = Field(True, description="Whether to narrow each step down to two neighbouring releases.")
 
     def cells(self, cells: Sequence[Cell], version: str) -> list[Cell]:
         """The cells of the experiment with this version in place of their stack."""
@@ -39,14 +37,14 @@ class VersionLadder(Strict):
 
 
 class Comparison(Strict):
-    """Stacks that are compared wherever both ran the same cell."""
+    """Stacks to compare. Two are compared if both ran the same cell."""
 
-    baselines: Names = Field(description="Stacks to compare with.")
-    candidates: Names = Field(description="Stacks that may be better or worse.")
+    baselines: Names = Field(description="The reference stacks.")
+    candidates: Names = Field(description="The stacks that are compared with them.")
     claims: bool = Field(
         False,
-        description="Whether published claims about streaming are checked on these: baselines are from before them, "
-        "candidates from after.",
+        description="Whether to check published claims about streaming with these stacks: the baselines are older "
+        "than the claims, the candidates newer.",
     )
 
     def pairs(self) -> list[tuple[str, str]]:
@@ -59,18 +57,18 @@ class Config(Strict):
 
     defaults: Literal["all", "none"] = Field(
         "all",
-        description="`none`: nothing of `config.yaml` is taken, and without `results` the results of `NAME.yaml` go to "
+        description="`none`: take nothing from `config.yaml`; without `results`, the results of `NAME.yaml` go to "
         "`results-NAME`.",
     )
     folder: FolderPath | None = Field(
         None,
-        description="Folder in which relative paths of the config begin, that of the results included; default: the "
-        "one where snakemake runs. `beyond-ram run` sets it to the one where it is called.",
+        description="Folder in which relative paths begin, also that of the results; default: the folder where "
+        "snakemake runs. `beyond-ram run` sets it to the folder where it is called.",
     )
     results: ResultsPath = Field(
         "results",
-        description="Folder of everything that is made, but for environments: one that is not there yet, is empty, or "
-        "holds earlier results.",
+        description="Folder for everything that is made except environments. It must be new, empty, or have earlier "
+        "results.",
     )
     corpora: dict[Name, AnyCorpus] = Field({}, description="Corpora, by name.")
     tokens: dict[Name, TokenDataset] = Field({}, description="Token datasets, by name.")
@@ -78,16 +76,16 @@ class Config(Strict):
     scripts: dict[Name, Script] = Field({}, description="Scripts of your own, by name.")
     repositories: dict[Name, AnyRepository] = Field({}, description="Repositories of served runs, by name.")
     experiments: dict[Name, AnyExperiment | None] = Field(
-        description="Experiments, by name; `NAME: null` takes one of the default config away."
+        description="Experiments, by name; `NAME: null` removes one of the default config."
     )
 
     comparisons: dict[Name, Comparison] = Field(
         {},
-        description="Which stacks are compared with which, by name; default: the first stack of an experiment against "
-        "its others. A stack's older lock is always compared with the renewed one.",
+        description="Which stacks are compared, by name; default: the first stack of an experiment with each other "
+        "one. An older lock of a stack is always compared with the newer one.",
     )
     ladders: dict[Name, VersionLadder | None] = Field(
-        {}, description="Version ladders, by name; `NAME: null` takes one of the default config away."
+        {}, description="Version ladders, by name; `NAME: null` removes one of the default config."
     )
 
     only: list[Name] | None = Field(
@@ -96,12 +94,12 @@ class Config(Strict):
 
     budget_min: Annotated[float, Field(ge=0.1)] | None = Field(
         None,
-        description="Minutes of weighing. Every cell runs twice. The rest of the time goes to repeats of the cells "
-        "whose planned questions are undecided, those first that take the least time. It ends early when all are "
-        "decided. An experiment with `repeats` runs just so often. Default: no budget.",
+        description="Minutes of measuring. Every cell runs twice. The rest of the time goes to repeats of cells whose "
+        "planned questions are undecided, the shortest first. Measuring ends early when all are decided. An "
+        "experiment with `repeats` runs exactly that often. Default: no budget.",
     )
     max_runs: PositiveInt = Field(
-        100_000, description="The most runs that may be planned, repeats and version ladders included."
+        100_000, description="Maximum number of planned runs, with repeats and version ladders."
     )
 
     def planned(self) -> dict[str, int]:

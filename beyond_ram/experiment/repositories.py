@@ -19,15 +19,15 @@ class Repository(Strict):
 
 
 class ParquetRepository(Repository):
-    """A generated repository of Parquet files, served by the local endpoint. Every row carries its number."""
+    """A generated repository of Parquet files, served by the local endpoint. Every row contains its number."""
 
     source: Literal["parquet"]
-    files: PositiveInt = Field(description="Parquet files, over all folders and configurations.")
-    folders: PositiveInt = Field(1, description="Folders that the files of a configuration are spread over.")
-    configs: PositiveInt = Field(1, description="Configurations; the first one is streamed.")
-    rows_per_file: PositiveInt = Field(description="Rows in a file.")
-    row_group_rows: PositiveInt = Field(description="Rows in a row group.")
-    row_bytes: PositiveInt = Field(description="Bytes of a row's payload, random ones.")
+    files: PositiveInt = Field(description="Number of Parquet files, over all folders and configurations.")
+    folders: PositiveInt = Field(1, description="Number of folders for the files of a configuration.")
+    configs: PositiveInt = Field(1, description="Number of configurations; the first one is streamed.")
+    rows_per_file: PositiveInt = Field(description="Rows per file.")
+    row_group_rows: PositiveInt = Field(description="Rows per row group.")
+    row_bytes: PositiveInt = Field(description="Random bytes per row.")
     seed: NonNegativeInt = Field(1, description="Seed of the payloads.")
 
     @model_validator(mode="after")
@@ -38,7 +38,7 @@ class ParquetRepository(Repository):
 
 
 class HubRepository(Repository):
-    """A dataset of a Hub of your choice, for experiments with an `endpoint`. Its rows are counted, not checked."""
+    """A dataset on a Hub of your choice, for experiments with an `endpoint`. Its rows are counted but not checked."""
 
     source: Literal["hub"]
     id: str = Field(description="Repository id, such as `stanfordnlp/imdb`.")
@@ -47,25 +47,25 @@ class HubRepository(Repository):
 
 
 class WebDatasetRepository(Repository):
-    """Generated tars of numbered samples, as WebDataset reads them."""
+    """Generated tar files with numbered samples, for WebDataset."""
 
     source: Literal["webdataset"]
     files: PositiveInt = Field(description="Tars.")
-    samples_per_file: PositiveInt = Field(description="Samples in a tar.")
-    sample_bytes: PositiveInt = Field(description="Bytes of a sample's payload, random ones.")
+    samples_per_file: PositiveInt = Field(description="Samples per tar file.")
+    sample_bytes: PositiveInt = Field(description="Random bytes per sample.")
     seed: NonNegativeInt = Field(1, description="Seed of the payloads.")
 
 
 class VideoRepository(Repository):
-    """A generated video, H.264 in MP4 with its index in front. Every frame carries its number."""
+    """A generated video: H.264 in MP4, with the index at the beginning. Every frame shows its number."""
 
     STACK = "hub-files"
 
     source: Literal["video"]
-    seconds: PositiveInt = Field(description="Length.")
-    frames_per_second: PositiveInt = Field(25, description="Frames in a second.")
-    frames_between_keys: PositiveInt = Field(50, description="Frames from one that is decoded alone to the next.")
-    bits_per_second: PositiveInt = Field(4_000_000, description="Bit rate to encode for.")
+    seconds: PositiveInt = Field(description="Length in seconds.")
+    frames_per_second: PositiveInt = Field(25, description="Frames per second.")
+    frames_between_keys: PositiveInt = Field(50, description="Frames from one key frame to the next.")
+    bits_per_second: PositiveInt = Field(4_000_000, description="Target bit rate.")
     width: Annotated[int, Field(ge=512, multiple_of=2)] = Field(640, description="Width, in pixels.")
     height: Annotated[int, Field(ge=64, multiple_of=2)] = Field(360, description="Height, in pixels.")
     seed: NonNegativeInt = Field(1, description="Seed of the pictures.")

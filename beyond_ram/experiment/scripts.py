@@ -9,12 +9,10 @@ from .places import TrackedPath
 
 
 class Script(Strict):
-    """A Python file that is weighed as it is ([docs/scripts.md](scripts.md))."""
+    """A Python file that is measured unchanged ([docs/scripts.md](scripts.md))."""
 
     file: TrackedPath = Field(description="The Python file.")
-    arguments: dict[str, str] = Field(
-        {}, description="Words behind the file, by a name, as a shell reads them: `small: --rows 100`."
-    )
+    arguments: dict[str, str] = Field({}, description="Named arguments, in shell syntax: `small: --rows 100`.")
 
     @field_validator("arguments")
     @classmethod

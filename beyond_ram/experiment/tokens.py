@@ -27,26 +27,28 @@ KINDS = ("as written", "corrected", "library", "ours", "own")
 
 
 class TokenDataset(Strict):
-    """Rows of ids and a label, generated in a stream, cut from a tokenised corpus, or those of a file of your own."""
+    """Rows of ids with a label: generated as a stream, cut from a tokenised corpus, or read from your own file."""
 
     rows: PositiveInt | None = Field(
-        None, description="Rows; default, with `corpus` or `path`: as many as there are; with `path`, the first ones."
+        None, description="Number of rows; default with `corpus` or `path`: all. With `path`, the first rows are used."
     )
     width: Annotated[int, Field(ge=2)] = Field(
-        1024, description="Ids of a row, an even number; with `path` only where the file has no rows, and any number."
+        1024, description="Ids per row, an even number. With `path` any number, and only if the file has no rows."
     )
-    vocabulary: Annotated[int, Field(ge=2, le=1 << 31)] = Field(32_000, description="Ids are below it.")
+    vocabulary: Annotated[int, Field(ge=2, le=1 << 31)] = Field(
+        32_000, description="Number of different ids; they start at 0."
+    )
     seed: NonNegativeInt = Field(1, description="Seed of the ids.")
     corpus: Annotated[str, StringConstraints(pattern=f"^{NAME}$")] | None = Field(
-        None, description="Corpus to tokenise instead; its own ids, documents one after the other."
+        None, description="Corpus to tokenise instead; its documents' ids, one after the other."
     )
     path: TrackedPath | None = Field(
         None,
-        description="File of your own instead: whole numbers in a `.npy` of rows or of ids one after the other, or in "
-        "a file without a header, whose `dtype` is given.",
+        description="Your own file instead: integers in a `.npy` (rows, or ids one after the other), or in a file "
+        "without header with `dtype`.",
     )
     dtype: Literal["uint16", "uint32", "int32", "int64"] | None = Field(
-        None, description="Type of the ids in a `path` without a header, in this machine's byte order."
+        None, description="Type of the ids in a file without header, in this machine's byte order."
     )
 
     @model_validator(mode="after")
@@ -78,11 +80,11 @@ class OwnLoader(Strict):
     )
     data: TrackedPath | None = Field(
         None,
-        description="File or folder that it reads, whatever the token dataset; default: the token dataset of the cell.",
+        description="File or folder that it reads instead of the cell's token dataset.",
     )
-    format: str = Field(SOURCE_FORMAT, description="Without `data`: the format that it reads the token dataset in.")
+    format: str = Field(SOURCE_FORMAT, description="Without `data`: the format of the token dataset that it reads.")
     rows: PositiveInt | None = Field(
-        None, description="With `data`: rows that an epoch must deliver, where that is known."
+        None, description="With `data`: number of rows that an epoch must deliver, if known."
     )
 
     @model_validator(mode="after")

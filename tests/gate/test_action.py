@@ -71,7 +71,7 @@ def test_its_steps_weigh_and_leave_a_summary(action: dict[str, Any], clone: Path
     (tmp_path / "cells.yaml").write_text(CELLS)
     inputs = {"baseline": "fsspec==2026.6.0", "candidate": "fsspec==2026.7.0", "cells": "cells.yaml", "budget": "3"}
     done = run_steps(action, tmp_path, clone, inputs)
-    assert [(name, status) for name, status, _ in done] == [("Install beyond-ram", 0), ("Weigh", 0)], done[-1][2][
+    assert [(name, status) for name, status, _ in done] == [("Install beyond-ram", 0), ("Measure", 0)], done[-1][2][
         -3000:
     ]
     assert (tmp_path / "output").read_text() == "verdict=same\n"
@@ -82,11 +82,11 @@ def test_its_steps_weigh_and_leave_a_summary(action: dict[str, Any], clone: Path
     (tmp_path / "output").unlink()
     # One repeat decides nothing: a warning that says what would have been seen, and no silent pass.
     done = run_steps(action, tmp_path, clone, inputs | {"budget": "0.001"})
-    assert done[-1][:2] == ("Weigh", 0)
+    assert done[-1][:2] == ("Measure", 0)
     assert "::warning title=beyond-ram gate is undecided::" in done[-1][2]
     assert "leak" in done[-1][2]
     assert (tmp_path / "output").read_text() == "verdict=undecided\n"
     (tmp_path / "output").unlink()
     done = run_steps(action, tmp_path, clone, inputs | {"candidate": "./no-such-checkout"})
-    assert done[-1][:2] == ("Weigh", 2)
+    assert done[-1][:2] == ("Measure", 2)
     assert "is no requirement" in done[-1][2]

@@ -129,17 +129,17 @@ Start = Annotated[
 LatencyMs = Annotated[
     Counts,
     Axis("endpoint", "latency", "ms"),
-    Field(description="Time that the endpoint waits before every answer, in milliseconds."),
+    Field(description="Delay before every answer of the endpoint, in milliseconds."),
 ]
 BandwidthMbPerS = Annotated[
     Counts,
     Axis("endpoint", "bandwidth", "MB/s", nothing="no bound on bandwidth"),
-    Field(description="What all connections share, in megabytes a second; 0 sets no bound."),
+    Field(description="Bandwidth of all connections together, in MB per second; 0: no limit."),
 ]
 Redirect = Annotated[
     Values[Literal["no", "yes"]],
     Axis("endpoint"),
-    Field(description="Whether data is redirected to another address, as on the real Hub."),
+    Field(description="Whether data requests are redirected to another address, as on the real Hub."),
 ]
 
 
@@ -218,12 +218,12 @@ LARGEST = "largest"
 
 
 class PlannedQuestion(Strict):
-    """A comparison that an experiment is there for. Those of a report are corrected together, all others apart."""
+    """A comparison that an experiment is for. A report corrects all of them for multiple testing together."""
 
-    metric: str = Field(description="The metric that is compared.")
-    compare: str = Field("stack", description="The axis whose values are compared with each other.")
+    metric: str = Field(description="The metric to compare.")
+    compare: str = Field("stack", description="The axis whose values are compared.")
     where: dict[str, Annotated[list[int | str], Field(min_length=1)]] = Field(
-        {}, description="By axis, the values of the candidate's cell, or `largest`; default: every cell."
+        {}, description="Axis values of the candidate's cell, or `largest`; default: every cell."
     )
 
     def values(self, axis: str, of_cells: Collection[Value]) -> list[Value]:
@@ -247,32 +247,30 @@ class Experiment(Strict):
 
     repeats: PositiveInt | None = Field(
         None,
-        description="Runs of every cell; default: 1. With `budget_min` the default is 2, and more of the cells that a "
-        "planned question needs.",
+        description="Runs per cell; default: 1. With `budget_min` the default is 2, and more for cells that a planned "
+        "question needs.",
     )
     interval_ms: Annotated[int, Field(ge=1, le=60_000)] = Field(
         5,
-        description="Sampling interval, in milliseconds, a fifth of it while a peak is being made. At 5, on a busy "
-        "machine, the sampled peak was at most 2.3 % below the kernel's own high-water mark, 0.4 % in the median (n = "
-        "77), for 2 to 5 % of a core; the mark itself stands beside it.",
+        description="Sampling interval in milliseconds; a fifth of it while memory peaks. At 5 on a busy machine, the "
+        "sampled peak was at most 2.3 % below the kernel's high-water mark, 0.4 % in the median (n = 77), and "
+        "sampling took 2 to 5 % of a core. The mark is recorded too.",
     )
-    memory_mb: PositiveInt = Field(
-        4000, description="Memory to ask a scheduler for until a run has measured it, in megabytes."
-    )
+    memory_mb: PositiveInt = Field(4000, description="Memory request in megabytes until a run has measured the need.")
     timeout_s: PositiveInt | None = Field(
-        None, description="Seconds after which a run is ended and recorded as timed out; default: never."
+        None, description="Seconds after which a run is stopped and recorded as timed out; default: no limit."
     )
     questions: list[PlannedQuestion] = Field(
         [],
-        description="The few comparisons that the experiment is there for; all others are exploratory and labelled so.",
+        description="The few comparisons that the experiment is for. All others are labelled exploratory.",
     )
     find_limit: bool = Field(
-        False, description="Look for the smallest memory limit under which each cell completes, to 3 %."
+        False, description="Search for the smallest memory limit under which each cell completes, to 3 %."
     )
     limit_speed_share: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         0.9,
-        description="With `find_limit`: look also for the smallest limit under which each cell keeps this share of its "
-        "speed, by at least three pairs of runs. null: do not look for it.",
+        description="With `find_limit`: also search for the smallest limit under which each cell keeps this share of "
+        "its speed, with at least three pairs of runs. null: no such search.",
     )
 
     def cells(self, name: str, repeats: int = 1) -> list[Cell]:
@@ -321,7 +319,7 @@ class ServedExperiment(Experiment):
     """What experiments have whose repository is served by an endpoint, started and stopped with each run."""
 
     timeout_s: PositiveInt | None = Field(
-        600, description="Seconds after which a run is ended and recorded as timed out."
+        600, description="Seconds after which a run is stopped and recorded as timed out."
     )
 
     def job(self, cell: Cell, places: Places) -> Job:

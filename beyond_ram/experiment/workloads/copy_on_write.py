@@ -12,22 +12,22 @@ class CopyOnWriteMatrix(Matrix):
 
     holding: Annotated[Values[Literal["dicts", "strings", "numpy", "arrow", "tensor"]], Axis(alone=True)] = Field(
         ["dicts", "numpy"],
-        description="What holds the records: a list of dictionaries, a list of strings, arrays of NumPy, an Arrow "
-        "table, or tensors in shared memory.",
+        description="Type of the records: list of dictionaries, list of strings, NumPy arrays, Arrow table, or "
+        "tensors in shared memory.",
     )
     records: Annotated[Sizes, Axis(unit="records")] = Field(
-        [400_000], description="Records, each a number and a text of 64 characters."
+        [400_000], description="Number of records; each has a number and a text of 64 characters."
     )
     order: Order = Field(["shuffled"])
     workers: Annotated[Counts, Axis(unit="workers", nothing="no workers")] = Field(
         [4], description="Worker processes of the DataLoader."
     )
     start: Start = Field(["fork"])
-    epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([2], description="Epochs, by the same workers.")
+    epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([2], description="Epochs with the same workers.")
 
 
 class CopyOnWriteExperiment(Experiment):
-    """Records held in memory by a dataset, read by the workers of a DataLoader: what each copies of them."""
+    """Records that a dataset keeps in memory and the workers of a DataLoader read: how much each worker copies."""
 
     PROGRAM = "copy_on_write.py"
 

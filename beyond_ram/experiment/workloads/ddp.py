@@ -1,4 +1,4 @@
-"""A token dataset delivered to the ranks of a distributed training."""
+"""A token dataset, loaded by the ranks of a distributed training."""
 
 from typing import Annotated, Literal
 
@@ -16,16 +16,14 @@ class DdpMatrix(Matrix):
     loader: Annotated[Names, Axis(alone=True)] = Field(description="Loaders: modules of `scripts/workloads/loaders`.")
     order: Order = Field(["sequential"])
     ranks: Annotated[Sizes, Axis(unit="ranks")] = Field(
-        [2], description="Processes of torch.distributed, by gloo, on this machine."
+        [2], description="Processes of torch.distributed on this machine, with gloo."
     )
-    workers: Annotated[Counts, Axis(unit="workers", nothing="no workers")] = Field(
-        [0], description="Workers of each rank."
-    )
-    batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows of a batch.")
+    workers: Annotated[Counts, Axis(unit="workers", nothing="no workers")] = Field([0], description="Workers per rank.")
+    batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows per batch.")
 
 
 class DdpExperiment(Experiment):
-    """A token dataset delivered to the ranks of a distributed training."""
+    """A token dataset, loaded by the ranks of a distributed training."""
 
     PROGRAM = "ddp.py"
 

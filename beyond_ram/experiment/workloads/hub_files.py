@@ -25,17 +25,17 @@ class HubFilesMatrix(Matrix):
 
     repository: Repositories = Field(description="Repositories, by name; with source `webdataset` or `video`.")
     opener: Annotated[Values[Literal["filesystem", "curl"]], Axis(alone=True)] = Field(
-        ["filesystem"], description="`filesystem`: `HfFileSystem`; `curl`: what WebDataset itself starts for `hf://`."
+        ["filesystem"],
+        description="`filesystem`: `HfFileSystem`; `curl`: the command that WebDataset runs for `hf://`.",
     )
     block_kb: Annotated[
         Counts, Axis(label="blocks", unit="KiB", nothing="one request a file"), Compared("hub_files", 5120)
     ] = Field(
         [5120],
-        description="What `HfFileSystem` reads at once, in KiB; its own default is 5120. 0: a file in one request, "
-        "from the start to the end.",
+        description="Block size of `HfFileSystem` in KiB; its own default is 5120. 0: a whole file in one request.",
     )
     samples: Annotated[Sizes, Axis(unit="samples")] = Field(
-        [100], description="Samples read: the first ones of the tars, or random frames of a video."
+        [100], description="Number of samples: the first ones of the tar files, or random frames of a video."
     )
     latency_ms: LatencyMs = Field([0])
     bandwidth_mb_per_s: BandwidthMbPerS = Field([0])
@@ -48,7 +48,7 @@ class HubFilesMatrix(Matrix):
 
 
 class HubFilesExperiment(ServedExperiment):
-    """Tars and video frames, read through `HfFileSystem` by libraries that know no Hub."""
+    """Tar files and video frames, read through `HfFileSystem` by libraries without Hub support."""
 
     PROGRAM = "hub_files.py"
     SOURCES = ("webdataset", "video")

@@ -25,36 +25,35 @@ class LoadMatrix(Matrix):
     ] = Field([0], description="Worker processes of the DataLoader.")
     start: Start = Field(["fork"])
     page_cache: Annotated[Values[Literal["cold", "warm"]], Axis("cache")] = Field(
-        ["warm"], description="Whether the page cache holds nothing or all of the data at the start."
+        ["warm"], description="Whether the page cache has nothing (`cold`) or all of the data (`warm`) at the start."
     )
-    batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows of a batch.")
+    batch_size: Annotated[Sizes, Axis(unit="rows")] = Field([256], description="Rows per batch.")
     pin_memory: Values[Literal["no", "yes"]] = Field(["no"], description="`pin_memory` of the DataLoader.")
     advice: Annotated[
         Values[Literal["none", "random"]], Axis(label="madvise", nothing=""), Compared("loading_limit", "none")
     ] = Field(["none"], description="`random`: MADV_RANDOM, for loaders that map a file.")
     option: Annotated[Values[Option], Axis(alone=True, nothing="")] = Field(
         ["none"],
-        description="`NAME-NUMBER`, or several with `-` between: of what a loader names in its module's `OPTIONS`. "
-        "`none` leaves all as the library has it.",
+        description="`NAME-NUMBER` of the loader's `OPTIONS`, or several, joined by `-`. `none`: the library's "
+        "defaults.",
     )
     torch_threads: Annotated[
         Counts, Axis(label="PyTorch threads", unit="PyTorch threads", nothing=""), Compared("loading_cost", 0)
     ] = Field(
         [0],
-        description="Threads of PyTorch in the process that trains; 0: as many as it starts by itself. Workers of its "
-        "DataLoader have one each.",
+        description="PyTorch threads of the training process; 0: PyTorch's default. DataLoader workers have one each.",
     )
     epochs: Annotated[Sizes, Axis(unit="epochs")] = Field(
         [2],
-        description="Epochs in one process; those after the first are repeated until they are long enough for a rate.",
+        description="Epochs in one process. Those after the first are repeated until they are long enough for a rate.",
     )
     limit_percent: Annotated[Counts, Axis(label="memory limit", unit="%", nothing="no memory limit")] = Field(
-        [0], description="Hard memory limit, in percent of the rows' bytes; 0: none."
+        [0], description="Hard memory limit, in percent of the rows' bytes; 0: no limit."
     )
 
 
 class LoadExperiment(Experiment):
-    """A token dataset delivered by a loader, every row accounted for."""
+    """A token dataset, delivered by a loader. Every row is checked."""
 
     PROGRAM = "load.py"
 

@@ -26,15 +26,13 @@ class PlantedMatrix(Matrix):
             ]
         ],
         Axis(alone=True),
-    ] = Field(description="What is planted.")
-    size_mb: Annotated[Sizes, Axis(label="size", unit="MB")] = Field(
-        [64], description="How much of it in each epoch, in megabytes."
-    )
-    epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([1], description="How often.")
+    ] = Field(description="The cause.")
+    size_mb: Annotated[Sizes, Axis(label="size", unit="MB")] = Field([64], description="Megabytes per epoch.")
+    epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([1], description="Number of epochs.")
 
 
 class PlantedExperiment(Experiment):
-    """Programs with a planted owner of their memory: what the verdicts are tested on."""
+    """Programs whose memory growth has a known cause: tests of the verdicts."""
 
     PROGRAM = "planted.py"
 

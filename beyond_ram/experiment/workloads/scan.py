@@ -1,4 +1,4 @@
-"""A mapped Arrow file, read from one end to the other."""
+"""A mapped Arrow file, read from beginning to end."""
 
 from typing import Annotated, Literal
 
@@ -16,7 +16,7 @@ class ScanMatrix(Matrix):
 
 
 class ScanExperiment(Experiment):
-    """A mapped Arrow file, read from one end to the other."""
+    """A mapped Arrow file, read from beginning to end."""
 
     PROGRAM = "scan.py"
     PREPARED = True

@@ -28,7 +28,7 @@ def arguments(file: str, words: list[str]) -> tuple[str, ...]:
 
 
 class ScriptExperiment(Experiment):
-    """Any Python file, run as it is: memory at its end, its peak, time, and a hash of what it printed and wrote."""
+    """Any Python file, unchanged: memory at its end, peak, time, and a hash of its output."""
 
     PROGRAM = "script.py"
     CHECKED = True

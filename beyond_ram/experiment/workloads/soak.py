@@ -12,27 +12,25 @@ class SoakMatrix(Matrix):
 
     corpus: Corpora
     num_files: Annotated[Sizes, Axis(label="files", unit="files")] = Field(
-        description="The first so many files of the corpus."
+        description="Number of files, from the beginning of the corpus."
     )
     subject: Annotated[
         Values[Literal["tokenizers", "tokenizers-fast", "transformers", "dataset"]],
         Axis(alone=True),
         Compared("encoders", "transformers"),
     ] = Field(
-        description="What does the work: `tokenizers` alone, the same without offsets (`encode_batch_fast`, or "
-        "`ids_array` in releases that have that), a tokenizer of `transformers`, or a dataset that is read."
+        description="The work: `tokenizers`; the same without offsets (`encode_batch_fast`, or `ids_array` if the "
+        "release has it); a tokenizer of `transformers`; or reading a dataset."
     )
     between: Annotated[
         Values[Literal["nothing", "reload", "clear-cache", "no-cache", "deepcopy", "pickle", "workers", "reopen"]],
         Axis(label="after each epoch"),
-    ] = Field(["nothing"], description="What is done after every epoch.")
-    epochs: Annotated[Sizes, Axis(unit="epochs")] = Field(
-        [5], description="How often the same work is done in one process."
-    )
+    ] = Field(["nothing"], description="Action after every epoch.")
+    epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([5], description="Repetitions of the work in one process.")
 
 
 class SoakExperiment(Experiment):
-    """The same work again and again in one process: a warm-up levels off, a leak does not."""
+    """The same work, repeated in one process: a warm-up levels off, a leak does not."""
 
     PROGRAM = "soak.py"
 

@@ -14,7 +14,7 @@ class SparkMatrix(Matrix):
 
 
 class SparkExperiment(ServedExperiment):
-    """A repository, read into Spark and written back: which step works."""
+    """A repository, read into Spark and written back: which steps work."""
 
     PROGRAM = "spark_source.py"
     SOURCES = ("parquet",)

@@ -34,18 +34,18 @@ class StreamMatrix(Matrix):
     repository: Repositories
     mode: Annotated[Values[Literal["stream", "download", "s3", "custom", "resume"]], Axis(alone=True)] = Field(
         ["stream"],
-        description="`stream`: `load_dataset(streaming=True)`; `download`: into the cache, then read from disk; `s3`: "
-        "streamed from S3-compatible storage; `custom`: the experiment's `module`; `resume`: killed half way, and "
-        "resumed from its `state_dict`.",
+        description="`stream`: `load_dataset(streaming=True)`; `download`: downloaded into the cache, then read; "
+        "`s3`: streamed from S3-compatible storage; `custom`: the experiment's `module`; `resume`: killed half way, "
+        "then resumed from its `state_dict`.",
     )
     workers: Annotated[Counts, Axis(unit="workers", nothing="no workers")] = Field(
-        [0], description="Workers of the DataLoader; 0 reads in the main process."
+        [0], description="Workers of the DataLoader; 0: the main process reads."
     )
     start: Annotated[Values[Literal["fork", "spawn"]], Axis(alone=True, nothing="")] = Field(
         ["fork"], description="How workers are started."
     )
     page_size: Annotated[Sizes, Axis("endpoint", "page", "entries")] = Field(
-        [1000], description="Entries in a page of a listing, as the endpoint serves them."
+        [1000], description="Entries per page of a file listing."
     )
     latency_ms: LatencyMs = Field([0])
     bandwidth_mb_per_s: BandwidthMbPerS = Field([0])
@@ -56,21 +56,21 @@ class StreamMatrix(Matrix):
     )
     buffering: Annotated[Values[Buffering], Axis(alone=True), Compared("worker_memory", "default")] = Field(
         ["default"],
-        description="Parquet's reading ahead: `default`, `pre-buffer`, `no-pre-buffer`, or `prefetch-N-range-M`: N "
-        "ranges of up to M MiB.",
+        description="Read-ahead of Parquet: `default`, `pre-buffer`, `no-pre-buffer`, or `prefetch-N-range-M` (N "
+        "ranges of up to M MiB).",
     )
     shuffle_buffer: Annotated[Counts, Axis(unit="rows", nothing="no shuffle")] = Field(
-        [0], description="Rows in the buffer of `shuffle`; 0 does not shuffle."
+        [0], description="Rows in the buffer of `shuffle`; 0: no shuffling."
     )
     input_shards: Annotated[Counts, Axis(unit="input shards", label="input shards", nothing="")] = Field(
         [0],
-        description="Shards of the input that fill the buffer of `shuffle` at a time (`max_buffer_input_shards`); 0 "
-        "leaves it to the release.",
+        description="Input shards that fill the buffer of `shuffle` together (`max_buffer_input_shards`); 0: the "
+        "release's default.",
     )
     prefetch_factor: Annotated[Sizes, Axis(unit="batches", nothing="")] = Field(
-        [2], description="Batches that each worker has ready."
+        [2], description="Batches that each worker prepares in advance."
     )
-    epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([1], description="How often everything is read.")
+    epochs: Annotated[Sizes, Axis(unit="epochs")] = Field([1], description="Number of epochs.")
 
     def normalise(self, point: dict[str, Any]) -> Point:
         if not point["workers"]:
@@ -97,13 +97,13 @@ class StreamExperiment(ServedExperiment):
     workload: Literal["stream"]
     module: TrackedPath | None = Field(
         None,
-        description="Mode `custom`: a Python file with `stream(repository, config, split)`, which yields rows or "
-        "returns an iterable that a DataLoader takes.",
+        description="For mode `custom`: a Python file with `stream(repository, config, split)`, which yields rows or "
+        "returns an iterable for a DataLoader.",
     )
     endpoint: HubAddress | None = Field(
         None,
-        description="A Hub of your own choice, such as `https://huggingface.co`, asked through a local address that "
-        "counts the requests and hands them on; default: a local endpoint per run, over a generated repository.",
+        description="A Hub of your choice, such as `https://huggingface.co`, reached through a local relay that "
+        "counts the requests; default: a local endpoint per run that serves a generated repository.",
     )
     matrix: StreamMatrix = Field(description="The axes; every combination is a cell.")
 

@@ -18,14 +18,14 @@ class TokenizeMatrix(Matrix):
     corpus: Corpora
     mode: Annotated[Names, Axis(alone=True)] = Field(
         ["basic"],
-        description="`basic`: one map; `shard`: N shards mapped in turn, then concatenated; `flat`: document by "
-        "document, in pieces where tokenizers gives no arrays of ids, without `datasets`; `engine`: what `beyond-ram "
-        "tokenize` runs ([tokenize.md](tokenize.md)), with the stack's own encoder; or what else does the same work, a "
-        "module of `scripts/workloads/peers` ([from-map-to-flat.md](from-map-to-flat.md)).",
+        description="`basic`: one map; `shard`: N shards, mapped one after the other, then concatenated; `flat`: "
+        "document by document without `datasets`, in pieces if tokenizers cannot return arrays of ids; `engine`: "
+        "`beyond-ram tokenize` ([tokenize.md](tokenize.md)) with the stack's encoder; or a module of "
+        "`scripts/workloads/peers` ([from-map-to-flat.md](from-map-to-flat.md)).",
     )
-    shards: Annotated[Sizes, Axis(unit="shards")] = Field([1], description="Shards, in mode `shard`.")
+    shards: Annotated[Sizes, Axis(unit="shards")] = Field([1], description="Number of shards in mode `shard`.")
     num_files: Annotated[Sizes, Axis(label="files", unit="files")] = Field(
-        description="The first so many files of the corpus."
+        description="Number of files, from the beginning of the corpus."
     )
     reader: Annotated[
         Values[Literal["from_generator", "load_dataset"]],
@@ -33,21 +33,21 @@ class TokenizeMatrix(Matrix):
         Compared("growth_by_input", "from_generator"),
     ] = Field(
         ["from_generator"],
-        description="How the text comes in: rows of a generator, or `load_dataset` of its JSON Lines.",
+        description="How the text is read: rows from a generator, or `load_dataset` of the JSON Lines.",
     )
     batch_size: Annotated[Sizes, Axis(unit="rows"), Compared("peak_by_batch")] = Field(
-        [1000], description="Rows handed to the tokenizer at once."
+        [1000], description="Rows per call of the tokenizer."
     )
     writer_batch_size: Annotated[Sizes, Axis(unit="rows"), Compared("peak_by_batch")] = Field(
-        [1000], description="Rows kept before they are written."
+        [1000], description="Rows buffered before a write."
     )
     num_proc: Annotated[Counts, Axis(label="processes", unit="processes")] = Field(
         [0],
-        description="Worker processes of map, of the engine, or of others, which may have threads instead; 0 leaves "
-        "the argument out, which is all cores but for map.",
+        description="Worker processes (some peers use threads); 0: the default, which is one process for map and all "
+        "cores for the others.",
     )
     cache: Annotated[Values[Literal["cold", "interrupted", "rerun", "warm"]], Axis("cache", alone=True)] = Field(
-        ["cold"], description="Cache states."
+        ["cold"], description="States of the cache."
     )
     stop_after: Annotated[Sizes, Axis("cache", unit="shards", nothing="")] = Field(
         [1], description="Shards after which an interrupted run is killed."

@@ -1,4 +1,4 @@
-"""A token dataset written in another format."""
+"""A token dataset, written in another format."""
 
 from typing import Annotated, Literal
 
@@ -15,7 +15,7 @@ class WriteMatrix(Matrix):
 
 
 class WriteExperiment(Experiment):
-    """A token dataset written in another format."""
+    """A token dataset, written in another format."""
 
     PROGRAM = "write.py"
 
