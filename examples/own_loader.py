@@ -1,10 +1,10 @@
 """A loader of your own. A config names it: `loaders: {mine: {module: examples/own_loader.py}}`.
 
 `make(folder, how)` returns an iterable over batches, which is iterated once per epoch. `folder` is a token dataset
-(ids.npy and labels.npy) or the config's `data`. `how` has the settings: `how.order`, `how.workers`, `how.batch_size` and
-so on. The first item of a batch is its rows, the optional second one their labels. `how.items` makes an ordinary
-DataLoader from your Dataset class. The optional `numbers(batch)` returns the row numbers of a batch of your own `data`;
-with it, duplicate and missing rows are reported.
+(ids.npy and labels.npy) or the config's `data`. `how` has the settings: `how.order`, `how.workers`, `how.batch_size`
+and so on. The first item of a batch is its rows, the optional second one their labels. `how.items` makes an ordinary
+DataLoader from your Dataset class. The optional `numbers(batch)` returns the row numbers of a batch of your own
+`data`; with it, duplicate and missing rows are reported.
 """
 
 import numpy

@@ -183,7 +183,7 @@ def _judge(record: Record, events: Events, own: Slope, again: Regrowth, named: t
     bytes_in = float(record["work"].get("bytes_in", 0))
     small = max(GROWN_BYTES, GROWN_SHARE * bytes_in)
     over_input = f"over {bytes_in / MB:,.0f} MB of input" if bytes_in else "over the work"
-    evidence = f"at the teardown anonymous {anon / MB:+,.0f} MB, file {file / MB:+,.0f} MB {over_input}"
+    evidence = f"before the teardown anonymous {anon / MB:+,.0f} MB, file {file / MB:+,.0f} MB {over_input}"
     if not math.isnan(again.slope_bytes):
         slope = own.slope_bytes
         evidence += "" if slope is None else f"; {slope / MB:+,.1f} MB an epoch in the later ones"
@@ -294,9 +294,9 @@ def _by_owner(
             ends: Words = (
                 " of it, and ended ",
                 Number(ended, "{:,.0f}"),
-                " processes. This includes what each of them ",
+                " processes. This includes their imports; ",
             )
-            ends += ("imported; the imports of the first process took ", mb(imported), f"{more}.")
+            ends += ("those of the first process took ", mb(imported), f"{more}.")
             return Cause("held", (*grew, released, percent(carried), *ends), owners)
         return Cause("held", (*grew, released, percent(carried), f" of it{more}."), names)
     if residue >= CARRIES:

@@ -602,4 +602,4 @@ def largest(names: Sequence[str], values: Sequence[float]) -> tuple[str, str]:
     pairs = [(value, name) for name, value in zip(names, values, strict=True) if not math.isnan(value)]
     if not pairs:
         raise ValueError("no value to select from")
-    return max(pairs)[1], f"largest of {len(pairs)} run here" if len(pairs) > 1 else "the only one run here"
+    return max(pairs)[1], f"largest of {len(pairs)} that ran" if len(pairs) > 1 else "the only one that ran"

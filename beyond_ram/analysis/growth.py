@@ -466,18 +466,18 @@ def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False
     elif shape in ("straight", "grows") and missing_mb(line):
         words = f"rises by {line[f'{kind}_rise_mb']:,.0f} MB; a rate needs {missing_mb(line):,.0f} MB more text"
     elif shape in ("straight", "grows"):
-        way = "grows straight" if shape == "straight" else "grows"
-        words = f"{way}, {slope:,.2f} MB per MB of text{interval}"
+        way = "grows steadily" if shape == "straight" else "grows"
+        words = f"{way} by {slope:,.2f} MB per MB of text{interval}"
     elif shape == "flat":
         words = "does not grow"
     else:
-        words = "may or may not grow (undecided)"
-        words += f", {slope:,.2f} MB per MB of text{interval}" if interval and not short else ""
+        words = "may grow or not (undecided)"
+        words += f", slope {slope:,.2f} MB per MB of text{interval}" if interval and not short else ""
     return f"{words}, {text}" if short else f"{words}, {text} ({readings})"
 
 
 def text_read(line: Mapping[str, Any], first_bytes: float | None = None) -> str:
-    """From how much text to how much memory was read, by default from the first reading on."""
+    """From how much text to how much text memory was read, by default from the first reading on."""
     first = _first_bytes(line) if first_bytes is None else first_bytes
     return f"from {first / MB:,.0f} to {line['bytes_in_max'] / MB:,.0f} MB of text"
 

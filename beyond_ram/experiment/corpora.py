@@ -77,7 +77,7 @@ class SyntheticCorpus(Corpus):
     document_characters: PositiveInt | tuple[PositiveInt, PositiveInt] = Field(
         1_000_000, description="Characters per document, or minimum and maximum."
     )
-    vocabulary: PositiveInt = Field(50_000, description="Number of different words.")
+    vocabulary: PositiveInt = Field(50_000, description="Size of the vocabulary.")
     white_space: bool = Field(True, description="Whether words are separated by white space.")
     documents_per_file: PositiveInt = Field(1, description="Documents per file.")
     seed: NonNegativeInt = Field(1, description="Seed of words and lengths.")

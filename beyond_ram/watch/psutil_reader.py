@@ -145,7 +145,7 @@ def _below(pid: int) -> list[int]:
 
 
 def _quietly(read: Any) -> Any:
-    """What a call gives; None where it is not known here."""
+    """What a call gives; None where it is unknown here."""
     try:
         return read()
     except Exception:  # psutil raises its own, and whatever a platform's files make it raise

@@ -38,12 +38,12 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     for kind, (word, means) in kinds.items():
         size = peak[f"{kind}_bytes"]
         known = size is not None or peak["rss_bytes"] is None
-        yield f"  {word} {megabytes(size)} {means}" if known else f"  {word} not known here"
+        yield f"  {word} {megabytes(size)} {means}" if known else f"  {word} unknown here"
     if peak["pss_bytes"] is None:
         yield "PSS         not sampled"
     elif advice.FAR * peak["pss_bytes"] >= asked.kept_bytes:  # else it was read before the peak, and says nothing of it
         pss, uss = megabytes(peak["pss_bytes"]), megabytes(peak["uss_bytes"])
-        yield f"PSS         {pss}, each shared page once; USS {uss}; the largest of few readings, no peak"
+        yield f"PSS         {pss}, each shared page counted once; USS {uss}; largest of a few readings, not a peak"
     yield f"high water  {_marked(marks)}"
     if peak["cgroup_bytes"] is not None:
         reclaimable = megabytes(max(0, peak["cgroup_bytes"] - asked.kept_bytes))
@@ -65,7 +65,7 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
         yield f"note        {sentence}"
     if record["left_running"]:
         names = ", ".join(f"{entry['name']} ({entry['pid']})" for entry in record["left_running"][:5])
-        yield f"note        still running, not weighed any more: {names}; --follow goes on until all have ended"
+        yield f"note        still running, no longer measured: {names}; --follow goes on until all have ended"
     if record.get("page_cache", {}).get("warning"):
         yield f"note        {record['page_cache']['warning']}"
     yield from lacking(record)
@@ -96,7 +96,8 @@ def _waited(record: dict[str, Any]) -> Iterable[str]:
     stalls = record.get("pressure")
     if stalls and stalls["some_s"] >= _SHOWN_S:
         share = f"{stalls['some_s']:.1f} s of {record['duration_s']:.1f} s for memory"
-        yield f"waited      {share}, {stalls['full_s']:.1f} s of it all at once, {_WAITED_BY[stalls['of']]}"
+        together = f"{stalls['full_s']:.1f} s of it in all processes at once"
+        yield f"waited      {share}, {together}, {_WAITED_BY[stalls['of']]}"
 
 
 def _marked(marks: dict[str, Any]) -> str:
@@ -121,7 +122,7 @@ def _details(record: dict[str, Any]) -> Iterable[str]:
             yield f"phase       {len(phases) - _PHASES} more in run.json"
     if held := why.shares(peak):
         names = ", ".join(f"{one['name']} ({one['pid']}) {megabytes(one['bytes'])}" for one in held)
-        yield f"held by     {names}, of {megabytes(peak['anon_bytes'])} anonymous at its highest"
+        yield f"held by     {names}, of {megabytes(peak['anon_bytes'])} anonymous at the peak"
     if shared := forks(peak):
         yield f"forks       {shared}"
     if growth := record.get("growth"):
@@ -135,7 +136,7 @@ def forks(peak: Mapping[str, Any]) -> str:
     shared, copied = peak.get("shared_anon_bytes") or 0, peak.get("copied_on_write_bytes") or 0
     if shared < _WORTH_BYTES:
         return ""
-    return f"shared {megabytes(shared)} at most, which sums count in each process; {megabytes(copied)} copied on write"
+    return f"at most {megabytes(shared)} shared (sums count it in every process); {megabytes(copied)} copied on write"
 
 
 def _attached(attached: dict[str, Any]) -> Iterable[str]:
@@ -146,15 +147,15 @@ def _attached(attached: dict[str, Any]) -> Iterable[str]:
     high, group = "not known" if mark is None else megabytes(mark), before["cgroup_peak_bytes"]
     used = "" if before["cpu_s"] is None else f", {before['cpu_s']:.1f} s of CPU"
     held = f", {megabytes(group)} in its group with page cache" if group is not None else ""
-    yield f"before      high water {high} in one process{held}{used}; of that time nothing else is known"
+    yield f"before      high water {high} in one process{held}{used}; nothing else is known about that time"
 
 
 _COUNTED_BY = {
-    advice.GROUP: "by its group",
-    advice.AROUND: "by the job's group",
-    advice.TREE: "by PSS and the machine's shared memory",
-    advice.MARKS: "by the marks of its processes",
-    advice.RSS: "by all of RSS, since its kinds are not known",
+    advice.GROUP: "counted by its control group",
+    advice.AROUND: "counted by the job's control group",
+    advice.TREE: "from PSS and the machine's shared memory",
+    advice.MARKS: "from the high-water marks of its processes",
+    advice.RSS: "all of RSS, because its kinds are unknown",
 }
 
 
@@ -163,7 +164,7 @@ def _asked(asked: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
     ask = f"{'at least ' if asked.at_least else ''}--mem={advice.mem(asked.ask_bytes)}"
     if asked.killed:
         at = f" at the limit of {mebibytes(asked.killed_at_bytes)}" if asked.killed_at_bytes else " for want of memory"
-        yield f"ask for     {ask}: killed{at}, and how much more it needs was not seen"
+        yield f"ask for     {ask}: killed{at}; how much more it needs is unknown"
         return
     if advice.depends(asked):
         check = "check: scontrol show config | grep TaskPlugin"
@@ -178,19 +179,20 @@ def _asked(asked: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
 
 def up_to(asked: advice.Advice, peak: Mapping[str, Any]) -> str:
     """How far another run may move the ask, and why."""
-    does = "copy what they share" if asked.high_bytes == asked.polled_bytes else "peak"
-    when = f"when its {peak['processes']} processes {does} at the same time"
-    return f"--mem={advice.mem(asked.high_bytes)} {when}, as they may in another run"
+    does = "copy shared memory" if asked.high_bytes == asked.polled_bytes else "peak"
+    when = f"if its {peak['processes']} processes {does} at the same time"
+    return f"--mem={advice.mem(asked.high_bytes)} {when}, which may happen in another run"
 
 
 def made_of(asked: advice.Advice) -> str:
     """What the ask adds up."""
     if asked.killed:
-        return "it was killed, and how much more it needs was not seen"
+        return "it was killed; how much more it needs is unknown"
     if asked.enforced_by == advice.POLLING and asked.ask_bytes == asked.polled_bytes:
         return "its scheduler adds up the RSS of processes; no memory group has a limit"
-    room = f"+ {advice.ROOM_SHARE:.0%}, {mebibytes(asked.mapped_bytes)} mapped, {mebibytes(advice.ROOM_BYTES)} of room"
-    return f"{mebibytes(asked.kept_bytes)} kept, {_COUNTED_BY[asked.basis]}, {room}"
+    reserve = f"{mebibytes(asked.mapped_bytes)} mapped + {mebibytes(advice.ROOM_BYTES)} reserve"
+    kept = f"{mebibytes(asked.kept_bytes)} kept ({_COUNTED_BY[asked.basis]})"
+    return f"{kept} + {advice.ROOM_SHARE:.0%} + {reserve}"
 
 
 def _for_speed(asked: advice.Advice) -> Iterable[str]:
@@ -198,7 +200,7 @@ def _for_speed(asked: advice.Advice) -> Iterable[str]:
     if asked.speed_bytes is not None and asked.speed_bytes > asked.ask_bytes:
         most = "" if asked.speed_is_measured else "at most "
         speed = f"{most}--mem={advice.mem(asked.speed_bytes)}"
-        yield f"  at speed  {speed}: with less it completes, and may wait for its files"
+        yield f"  at speed  {speed}: with less it completes, but may wait for its files"
 
 
 def _enforced(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]:
@@ -212,7 +214,7 @@ def _enforced(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]:
         yield f"note        kept: {megabytes(terms['anon'])} anonymous, {', '.join(beside)}"
     around = record["peak"].get("around") or {}
     if around.get("limit_bytes"):
-        kills = f"{around['kills']} killed by it" if around["kills"] is not None else "its kills are not told"
+        kills = f"{around['kills']} killed by it" if around["kills"] is not None else "its kills are unknown"
         yield f"note        the group around has a limit of {mebibytes(around['limit_bytes'])}, {kills}"
 
 

@@ -40,13 +40,13 @@ def _files(peak: Mapping[str, Any]) -> Iterable[str]:
         return
     share = highest["file_bytes"] / max(highest["rss_bytes"], 1)
     if share > _MOST and _worth(highest["file_bytes"], peak["rss_bytes"]):
-        yield f"{share:.0%} of RSS was mapped files: it grows with what is read, and is given back under pressure"
+        yield f"{share:.0%} of RSS was mapped files: it grows with the data that is read, and the kernel reclaims it"
 
 
 def _copied(peak: Mapping[str, Any]) -> Iterable[str]:
     copied = peak.get("copied_on_write_bytes")
     if copied is not None and _worth(copied, peak["anon_bytes"]):
-        yield f"at least {_mb(copied)} were copied on write: forked processes wrote to what they had shared"
+        yield f"at least {_mb(copied)} were copied on write: forked processes wrote to shared pages"
 
 
 def _phase(record: Mapping[str, Any]) -> Iterable[str]:
@@ -58,7 +58,7 @@ def _phase(record: Mapping[str, Any]) -> Iterable[str]:
     )[:2]
     if _worth(most - next_most, most):
         where = f"phase {name}" if name else "the time outside of all phases"
-        yield f"the peak of anonymous memory is of {where}: no other needed more than {_mb(next_most)}"
+        yield f"anonymous memory peaked in {where}; the others needed at most {_mb(next_most)}"
 
 
 def _course(record: Mapping[str, Any]) -> Iterable[str]:
@@ -72,13 +72,13 @@ def _course(record: Mapping[str, Any]) -> Iterable[str]:
     rises = [later - earlier > _LEVEL * most / len(anon) for earlier, later in pairwise(anon)]
     grown = anon[-1] - anon[0]
     if sum(rises) >= len(rises) - 1 and anon[-1] == most and _worth(grown, most):
-        yield f"anonymous memory rose all the time, by {_mb(grown)} in all: while that goes on, a longer run needs more"
+        yield f"anonymous memory rose throughout, by {_mb(grown)} in total: if this continues, a longer run needs more"
     elif sum(size > _SHORT * most for size in anon) <= _SHORT_TENTHS and len(anon) > 2 * _SHORT_TENTHS:
         at = course[anon.index(most)]["t_s"]
         usual = sorted(anon)[len(anon) // 2]
-        yield f"the peak was short, near {at:.1f} s; for half of the time no tenth needed more than {_mb(usual)}"
+        yield f"the peak was short, near {at:.1f} s; half of the time it needed at most {_mb(usual)}"
     elif min(anon[1:]) >= (1 - _LEVEL) * most:
-        yield "anonymous memory was level after the first tenth of the time: it did not grow with the work"
+        yield "anonymous memory was level after the first tenth of the time"
 
 
 def _processes(peak: Mapping[str, Any]) -> Iterable[str]:
@@ -90,7 +90,7 @@ def _processes(peak: Mapping[str, Any]) -> Iterable[str]:
     shared = (peak.get("shared_anon_bytes") or 0) - (peak.get("copied_on_write_bytes") or 0)
     most = _MOST * peak["anon_bytes"]
     if sizes[-1] >= (1 - _ALIKE) * sizes[0] and sum(sizes) >= most and peak["anon_bytes"] - shared >= most:
-        yield f"several processes held about {_mb(sizes[-1])} each: with fewer of them it is less"
+        yield f"several processes kept about {_mb(sizes[-1])} each: fewer processes need less"
 
 
 def by_phase(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -52,7 +52,7 @@ def drawn(
 def coverage(
     spread: str, n: int, m: int, cells: int, reports: int, rng: np.random.Generator, *, alike: bool = True
 ) -> tuple[float, float]:
-    """The share of 95 % intervals that hold the truth, and of reports that say any difference."""
+    """The share of 95 % intervals that cover the truth the truth, and of reports that say any difference."""
     held, said = 0, 0
     for _ in range(reports):
         noise, effect, variance, degrees = drawn(spread, n, m, cells, rng, alike=alike)
@@ -229,7 +229,7 @@ def shapes(
 def growths(reports: int, rng: np.random.Generator) -> None:
     """Print how memory that is known is judged."""
     names = ("straight", "levels off", "grows", "flat", "undecided")
-    print(f"\n| memory | n | documents | single | {' | '.join(names)} | intervals that hold |")
+    print(f"\n| memory | n | documents | single | {' | '.join(names)} | intervals that cover the truth |")
     print(f"|---|--:|--:|--:|{'--:|' * len(names)}--:|")
     for kind in GROWN:
         for n in (4, 8, 16, 32):
@@ -242,7 +242,10 @@ def growths(reports: int, rng: np.random.Generator) -> None:
 def main() -> None:
     """Print the tables of docs/method.md."""
     rng = np.random.default_rng(1)
-    print("| variances of cells | n | m | comparisons | 95 % intervals that hold | reports that say a difference |")
+    print(
+        "| variances of cells | n | m | comparisons | 95 % intervals that cover the truth "
+        "| reports with a false difference |"
+    )
     print("|---|--:|--:|--:|--:|--:|")
     for spread in SPREADS:
         for n, m, alike in ((2, 2, True), (2, 2, False), (3, 3, True), (4, 8, False), (8, 8, True)):
@@ -250,7 +253,7 @@ def main() -> None:
                 held, said = coverage(spread, n, m, cells, 400, rng, alike=alike)
                 sort = spread + ("" if alike else ", sides differ")
                 print(f"| {sort} | {n} | {m} | {cells} | {held:.3f} | {said:.3f} |", flush=True)
-    print("\n| n | blocks | reports that say a difference | 95 % intervals that hold |\n|--:|---|--:|--:|")
+    print("\n| n | blocks | reports with a false difference | 95 % intervals that cover the truth |\n|--:|---|--:|--:|")
     for n in sizes():
         for blocked in (True, False):
             alarms = false_alarms(n, 1000, rng, blocked=blocked)
@@ -266,7 +269,7 @@ def main() -> None:
                 + " |"
             )
     print(powers(150, rng).to_csv(index=False))
-    print("\n| n | design | sessions | reports that say a difference |\n|--:|---|---|--:|")
+    print("\n| n | design | sessions | reports with a false difference |\n|--:|---|---|--:|")
     for n in (2, 4, 8):
         for planned, moved in itertools.product((False, True), (False, True)):
             share = alarms(n, 150, rng, planned=planned, moved=moved)

@@ -305,8 +305,8 @@ def test_strength_is_how_much_it_differs_for_sure() -> None:
 
 
 def test_what_was_selected_says_among_how_many() -> None:
-    assert largest(["a", "b", "c", "d"], [1, 4, 2, math.nan]) == ("b", "largest of 3 run here")
-    assert largest(["a"], [1]) == ("a", "the only one run here")
+    assert largest(["a", "b", "c", "d"], [1, 4, 2, math.nan]) == ("b", "largest of 3 that ran")
+    assert largest(["a"], [1]) == ("a", "the only one that ran")
     with pytest.raises(ValueError, match="no value"):
         largest(["a"], [math.nan])
 

@@ -231,7 +231,7 @@ def test_a_proc_without_kinds_is_read_through_psutil(
     assert record["peak"]["rss_bytes"] > HELD + OF_CHILD
     nothing_is_made_up(record, lines(tmp_path / "out"))
     said = "\n".join(summary.lines(record))
-    assert "anonymous not known here" in said
+    assert "anonymous unknown here" in said
     assert "/proc tells no kinds of memory here" in said
 
 

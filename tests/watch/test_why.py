@@ -58,7 +58,7 @@ ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in
         ),
         (
             record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 300)]},
-            "is of phase load: no other needed more than 300 MB",
+            "is of phase load; the others needed at most 300 MB",
             record(UP_AND_DOWN) | {"phases": [span("load", 1000), span("work", 990)]},
         ),
     ],

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...metrics import METRICS
+from ...metrics.runs import FAILED
 from ...stacks.differences import packages_in_words
 from ...units import MB, amount, digits
 from ..decide import LIKELY_SHARE
@@ -74,6 +75,9 @@ def _is_rate(effect: Effect) -> bool:
 def _change(effect: Effect, before: str, after: str, *, ordered: bool) -> str:
     """The change of a metric in one clause. Ordered sides are a before and an after, as releases are."""
     metric = METRICS[effect.metric]
+    if effect.metric == FAILED:
+        counts = [f"{value * effect.n:.0f} of {effect.n}" for value in (effect.candidate, effect.baseline)]
+        return f"{metric.label}: {counts[0]} with {after}, {counts[1]} with {before}"
     if not ordered and _is_rate(effect):
         per = " per CPU-second" if metric.unit.endswith("CPU-s") else ""
         return f"{after}: {factor(effect.ratio)}{per} than {before}"
@@ -86,14 +90,15 @@ def _change(effect: Effect, before: str, after: str, *, ordered: bool) -> str:
     return f"{metric.label}: {sides[1]} with {after}, {sides[0]} with {before}"
 
 
-def _certainty(effect: Effect) -> str:
-    """The ratio or difference of an effect, with its interval and n."""
+def _certainty(effect: Effect, sides: str = "") -> str:
+    """The ratio or difference of an effect, with its interval and n. With `sides`, as the beginning of a sentence."""
     unit = METRICS[effect.metric].unit
     if math.isnan(effect.ratio):
-        middle = amount(effect.difference, unit, signed=True)
+        middle = f"{'Difference: ' if sides else ''}{amount(effect.difference, unit, signed=True)}"
         ends = f"{digits(effect.low, unit, signed=True)} to {digits(effect.high, unit, signed=True)}"
     else:
-        middle, ends = f"ratio {effect.ratio:,.3g}", f"{effect.low:,.3g} to {effect.high:,.3g}"
+        middle = f"{f'Ratio of {sides}:' if sides else 'ratio'} {effect.ratio:,.3g}"
+        ends = f"{effect.low:,.3g} to {effect.high:,.3g}"
     interval = "" if math.isnan(effect.low) else "the same in every repeat, " if effect.exact else f"95 % {ends}, "
     return f"{middle} ({interval}n = {effect.n})"
 
@@ -146,7 +151,9 @@ def _difference(finding: Finding) -> Sentences:
         title + (limited and (f", {limited}" if title.endswith(")") else f" ({limited})")),
         _both_sides(first, names=names, where=False)
         if _is_rate(first) and not ordered
-        else f"Change: {_certainty(first)}.",
+        else ""
+        if first.metric == FAILED
+        else f"{_certainty(first, f'{finding.subject} to {finding.baseline}')}.",
         *(_both_sides(effect, where=False) for effect in here[1:]),
         f"Setting: {', '.join(first.conditions)}." if first.conditions else "",
         f"Other settings, from {finding.baseline} to {finding.subject}:" if others else "",
@@ -154,10 +161,10 @@ def _difference(finding: Finding) -> Sentences:
         f"Undecided: {', '.join(map(_rate_with_interval, facts['undecided_rates']))}."
         if facts["undecided_rates"]
         else "",
-        _wall_clock(facts),
-        f"Confirmed in {scope.confirmed} of {scope.compared} {settings} for {_label(first.metric)}"
+        _wall_clock(finding),
+        f"{_capital(_label(first.metric))}: confirmed in {scope.confirmed} of {scope.compared} {settings}"
         + (f"; {_plural(scope.failed, 'run')} failed." if scope.failed else "."),
-        f"Compared: {_labels(facts['compared'])}." if finding.advice and finding.advice.do == "use" else "",
+        f"Metrics compared: {_labels(facts['compared'])}." if finding.advice and finding.advice.do == "use" else "",
         _packages(finding),
     )
 
@@ -167,11 +174,11 @@ def _rate_with_interval(effect: Effect) -> str:
     return f"{_label(effect.metric)} {factor(effect.ratio)} (95 % {effect.low:,.2f} to {effect.high:,.2f} times)"
 
 
-def _wall_clock(facts: Mapping[str, Any]) -> str:
-    if "wall_s" not in facts:
+def _wall_clock(finding: Finding) -> str:
+    if "wall_s" not in finding.facts:
         return ""
-    before, after = facts["wall_s"]
-    return f"Wall clock of the middle run: {before:,.3g} s to {after:,.3g} s."
+    before, after = finding.facts["wall_s"]
+    return f"Median wall clock: {after:,.3g} s with {finding.subject}, {before:,.3g} s with {finding.baseline}."
 
 
 def _no_regression(finding: Finding) -> Sentences:
@@ -189,10 +196,8 @@ def _no_regression(finding: Finding) -> Sentences:
     return (
         title,
         f"Of {_plural(finding.scope.compared, 'comparison')}: {results} ({n}).",
-        f"Of those that are the same, {facts['too_small']} are below the threshold on both sides."
-        if facts["too_small"]
-        else "",
-        f"{facts['exact']} of the same are exact counts." if facts["exact"] else "",
+        f"Same because both sides are below the threshold: {facts['too_small']}." if facts["too_small"] else "",
+        f"Same because of equal counts: {facts['exact']}." if facts["exact"] else "",
         detectable(facts["detectable"]),
         f"Largest undecided slowdown: {_rate_with_interval(facts['slowest'])}." if facts["slowest"] else "",
         f"Likely worse, over {LIKELY_SHARE:.0%} with the same sign in every pair, but not confirmed:"
@@ -339,7 +344,7 @@ def _limit(finding: Finding) -> Sentences:
         f"Found by {bisections}{probes}.",
         f"At {completed} it took {_range(facts['time_ratio'], '.2f')} times as long as without a limit{once}.",
         speed,
-        f"The nearest reading without a limit: {', '.join(facts['nearest'])}.",
+        f"Closest readings of a run without a limit: {'; '.join(facts['nearest'])}.",
         f"From an unlimited run `beyond-ram watch` requests {_range(facts['request_mib'])} MiB.",
     )
 
@@ -374,7 +379,7 @@ def _readahead(finding: Finding) -> Sentences:
 def _rows(finding: Finding) -> Sentences:
     facts, scope = finding.facts, finding.scope
     return (
-        f"{finding.subject} does not deliver every row once: {facts['account']}",
+        f"{finding.subject} does not deliver every row exactly once: {facts['account']}",
         f"It delivered {facts['rows_delivered']:,.0f} rows of {facts['rows_expected']:,.0f} "
         f"({', '.join(scope.conditions)}, n = {facts['n']:.0f}). Rows are missing, repeated or wrong in "
         f"{scope.confirmed} of {_plural(scope.compared, 'cell')}.",
@@ -384,7 +389,7 @@ def _rows(finding: Finding) -> Sentences:
 def _rows_of_ranks(finding: Finding) -> Sentences:
     facts, scope = finding.facts, finding.scope
     return (
-        f"{finding.subject}, {facts['ranks']} ranks, does not deliver every row once: {facts['account']}",
+        f"{finding.subject}, {facts['ranks']} ranks, does not deliver every row exactly once: {facts['account']}",
         f"All ranks together received {facts['rows_delivered']:,.0f} rows of {facts['rows_expected']:,.0f} "
         f"({', '.join(scope.conditions)}), in {scope.confirmed} of {scope.compared} finished runs.",
         f"The sampler repeats {_plural(facts['padded'], 'row')} to give {facts['ranks']} ranks the same number."
@@ -517,7 +522,7 @@ def _use(finding: Finding, advice: Advice) -> str:
     if advice.conditions:
         limited = _limited_to(Scope(finding.experiment, advice.conditions))
         where = f"{'In' if limited.startswith('experiment') else 'With'} {limited}, u"
-    reason = f": better in {_labels(advice.better)}; nothing confirmed is worse" if advice.better else ""
+    reason = f": better in {_labels(advice.better)}; no metric is confirmed worse" if advice.better else ""
     return " ".join(filter(None, [f"{where}se {choice}{instead}{reason}.", _measured_where(finding)]))
 
 
@@ -525,16 +530,16 @@ def _measured_where(finding: Finding) -> str:
     """What an advice depends on that a config does not show: processors and work per row, or batch against input."""
     facts, axis = finding.facts, finding.facts.get("axis")
     if axis == "workers" and "cpu_count" in facts:
-        return f"Measured on {_plural(facts['cpu_count'], 'CPU')}, with no work per row but reading it."
+        return f"Measured on {_plural(facts['cpu_count'], 'CPU')}, with no work per row except reading it."
     if axis == "batch_size" and "rows" in facts:
-        sides = f"{finding.baseline} against {finding.subject}"
+        sides = f"{finding.baseline} and {finding.subject}"
         return f"Measured on an input of {_plural(facts['rows'], 'document')}: {sides}."
     return ""
 
 
 def _weigh(finding: Finding, advice: Advice) -> str:
     where = f" ({', '.join(advice.conditions)})" if advice.conditions else ""
-    sides = f"{advice.choose[0]} compared with {advice.instead_of}{where}"
+    sides = f"{advice.choose[0]}, compared with {advice.instead_of}{where},"
     forward = advice.choose[0] == finding.subject
     # Results are the candidate's; the choice may be the baseline.
     better, worse = ("better", "worse") if forward else ("worse", "better")
@@ -554,8 +559,8 @@ def _weigh(finding: Finding, advice: Advice) -> str:
 
     against = f"worse in {listed(advice.worse, confirmed, worse)}" if advice.worse else ""
     if advice.unconfirmed:
-        against = f"likely worse, not confirmed: {listed(advice.unconfirmed, likely, f'likely {worse}')}"
-    return f"Weigh up {sides}: better in {listed(advice.better, confirmed, better)}; {against}."
+        against = f"likely worse (not confirmed) in {listed(advice.unconfirmed, likely, f'likely {worse}')}"
+    return f"Trade-off: {sides} is better in {listed(advice.better, confirmed, better)} and {against}."
 
 
 def _by(effect: Effect) -> str:
@@ -568,7 +573,7 @@ def _by(effect: Effect) -> str:
 
 
 def _request(finding: Finding, advice: Advice) -> str:
-    return f"Request {advice.choose[0]} (it ran in {finding.facts['completed_bytes'] / MB:,.0f} MB)."
+    return f"Request {advice.choose[0]} (it ran under a limit of {finding.facts['completed_bytes'] / MB:,.0f} MB)."
 
 
 def _drop(finding: Finding, advice: Advice) -> str:

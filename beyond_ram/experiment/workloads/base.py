@@ -133,7 +133,7 @@ LatencyMs = Annotated[
 ]
 BandwidthMbPerS = Annotated[
     Counts,
-    Axis("endpoint", "bandwidth", "MB/s", nothing="no bound on bandwidth"),
+    Axis("endpoint", "bandwidth", "MB/s", nothing="unlimited bandwidth"),
     Field(description="Bandwidth of all connections together, in MB per second; 0: no limit."),
 ]
 Redirect = Annotated[

@@ -50,11 +50,11 @@ class StreamMatrix(Matrix):
     latency_ms: LatencyMs = Field([0])
     bandwidth_mb_per_s: BandwidthMbPerS = Field([0])
     redirect: Redirect = Field(["no"])
-    fault: Annotated[Values[Fault], Axis("endpoint", alone=True)] = Field(
+    fault: Annotated[Values[Fault], Axis("endpoint", alone=True, nothing="no faults")] = Field(
         ["none"],
         description="`KIND-every-N`: one in N data requests fails once; `error-500`, `too-many-429`, `drop` or `slow`.",
     )
-    buffering: Annotated[Values[Buffering], Axis(alone=True), Compared("worker_memory", "default")] = Field(
+    buffering: Annotated[Values[Buffering], Axis(), Compared("worker_memory", "default")] = Field(
         ["default"],
         description="Read-ahead of Parquet: `default`, `pre-buffer`, `no-pre-buffer`, or `prefetch-N-range-M` (N "
         "ranges of up to M MiB).",

@@ -41,7 +41,7 @@ class TokenizeMatrix(Matrix):
     writer_batch_size: Annotated[Sizes, Axis(unit="rows"), Compared("peak_by_batch")] = Field(
         [1000], description="Rows buffered before a write."
     )
-    num_proc: Annotated[Counts, Axis(label="processes", unit="processes")] = Field(
+    num_proc: Annotated[Counts, Axis(label="processes", unit="processes", nothing="num_proc not set")] = Field(
         [0],
         description="Worker processes (some peers use threads); 0: the default, which is one process for map and all "
         "cores for the others.",
