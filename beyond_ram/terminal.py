@@ -1,7 +1,7 @@
-"""What a call of the workflow says on the terminal: a line of progress, what failed, what was found, where the log is.
+"""Terminal output of a workflow call: one line of progress, failures, findings, and the place of the log.
 
-A logger of Snakemake (`logger: beyond-ram` in a profile), by the package snakemake_logger_plugin_beyond_ram. Everything
-else that Snakemake says is in its own log, below .snakemake/log.
+A logger of Snakemake (`logger: beyond-ram` in a profile), which package snakemake_logger_plugin_beyond_ram registers. All
+other messages of Snakemake go to its own log, below .snakemake/log.
 """
 
 import contextlib
@@ -20,16 +20,16 @@ from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
 from .text import plain
 
-# The line is drawn again so often: its clock ticks.
+# Seconds between two drawings of the line, so that its clock moves.
 _TICK_S = 1.0
-# Where there is no terminal, the next line comes after so many seconds, or such a part of the time that has passed.
+# Without a terminal: seconds until the next line, which grow with the time that has passed.
 _FIRST_S, _PART = 10.0, 10
-# So many jobs are named in a line, and so many lines of a log are shown, each of so many characters.
+# Maximum number of jobs in a line, of lines of a log, and of characters in such a line.
 _NAMED, _LINES, _WIDE = 2, 60, 500
-# Snakemake's own words to a person, among some thirty of its lines that are for its log alone.
-_SAID = ("Nothing to be done", "Will exit after finishing")
+# Snakemake's messages that a user needs; some thirty others go to its log only.
+_RELAYED = ("Nothing to be done", "Will exit after finishing")
 _STOPS = "Terminating processes on user request"
-# What it says before every plan.
+# Its messages before every plan, which nobody needs.
 _BEFORE = ("Assuming unrestricted shared filesystem usage", "Config file ")
 _AGAIN = "Trying to restart job "
 _LOGS = "Complete log(s): "
@@ -38,8 +38,8 @@ _OURS = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True)
-class Told:
-    """How far the runs are, in few words, and the cell that a job with some outputs weighs."""
+class Status:
+    """Progress of the runs in a few words, and a function that names the cell of a job from its outputs."""
 
     runs: str
     name: Callable[[Sequence[str]], str]
@@ -62,7 +62,7 @@ class LogHandlerSettings(LogHandlerSettingsBase):
 
 
 class LogHandler(LogHandlerBase):
-    """Takes what Snakemake logs, in the thread of its queue; the line is drawn by a thread too, as time passes."""
+    """Handles Snakemake's log records, in the thread of its queue. Another thread redraws the line every second."""
 
     writes_to_stream = True
     writes_to_file = has_filter = has_formatter = needs_rulegraph = False
@@ -70,23 +70,23 @@ class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
         from snakemake.logging import ColorizingTextHandler
 
-        asked = self.common_settings
-        self._stream: TextIO = sys.stdout if asked.stdout else sys.stderr
-        self._snakemakes = ColorizingTextHandler(nocolor=asked.nocolor, stream=self._stream)
+        common = self.common_settings
+        self._stream: TextIO = sys.stdout if common.stdout else sys.stderr
+        self._snakemakes = ColorizingTextHandler(nocolor=common.nocolor, stream=self._stream)
         settings: Any = self.settings
-        wants_all = asked.dryrun or asked.verbose or asked.printshellcmds or asked.debug_dag
+        wants_all = common.dryrun or common.verbose or common.printshellcmds or common.debug_dag
         self._all = wants_all or bool(settings and settings.all_lines)
         self._line = _Line(self._stream)
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._began: float | None = None
         self._steps: tuple[int, int] | None = None
-        self._told: Told | None = None
+        self._status: Status | None = None
         self._running: dict[int, tuple[str, float, bool]] = {}
         self._failed: dict[int, str] = {}
         self._names: dict[int, str] = {}
         self._planning = self._stopping = False
-        # What Snakemake says of a command that ended, before it says which job has failed. The log of that says more.
+        # Snakemake reports a failed command before its job. They are shown only if the job has no log.
         self._commands: list[logging.LogRecord] = []
         self._group_logs: list[str] = []
         self._warned: set[str] = set()
@@ -108,102 +108,102 @@ class LogHandler(LogHandlerBase):
         super().close()
 
     def _pass(self, record: logging.LogRecord) -> None:
-        """Say it as Snakemake does."""
+        """Print a record as Snakemake does."""
         self._line.wipe()
         self._snakemakes.formatter = self.formatter
         self._snakemakes.emit(record)
 
     def _say(self, text: str) -> None:
         self._line.wipe()
-        with contextlib.suppress(OSError, ValueError):  # nobody reads any more
+        with contextlib.suppress(OSError, ValueError):  # the reader is gone
             print(text, file=self._stream, flush=True)
 
     def _take(self, record: logging.LogRecord) -> None:
-        about_it = vars(record)
+        fields = vars(record)
         event = getattr(record, "event", None)
         if event is not None:
-            self._happened(str(event), about_it, record)
-        elif told := about_it.get("told"):
-            self._told = told
+            self._on_event(str(event), fields, record)
+        elif status := fields.get("status"):
+            self._status = status
             self._draw()
         else:
-            self._hear(record)
+            self._on_message(record)
 
-    def _happened(self, event: str, about_it: Mapping[str, Any], record: logging.LogRecord) -> None:
+    def _on_event(self, event: str, fields: Mapping[str, Any], record: logging.LogRecord) -> None:
         if event == "workflow_started":
             self._began = time.monotonic()
             threading.Thread(target=self._tick, daemon=True).start()
             self._planning = not self.common_settings.quiet
         elif event == "run_info":
             self._planning = False
-            self._steps = (0, about_it["stats"]["total"])
+            self._steps = (0, fields["stats"]["total"])
         elif event == "job_info":
-            number, cell = about_it["jobid"], self._cell(about_it)
-            self._names[number] = name = cell or self._job(about_it)
+            number, cell = fields["jobid"], self._cell(fields)
+            self._names[number] = name = cell or self._job(fields)
             self._running[number] = name, time.monotonic(), bool(cell)
         elif event == "job_finished":
-            self._running.pop(about_it["job_id"], None)
-            self._failed.pop(about_it["job_id"], None)
+            self._running.pop(fields["job_id"], None)
+            self._failed.pop(fields["job_id"], None)
         elif event == "progress":
-            self._steps = about_it["done"], about_it["total"]
-        elif event == "group_error":  # each job of it comes next
-            self._group_logs = about_it["aux_logs"]
+            self._steps = fields["done"], fields["total"]
+        elif event == "group_error":  # its jobs follow
+            self._group_logs = fields["aux_logs"]
         elif event == "job_error":
-            self._fail(about_it, record)
+            self._fail(fields, record)
         elif event == "error":
-            if about_it["exception"] == "RuleException":
+            if fields["exception"] == "RuleException":
                 self._commands.append(record)
             elif not ((self._failed or self._stopping) and _ENDED in record.getMessage()):
                 self._pass(record)
             return
         self._draw()
 
-    def _hear(self, record: logging.LogRecord) -> None:
-        said = record.getMessage()
-        if said.startswith(_LOGS):
+    def _on_message(self, record: logging.LogRecord) -> None:
+        message = record.getMessage()
+        if message.startswith(_LOGS):
             for command in self._commands:
                 self._pass(command)
-            self._say(self._end(said.removeprefix(_LOGS)))
+            self._say(self._end(message.removeprefix(_LOGS)))
         elif record.levelno >= logging.WARNING:
-            # A plugin may say the same of each of a thousand jobs.
-            if said not in self._warned and not (self._failed and said.startswith(_ENDS)):
-                self._warned.add(said)
+            # A plugin may repeat a message for each of a thousand jobs.
+            if message not in self._warned and not (self._failed and message.startswith(_ENDS)):
+                self._warned.add(message)
                 self._pass(record)
         elif self._began is None:
-            if not said.startswith(_BEFORE):
+            if not message.startswith(_BEFORE):
                 self._pass(record)
-        elif said.startswith(_STOPS):
+        elif message.startswith(_STOPS):
             self._stopping = True
             self._running.clear()
             self._pass(record)
-        elif said.startswith(_AGAIN):
-            number = int(said.removeprefix(_AGAIN).rstrip("."))
+        elif message.startswith(_AGAIN):
+            number = int(message.removeprefix(_AGAIN).rstrip("."))
             self._say(f"Tried again: {self._failed.pop(number, '')}")
-        elif record.pathname.startswith(_OURS) or said.startswith(_SAID):
+        elif record.pathname.startswith(_OURS) or message.startswith(_RELAYED):
             self._planning = False
             self._pass(record)
 
     def _fail(self, job: Mapping[str, Any], record: logging.LogRecord) -> None:
-        """Say what has failed, why, and where its log is."""
+        """Print which job failed, why, and its log."""
         number = job["jobid"]
         self._running.pop(number, None)
         self._failed[number] = name = self._names.get(number) or self._cell(job) or self._job(job)
         command = self._commands.pop(0) if self._commands else None
         if self._stopping:
-            return  # it was ended by whoever looks at the terminal
+            return  # the user ended it
         lines = [f"Failed: {name} (rule {job['rule_name']})"]
         lines += [f"  {message}" for message in (job["rule_msg"],) if message]
         lines += [f"  {key}: {value}" for key, value in job["aux"].items()]
         logs = dict.fromkeys([*job["log"], *(self._group_logs if job["indent"] else ())])
         shown: list[str] = []
-        for log in logs:  # its own comes first; one of a scheduler holds what Snakemake said on the node
+        for log in logs:  # the job's own log first; a scheduler's log has Snakemake's output on the node
             shown += [f"  more in {log}"] if shown else self._log(log)
         if not shown and command:
             self._pass(command)
         self._say(self._snakemakes.decorate(record, "\n".join([*lines, *shown])))
 
     def _log(self, file: str) -> Iterator[str]:
-        """A log as it is shown: whole, or the end of a long one."""
+        """The lines of a log to show: all, or the end of a long one."""
         try:
             lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
@@ -214,23 +214,23 @@ class LogHandler(LogHandlerBase):
             yield from (f"    {_shown(line)}" for line in lines[-_LINES:])
 
     def _end(self, logs: str) -> str:
-        """How far it came, and where everything is that was not said."""
+        """The last line: number of steps, failures, and the place of the log."""
         done, total = self._steps or (0, 0)
-        said = f"{done} of {total} steps" if total else ""
-        if said and self._began is not None:
-            said += f" in {about(time.monotonic() - self._began)}"
+        summary = f"{done} of {total} steps" if total else ""
+        if summary and self._began is not None:
+            summary += f" in {about(time.monotonic() - self._began)}"
         if self._failed:
             names = list(self._failed.values())
             more = f" and {len(names) - _LINES} more" if len(names) > _LINES else ""
-            said += f"; {len(names)} {'ended' if self._stopping else 'failed'}: {'; '.join(names[:_LINES])}{more}"
-        return f"{said}{'. ' if said else ''}Snakemake's log: {logs.replace(f'{Path.cwd()}/', '')}"
+            summary += f"; {len(names)} {'ended' if self._stopping else 'failed'}: {'; '.join(names[:_LINES])}{more}"
+        return f"{summary}{'. ' if summary else ''}Snakemake's log: {logs.replace(f'{Path.cwd()}/', '')}"
 
     def _cell(self, job: Mapping[str, Any]) -> str:
-        """The cell that a job weighs; empty for other jobs."""
-        return self._told.name([str(path) for path in job["output"]]) if self._told else ""
+        """The cell that a job measures; empty for other jobs."""
+        return self._status.name([str(path) for path in job["output"]]) if self._status else ""
 
     def _job(self, job: Mapping[str, Any]) -> str:
-        """A job in words: its rule and what that is asked for."""
+        """A job in words: its rule and wildcards."""
         wildcards = [str(value) for value in (job.get("wildcards") or {}).values()]
         return " ".join([job["rule_name"].replace("_", " "), *wildcards])
 
@@ -246,20 +246,20 @@ class LogHandler(LogHandlerBase):
         """The line of progress; nothing while no job runs."""
         if not self._running:
             return ""
-        # While runs are weighed, they are what counts: a terminal of 80 columns has no room for more.
+        # During measured runs the steps are left out: 80 columns have no room for both.
         weighs = any(weighs for *_, weighs in self._running.values())
-        said = [f"{self._steps[0]} of {self._steps[1]} steps"] if self._steps and not weighs else []
-        said += [self._told.runs] if self._told else []
+        parts = [f"{self._steps[0]} of {self._steps[1]} steps"] if self._steps and not weighs else []
+        parts += [self._status.runs] if self._status else []
         now = time.monotonic()
-        # The oldest first: what runs longest is what is waited for.
+        # The oldest first.
         names = [f"{name} ({int(now - began)} s)" for name, began, _ in list(self._running.values())[:_NAMED]]
         more = len(self._running) - len(names)
         names += [f"{more} more"] if more else []
-        return f"{', '.join(said)}: {', '.join(names)}"
+        return f"{', '.join(parts)}: {', '.join(names)}"
 
 
 class _Line:
-    """One line at the end of a terminal, drawn again and again; elsewhere, lines that come less and less often."""
+    """One line at the end of a terminal, redrawn in place; without a terminal, lines at growing intervals."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -267,7 +267,7 @@ class _Line:
         self._drawn, self._began, self._due = "", time.monotonic(), 0.0
 
     def draw(self, text: str, *, passing: bool = False) -> None:
-        """Draw it; what is `passing` is for a terminal alone."""
+        """Draw the line; a `passing` one only on a terminal."""
         if not text or (passing and not self._moves):
             return
         with contextlib.suppress(OSError, ValueError):  # the terminal is gone
@@ -288,5 +288,5 @@ class _Line:
 
 
 def _shown(line: str) -> str:
-    """A line of a log, indented as it is, without what moves a terminal's cursor."""
+    """A line of a log with its indentation, without control characters."""
     return " " * (len(line) - len(line.lstrip(" "))) + plain(line, _WIDE)

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from beyond_ram.experiment import Cell
-from beyond_ram.progress import Weighing, told
+from beyond_ram.progress import Weighing, messages
 
 
-def weighing(experiment: str, size: int, duration_s: float | None, state: Any = "there", rep: int = 1) -> Weighing:
+def weighing(experiment: str, size: int, duration_s: float | None, state: Any = "done", rep: int = 1) -> Weighing:
     return Weighing((Cell(experiment, (("size", size),), rep),), duration_s, state)
 
 
@@ -17,7 +17,7 @@ def said(*weighings: Weighing, in_turn: bool = True, may_grow: bool = False) -> 
 
 
 def both(*weighings: Weighing, in_turn: bool = True, may_grow: bool = False) -> tuple[str, str]:
-    return told(weighings, lambda cell: cell.experiment[0], in_turn=in_turn, may_grow=may_grow)
+    return messages(weighings, lambda cell: cell.experiment[0], in_turn=in_turn, may_grow=may_grow)
 
 
 def test_no_time_is_said_before_one_is_known() -> None:
@@ -55,7 +55,7 @@ def test_runs_on_other_machines_at_the_same_time_have_no_sum_of_times() -> None:
 def test_what_cannot_be_weighed_is_not_left() -> None:
     runs = [weighing("a", 1, 600), weighing("a", 2, None, "lost"), weighing("a", 3, None, "lost")]
     assert said(*runs, may_grow=True) == (
-        "weighed 1 of 3 runs; later rounds may ask for more; 2 cannot be weighed, since a job failed"
+        "weighed 1 of 3 runs; later rounds may ask for more; 2 cannot be weighed, because a job failed"
     )
 
 

@@ -13,7 +13,7 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from beyond_ram import terminal
-from beyond_ram.terminal import LogHandler, LogHandlerSettings, Told
+from beyond_ram.terminal import LogHandler, LogHandlerSettings, Status
 
 
 class Terminal(io.StringIO):
@@ -113,7 +113,7 @@ def test_elsewhere_than_on_a_terminal_lines_become_rare(handlers: Any, monkeypat
 def test_on_a_terminal_the_line_is_cut_to_its_width_and_gone_at_the_end(handlers: Any) -> None:
     said = handlers(moves=True)
     begin(said)
-    said("", told=Told("weighed 3 of 8 runs, about 7 min left", lambda outputs: ""))
+    said("", status=Status("weighed 3 of 8 runs, about 7 min left", lambda outputs: ""))
     said.job(1, "weigh", run="growth/" + "long" * 99)
     said("Complete log(s): /somewhere/x.log")
     drawn = said.text.split("\r\x1b[K")

@@ -36,7 +36,7 @@ class TokenDataset(Strict):
         1024, description="Ids per row, an even number. With `path` any number, and only if the file has no rows."
     )
     vocabulary: Annotated[int, Field(ge=2, le=1 << 31)] = Field(
-        32_000, description="Number of different ids; they start at 0."
+        32_000, description="Size of the vocabulary: ids lie below it."
     )
     seed: NonNegativeInt = Field(1, description="Seed of the ids.")
     corpus: Annotated[str, StringConstraints(pattern=f"^{NAME}$")] | None = Field(

@@ -1,4 +1,4 @@
-"""Cells, as the report tells them: a line for the table of all, and a page that is unpacked where it is asked for."""
+"""The cells of the report: a line each in the table, and a packed page that is opened on demand."""
 
 import statistics
 from collections import defaultdict
@@ -17,18 +17,18 @@ from ..metrics.runs import anon_once
 from ..units import MB
 from .packed import packed_json
 from .page import render
-from .run import Line, Run, told
+from .run import Line, Run, view
 from .sections import DATA, tags
 
 TOGETHER = 25
-"""Cells that are packed together: of alike pages only the first takes room."""
+"""Number of cells packed together, so that similar pages compress well."""
 _DRAWN, _LEAST, _MOST = 150_000, 40, 200
-# Tables with lines that a cell's page shows beside its runs.
+# Tables whose lines a cell's page shows.
 TEARDOWN, REQUESTS, VERDICTS, LIMITS = "owners", "streaming", "verdicts", "limits"
 
 
 def points(runs: int) -> int:
-    """Samples to draw of each series of a run, so that a page of many runs stays small."""
+    """Number of samples to draw per series, so that a page with many runs stays small."""
     return max(_LEAST, min(_MOST, _DRAWN // max(runs, 1)))
 
 
@@ -40,44 +40,44 @@ class Cells:
     tables: Mapping[str, pd.DataFrame]
     settings: Mapping[str, Sequence[str]]
     command: Callable[[str, str], str | None]
-    """What weighs a run again, of its experiment and its path."""
+    """The command that measures a run again, from its experiment and path."""
     lines: list[Line] = field(default_factory=list)
     packs: list[markupsafe.Markup] = field(default_factory=list)
     of: dict[Key, Line] = field(default_factory=dict)
     """The line of each cell."""
     places: dict[Key, Sequence[int]] = field(default_factory=dict)
-    """The places of the runs of each cell."""
+    """The indices of the runs of each cell."""
 
     def read(self, weighed: Runs, samples: Samples) -> None:
-        """Read every run, cell after cell. Raises DamagedError."""
+        """Read every run, cell by cell. Raises DamagedError."""
         beside = {name: _by_cell(self.tables.get(name)) for name in (TEARDOWN, REQUESTS, VERDICTS, LIMITS)}
         folders = weighed.folders
-        found = [*_grouped(folders)]
+        groups = [*_grouped(folders)]
         most = points(len(weighed))
         pack: dict[str, Line] = {}
-        for number, (path, places) in enumerate(found, 1):
+        for number, (path, places) in enumerate(groups, 1):
             read = ((place, *weighed[place]) for place in places)
             runs = [Run(folders[place], record, samples.lists(place), events) for place, record, events in read]
             cell = runs[0].record["cell"]
             self.lines.append(self._line(path, cell, runs, len(self.packs)))
             self.of[key(cell)] = self.lines[-1]
             self.places[key(cell)] = places
-            pack[path] = self._told(path, cell, runs, {name: lines[key(cell)] for name, lines in beside.items()}, most)
-            if len(pack) == TOGETHER or number == len(found):
+            pack[path] = self._page(path, cell, runs, {name: lines[key(cell)] for name, lines in beside.items()}, most)
+            if len(pack) == TOGETHER or number == len(groups):
                 self.packs.append(packed_json(pack))
                 pack = {}
 
     def _line(self, path: str, cell: Line, runs: Sequence[Run], pack: int) -> Line:
         finished = [run for run in runs if run.record["completed_work"]]
         asked = [run.asked.ask_bytes for run in finished if run.asked]
-        times = _known(run.record["duration_s"] for run in finished)
+        times = _not_none(run.record["duration_s"] for run in finished)
         return {
             "path": path,
             "pack": pack,
             "experiment": cell["experiment"],
             "stack": cell["stack"],
             "data": next((cell[name] for name in DATA if name in cell), ""),
-            "setting": self.said(cell),
+            "setting": self.words(cell),
             "outcomes": ", ".join(dict.fromkeys(str(run.record["outcome"]).replace("_", " ") for run in runs)),
             "finished": len(finished),
             "asked": len(runs),
@@ -89,23 +89,23 @@ class Cells:
             "tags": tags([cell]),
         }  # fmt: skip
 
-    def said(self, cell: Mapping[Any, Any]) -> str:
-        """What sets a cell apart within its experiment, in words."""
+    def words(self, cell: Mapping[Any, Any]) -> str:
+        """The settings that distinguish a cell within its experiment, in words."""
         return ", ".join(describe(dict(cell), self.settings.get(str(cell["experiment"]), ())))
 
-    def _told(
+    def _page(
         self, path: str, cell: Line, runs: Sequence[Run], beside: Mapping[str, list[Line]], most: int
     ) -> dict[str, Any]:
         shown = []
         for run in runs:
             rep = run.record["cell"]["rep"]
             again = self.command(str(cell["experiment"]), f"{path}/rep~{rep}")
-            shown.append(told(run, f"Repeat {rep}", self.page, again, most))
+            shown.append(view(run, f"Repeat {rep}", self.page, again, most))
         figures = [one.pop("figure") for one in shown]
         axes = [(axis, value) for axis, value in cell.items() if axis not in ("experiment", "rep")]
         html = render(
             "cell.html.jinja",
-            title=" · ".join(named(cell["experiment"], cell["stack"], self.said(cell))),
+            title=" · ".join(named(cell["experiment"], cell["stack"], self.words(cell))),
             axes=axes,
             runs=shown,
             drawn=[figure is not None for figure in figures],
@@ -141,19 +141,19 @@ def _by_cell(table: pd.DataFrame | None) -> defaultdict[Key, list[Line]]:
 
 
 def _requests(line: Line) -> Line:
-    """Requests of a cell by kind and by who asked, as far as there were any."""
+    """Requests of a cell by kind and by sender; kinds without requests are left out."""
     from ..metrics.streaming import KINDS, ROLES, requests_column
 
     counts = {kind: [line.get(requests_column(kind, role)) or 0 for role in ROLES] for kind in KINDS}
     return {"roles": ROLES, "kinds": {kind: row for kind, row in counts.items() if any(row)}, "n": line["n"]}
 
 
-def _known(values: Iterable[float | None]) -> list[float]:
+def _not_none(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
 def _anon(runs: Sequence[Run]) -> Line:
-    """The median peak of anonymous memory with each page once, in MB; the sum over processes where that is not known,
+    """The median peak of anonymous memory in MB with each page counted once; if that is unknown, the sum over processes,
     marked as such."""
     once = [anon_once(run.record) for run in runs]
     summed = any(size is None for size in once)
@@ -166,6 +166,6 @@ def _peaks(runs: Iterable[Run], name: str) -> list[float | None]:
 
 
 def _median(sizes: Iterable[float | None]) -> float | None:
-    """In MB."""
-    known = _known(sizes)
-    return statistics.median(known) / MB if known else None
+    """The median in MB; None without a values size."""
+    values = _not_none(sizes)
+    return statistics.median(values) / MB if values else None

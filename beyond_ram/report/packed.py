@@ -1,4 +1,4 @@
-"""What a page unpacks when it shows it: compressed text that no markup in data can break out of."""
+"""Compressed text in a page, which unpacks it on demand; markup in data cannot break out of it."""
 
 import base64
 import gzip
@@ -11,8 +11,8 @@ import markupsafe
 
 def packed(text: str) -> markupsafe.Markup:
     """A text as gzip in base64, the same each time."""
-    found = gzip.compress(text.encode("utf-8", "replace"), compresslevel=9, mtime=0)
-    return markupsafe.Markup(base64.b64encode(found).decode())
+    compressed = gzip.compress(text.encode("utf-8", "replace"), compresslevel=9, mtime=0)
+    return markupsafe.Markup(base64.b64encode(compressed).decode())
 
 
 def packed_json(value: Any) -> markupsafe.Markup:

@@ -1,4 +1,4 @@
-"""One run, as a page tells it: outcome, peaks, phases, provenance, commands, files, and its figure."""
+"""One run for a page: outcome, peaks, phases, provenance, commands, files, and its figure."""
 
 import os
 import shlex
@@ -23,12 +23,12 @@ PEAKS = {
     "rss": "RSS, peak",
     "pss": "PSS, highest of few readings",
 }
-"""Peaks of run.json, and what they are called."""
+"""Peaks of run.json with their labels."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What was read of a run's folder."""
+    """The files of a run."""
 
     folder: Path
     record: Mapping[str, Any]
@@ -37,28 +37,28 @@ class Run:
 
     @classmethod
     def read(cls, folder: Path, *, of_a_cell: bool = True) -> "Run":
-        """Raises DamagedError where a file is missing, cut or another run's."""
+        """Read a folder. Raises DamagedError if a file is missing, truncated or of another run."""
         record = records.record(folder, of_a_cell=of_a_cell)
         return cls(folder, record, records.samples(folder, of_a_cell=of_a_cell), records.events(folder))
 
     @property
     def pss_readings(self) -> int:
-        """How often PSS was read: too seldom for its highest reading to be its peak."""
+        """Number of PSS readings; they are too rare for the largest one to be the peak."""
         return sum(value is not None for value in self.samples.get("pss_bytes", ()))
 
     @property
     def asked(self) -> advice.Advice | None:
-        """What to ask a scheduler for; None where the record has no readings."""
+        """The memory request; None if the record has no readings."""
         try:
             return advice.advise(self.record) if self.record["completed_work"] or self.record["sampler"] else None
         except KeyError:
             return None
 
 
-def told(run: Run, title: str, page: Path | None, command: str | None = None, points: int = POINTS) -> dict[str, Any]:
+def view(run: Run, title: str, page: Path | None, command: str | None = None, points: int = POINTS) -> dict[str, Any]:
     """The values of a run for its template, and its figure.
 
-    `page` is the file that links to the run's own, if they are kept; `command` weighs it again.
+    `page` is the file that links to the run's files, if they are kept; `command` measures the run again.
     """
     record = run.record
     return {
@@ -76,32 +76,32 @@ def told(run: Run, title: str, page: Path | None, command: str | None = None, po
 
 
 def _files(folder: Path) -> list[str]:
-    """The files of a run; the log of requests is beside those of a streamed one."""
+    """The names of a run's files; a streamed run also has a log of requests."""
     return [*RUN_FILES, *(name for name in ("requests.csv",) if (folder / name).exists())]
 
 
 def drawn(run: Run, points: int = POINTS) -> Figure | None:
-    """The figure of a run; None where it has no samples."""
+    """The figure of a run; None without samples."""
     return timeline(run.samples, run.record, run.events, points) if run.samples.get("t_s") else None
 
 
 def link(path: Path, page: Path) -> str:
-    """Where a file is, seen from the page; percent-encoded."""
+    """The path of a file relative to the page, percent-encoded."""
     return quote(Path(os.path.relpath(path, page.parent)).as_posix())
 
 
 def several(record: Mapping[str, Any]) -> bool:
-    """Whether several processes were there at once: sums over them count what they share in each."""
+    """Whether several processes ran at once, so that sums over them count shared pages several times."""
     return bool((record.get("peak", {}).get("processes") or 0) > 1)
 
 
 def _outcome(record: Mapping[str, Any]) -> str:
-    said = str(record["outcome"]).replace("_", " ")
-    return f"{said}: {record['reason']}" if record.get("reason") else said
+    outcome = str(record["outcome"]).replace("_", " ")
+    return f"{outcome}: {record['reason']}" if record.get("reason") else outcome
 
 
 def _summary(run: Run) -> Iterator[tuple[str, str]]:
-    """What the run took, in a few pairs; what was not read is left out."""
+    """Yield label and value of memory, time and sampling; values that were not read are left out."""
     record, peak = run.record, run.record["peak"]
     summed = ", summed over processes" if several(record) else ""
     sizes = [(label + summed * (kind != "pss"), peak.get(f"{kind}_bytes")) for kind, label in PEAKS.items()]
@@ -120,8 +120,10 @@ def _summary(run: Run) -> Iterator[tuple[str, str]]:
     times = [("took", record["duration_s"]), ("CPU", record["cpu_s"])]
     yield from ((label, f"{time:,.2f} s") for label, time in times if time is not None)
     if stalls := record.get("pressure"):
-        whose = {"group": "its group", "around": "the group around it"}.get(stalls.get("of"), "the whole machine")
-        waited = f"{stalls['some_s']:,.2f} s, {stalls['full_s']:,.2f} s of it all at once; counted for {whose}"
+        scope = {"group": "its group", "around": "the group around it"}.get(stalls.get("of"), "the whole machine")
+        waited = (
+            f"{stalls['some_s']:,.2f} s, {stalls['full_s']:,.2f} s of it in all processes at once; counted for {scope}"
+        )
         yield "waited for memory", waited
     if record["sampler"].get("samples"):
         taken = record["sampler"]["samples"]
@@ -135,7 +137,7 @@ def _summary(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _largest(peak: Mapping[str, Any]) -> float | None:
-    """The highest mark of one process."""
+    """The largest high-water mark of a process."""
     marks = (peak.get("hwm_bytes") or {}).get("processes") or [{}]
     size: float | None = marks[0].get("hwm_bytes")
     return size
@@ -152,13 +154,13 @@ def _phase(phase: Mapping[str, Any]) -> Line:
 
 
 def _provenance(record: Mapping[str, Any], most: int = 60) -> list[tuple[str, str]]:
-    """Names and values, nested ones by dotted names."""
-    found = []
+    """Names and values; nested values have both names."""
+    pairs = []
     for name, value in record.get("provenance", {}).items():
         inner = value.items() if isinstance(value, dict) else [(None, value)]
-        found += [
+        pairs += [
             (f"{name}: {key}" if key is not None else str(name).replace("_", " "), str(one))
             for key, one in inner
             if one not in (None, "")
         ]
-    return found[:most]
+    return pairs[:most]

@@ -1,4 +1,4 @@
-"""The memory of a run over time, as a figure of Plotly's: kinds of memory, phases, limit, events."""
+"""A Plotly figure of a run's memory over time: kinds of memory, phases, limit, events."""
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,24 +11,24 @@ from .thin import kept
 Figure = dict[str, Any]
 Samples = Mapping[str, Sequence[Any]]
 POINTS = 200
-"""Samples that are drawn of a series, about."""
-# Of a phase's share of the time; of a shorter one the name has no room.
+"""Approximate number of samples to draw per series."""
+# Share of the time from which a phase's name fits.
 _NAMED_SHARE = 0.06
 _MOST = 120
 
 
 def words(text: object) -> str:
-    """A text from data for Plotly, which takes tags for markup."""
+    """Escape a text from data, because Plotly interprets tags."""
     return html.escape(plain(str(text), _MOST), quote=False)
 
 
 def timeline(
     samples: Samples, record: Mapping[str, Any], events: Iterable[Mapping[str, Any]], points: int = POINTS
 ) -> Figure:
-    """Samples of a run, stacked by kind so that the upper edge is RSS, in MB over seconds."""
+    """Draw samples of a run, stacked by kind so that the upper edge is RSS, in MB over seconds."""
     times = samples["t_s"]
     kinds = [name for name in KINDS if name in samples]
-    if any(_unknown(samples[name]) for name in kinds):  # then RSS alone is known
+    if any(_unknown(samples[name]) for name in kinds):  # only RSS is known
         kinds = []
     filled = {name: [value or 0.0 for value in samples[name]] for name in kinds}
     totals = [value or 0.0 for value in samples["rss_bytes"]]
@@ -75,26 +75,26 @@ def _pss(samples: Samples, points: int) -> list[dict[str, Any]]:
 
 
 def _events(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Marks of the program below the curves; phases are drawn otherwise, and progress is the curve itself."""
+    """The program's events as marks below the curves, except phases and progress, which the figure shows otherwise."""
     marks = [event for event in events if event["event"] not in ("phase", "progress", "provenance", "start", "end")]
     places = kept([event["t_s"] for event in marks], [], POINTS)
     shown = [marks[place] for place in places]
     line = {
         "type": "scatter", "mode": "markers", "name": "events", "x": [event["t_s"] for event in shown],
         "y": [0] * len(shown), "marker": {"symbol": "triangle-up", "size": 8, "color": "#D55E00"},
-        "text": [_said(event) for event in shown], "hovertemplate": "%{text}",
+        "text": [_describe(event) for event in shown], "hovertemplate": "%{text}",
     }  # fmt: skip
     return [line] if shown else []
 
 
-def _said(event: Mapping[str, Any]) -> str:
-    """An event's name and its plain values."""
-    known = {
+def _describe(event: Mapping[str, Any]) -> str:
+    """The name of an event and its text and number values."""
+    values = {
         key: value
         for key, value in event.items()
         if key not in ("t_s", "event", "pid") and isinstance(value, (str, int, float)) and not key.endswith("_bytes")
     }
-    return words(", ".join([event["event"].replace("_", " "), *(f"{key} {value}" for key, value in known.items())]))
+    return words(", ".join([event["event"].replace("_", " "), *(f"{key} {value}" for key, value in values.items())]))
 
 
 def _layout(record: Mapping[str, Any], length_s: float) -> dict[str, Any]:
@@ -137,9 +137,9 @@ def _layout(record: Mapping[str, Any], length_s: float) -> dict[str, Any]:
 def _axes(title: str) -> dict[str, Any]:
     return {
         "height": 404,
-        "margin": {"l": 60, "r": 12, "t": 52, "b": 44},  # above the names of phases is room for what zooms
+        "margin": {"l": 60, "r": 12, "t": 52, "b": 44},  # space above the phase names for Plotly's buttons
         "hovermode": "x unified",
-        "hoverdistance": -1,  # of a run in which little moved there are few points, and far from each other
+        "hoverdistance": -1,  # a run with little change has few, distant points
         "xaxis": {"title": {"text": "seconds", "standoff": 4}, "rangemode": "tozero"},
         "yaxis": {"title": {"text": title}, "rangemode": "tozero"},
         "legend": {"orientation": "h", "y": -0.2, "yanchor": "top"},

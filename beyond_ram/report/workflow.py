@@ -1,4 +1,4 @@
-"""The report of the workflow: everything that was weighed and found, in one file."""
+"""The report of the workflow: all findings, figures and cells in one file."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,16 +27,16 @@ from .first_screen import picture
 from .packed import packed_json
 
 STRONGEST = 3
-# Pages of chapters that are sections here.
+# Chapters whose pages are sections of the report.
 _SECTIONS = ("claims", "pareto", "changes")
-# Sentences on what is not decided, and letters of a line, that a terminal has room for.
+# Maximum number of sentences about undecided questions, and of characters of a line, on a terminal.
 _OPEN, _WIDE = 2, 200
 Tables = Mapping[str, pd.DataFrame]
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure of the workflow: its file, title and chapter, and the experiments that it is made of."""
+    """A figure of the workflow: file, title, chapter and experiments."""
 
     svg: Path
     title: str
@@ -48,21 +48,21 @@ class Drawn:
         return self.svg.stem
 
     def caption(self) -> Any:
-        """Its caption, as HTML. Raises DamagedError where it is none."""
+        """Return the caption as HTML. Raises DamagedError if it is damaged."""
         return caption(self.svg.with_suffix(".rst"))
 
 
 @dataclass(frozen=True)
 class Again:
-    """The commands that make parts of a report again."""
+    """The commands that reproduce parts of a report."""
 
     configfiles: Sequence[str]
     folder: str | None
     locks: Mapping[str, str]
-    """The lock of each stack that is kept from before an upgrade."""
+    """The lock of each stack kept from before an upgrade."""
 
     def _only(self, made: str, experiment: str, stacks: Sequence[str] = ()) -> str:
-        """A command for a results folder of its own, with one experiment's runs only."""
+        """A command for a separate results folder with the runs of one experiment."""
         own = f" --configfile {shlex.join(self.configfiles)}" if self.configfiles else ""
         only = f"--config results=alone 'only=[{experiment}]'"
         if stacks:
@@ -72,22 +72,22 @@ class Again:
         return f"uv run snakemake {shlex.quote(f'alone/{made}')} --cores 4{own} {only}"
 
     def run(self, experiment: str, path: str) -> str | None:
-        """Weighs a run; None where no rule makes it again, as of a stack that is kept or of a version ladder."""
+        """The command that measures a run again; None if no rule makes it (a kept stack, a version ladder)."""
         stack = next(level for level in path.split("/") if level.startswith("stack~"))
         return None if "@" in stack or "+" in stack else self._only(f"runs/{path}/run.json", experiment)
 
     def finding(self, finding: Finding, stacks: Sequence[str] = ()) -> str:
-        """Makes the figure of a finding alone, or a report where it has none, of its stacks or of others."""
+        """The command that makes the figure of a finding, or a report if it has none, with its stacks or others."""
         made = f"figures/{finding.figure}.svg" if finding.figure else "report.html"
         return self._only(made, finding.experiment, stacks)
 
     def kept(self, finding: Finding, tables: Tables) -> Iterator[tuple[str, str | None]]:
-        """The stacks whose runs of a finding's experiment are kept from older locks, each with what weighs that lock
-        too; None where the lock is not there."""
+        """Yield the kept stacks of a finding's experiment, each with the command that measures its lock again; None if the
+        lock is missing."""
         named = [table for table in tables.values() if {"experiment", "stack"} <= {*table}]
-        found = {stack for table in named for stack in table.loc[table["experiment"] == finding.experiment, "stack"]}
-        todays = sorted(stack for stack in found if "@" not in stack and "+" not in stack)
-        for old in sorted(stack for stack in found if "@" in stack):
+        stacks = {stack for table in named for stack in table.loc[table["experiment"] == finding.experiment, "stack"]}
+        todays = sorted(stack for stack in stacks if "@" not in stack and "+" not in stack)
+        for old in sorted(stack for stack in stacks if "@" in stack):
             again, stack = None, old.replace("@", "-")
             if lock := self.locks.get(old):
                 again = (
@@ -98,20 +98,20 @@ class Again:
 
 
 def in_brief(tables: Tables, page: Path, lost: Sequence[str] = ()) -> list[str]:
-    """What was found, and where it is: ten lines at most, for a terminal."""
-    runs, found = sections.machine(tables["runs"]), findings(tables)
-    several = "finding" if len(found) == 1 else "findings"
-    lines = [f"{runs['runs']} runs of {runs['cells']} cells. Strongest of {len(found)} {several}:"]
+    """The strongest findings and the place of the report: at most ten lines, for a terminal."""
+    runs, all_findings = sections.machine(tables["runs"]), findings(tables)
+    several = "finding" if len(all_findings) == 1 else "findings"
+    lines = [f"{runs['runs']} runs of {runs['cells']} cells. Strongest of {len(all_findings)} {several}:"]
     if lost:
         lines += [f"Without {len(lost)} that could not be made: {', '.join(named(lost))}."]
-    for number, finding in enumerate([one for one in found if not one.small][:STRONGEST], 1):
+    for number, finding in enumerate([one for one in all_findings if not one.small][:STRONGEST], 1):
         lines += [f"{number}. {finding.title}", *([f"   {finding.action}"] if finding.action else [])]
     lines += [f"Undecided: {sentence}" for sentence in undecided(tables)[: _OPEN - bool(lost)]]
     return [*(plain(line, _WIDE) for line in lines), f"All of it: {page}"]
 
 
 def named(lost: Sequence[str]) -> list[str]:
-    """What could not be made, a name each: a run by its folder, a table or figure by the first of its files."""
+    """Name what could not be made: a run by its folder, a table or figure by the first of its files."""
     names = [path.removesuffix("/run.json").rpartition("/runs/")[2] for path in lost]
     return list({str(Path(name).with_suffix("")) if "~" not in name else name: None for name in names})
 
@@ -127,23 +127,21 @@ def report(
     again: Again,
     lost: Sequence[str] = (),
 ) -> None:
-    """Write the report; it links to the `pages` of chapters that it has no section for.
+    """Write the report. It links to the `pages` of chapters without a section in it.
 
-    `lost` are the runs, tables and figures that could not be made.
-
-    Raises DamagedError where something that it is made of is cut, or something else.
+    `lost` are the runs, tables and figures that could not be made. Raises DamagedError if an input is damaged.
     """
     runs = tables["runs"]
     settings = sections.settings(runs)
     cells = Cells(page, tables, settings, again.run)
     cells.read(weighed, samples)
     shown, empty = _figures(figures, runs)
-    found = findings(tables)
-    told = [_finding(one, tables, cells, again) for one in found]
-    large = [one for one, finding in zip(told, found, strict=True) if not finding.small]
+    all_findings = findings(tables)
+    rows = [_finding(one, tables, cells, again) for one in all_findings]
+    large = [one for one, finding in zip(rows, all_findings, strict=True) if not finding.small]
     lines = runs.to_dict("records")
-    paths = [cells.of[known]["path"] if (known := key(line)) in cells.of else "" for line in lines]
-    labels = [", ".join(filter(None, [cells.said(line), f"repeat {line['rep']}"])) for line in lines]
+    paths = [cells.of[cell_key]["path"] if (cell_key := key(line)) in cells.of else "" for line in lines]
+    labels = [", ".join(filter(None, [cells.words(line), f"repeat {line['rep']}"])) for line in lines]
     explorer = sections.explorer(runs, paths, labels)
     changed = tables.get("changes")
     pages_of.write(
@@ -156,9 +154,11 @@ def report(
         failures=list(sections.failures(runs)),
         lost=named(lost),
         strongest=large[:STRONGEST],
-        picture=picture([one for one in found if not one.small], cells.places, weighed, samples, tables.get("limits")),
+        picture=picture(
+            [one for one in all_findings if not one.small], cells.places, weighed, samples, tables.get("limits")
+        ),
         findings=large,
-        smaller=[one for one, finding in zip(told, found, strict=True) if finding.small],
+        smaller=[one for one, finding in zip(rows, all_findings, strict=True) if finding.small],
         share=f"{SHARE:.0%}",
         undecided=undecided(tables),
         sessions=session_spread.in_words(tables.get("session_spread"), tables.get("comparisons")),
@@ -184,13 +184,13 @@ def report(
 
 
 def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[str, list[dict[str, Any]]]], list[str]]:
-    """The figures of each chapter, and the titles of those that had nothing to draw, with the reason."""
+    """The figures of each chapter, and the titles of figures without content, with the reason."""
     shown: dict[str, list[dict[str, Any]]] = {}
     empty = []
     for figure in figures:
         caption = figure.caption()
-        if (said := caption.striptags()).startswith(NOT_DRAWN):
-            empty.append(f"{figure.title} ({said.removeprefix(NOT_DRAWN).rstrip('.')})")
+        if (text := caption.striptags()).startswith(NOT_DRAWN):
+            empty.append(f"{figure.title} ({text.removeprefix(NOT_DRAWN).rstrip('.')})")
             continue
         own = runs[runs["experiment"].isin(figure.experiments)]
         shown.setdefault(figure.chapter, []).append(
@@ -206,7 +206,7 @@ def _figures(figures: Iterable[Drawn], runs: pd.DataFrame) -> tuple[list[tuple[s
 
 
 def _finding(finding: Finding, tables: Tables, cells: Cells, again: Again) -> dict[str, Any]:
-    """A finding, with the cells that it was seen in."""
+    """A finding for the template, with its cells."""
     seen = [cells.of[cell] for cell in dict.fromkeys(map(key, finding.seen)) if cell in cells.of]
     return sections.finding(finding) | {
         "cells": [

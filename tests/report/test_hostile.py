@@ -183,7 +183,7 @@ def test_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: Run) -> None:
     planted = PLANTED[kind]
     told = {}
     for name, text_of in (("planted", planted), ("harmless", HARMLESS)):
-        found = run_of_page.told(planted_in(run, text_of), text_of, tmp_path / "page.html")
+        found = run_of_page.view(planted_in(run, text_of), text_of, tmp_path / "page.html")
         figure_of = json.dumps(found.pop("figure"))
         # Plotly takes tags for markup, and their escapes for text.
         assert "<" not in figure_of.replace("<br>", "")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from beyond_ram.report.cells import _anon
-from beyond_ram.report.run import Run, told
+from beyond_ram.report.run import Run, view
 
 from ..analysis.by_hand import MB, record
 
@@ -19,7 +19,7 @@ def run(**peak: object) -> Run:
 
 @pytest.mark.parametrize("several", [True, False])
 def test_sums_over_several_processes_are_said_to_be_sums(*, several: bool) -> None:
-    said = dict(told(run(processes=2 if several else 1, kept=KEPT), "Repeat 1", None)["summary"])
+    said = dict(view(run(processes=2 if several else 1, kept=KEPT), "Repeat 1", None)["summary"])
     assert ("RSS, peak, summed over processes" in said) is several
     assert said["PSS, highest of 2 readings"] == "400.0 MB"
     assert ("anonymous, peak" in said) is not several

@@ -6,7 +6,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 
-from beyond_ram.report.run import Run, drawn, told
+from beyond_ram.report.run import Run, drawn, view
 from beyond_ram.report.timeline import timeline
 from beyond_ram.units import MB
 from beyond_ram.watch import watch, write_record
@@ -53,6 +53,6 @@ def test_phases_and_events_are_told_and_what_is_progress_is_the_curve(run: Run) 
 
 
 def test_a_page_of_a_run_that_is_not_kept_links_to_no_file(run: Run, tmp_path: Path) -> None:
-    assert told(run, "it", None)["files"] == []
-    kept = dict(told(run, "it", run.folder.parent / "page.html")["files"])
+    assert view(run, "it", None)["files"] == []
+    kept = dict(view(run, "it", run.folder.parent / "page.html")["files"])
     assert (run.folder.parent / kept["samples.csv"]).samefile(run.folder / "samples.csv")

@@ -95,7 +95,7 @@ def test_a_run_that_fails_and_the_same_call_again_in_a_terminal(
     with failing(project, 2):
         done = snakemake("--keep-going", "--configfile", str(config))
     assert done.returncode != 0, "whoever called it has to see that something is missing"
-    assert f"1 could not be made: {RESULTS}/runs/{BAD}; the same call again makes just these" in done.stderr
+    assert f"1 could not be made: {RESULTS}/runs/{BAD}; the same call again makes only these" in done.stderr
     runs = lines(project)
     assert sorted(zip(runs["experiment"], runs["size_mb"], strict=True)) == [("other", 4), ("scan", 1), ("scan", 3)]
     page, brief = (results / "report.html").read_text(), (results / "found.txt").read_text()

@@ -130,7 +130,7 @@ def test_of_a_failed_run_it_says_which_and_why_and_where_its_log_is(
     first, *_ = (file.read_text() for file in logs(project)[len(before) :])
     assert "CalledProcessError" in first
     # What follows it is said by the call that makes what can be made of the rest.
-    assert LINE.findall(first)[1] == "weighed 1 of 2 runs; 1 cannot be weighed, since a job failed"
+    assert LINE.findall(first)[1] == "weighed 1 of 2 runs; 1 cannot be weighed, because a job failed"
 
 
 def test_in_a_pipe_a_plain_line_comes_now_and_then(project: Path, snakemake: Snakemake, config: Path) -> None:

@@ -272,7 +272,7 @@ def test_wall_clock_stands_beside_cpu_time() -> None:
     ]
     (finding,) = with_runs(lines)
     assert finding.facts["wall_s"] == (10.0, 14.0)
-    assert "10 s to 14 s" in finding.text
+    assert "Median wall clock: 14 s with new, 10 s with old" in finding.text
 
 
 def test_advice_on_workers_and_batches_says_what_it_was_measured_on() -> None:

@@ -37,7 +37,7 @@ def test_the_loader_nearest_to_the_read_ceiling_is_named() -> None:
     near, far = beside("near", 0.8, "worse"), beside("far", 0.3, "worse", workers=4)
     (finding,) = made(near, far)
     assert (finding.subject, finding.facts["result"], finding.facts["share"][0]) == ("near, 0 workers", "worse", 0.8)
-    assert (finding.facts["note"], made(near)[0].facts["note"]) == ("largest of 2 run here", "the only one that ran")
+    assert (finding.facts["note"], made(near)[0].facts["note"]) == ("largest of 2 that ran", "the only one that ran")
 
 
 @pytest.mark.parametrize("result", ["better", "same", "undecided"])
