@@ -1,7 +1,7 @@
-"""Outputs that a call with `--keep-going` could not make, and the next calls, which make tables and report from the rest.
+"""Outputs that a call with `--keep-going` could not make, and the next calls, which use the rest.
 
-Snakemake makes nothing with a missing input, so one failed run would cost every table of its experiment. A failed call is
-therefore followed by another one without the lost runs, and, if a table or figure cannot be made, by one without that.
+Snakemake makes nothing with a missing input, so one failed run would cost every table of its experiment. A failed call
+is therefore followed by another one without the lost runs, and, if a table or figure cannot be made, without that too.
 """
 
 import json

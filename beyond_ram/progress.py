@@ -36,8 +36,8 @@ def messages(
 ) -> tuple[str, str]:
     """Return a full and a brief message.
 
-    The time of a job that is left is estimated by the mean time of the most similar jobs that ran: itself, repeats of its
-    cell, its experiment, its workload, any run. Times are added up only for jobs that run `in_turn`.
+    The time of a job that is left is estimated by the mean time of the most similar jobs that ran: itself, repeats of
+    its cell, its experiment, its workload, any run. Times are added up only for jobs that run `in_turn`.
     """
     runs = {state: _runs(job for job in weighings if job.state == state) for state in ("done", "left", "lost")}
     message = brief = f"weighed {runs['done']} of {sum(runs.values())} runs"

@@ -1,6 +1,6 @@
 """Terminal output of a workflow call: one line of progress, failures, findings, and the place of the log.
 
-A logger of Snakemake (`logger: beyond-ram` in a profile), which package snakemake_logger_plugin_beyond_ram registers. All
+A logger of Snakemake (`logger: beyond-ram` in a profile), registered by package snakemake_logger_plugin_beyond_ram. All
 other messages of Snakemake go to its own log, below .snakemake/log.
 """
 

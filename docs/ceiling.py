@@ -51,10 +51,10 @@ class Worker:
     def documents(self, unit):
         import inputs
 
-        found = []
+        batches = []
         for batch in inputs.read(self.units[unit], self.args.column, inputs.HUGE):
-            found.append(["".join(batch.pieces)] if isinstance(batch, inputs.Stream) else batch.texts)
-        return found
+            batches.append(["".join(batch.pieces)] if isinstance(batch, inputs.Stream) else batch.texts)
+        return batches
 
     def part(self, unit):
         return self.args.out / f"{unit}.bin"

@@ -109,16 +109,16 @@ def seen(browser: Browser, report: Path, device: str) -> Iterator[tuple[str, flo
 
 def heap(devtools: Any) -> float:
     """What of the heap of JavaScript is in use, in MB."""
-    known = {one["name"]: one["value"] for one in devtools.send("Performance.getMetrics")["metrics"]}
-    return float(known["JSHeapUsedSize"]) / MB
+    metrics = {one["name"]: one["value"] for one in devtools.send("Performance.getMetrics")["metrics"]}
+    return float(metrics["JSHeapUsedSize"]) / MB
 
 
 def size(report: Path) -> dict[str, int]:
     """Of how many cells and runs a report is, as it says, and its bytes."""
-    told = re.search(r"(\d+) runs of (\d+) cells", " ".join(report.read_text(encoding="utf-8").split()))
-    if not told:
+    match = re.search(r"(\d+) runs of (\d+) cells", " ".join(report.read_text(encoding="utf-8").split()))
+    if not match:
         raise SystemExit(f"{report}: says nothing of runs and cells, so it is no report of the workflow")
-    return {"cells": int(told[2]), "runs": int(told[1]), "bytes": report.stat().st_size}
+    return {"cells": int(match[2]), "runs": int(match[1]), "bytes": report.stat().st_size}
 
 
 def summed(lines: Sequence[tuple[str, str, float]]) -> pd.DataFrame:
@@ -133,24 +133,24 @@ def summed(lines: Sequence[tuple[str, str, float]]) -> pd.DataFrame:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("report", nargs="+", type=Path)
-    parser.add_argument("--note", default="", help="what else is to be known, as where the reports are from")
+    parser.add_argument("--note", default="", help="a note, such as where the reports are from")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--out", type=Path, default=FOLDER, help="the folder of the tables")
     given = parser.parse_args(arguments)
-    chromium = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    chromium = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if not chromium:
         parser.error(f"no browser: none of {', '.join(BROWSERS)} is on the PATH")
     sizes = {report: size(report) for report in given.report}
     lines, loads = [], []
     for _ in range(given.repeats):
-        for report, known in sizes.items():
+        for report, size in sizes.items():
             for device in DEVICES:
                 loads.append(os.getloadavg()[0])
                 with sync_playwright() as started:
                     # A browser of root has no sandbox.
                     options = ["--no-sandbox"] if os.geteuid() == 0 else []
                     browser = started.chromium.launch(executable_path=chromium, args=options)
-                    where = f"{device}_{known['cells']}"
+                    where = f"{device}_{size['cells']}"
                     lines += [(where, *one) for one in seen(browser, report, device)]
                     version = browser.version
     given.out.mkdir(exist_ok=True)
@@ -165,14 +165,14 @@ def main(arguments: Sequence[str]) -> int:
         f"{os.cpu_count()} cores, {psutil.virtual_memory().total / GB:.0f} GB, Linux {platform.release()} "
         f"{platform.machine()}"
     )
-    known = {
+    provenance = {
         "command": "uv run python docs/paint.py REPORT.html…",
         "commit": subprocess.run(commit, capture_output=True, text=True, check=True).stdout.strip(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": place,
         "note": note.strip(),
     }
-    text = yaml.safe_dump(known, sort_keys=False, allow_unicode=True, width=120)
+    text = yaml.safe_dump(provenance, sort_keys=False, allow_unicode=True, width=120)
     write(given.out / "provenance.yaml", text)
     return 0
 

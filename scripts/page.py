@@ -19,8 +19,8 @@ def changes(table, stack_differences):
 
 def history(table, stack_differences):
     """What each lock of a stack gave, and the steps that are shown, with the packages that moved."""
-    found = locks.in_words(table)
-    steps, others = ([one for one in found if bool(one["steps"]) is shown] for shown in (True, False))
+    sentences = locks.in_words(table)
+    steps, others = ([one for one in sentences if bool(one["steps"]) is shown] for shown in (True, False))
     left_out = max(len(others) - MOST, 0)
     stacks = locks.locks_in_words(table, stack_differences)
     return {"stacks": stacks, "steps": steps, "others": others[:MOST], "left_out": left_out}
@@ -32,7 +32,7 @@ def pareto(table, loaders):
 
 
 def claims(table):
-    """What was published, and under which conditions it was found to hold, or not."""
+    """Published claims, and whether they hold under the measured conditions."""
     return {"source": table["source"].iloc[0] if len(table) else "", "claims": list(sections.claims(table))}
 
 

@@ -55,7 +55,7 @@ CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
 class _Asked:
     """A claim under some conditions, and what decides it: one of the three."""
 
-    known: dict[str, Any]
+    line: dict[str, Any]
     question: Question | None = None
     """A question of its own. Where `compared` is there too, only its numbers are taken."""
     compared: Decision | None = None
@@ -114,7 +114,7 @@ def _compared(comparisons: pd.DataFrame | None) -> dict[Hashable, Decision]:
 
 
 def _key(axis: str, before: str, after: str, metric: str, cell: "Mapping[str, Any] | pd.Series[Any]") -> Hashable:
-    """What a comparison is known by: its sides, and the candidate's cell."""
+    """The key of a comparison: its sides, and the candidate's cell."""
     values = {name: cell.get(name) for name in ("experiment", *axes_of("stream"))}
     return axis, before, after, metric, frozenset((name, value) for name, value in values.items() if pd.notna(value))
 
@@ -133,7 +133,7 @@ def _by_release(runs: pd.DataFrame, pairs: Pairs, decided: Mapping[Hashable, Dec
                     of_endpoint, without = _of_endpoint(metric, *sides)
                     conditions = f"{after} against {before}; {_conditions(cell)}{of_endpoint}"
                     yield _Asked(
-                        _known(own, claim, conditions),
+                        _line(own, claim, conditions),
                         Question(from_, to, metric, threshold=RATIO),
                         decided.get(_key("stack", before, after, metric, own)),
                         inverse=not higher,
@@ -164,14 +164,14 @@ def _of_endpoint(metric: str, *sides: pd.DataFrame) -> tuple[str, float]:
 
 
 def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[_Asked]:
-    """What each worker still asks for the list of files, in releases that are said to share it."""
+    """The requests of each worker for the list of files, in releases that claim to share it."""
     plain = _done(runs, mode="stream", buffering="default", fault="none")
     for cell, group in same_but_for(plain[(plain["workers"] > 0) & plain["stack"].isin(stacks)]):
         requests = group["requests_listing_of_workers"].dropna()
         if len(requests):
             conditions = f"{cell['stack']}; {_conditions(cell)}"
             values = tuple((requests / group["workers"].iloc[0]).astype(float))
-            yield _Asked(_known(cell, _SHARED, conditions), values=values)
+            yield _Asked(_line(cell, _SHARED, conditions), values=values)
 
 
 def _buffering(runs: pd.DataFrame, compared: Mapping[Hashable, Decision]) -> Iterator[_Asked]:
@@ -188,7 +188,7 @@ def _buffering(runs: pd.DataFrame, compared: Mapping[Hashable, Decision]) -> Ite
             conditions = f"{f'default against {name}' if off else f'{name} against default'}; {_conditions(cell)}"
             decided = compared.get(_key("buffering", "default", str(name), "rows_per_s", cell | {"buffering": name}))
             yield _Asked(
-                _known(cell, _BUFFERED, conditions),
+                _line(cell, _BUFFERED, conditions),
                 Question(one, other, "rows_per_s", threshold=RATIO),
                 decided,
                 inverse=off,
@@ -217,7 +217,7 @@ def _deduplicated(dedup: pd.DataFrame) -> Iterator[_Asked]:
         for edit in map(str, shares.index):
             same = where(dedup, edit=edit, **setting)
             sides = [side(where(same, cdc=cdc), "new_bytes") for cdc in ("on", "off")]
-            cell = _known(setting, CHUNKED, described(setting, edit))
+            cell = _line(setting, CHUNKED, described(setting, edit))
             yield _Asked(cell, Question(sides[0], sides[1], "new_bytes", threshold=RATIO, counted=True))
 
 
@@ -251,7 +251,7 @@ def _share(cell: Cell, claim: str, conditions: str, shares: Sequence[float]) -> 
     same = {"low": mean.low, "high": mean.high} if mean.low == mean.high else {}
     ends = same | {f"{end}_corrected": value for end, value in same.items()}
     line = {"measured": mean.mean, **ends, "n": mean.n, "holds": decided}
-    return _known(cell, claim, conditions) | line
+    return _line(cell, claim, conditions) | line
 
 
 def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:
@@ -261,7 +261,7 @@ def _done(runs: pd.DataFrame, **wanted: str) -> pd.DataFrame:
     return runs
 
 
-def _known(cell: Cell, claim: str, conditions: str) -> dict[str, Any]:
+def _line(cell: Cell, claim: str, conditions: str) -> dict[str, Any]:
     own = {name: cell[name] for name in ("experiment", "stack")}
     return own | {"source": SOURCE, "claim": claim, "conditions": conditions, "claimed": CLAIMS[claim]}
 
@@ -279,7 +279,7 @@ def _decided(asked: Iterable[_Asked]) -> Iterator[dict[str, Any]]:
     by_claim = {id(one): decided for one, decided in zip(own, decisions, strict=True)}
     for one in asked:
         if one.values:
-            yield one.known | _none(one.values, 1 - ALPHA / together)
+            yield one.line | _none(one.values, 1 - ALPHA / together)
             continue
         compared = one.compared
         if compared and _is_ratio(compared):
@@ -287,8 +287,8 @@ def _decided(asked: Iterable[_Asked]) -> Iterator[dict[str, Any]]:
         else:
             decided = by_claim[id(one)]
         if not math.isnan(decided.ratio):
-            line = one.known | _numbers((decided.ratio, decided.low, decided.high), decided.corrected_ends)
-            answer = holds(decided, one.known["claimed"])
+            line = one.line | _numbers((decided.ratio, decided.low, decided.high), decided.corrected_ends)
+            answer = holds(decided, one.line["claimed"])
             if compared and not _is_ratio(compared) and compared.result != "better" and answer != "no":
                 answer = "undecided"  # only differences of such small numbers were compared, and none is better
             if (one.without_endpoint - 1) * (decided.ratio - 1) < 0:

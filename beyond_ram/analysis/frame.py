@@ -67,8 +67,8 @@ def where(table: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
 
 def describe(cell: "Cell | pd.Series[Any]", only: Iterable[str]) -> list[str]:
     """Some axes of a cell in words, as far as it has values on them."""
-    said = [AXES[axis].describe(cell[axis]) for axis in only if axis in AXES and pd.notna(cell.get(axis))]
-    return [words for words in said if words]
+    described = [AXES[axis].describe(cell[axis]) for axis in only if axis in AXES and pd.notna(cell.get(axis))]
+    return [words for words in described if words]
 
 
 def against(

@@ -187,5 +187,5 @@ def _points(metric: str, lines: Sequence[Line]) -> Iterator[dict[str, Any]]:
             "low": up(low),
             "high": up(high),
             "kind": line["result"] if line["result"] in SHOWN else "",
-            "said": f"{line['stack']}: {value}{sure} (n = {line['n']:.0f})",
+            "text": f"{line['stack']}: {value}{sure} (n = {line['n']:.0f})",
         }

@@ -17,7 +17,7 @@ def limits(records: Records) -> pd.DataFrame:
     """A line a run whose smallest limit was looked for. Sizes in bytes; errors as shares of `completed_at_bytes`.
 
     `time_ratio` is the time of the completing run nearest to the limit over that without a limit. Where no limit can
-    be set `not_run` says why, and nothing else is known.
+    be set `not_run` gives the reason, and all else is empty.
     """
     lines = [_line(record) for record, _ in records if "limit" in record]
     return pd.DataFrame(lines, columns=None if lines else COLUMNS)
@@ -25,12 +25,12 @@ def limits(records: Records) -> pd.DataFrame:
 
 def _ended(limit: Mapping[str, Any]) -> dict[str, Any]:
     """The largest limits that were too small, by how they were. Of runs kept from before the probes say it."""
-    found: dict[str, Any] = dict.fromkeys(ENDED_AT.values())
+    ended: dict[str, Any] = dict.fromkeys(ENDED_AT.values())
     for probe in limit.get("probes", []):
         if not probe["completed_work"]:
             name = ended_at(probe)
-            found[name] = max(found[name] or 0, probe["limit_bytes"])
-    return found
+            ended[name] = max(ended[name] or 0, probe["limit_bytes"])
+    return ended
 
 
 def _line(record: Record) -> dict[str, Any]:
@@ -48,8 +48,8 @@ def _line(record: Record) -> dict[str, Any]:
         "probes": len(limit.get("probes", [])),
         "not_run": limit.get("not_run", ""),
     }
-    known = {name: peak[name] for name in PREDICTORS if completed and peak[name] is not None}
-    errors = {name: size / completed - 1 for name, size in known.items()}
+    predicted = {name: peak[name] for name in PREDICTORS if completed and peak[name] is not None}
+    errors = {name: size / completed - 1 for name, size in predicted.items()}
     line |= {f"error_{name.removesuffix('_bytes')}": errors.get(name) for name in PREDICTORS}
     line["error_ask"] = asked.ask_bytes / completed - 1 if completed else None
     least = min(map(abs, errors.values()), default=None)

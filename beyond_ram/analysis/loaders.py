@@ -55,12 +55,12 @@ def _beside_the_ceiling(cells: Iterable[Sequence[Mapping[str, Any]]]) -> list[De
     questions: list[Question | None] = []
     for runs in cells:
         both = [(run["ceiling_rows_per_cpu_s"], run["rows_per_cpu_s_warm"]) for run in runs if _finished(run)]
-        known = [pair for pair in both if None not in pair]
+        complete = [pair for pair in both if None not in pair]
         sides = [
             Side(values, tuple(range(len(values))), tuple(range(len(values))), tuple(range(len(values))))
-            for values in (tuple(zip(*known, strict=True)) or ((), ()))
+            for values in (tuple(zip(*complete, strict=True)) or ((), ()))
         ]
-        questions.append(Question(sides[0], sides[1], "rows_per_cpu_s_warm") if known else None)
+        questions.append(Question(sides[0], sides[1], "rows_per_cpu_s_warm") if complete else None)
     decided = iter(decide([question for question in questions if question]))
     return [next(decided) if question else None for question in questions]
 
@@ -83,14 +83,14 @@ def _finished(run: Mapping[str, Any]) -> bool:
 
 
 def _run(record: Record, events: Events) -> dict[str, Any]:
-    found: dict[str, Any] = {key: record[key] for key in ("outcome", "completed_work")}
-    found["reason"] = record.get("reason") or _why(record)
+    line: dict[str, Any] = {key: record[key] for key in ("outcome", "completed_work")}
+    line["reason"] = record.get("reason") or _why(record)
     work = last(events, "work")
     if not work:
-        return found
+        return line
     measured = derive(record, events, "loaders")
     fastest = ceiling(record, events)
-    said = {
+    events_say = {
         "rows_per_worker": list(work["rows_per_worker"].values()) if "rows_per_worker" in work else None,
         "loader_kind": work.get("loader_kind"),
         "shuffle": work.get("shuffle"),
@@ -98,7 +98,7 @@ def _run(record: Record, events: Events) -> dict[str, Any]:
         "ceiling_way": fastest[0] if fastest else None,
         "no_rate": _no_rate(measured),
     }
-    return found | {key: measured[key] for key in ACCOUNT} | said | measured
+    return line | {key: measured[key] for key in ACCOUNT} | events_say | measured
 
 
 def _no_rate(measured: Mapping[str, Any]) -> str | None:
@@ -112,7 +112,7 @@ def _no_rate(measured: Mapping[str, Any]) -> str | None:
         if measured[rate] is None and used is not None:
             reasons.append(f"{name}: {used:.2g} CPU-s, under {RATE_CPU_S}, too short to be a rate")
         elif measured[rate] is None and name == "first epoch":
-            reasons.append("first epoch: what starting the workers took is not known")
+            reasons.append("first epoch: the time to start the workers is unknown")
     return "; ".join(reasons) or None
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from ..experiment import AXES
 from ..metrics import Record
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 COUNTS = ("asked", "finished", "failed", "why")
 OUTCOME = ("outcome", "completed_work", "reason")
 """What became of a run, in table `runs`."""
@@ -23,9 +23,9 @@ def of_run(record: Record) -> dict[str, Any]:
     return {**record["cell"], "outcome": record["outcome"], "reason": record.get("reason", "")}
 
 
-def by_cell(values: Iterable[tuple[Record, Found]]) -> list[tuple[dict[str, Any], list[Found]]]:
+def by_cell(values: Iterable[tuple[Record, Value]]) -> list[tuple[dict[str, Any], list[Value]]]:
     """The values of runs by cell, with those of its repeats together."""
-    cells: dict[Hashable, tuple[dict[str, Any], list[Found]]] = {}
+    cells: dict[Hashable, tuple[dict[str, Any], list[Value]]] = {}
     for record, one in values:
         cell = {name: value for name, value in record["cell"].items() if name != "rep"}
         cells.setdefault(tuple(cell.items()), (cell, []))[1].append(one)
@@ -38,10 +38,10 @@ def tally(*sides: pd.DataFrame) -> dict[str, Any]:
     Those that are not applicable, or were interrupted on purpose, did neither. One that finished its work and then
     ended with an error counts as finished, and `why` names it.
     """
-    return _tally([run for runs in sides for run in _known(runs)])
+    return _tally([run for runs in sides for run in _records(runs)])
 
 
-def _known(runs: pd.DataFrame) -> list[dict[Hashable, Any]]:
+def _records(runs: pd.DataFrame) -> list[dict[Hashable, Any]]:
     names = [name for name in OUTCOME if name in runs]
     return [dict(zip(names, line, strict=True)) for line in zip(*(runs[name].tolist() for name in names), strict=True)]
 
@@ -68,7 +68,7 @@ def outcome(of_repeats: Iterable[str]) -> str:
 
 
 def of_how_many(finished: int, asked: int) -> str:
-    """What is said behind something that is true of the finished repeats alone; nothing where all finished."""
+    """A note for a statement about the finished repeats only; empty if all finished."""
     return "" if finished == asked else f" in {finished} of {asked} runs"
 
 
@@ -102,7 +102,7 @@ def counted(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 def _lines(table: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[int, dict[str, Any]]]:
     """The place of each line that is about runs, and what became of them."""
     named = [axis for axis in ("experiment", *AXES) if axis in table and axis in runs]
-    lines, of_runs = table[named].reset_index(drop=True), _known(runs)
+    lines, of_runs = table[named].reset_index(drop=True), _records(runs)
     places_of: dict[tuple[bool, ...], list[int]] = {}
     for place, has in enumerate(lines.notna().itertuples(index=False, name=None)):
         places_of.setdefault(has, []).append(place)

@@ -34,13 +34,13 @@ def steps(record: Record, events: Events) -> list[dict[str, Any]]:
     growth = released_at[0]["tree"]["anon_bytes"] - before["anon_bytes"]
     # What remains is as if it came free in one more step, down to what was there after the imports.
     residue = {"rung": released_at[-1]["rung"] + 1, "owner": RESIDUE, "tree": before}
-    found = []
+    lines = []
     for held, step in itertools.pairwise([*released_at, residue]):
         anon, file = (held["tree"][kind] - step["tree"][kind] for kind in ("anon_bytes", "file_bytes"))
         line = {"rung": step["rung"], "owner": step["owner"], "anon_released_bytes": anon, "file_released_bytes": file}
         line |= {"share": anon / growth if growth >= GROWN_BYTES else None, "anon_grown_bytes": growth}
-        found.append(record["cell"] | line)
-    return found
+        lines.append(record["cell"] | line)
+    return lines
 
 
 def readings(events: Events, name: str) -> list[Event]:

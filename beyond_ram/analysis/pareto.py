@@ -35,7 +35,7 @@ def pareto(loaders: pd.DataFrame, records: Records, comparisons: pd.DataFrame | 
         return pd.DataFrame(columns=COLUMNS)
     sound = loaders[loaders["account"].isin([EVERY_ROW_ONCE, AS_MANY]) & loaders[_MEMORY].notna()]
     measured = runs([run for run in records if run[0].get("workload") == "load"])
-    known = _compared(comparisons)
+    results = _compared(comparisons)
     runs_of = {key(cell): group for cell, group in cells(measured)}
     fronts: list[dict[Hashable, Any]] = []
     questions: list[tuple[dict[Hashable, Any], str, Question]] = []
@@ -53,7 +53,7 @@ def pareto(loaders: pd.DataFrame, records: Records, comparisons: pd.DataFrame | 
                 if _MEMORY in measured and any(other[name] != chosen[name] for name in OF_A_LOADER if name in other):
                     mine, theirs = (runs_of.get(key(line), measured.head(0)) for line in (chosen, other))
                     for count, metric in (("faster_than", _RATE_OF[by]), ("leaner_than", _MEMORY)):
-                        winner = known.get(_pair(chosen, other, metric))
+                        winner = results.get(_pair(chosen, other, metric))
                         if winner is None:
                             question = Question(side(theirs, metric), side(mine, metric), metric)
                             questions.append((chosen, count, question))
@@ -62,8 +62,8 @@ def pareto(loaders: pd.DataFrame, records: Records, comparisons: pd.DataFrame | 
     decided = decide([question for _, _, question in questions])
     for (chosen, count, _), decision in zip(questions, decided, strict=True):
         chosen[count] += decision.result == "better"
-    found = pd.DataFrame(fronts)
-    return found[[*axes(found), *_WANTED]] if len(found) else pd.DataFrame(columns=COLUMNS)
+    table = pd.DataFrame(fronts)
+    return table[[*axes(table), *_WANTED]] if len(table) else pd.DataFrame(columns=COLUMNS)
 
 
 def unranked(loaders: pd.DataFrame, pareto: pd.DataFrame) -> list[tuple[Cell, str]]:
@@ -71,15 +71,15 @@ def unranked(loaders: pd.DataFrame, pareto: pd.DataFrame) -> list[tuple[Cell, st
     if "held_bytes" not in loaders or "account" not in loaders:
         return []
     ranked = {key(cell) for cell, _ in same_but_for(pareto, *OF_A_LOADER)} if len(pareto) else set()
-    found = []
+    cells = []
     ran = loaders[loaders["outcome"] != "not_applicable"]
     for cell, group in same_but_for(by_way(ran), *OF_A_LOADER):
         if key(cell) not in ranked:
             sound = group["account"].isin([EVERY_ROW_ONCE, AS_MANY])
             rated = max(group.loc[sound & group[rate].notna(), "loader"].nunique() for rate in _RATE_OF.values())
             right, ways = group.loc[sound, "loader"].nunique(), group["loader"].nunique()
-            found.append((cell, f"of {ways}, {right} delivered every row once, and {rated} of these had a rate"))
-    return found
+            cells.append((cell, f"of {ways}, {right} delivered every row once, and {rated} of these had a rate"))
+    return cells
 
 
 def _compared(comparisons: pd.DataFrame | None) -> dict[Hashable, str]:
@@ -98,7 +98,7 @@ def _compared(comparisons: pd.DataFrame | None) -> dict[Hashable, str]:
 
 
 def _pair(one: dict[Hashable, Any], other: dict[Hashable, Any], metric: str) -> Hashable:
-    """What two cells that differ in the loader alone are known by."""
+    """The key of two cells that differ only in the loader."""
     return metric, frozenset((key(one), key(other)))
 
 

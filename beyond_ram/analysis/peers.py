@@ -69,7 +69,7 @@ def _finished(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _line(runs: pd.DataFrame, spreads: Mapping[str, Spread]) -> dict[str, Any]:
-    """What is known of one cell, all sizes together."""
+    """The line of one cell, over all sizes."""
     done = _finished(runs)
     came_to = outcome(runs["outcome"])
     line: dict[str, Any] = {"outcome": came_to, "reason": next(iter(runs.loc[runs["outcome"].eq(came_to), "reason"]))}
@@ -92,11 +92,11 @@ def _slope(x: "pd.Series[float]", y: "pd.Series[float]") -> Middle:
     """The slope of a straight line with its 95 % interval; runs are independent of each other."""
     if x.nunique() < 2:
         return Middle()
-    found = stats.linregress(x.to_numpy(float), y.to_numpy(float))
+    fit = stats.linregress(x.to_numpy(float), y.to_numpy(float))
     if len(x) < _ENOUGH:
-        return Middle(float(found.slope))
-    half = float(stats.t.ppf((1 + LEVEL) / 2, len(x) - 2) * found.stderr)
-    return Middle(float(found.slope), float(found.slope) - half, float(found.slope) + half)
+        return Middle(float(fit.slope))
+    half = float(stats.t.ppf((1 + LEVEL) / 2, len(x) - 2) * fit.stderr)
+    return Middle(float(fit.slope), float(fit.slope) - half, float(fit.slope) + half)
 
 
 def _inverse(slope: Middle) -> Middle:
@@ -113,13 +113,13 @@ def _beside(cells: Sequence[tuple[Cell, pd.DataFrame]]) -> Iterator[Mapping[str,
         if cell["mode"] == ENGINE and len(_finished(runs)):
             engines.setdefault(cell["corpus"], (place, _finished(runs)))
     questions: list[Question] = []
-    found: list[tuple[dict[str, Any], dict[str, int]]] = []
+    lines: list[tuple[dict[str, Any], dict[str, int]]] = []
     for place, (cell, runs) in enumerate(cells):
         of, engine = engines.get(cell["corpus"], (place, None))
         done = _finished(runs)
         common = set() if engine is None or done.empty else set(done[SIZE]) & set(engine[SIZE])
         line: dict[str, Any] = {"ids": None, **dict.fromkeys(HELD.values())}
-        found.append((line, {}))
+        lines.append((line, {}))
         if engine is None or not common or place == of:
             continue
         hashes = [set(side.loc[side[SIZE] == size, "ids_sha256"]) for size in sorted(common) for side in (engine, done)]
@@ -130,8 +130,8 @@ def _beside(cells: Sequence[tuple[Cell, pd.DataFrame]]) -> Iterator[Mapping[str,
         at = max(common)
         for metric, name in HELD.items():
             sides = [Side(tuple(side.loc[side[SIZE] == at, metric].astype(float))) for side in (engine, done)]
-            found[-1][1][name] = len(questions)
+            lines[-1][1][name] = len(questions)
             questions.append(Question(sides[0], sides[1], metric))
     decided = decide(questions)
-    for line, places in found:
+    for line, places in lines:
         yield line | {name: decided[at].result for name, at in places.items()}

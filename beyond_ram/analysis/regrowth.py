@@ -35,7 +35,7 @@ COLUMNS = [
 
 @dataclass(frozen=True)
 class Slope:
-    """Of one run: bytes of anonymous memory an epoch over the later ones, and over the first; None where not known."""
+    """One run: bytes of anonymous memory per epoch over the later epochs, and over the first; None if unknown."""
 
     epochs: int
     first_bytes: float | None
@@ -91,19 +91,19 @@ def over(runs: Sequence[Slope], epoch_input_bytes: float) -> Regrowth:
 def regrowth(records: Records) -> pd.DataFrame:
     """A line a cell that has epochs, over its `n` runs that finished their work. Slopes in bytes an epoch."""
     finished = (
-        (record, (epoch_input_bytes(record, events), found))
+        (record, (epoch_input_bytes(record, events), growth))
         for record, events in records
-        if (found := fit(events)).epochs and record["completed_work"]
+        if (growth := fit(events)).epochs and record["completed_work"]
     )
     lines = []
     for cell, runs in by_cell(finished):
         size = runs[0][0]
-        decided = over([found for _, found in runs], size)
-        firsts = [found.first_bytes for _, found in runs if found.first_bytes is not None]
+        decided = over([growth for _, growth in runs], size)
+        firsts = [growth.first_bytes for _, growth in runs if growth.first_bytes is not None]
         lines.append(
             {
                 **cell,
-                "epochs_read": min(found.epochs for _, found in runs),
+                "epochs_read": min(growth.epochs for _, growth in runs),
                 "epoch_input_bytes": size,
                 "first_epoch_bytes": float(np.mean(firsts)) if firsts else math.nan,
                 "slope_bytes": decided.slope_bytes,

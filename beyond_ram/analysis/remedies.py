@@ -39,14 +39,14 @@ def remedies(comparisons: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 def _decided(compared: pd.DataFrame) -> Iterator[dict[str, Any]]:
     held = axes(compared)
     for line in compared[compared["metric"].isin(SHOWN)].to_dict("records"):
-        found = {str(axis): line[axis] for axis in held} | {
+        row = {str(axis): line[axis] for axis in held} | {
             "metric": line["metric"],
             "n": line["n"],
             "reason": line["reason"],
         }
-        found |= {"without": line["baseline"], "with": line["candidate"]}
-        found |= ratio_of({str(name): value for name, value in line.items()})
-        yield found | {"result": line["result"]}
+        row |= {"without": line["baseline"], "with": line["candidate"]}
+        row |= ratio_of({str(name): value for name, value in line.items()})
+        yield row | {"result": line["result"]}
 
 
 def _not_run(runs: pd.DataFrame) -> Iterator[Cell]:

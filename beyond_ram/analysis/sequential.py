@@ -23,17 +23,17 @@ SHARE = ALPHA / len(AT)
 """Of the level, for each look."""
 
 
-def look(known: pd.DataFrame | None, runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
-    """Table `comparisons` of the runs so far; what an earlier look has decided stays as it was `known` then.
+def look(earlier: pd.DataFrame | None, runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
+    """Table `comparisons` of the runs so far; a result decided by the `earlier` look stays.
 
     The intervals hold for all looks together.
     """
-    found = comparisons(runs, pairs, stacks_only=True, alpha=SHARE, level=1 - SHARE)
-    if known is None or known.empty:
-        return found
-    decided = {_name(line): line for line in known.to_dict("records") if is_decided(line)}
-    lines = [decided.pop(_name(line), line) for line in found.to_dict("records")]
-    return pd.DataFrame([*lines, *decided.values()], columns=list(found))
+    table = comparisons(runs, pairs, stacks_only=True, alpha=SHARE, level=1 - SHARE)
+    if earlier is None or earlier.empty:
+        return table
+    decided = {_name(line): line for line in earlier.to_dict("records") if is_decided(line)}
+    lines = [decided.pop(_name(line), line) for line in table.to_dict("records")]
+    return pd.DataFrame([*lines, *decided.values()], columns=list(table))
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def is_decided(line: Mapping[Any, Any]) -> bool:
 
 
 def must_be_decided(metric: str) -> bool:
-    """Whether nothing can be said without it. Clocks show how busy the machine is."""
+    """Whether the gate needs it for a result. Clocks mostly show how busy the machine is."""
     return METRICS[metric].trust not in (CLOCK, WATCHED_CLOCK)
 
 
@@ -92,7 +92,7 @@ def undecided(table: pd.DataFrame) -> set[Key]:
 
 
 def without_work(table: pd.DataFrame) -> set[Key]:
-    """The cells of which nothing is known but that they fail on both sides."""
+    """The cells that failed on both sides."""
     metrics: dict[Key, set[str]] = {}
     for line in table.to_dict("records"):
         metrics.setdefault(key(line), set()).add(line["metric"])

@@ -149,12 +149,12 @@ def in_words(table: pd.DataFrame | None, comparisons: pd.DataFrame | None) -> st
     """Whether the intervals of table `comparisons` cover other sessions, and by whose numbers, in sentences."""
     if comparisons is None or comparisons.empty:
         return ""
-    known = {} if table is None else dict(zip(table["metric"], table["spread_of"], strict=True))
+    sources = {} if table is None else dict(zip(table["metric"], table["spread_of"], strict=True))
     metrics = comparisons.loc[~comparisons["exact"].astype(bool), "metric"].unique()
     by_source = {
-        source: [METRICS[metric].label for metric in metrics if known.get(metric) == source] for source in _FROM
+        source: [METRICS[metric].label for metric in metrics if sources.get(metric) == source] for source in _FROM
     }
-    alone = [METRICS[metric].label for metric in metrics if metric not in known]
+    alone = [METRICS[metric].label for metric in metrics if metric not in sources]
     sentences = [
         f"Intervals cover a run on another day by a spread between sessions that was {_FROM[source]}: {', '.join(of)}."
         for source, of in by_source.items()

@@ -34,12 +34,12 @@ def steps(shards: pd.DataFrame, *, from_cache: bool | None = None) -> "pd.Series
     A step from one shard to a later one, with others between, is none. With `from_cache` those alone that lead to a
     shard of that kind, whatever the one before was.
     """
-    found = [pd.Series(dtype=float)]
+    increments = [pd.Series(dtype=float)]
     for _, cell in cells(shards):
         for _, run in cell.sort_values("shard").groupby("rep"):
             wanted = run["shard"].diff() == 1
             if from_cache is not None:
                 wanted &= run["from_cache"] == from_cache
-            found.append(run["anon_bytes"].diff()[wanted])
-    steps: pd.Series[float] = pd.concat(found)
+            increments.append(run["anon_bytes"].diff()[wanted])
+    steps: pd.Series[float] = pd.concat(increments)
     return steps

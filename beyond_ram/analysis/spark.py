@@ -20,7 +20,7 @@ def spark(records: Records) -> pd.DataFrame:
     lines = []
     for record, events in records:
         versions = record["provenance"]["versions"]
-        known = {
+        cell = {
             **record["cell"],
             **{name: versions.get(name.replace("_", "-")) for name in VERSIONS},
             **derive(record, [], "spark"),
@@ -29,8 +29,8 @@ def spark(records: Records) -> pd.DataFrame:
         }
         steps = [event for event in events if event["event"] == "step"]
         lines += [
-            {**known, **derive(record, [step], "spark"), **{name: step[name] for name in STEP_FIELDS}} for step in steps
+            {**cell, **derive(record, [step], "spark"), **{name: step[name] for name in STEP_FIELDS}} for step in steps
         ]
         if not steps:
-            lines.append({**known, "reason": record.get("reason", "")})
+            lines.append({**cell, "reason": record.get("reason", "")})
     return pd.DataFrame(lines, columns=COLUMNS).astype({"works": "boolean", "rows_read": "Int64"})

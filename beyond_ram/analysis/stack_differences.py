@@ -30,10 +30,10 @@ def between(table: pd.DataFrame | None, before: str, after: str) -> list[Differe
     """The lines of two stacks as differences, in their order; none where there is no table."""
     if table is None:
         return []
-    found = table[table["before"].eq(before) & table["after"].eq(after)]
+    lines = table[table["before"].eq(before) & table["after"].eq(after)]
     return [
         Difference(line["package"], *(line[side] or None for side in ("from_version", "to_version")))
-        for line in found.fillna({"from_version": "", "to_version": ""}).to_dict("records")
+        for line in lines.fillna({"from_version": "", "to_version": ""}).to_dict("records")
     ]
 
 
@@ -42,10 +42,10 @@ def in_words(table: pd.DataFrame | None, pairs: Iterable[tuple[str, str]]) -> li
     return [of_pair(pair, between(table, *pair)) for pair in dict.fromkeys(pairs)]
 
 
-def of_pair(pair: tuple[str, str], found: list[Difference]) -> dict[str, str]:
+def of_pair(pair: tuple[str, str], differences: list[Difference]) -> dict[str, str]:
     """What differs between two stacks, in words: all of it."""
     return {
         "sides": f"{pair[0]} and {pair[1]}",
-        "number": f"{len(found)} package{'' if len(found) == 1 else 's'}",
-        "said": packages_in_words(found, len(found)),
+        "number": f"{len(differences)} package{'' if len(differences) == 1 else 's'}",
+        "packages": packages_in_words(differences, len(differences)),
     }

@@ -107,7 +107,7 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
         line[name] = values.max() if name not in ("rows_expected", "rows_delivered") else values.median()
     per_worker = runs["rows_per_worker"].dropna()
     line["rows_per_worker"] = json.dumps(per_worker.iloc[0], sort_keys=True) if len(per_worker) else None
-    counts = [list(found.values()) for found in per_worker]
+    counts = [list(counts.values()) for counts in per_worker]
     line["rows_per_worker_min"] = min((min(rows) for rows in counts if rows), default=None)
     line["workers_idle"] = None if not counts else max(0, int(line["workers"]) - len(counts[0]))
     for name, part in _PARTS.items():
@@ -120,8 +120,8 @@ _PARTS = {"first_epoch_s": slice(0, 1), "later_epoch_s": slice(1, None)}
 
 def _spread(name: str, values: "pd.Series[Any]") -> dict[str, float]:
     """The median of repeats, the smallest and the largest."""
-    known = pd.to_numeric(values).astype(float)
-    return {name: known.median(), f"{name}_min": known.min(), f"{name}_max": known.max()}
+    numbers = pd.to_numeric(values).astype(float)
+    return {name: numbers.median(), f"{name}_min": numbers.min(), f"{name}_max": numbers.max()}
 
 
 def break_even(table: pd.DataFrame) -> pd.DataFrame:
@@ -149,9 +149,9 @@ def break_even(table: pd.DataFrame) -> pd.DataFrame:
             line[f"{mode}_n"], line[f"{mode}_epochs"] = longest["n"], longest["epochs"]
             line[f"{mode}_endpoint_share"] = 1 - longest["rows_per_s"] / longest["rows_per_s_without_endpoint"]
         line["epochs"] = _even(line, "", "")
-        known = min(line["stream_n"], line["download_n"]) > 1
-        line["epochs_least"] = _even(line, "_max", "_min") if known else math.nan
-        line["epochs_most"] = _even(line, "_min", "_max") if known else math.nan
+        repeated = min(line["stream_n"], line["download_n"]) > 1
+        line["epochs_least"] = _even(line, "_max", "_min") if repeated else math.nan
+        line["epochs_most"] = _even(line, "_min", "_max") if repeated else math.nan
         lines.append(line)
     return pd.DataFrame(lines)
 

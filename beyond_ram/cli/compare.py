@@ -1,4 +1,4 @@
-"""`beyond-ram compare`: what a candidate changed against a baseline, of results that are there."""
+"""`beyond-ram compare`: a baseline and a candidate, from existing results."""
 
 import argparse
 from pathlib import Path
@@ -62,12 +62,12 @@ def run(arguments: argparse.Namespace) -> int:
     tables.write(made, out / "changes.csv", out / "changes.parquet")
     pages.write(
         str(project() / "report" / "changes.html.jinja"), str(out / "changes.html"), lines=in_words(made),
-        summary=counts(made), differences=[of_pair(pair, found) for pair, found in differ.items()],
+        summary=counts(made), differences=[of_pair(pair, packages) for pair, packages in differ.items()],
     )  # fmt: skip
     _tell(made, in_words(made))
-    for pair, found in differ.items():
-        if found:
-            print(f"what the locks differ in, {' and '.join(pair)}: {packages_in_words(found)}")
+    for pair, packages in differ.items():
+        if packages:
+            print(f"packages that differ between {' and '.join(pair)}: {packages_in_words(packages)}")
     for line in [*stacks_alone, *_cells_alone(runs, pairs)]:
         print(f"not compared: {line}")
     print(f"{counts(made)}; {out}/changes.html, {out}/changes.csv")
@@ -124,7 +124,7 @@ def _tell(made: "pd.DataFrame", lines: list[dict[str, str]]) -> None:
 
 
 def _differences(results: Path, baseline: str, candidate: str) -> "list[Difference]":
-    """What two stacks lock otherwise; nothing where a lock is not known, as of two folders."""
+    """The packages that two stacks lock in different versions; empty if a lock is unknown, as for two folders."""
     from ..experiment.kept import LOCKS
     from ..stacks.locks import StackError, between
 
@@ -138,13 +138,13 @@ def _of_versions(runs: "pd.DataFrame", baseline: str, candidate: str) -> "list[D
     """What differs between the versions that the runs of two stacks read in their interpreters."""
     from ..stacks.differences import Difference
 
-    found = []
+    differences = []
     for name in sorted(column for column in map(str, runs) if column.startswith("version_")):
         sides = [runs.loc[runs["stack"] == stack, name].dropna().unique() for stack in (baseline, candidate)]
         before, after = (" and ".join(map(str, versions)) or None for versions in sides)
         if before != after:
-            found.append(Difference(name.removeprefix("version_").replace("_", "-"), before, after))
-    return found
+            differences.append(Difference(name.removeprefix("version_").replace("_", "-"), before, after))
+    return differences
 
 
 def _is_results(folder: Path) -> bool:
@@ -152,23 +152,23 @@ def _is_results(folder: Path) -> bool:
 
 
 def _runs(results: Path) -> "pd.DataFrame":
-    """Table `runs` of everything in a results folder. Raises ValueError where there is nothing."""
+    """Table `runs` of a results folder. Raises ValueError if it has no runs."""
     from ..analysis.runs import runs
     from ..tables import read_runs
 
-    found = sorted((results / "runs").rglob("run.json")) if _is_results(results) else []
-    if not found:
+    files = sorted((results / "runs").rglob("run.json")) if _is_results(results) else []
+    if not files:
         raise ValueError(f"{results}: no results folder, it has no runs")
-    return runs(read_runs(found))
+    return runs(read_runs(files))
 
 
 def _of_stacks(results: Path, baseline: str, candidate: str) -> "tuple[pd.DataFrame, list[tuple[str, str]]]":
-    found = _runs(results)
-    known = sorted(set(found["stack"]))
+    table = _runs(results)
+    stacks = sorted(set(table["stack"]))
     for stack in (baseline, candidate):
-        if stack not in known:
-            raise ValueError(f"{results}: no run of stack {stack!r} (there are: {', '.join(known)})")
-    return found[found["stack"].isin([baseline, candidate])], [(baseline, candidate)]
+        if stack not in stacks:
+            raise ValueError(f"{results}: no run of stack {stack!r} (there are: {', '.join(stacks)})")
+    return table[table["stack"].isin([baseline, candidate])], [(baseline, candidate)]
 
 
 def _of_folders(baseline: Path, candidate: Path) -> "tuple[pd.DataFrame, list[tuple[str, str]], list[str]]":

@@ -16,8 +16,8 @@ def parse(path: str) -> Cell:
     """
     experiment, *levels = path.strip("/").split("/")
     *axes, last = [_level(level) for level in levels] or [None]
-    known = re.fullmatch(NAME, experiment) and last is not None and None not in axes
-    if not known or last is None or last[0] != "rep" or not str(last[1]).isdecimal():
+    valid = re.fullmatch(NAME, experiment) and last is not None and None not in axes
+    if not valid or last is None or last[0] != "rep" or not str(last[1]).isdecimal():
         raise ValueError(f"{path}: not a run's folder; expected EXPERIMENT/key~value/…/rep~N")
     return Cell(experiment, tuple(axis for axis in axes if axis), int(last[1]))
 

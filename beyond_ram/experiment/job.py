@@ -46,7 +46,7 @@ class Job(Strict):
     warmed: bool = False
     """Run the program whole before, unweighed, in the same folder."""
     page_cache: Literal["cold", "warm", "kept"] = "cold"
-    """Whether none or all of the input is in the page cache at the start, or what there is."""
+    """Whether none or all of the input is in the page cache at the start; by default it is left as it is."""
     stop_after: int | None = None
     """Kill the run after so many shards."""
     remedy: str = "none"

@@ -38,20 +38,20 @@ def read(
 
 
 def merged(contents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Contents of config files over each other, the last one strongest."""
-    found: dict[str, Any] = {}
+    """Merge contents of config files; later ones win."""
+    config: dict[str, Any] = {}
     for content in contents:
         for section, value in content.items():
-            found[section] = _over(found.get(section), value, KINDS.get(section))
-    return found
+            config[section] = _over(config.get(section), value, KINDS.get(section))
+    return config
 
 
 def _over(before: Any, after: Any, kinds: tuple[str, ...] | None = None) -> Any:
-    """One value over another. Where `kinds` are given, the values are maps of entries."""
+    """Merge one value over another. With `kinds`, the values are maps of entries."""
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
         return after
-    found = dict(before)
+    values = dict(before)
     for key, value in after.items():
         whole = kinds is not None and isinstance(value, Mapping) and not value.keys().isdisjoint(kinds)
-        found[key] = value if whole else _over(before.get(key), value)
-    return found
+        values[key] = value if whole else _over(before.get(key), value)
+    return values

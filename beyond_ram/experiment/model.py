@@ -121,8 +121,8 @@ class Config(Strict):
     def cells(self, name: str) -> list[Cell]:
         """The cells of an experiment with the repeats that are certain to run; none where it is not run."""
         experiment = self.run().get(name)
-        found = experiment.cells(name, self.repeats) if experiment else []
-        return list(dict.fromkeys(self._read_by(cell) for cell in found if self._can(cell)))
+        cells = experiment.cells(name, self.repeats) if experiment else []
+        return list(dict.fromkeys(self._read_by(cell) for cell in cells if self._can(cell)))
 
     def loader_module(self, name: str, root: Path | str = ".") -> str:
         """The file of a loader, one's own or shipped."""
@@ -130,7 +130,7 @@ class Config(Strict):
         return own.module if own else str(Path(root, tokens.LOADERS, f"{name}.py"))
 
     def _can(self, cell: Cell) -> bool:
-        """Whether a cell's loader has the options that it is asked for. A file that is not there is told elsewhere."""
+        """Whether a cell's loader has the requested options. A missing file is reported elsewhere."""
         asked = tokens.options_in(str(cell.get("option", "none")))
         if not asked:
             return True

@@ -18,12 +18,12 @@ from pydantic_core import PydanticCustomError
 from ..callers import below_snakemake
 from ..folders import mark, protected_places
 
-# The type of a fault whose input is not repeated: it may hold a password.
+# Type of an error whose message does not repeat the input, because it may contain a password.
 NOT_ECHOED = "not_echoed"
 RESULTS_MARK = ".beyond-ram-results"
 # Results folders that this process holds until it ends.
 _held: list[int] = []
-# What the project itself is: no results go in there.
+# Files of the project itself: no results go there.
 OWN = frozenset(
     {".ci", ".git", ".snakemake", ".stacks", ".venv", "beyond_ram", "cases", "config", "docs", "envs", "examples"}
     | {"profiles", "report", "rules", "schemas", "scripts", "snakemake_logger_plugin_beyond_ram", "tests"}
@@ -39,10 +39,10 @@ def _readable(value: str) -> str:
     """Raises ValueError for what no path of a user's is meant to be."""
     if not value.strip():
         raise ValueError("is empty; it has to be a path")
-    if found := _UNPRINTABLE.search(value):
-        raise ValueError(f"holds the character U+{ord(found[0]):04X}, which no path should")
-    if found := _VARIABLE.search(value):
-        raise ValueError(f"holds {found[0][:40]}, and variables are not expanded here; write the path out")
+    if match := _UNPRINTABLE.search(value):
+        raise ValueError(f"holds the character U+{ord(match[0]):04X}, which no path should")
+    if match := _VARIABLE.search(value):
+        raise ValueError(f"holds {match[0][:40]}, and variables are not expanded here; write the path out")
     encoded = os.fsencode(value)
     if len(encoded) > _PATH_BYTES or max(map(len, encoded.split(b"/"))) > _NAME_BYTES:
         raise ValueError(f"is too long: {_NAME_BYTES} bytes for a name and {_PATH_BYTES} for a path are the most")
@@ -52,8 +52,8 @@ def _readable(value: str) -> str:
 def _tracked(value: str) -> str:
     """A path that stands in rules and commands, without what is superfluous in it."""
     _readable(value)
-    if found := re.search(r"[{}<>]", value):
-        raise ValueError(f"holds {found[0]!r}, which is Snakemake's for wildcards; name it without")
+    if match := re.search(r"[{}<>]", value):
+        raise ValueError(f"holds {match[0]!r}, which is Snakemake's for wildcards; name it without")
     if value[0] == "~":
         raise ValueError("begins with '~', which is not expanded here; write the path out")
     if "://" in value:
@@ -90,13 +90,13 @@ def _hub(value: str) -> str:
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or re.search(r"[\s?#]", value):
         raise PydanticCustomError(NOT_ECHOED, "is no address of a Hub; it has to be one such as https://huggingface.co")
-    if found := _UNPRINTABLE.search(value):
-        raise PydanticCustomError(NOT_ECHOED, f"holds the character U+{ord(found[0]):04X}, which no address does")
+    if match := _UNPRINTABLE.search(value):
+        raise PydanticCustomError(NOT_ECHOED, f"holds the character U+{ord(match[0]):04X}, which no address does")
     return value
 
 
 def _below(value: str, info: ValidationInfo) -> str:
-    """A path from the folder in which the config's paths begin, where there is one."""
+    """A path relative to the config's `folder`, if set."""
     folder = (info.context or {}).get("folder")
     return str(Path(folder, value)) if folder and value[0] != "~" else value
 
@@ -136,10 +136,10 @@ def results_fault(results: Path | str, root: Path | str) -> str | None:
             first = resolved.relative_to(place).parts[0] if resolved.is_relative_to(place) else ""
             if first in OWN:
                 return f"lies in {first!r}, which is the project's own; it has to be another folder"
-        there = next(parent for parent in (resolved, *resolved.parents) if parent.exists())
-        if not there.is_dir():
-            return f"cannot be a folder: {there} is a file"
-        if there == resolved and any(resolved.iterdir()) and not is_results(resolved):
+        nearest = next(parent for parent in (resolved, *resolved.parents) if parent.exists())
+        if not nearest.is_dir():
+            return f"cannot be a folder: {nearest} is a file"
+        if nearest == resolved and any(resolved.iterdir()) and not is_results(resolved):
             return (
                 f"is not empty and no results folder of beyond-ram's (it has no {RESULTS_MARK}); name another folder, "
                 "or move that one away"
@@ -154,12 +154,12 @@ def open_results(results: Path | str, stacks: Path | str = ".stacks") -> None:
     folder = Path(results)
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / RESULTS_MARK).exists():
-        for known in (*folder.glob("*/*/manifest.json"), *folder.glob("*/*/tokens.json")):
-            mark(known.parent)
+        for manifest in (*folder.glob("*/*/manifest.json"), *folder.glob("*/*/tokens.json")):
+            mark(manifest.parent)
         with contextlib.suppress(FileExistsError):  # another workflow holds the one that it has made
             os.close(os.open(folder / RESULTS_MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
-    for known in Path(stacks).glob("*/beyond-ram.lock"):
-        mark(known.parent)
+    for lock in Path(stacks).glob("*/beyond-ram.lock"):
+        mark(lock.parent)
 
 
 class HeldError(RuntimeError):

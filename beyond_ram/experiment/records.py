@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NO_RECORD = "no_record"
-"""The outcome of a run that was asked for, and whose folder holds no record."""
+"""The outcome of a requested run without a record."""
 # Earlier names of workloads, in kept runs.
 RENAMED = {"ranks": "ddp"}
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
@@ -63,8 +63,8 @@ def record(folder: Path, *, of_a_cell: bool = True) -> dict[str, Any]:
 
 def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
     """The events of a run's folder; with `whole` the run has to have ended. Raises DamagedError."""
-    known = functools.partial(faults, strict=False)
-    return run_reading.events(folder, whole=whole, faults=known, remedy=_remedy(folder))
+    lenient = functools.partial(faults, strict=False)
+    return run_reading.events(folder, whole=whole, faults=lenient, remedy=_remedy(folder))
 
 
 def run(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -19,13 +19,13 @@ def pairs(config: Config, kept: Iterable[str] = ()) -> list[Pair]:
     matrix is the baseline of the others; and of the `kept` runs of each stack every lock that of the next one, and the
     oldest that of today's.
     """
-    found = [pair for comparison in config.comparisons.values() for pair in comparison.pairs()]
-    named = set(itertools.chain.from_iterable(found))
+    pairs = [pair for comparison in config.comparisons.values() for pair in comparison.pairs()]
+    named = set(itertools.chain.from_iterable(pairs))
     for experiment in config.run().values():
         first, *others = experiment.matrix.stack
         if not named & {first, *others}:
-            found += [(first, other) for other in others]
-    return list(dict.fromkeys([*found, *_of_locks(kept)]))
+            pairs += [(first, other) for other in others]
+    return list(dict.fromkeys([*pairs, *_of_locks(kept)]))
 
 
 def _of_locks(kept: Iterable[str]) -> Iterator[Pair]:

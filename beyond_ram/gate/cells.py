@@ -80,19 +80,19 @@ def choose(wanted: Sequence[str], packages: Collection[str], out: Path, project:
     merged, read = merge.read([project / "config.yaml"], files, given, content_of)
     config = load(merged, read, project, given)
     own = [name for file in files if file not in sets.values() for name in content_of(file).get("experiments", {})]
-    found = []
+    cells = []
     for cell in (cell for name in config.run() for cell in config.cells(name) if cell.rep == 1):
         lock = project / "envs" / f"{cell['stack']}.txt"
         if cell.experiment in own or any(has_package(lock, package) for package in packages):
-            found.append(cell)
-    for cell in found:
+            cells.append(cell)
+    for cell in cells:
         if config.job(cell).find_limit or cell.get("cache", "cold") != "cold":
             raise ConfigError(f"{cell.experiment}: {NOT_WEIGHED}")
-    if not found:
+    if not cells:
         raise ConfigError(
             f"no stack of these cells has {' or '.join(sorted(packages))}; name a config of your own with --cells"
         )
     out.mkdir(parents=True, exist_ok=True)
     file = out / "cells.yaml"
     write(file, yaml.safe_dump(merged | {"defaults": "none"}, sort_keys=False))
-    return Cells(config, file, tuple(found))
+    return Cells(config, file, tuple(cells))

@@ -45,7 +45,7 @@ class Runs:
         self._failed: list[dict[str, Any]] = []
 
     def weigh(self, cell: Cell, side: str, repeat: int) -> None:
-        """Weigh one run. One that fails is a line as well; what it said is in its log. Repeat 0 is not kept."""
+        """Measure one run. A failed run is a line too; its output is in its log. Repeat 0 is not kept."""
         base = str(cell["stack"])
         stack = self.sides[base, side]
         one = dataclasses.replace(cell.replace(stack=stack.stack), rep=repeat)
@@ -67,22 +67,22 @@ class Runs:
         if status == 0:
             self._records.append(read_run(record))
             return
-        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         self._failed.append(
             {**one.parameters(), "workload": job.workload, "outcome": "failed", "completed_work": False, FAILED: 1.0}
-            | {"reason": _reason(said)}
+            | {"reason": _reason(lines)}
         )
 
     def table(self) -> pd.DataFrame:
         """Table `runs`."""
-        found = table_of(self._records) if self._records else pd.DataFrame()
-        return pd.concat([found, pd.DataFrame(self._failed)], ignore_index=True) if self._failed else found
+        table = table_of(self._records) if self._records else pd.DataFrame()
+        return pd.concat([table, pd.DataFrame(self._failed)], ignore_index=True) if self._failed else table
 
 
-def _reason(said: Sequence[str]) -> str:
-    """What a failed run said last before weighing gave up on it."""
-    own = [line.strip() for line in said if line.strip() and not line.startswith("beyond-ram: ")]
-    return (own or list(said) or ["it said nothing"])[-1][:300]
+def _reason(lines: Sequence[str]) -> str:
+    """The last line that a failed run printed itself."""
+    own = [line.strip() for line in lines if line.strip() and not line.startswith("beyond-ram: ")]
+    return (own or list(lines) or ["it printed nothing"])[-1][:300]
 
 
 def blocks_of(cells: Sequence[Cell]) -> dict[Cell, Block[tuple[Cell, str]]]:
@@ -127,7 +127,7 @@ def decide(
     cells: Sequence[Cell],
     runs: Runs,
     budget_s: float,
-    tell: Callable[[str], None] = lambda line: None,
+    report: Callable[[str], None] = lambda line: None,
     clock: Callable[[], float] = time.monotonic,
     seed: int | None = None,
 ) -> Weighing:
@@ -136,14 +136,14 @@ def decide(
     blocks, looks = blocks_of(cells), Looks(cells, runs)
     began = clock()
     for cell, side in order([*blocks.values()], 0, seed):
-        tell(f"first run, not weighed: {cell.experiment}, {side}")
+        report(f"first run, not measured: {cell.experiment}, {side}")
         runs.weigh(cell, side, 0)
     used_s = clock() - began
 
     def once(member: tuple[Cell, str], repeat: int) -> None:
         cell, side = member
         used = f"{(clock() - began) / 60:.1f} of {budget_s / 60:g} min"
-        tell(f"repeat {repeat}: {cell.experiment}, {side}; {len(looks.left)} cells undecided; {used}")
+        report(f"repeat {repeat}: {cell.experiment}, {side}; {len(looks.left)} cells undecided; {used}")
         runs.weigh(cell, side, repeat)
 
     def undecided_after(repeat: int) -> list[Block[tuple[Cell, str]]]:

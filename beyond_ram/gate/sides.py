@@ -34,7 +34,7 @@ def name_of(base: str, side: str) -> str:
 
 
 def locked(base: str, side: str, asked: Mapping[str, Sequence[Requirement]], out: Path, envs: Path) -> Side:
-    """Lock one side of a base stack, below `out`; the candidate from the baseline's lock, which has to be there.
+    """Lock one side of a base stack, below `out`; the candidate from the baseline's lock, which must exist.
 
     So nothing differs between the sides but what was asked for, and what that makes move. Raises StackError with the
     resolver's reason.
@@ -60,8 +60,8 @@ def both(
         return sides
 
     with ThreadPoolExecutor(2) as pool:
-        found = zip(bases, pool.map(made, bases), strict=True)
-        return {(base, side): one for base, sides in found for side, one in zip(SIDES, sides, strict=True)}
+        locked = zip(bases, pool.map(made, bases), strict=True)
+        return {(base, side): one for base, sides in locked for side, one in zip(SIDES, sides, strict=True)}
 
 
 def apart(before: Side, after: Side, asked: Sequence[Requirement]) -> str:

@@ -103,8 +103,8 @@ class Gate:
     @property
     def leak(self) -> str:
         """The same of the most sensitive cell, as a sentence."""
-        found = self.smallest_leaks
-        return found[0].sentence() if found else "no cell had enough repeats to show a leak"
+        leaks = self.smallest_leaks
+        return leaks[0].sentence() if leaks else "no cell had enough repeats to show a leak"
 
     @property
     def machine(self) -> dict[str, Any]:

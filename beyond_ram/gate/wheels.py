@@ -51,38 +51,38 @@ def requirement(asked: str, wheels: Path) -> Requirement:
     if place.suffix == ".whl" or place.is_dir() or (place.is_file() and place.suffix in (".gz", ".zip")):
         if not place.exists():
             raise ValueError(f"there is no wheel {asked}")
-        found = place.resolve() if place.suffix == ".whl" else None
-        return _of_wheel(asked, found, wheels) if found else _built(asked, str(place.resolve()), wheels)
+        wheel = place.resolve() if place.suffix == ".whl" else None
+        return _of_wheel(asked, wheel, wheels) if wheel else _built(asked, str(place.resolve()), wheels)
     if "://" in asked:
         # Older releases of pip refuse `NAME @` before some addresses; the name is the wheel's.
         return _built(asked, source.partition("@")[2].strip() if _NAMED.match(source) else source, wheels)
-    known = _RELEASE.fullmatch(asked)
-    if not known:
+    release = _RELEASE.fullmatch(asked)
+    if not release:
         raise ValueError(f"{asked!r} is no requirement: NAME==VERSION, a wheel, a folder or an address is")
-    return Requirement(asked, canonical(known[1]), asked.strip())
+    return Requirement(asked, canonical(release[1]), asked.strip())
 
 
 def _built(asked: str, source: str, wheels: Path) -> Requirement:
     wheels.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=wheels) as folder:
-        said = masked.text(_pip("wheel", "--quiet", "--no-deps", f"--wheel-dir={folder}", source))
+        errors = masked.text(_pip("wheel", "--quiet", "--no-deps", f"--wheel-dir={folder}", source))
         made = list(Path(folder).glob("*.whl"))
         if len(made) != 1:
-            raise StackError(f"{asked}: cannot be built\n{said}")
+            raise StackError(f"{asked}: cannot be built\n{errors}")
         return _of_wheel(asked, made[0], wheels)
 
 
 def _pip(*words: str) -> str:
-    """Run pip, and return what it said against it; with the user's own configuration of indexes."""
-    said = ""
+    """Run pip with the user's configuration of indexes, and return its errors."""
+    errors = ""
     for command in ([getattr(sys, "_base_executable", sys.executable), "-m", "pip"], ["uv", "tool", "run", "pip"]):
         done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
         if not done.returncode:
             return ""
         if "No module named pip" not in done.stderr:
             return done.stderr.strip()
-        said = done.stderr.strip()
-    return said
+        errors = done.stderr.strip()
+    return errors
 
 
 def _of_wheel(asked: str, wheel: Path, wheels: Path) -> Requirement:
@@ -100,8 +100,8 @@ def _of_wheel(asked: str, wheel: Path, wheels: Path) -> Requirement:
 
 def requirements(asked: Sequence[str], wheels: Path) -> list[Requirement]:
     """Read the requirements of one side. Raises ValueError where two are of one package."""
-    found = [requirement(one, wheels) for one in asked]
-    names = [one.package for one in found]
+    requirements = [requirement(one, wheels) for one in asked]
+    names = [one.package for one in requirements]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"{', '.join(twice)}: asked for twice on one side")
-    return found
+    return requirements

@@ -124,20 +124,20 @@ def named(*parts: object) -> list[str]:
 
 def _grouped(folders: Iterable[Path]) -> Iterator[tuple[str, list[int]]]:
     """The path of each cell below the folder of all runs, and the places of its runs."""
-    found: dict[str, list[int]] = defaultdict(list)
+    places_of: dict[str, list[int]] = defaultdict(list)
     for place, folder in enumerate(folders):
         levels = [part for part in folder.parts if "~" in part]
         begins = folder.parts[-len(levels) - 1]
         cell = parse("/".join([begins, *levels]))
-        found[cell.path.rpartition("/")[0]].append(place)
-    yield from found.items()
+        places_of[cell.path.rpartition("/")[0]].append(place)
+    yield from places_of.items()
 
 
 def _by_cell(table: pd.DataFrame | None) -> defaultdict[Key, list[Line]]:
-    found: defaultdict[Key, list[Line]] = defaultdict(list)
+    lines: defaultdict[Key, list[Line]] = defaultdict(list)
     for line in table.to_dict("records") if table is not None else ():
-        found[key(line)].append({str(name): value for name, value in line.items()})
-    return found
+        lines[key(line)].append({str(name): value for name, value in line.items()})
+    return lines
 
 
 def _requests(line: Line) -> Line:
@@ -153,8 +153,8 @@ def _not_none(values: Iterable[float | None]) -> list[float]:
 
 
 def _anon(runs: Sequence[Run]) -> Line:
-    """The median peak of anonymous memory in MB with each page counted once; if that is unknown, the sum over processes,
-    marked as such."""
+    """The median peak of anonymous memory in MB with each page counted once; if unknown, the sum over processes, marked
+    as such."""
     once = [anon_once(run.record) for run in runs]
     summed = any(size is None for size in once)
     sizes = _peaks(runs, "anon_bytes") if summed else once

@@ -20,14 +20,14 @@ from .timeline import words
 PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
 DATA = ("corpus", "tokens", "repository")
 """The axes that name what was read."""
-# A ratio beyond it, or under one by it, is no longer told as a number where it is the end of an interval.
+# An end of an interval beyond this ratio, or below its inverse, is not printed as a number.
 _ABSURD = 1000
 # Readings of the kernel's differ by so much without a cause.
 _BY_READING = 0.01
 Line = dict[str, Any]
 Tags = dict[str, list[str]]
 
-# As they are listed below a claim, with how each is called there.
+# Labels of a claim's conditions.
 HOLDS = {
     "yes": "holds",
     "partly": "better, by less than claimed",
@@ -39,21 +39,21 @@ _OF_SEVERAL = {"yes": "hold", "no": "do not hold"}
 
 
 def tags(lines: Iterable[Mapping[Any, Any]], **more: Iterable[str]) -> Tags:
-    """What lines of tables are of: experiments, stacks, data. What a line has none of, no filter on it hides."""
-    found: dict[str, dict[str, None]] = {"experiment": {}, "stack": {}, "data": {}}
+    """Experiments, stacks and data of some table lines, for the filters. A missing kind is never filtered."""
+    values_of: dict[str, dict[str, None]] = {"experiment": {}, "stack": {}, "data": {}}
     for line in lines:
         for kind, names in (("experiment", ("experiment",)), ("stack", ("stack",)), ("data", DATA)):
-            found[kind] |= {str(line[name]): None for name in names if _known(line.get(name))}
+            values_of[kind] |= {str(line[name]): None for name in names if _is_set(line.get(name))}
         if line.get("axis") == "stack":
-            found["stack"] |= {str(line[side]): None for side in ("before", "after") if _known(line.get(side))}
-        if _known(line.get("against")):
-            found["stack"][str(line["against"])] = None
+            values_of["stack"] |= {str(line[side]): None for side in ("before", "after") if _is_set(line.get(side))}
+        if _is_set(line.get("against")):
+            values_of["stack"][str(line["against"])] = None
     for kind, values in more.items():
-        found[kind] |= dict.fromkeys(values)
-    return {kind: [*values] for kind, values in found.items() if values}
+        values_of[kind] |= dict.fromkeys(values)
+    return {kind: [*values] for kind, values in values_of.items() if values}
 
 
-def _known(value: Any) -> bool:
+def _is_set(value: Any) -> bool:
     return value is not None and value == value and value != ""
 
 
@@ -91,12 +91,12 @@ def stacks(runs: pd.DataFrame) -> Iterator[Line]:
 
 
 def failures(runs: pd.DataFrame) -> Iterator[Line]:
-    """Cells of which not every run finished its work: what became of how many, and why."""
+    """Cells with unfinished runs: number of runs by outcome, and the reasons."""
     for cell, repeats in cells(runs):
-        known = tally(repeats)
-        if known["failed"]:
-            said = ", ".join([cell["experiment"], *describe(cell, (axis for axis in cell if axis != "rep"))])
-            yield known | {"cell": said, "tags": tags([cell])}
+        counts = tally(repeats)
+        if counts["failed"]:
+            words = ", ".join([cell["experiment"], *describe(cell, (axis for axis in cell if axis != "rep"))])
+            yield counts | {"cell": words, "tags": tags([cell])}
 
 
 def finding(found: Finding) -> Line:
@@ -104,7 +104,7 @@ def finding(found: Finding) -> Line:
     largest = max((bar.value for bar in found.bars), default=0.0)
     widths = [bar.value / largest if largest > 0 else 0.0 for bar in found.bars]
     drawn = [
-        {"label": bar.label, "said": bar.text, "percent": round(100 * share, 1)}
+        {"label": bar.label, "text": bar.text, "percent": round(100 * share, 1)}
         for bar, share in zip(found.bars, widths, strict=True)
     ]
     return {
@@ -120,23 +120,23 @@ def finding(found: Finding) -> Line:
 
 
 def _number(value: Any, form: str = "{:,.0f}") -> str:
-    return form.format(value) if _known(value) else ""
+    return form.format(value) if _is_set(value) else ""
 
 
 def _claimed(value: Any) -> str:
-    return _number(value, "{:,.3g}" if _known(value) and value < 1000 else "{:,.0f}")
+    return _number(value, "{:,.3g}" if _is_set(value) and value < 1000 else "{:,.0f}")
 
 
 def _end(value: Any) -> str:
     """An end of an interval. Two repeats that scatter, corrected for much, come to ends that no ratio has."""
-    if _known(value) and value > _ABSURD:
+    if _is_set(value) and value > _ABSURD:
         return f"over {_ABSURD:,}"
-    return f"under {1 / _ABSURD}" if _known(value) and 0 < value < 1 / _ABSURD else _claimed(value)
+    return f"under {1 / _ABSURD}" if _is_set(value) and 0 < value < 1 / _ABSURD else _claimed(value)
 
 
 def listed(line: Mapping[Any, Any]) -> Line:
     """A line of table `claims`, in words."""
-    exact, known = line["low"] == line["high"], _known(line["low"])
+    exact, known = line["low"] == line["high"], _is_set(line["low"])
     interval = f"{_end(line['low'])} to {_end(line['high'])}" if known and not exact else "exact" if exact else ""
     decides = f"{_end(line['low_corrected'])} to {_end(line['high_corrected'])}" if known and not exact else ""
     return {
@@ -214,7 +214,7 @@ def _choice(line: Mapping[Any, Any]) -> Line:
         "loader": line["loader"],
         "kind": loader_kind(line["loader_kind"])[0],
         "shuffle": line["shuffle"] if line["order"] == "shuffled" else "",
-        "lends": line["lends"] if _known(line["lends"]) else "",
+        "lends": line["lends"] if _is_set(line["lends"]) else "",
         "rows": _number(line["rows_per_cpu_s"]),
         "warm": _number(line["rows_per_cpu_s_warm"]),
         "share": _number(line["share_of_limit"], "{:.0%}"),
@@ -241,21 +241,21 @@ def changes(table: pd.DataFrame) -> list[Line]:
 def explorer(runs: pd.DataFrame, paths: Sequence[str], labels: Sequence[str]) -> Line:
     """Every metric of every run, for the figure that shows any of them; `paths` names the cell of each line, and
     `labels` says in words what it is. What is shown is escaped for Plotly, and filtered by as it is."""
-    found = {}
+    metrics = {}
     for key, metric in METRICS.items():
         values = pd.to_numeric(runs[key], errors="coerce") if key in runs else pd.Series(dtype=float)
         if values.notna().any():
             scale, unit = (MB, "MB") if metric.unit == "bytes" else (1, metric.unit)
-            known = [None if pd.isna(value) else float(f"{value / scale:.6g}") for value in values]
-            found[key] = {"label": metric.label, "unit": unit, "values": known}
+            numbers = [None if pd.isna(value) else float(f"{value / scale:.6g}") for value in values]
+            metrics[key] = {"label": metric.label, "unit": unit, "values": numbers}
     lines = runs.to_dict("records")
     of = {
         "stack": [str(line["stack"]) for line in lines],
         "experiment": [str(line["experiment"]) for line in lines],
-        "data": [next((str(line[name]) for name in DATA if _known(line.get(name))), "") for line in lines],
+        "data": [next((str(line[name]) for name in DATA if _is_set(line.get(name))), "") for line in lines],
     }
     shown = {name: words(name) for name in {*of["stack"], *of["experiment"]}}
-    return {"metrics": found, "cell": list(paths), "label": [words(label) for label in labels], "shown": shown, **of}
+    return {"metrics": metrics, "cell": list(paths), "label": [words(label) for label in labels], "shown": shown, **of}
 
 
 def settings(table: pd.DataFrame) -> dict[str, list[str]]:

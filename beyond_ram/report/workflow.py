@@ -82,8 +82,8 @@ class Again:
         return self._only(made, finding.experiment, stacks)
 
     def kept(self, finding: Finding, tables: Tables) -> Iterator[tuple[str, str | None]]:
-        """Yield the kept stacks of a finding's experiment, each with the command that measures its lock again; None if the
-        lock is missing."""
+        """Yield the kept stacks of a finding's experiment, each with the command that measures its lock again; None if
+        the lock is missing."""
         named = [table for table in tables.values() if {"experiment", "stack"} <= {*table}]
         stacks = {stack for table in named for stack in table.loc[table["experiment"] == finding.experiment, "stack"]}
         todays = sorted(stack for stack in stacks if "@" not in stack and "+" not in stack)

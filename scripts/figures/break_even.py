@@ -12,12 +12,12 @@ LEAST_EPOCHS, MOST_EPOCHS = 4, 30
 
 
 def plot(streaming):
-    found = break_even(streaming)
-    if found.empty:
+    table = break_even(streaming)
+    if table.empty:
         return "no experiment of this config both streams and downloads"
-    figure, panels = figures.panels(len(found), 3.2)
+    figure, panels = figures.panels(len(table), 3.2)
     colours = figures.colours(WAYS)
-    for axes, row in zip(panels, found.to_dict("records"), strict=True):
+    for axes, row in zip(panels, table.to_dict("records"), strict=True):
         even = row["epochs"]
         last = max(LEAST_EPOCHS, even + 1 if even < MOST_EPOCHS else 0, *(row[f"{mode}_epochs"] for mode in WAYS))
         for mode, label in WAYS.items():
@@ -30,12 +30,12 @@ def plot(streaming):
         axes.xaxis.get_major_locator().set_params(integer=True)
     panels[0].plot([], [], "--", color="#666666", label="extrapolated")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    said = "; ".join(f"{row['stack']}, {conditions(row)}: {verdict(row)}" for row in found.to_dict("records"))
+    verdicts = "; ".join(f"{row['stack']}, {conditions(row)}: {verdict(row)}" for row in table.to_dict("records"))
     caption = f"""
 Time in all over the number of epochs, with what comes before the first one. Dots are epochs that were measured,
 medians, hollow where there was one run; bands reach from the fastest to the slowest repeat; dashed is extrapolated with
 the time of a later epoch, or of the first where there was one only. The dotted line is the first number of epochs at
-which a copy on disk takes less time: {said}.{of_endpoint(found)}
+which a copy on disk takes less time: {verdicts}.{of_endpoint(table)}
 The copy is read right after the download that wrote it: how much of it came from the page cache was not recorded, and
 one larger than memory may take longer. A later epoch that takes another time than those measured would move it.
 """
@@ -68,13 +68,13 @@ def way(axes, row, mode, last, colour, label):
         axes.fill_between(epochs, *ends, color=colour, alpha=0.15, linewidth=0)
 
 
-def of_endpoint(found):
+def of_endpoint(table):
     """What of the streamed epochs may be the endpoint's, where it had a meter."""
-    shares = found["stream_endpoint_share"].dropna()
+    shares = table["stream_endpoint_share"].dropna()
     least, most = (f"{share:.0%}" for share in (shares.min(), shares.max()))
     busy = least if least == most else f"{least} to {most}"
-    said = f" Of a streamed epoch the endpoint, on the same processors, was busy for {busy} (medians of repeats)."
-    return said if len(shares) else " The endpoint's work is in all times."
+    note = f" Of a streamed epoch the endpoint, on the same processors, was busy for {busy} (medians of repeats)."
+    return note if len(shares) else " The endpoint's work is in all times."
 
 
 def verdict(row):

@@ -47,8 +47,8 @@ def draw_line(axes, group, colour, marker):
 
 
 def title(cell, table):
-    said = [axis for axis in varied(table) if axis not in ("experiment", "holding", *ALWAYS)]
-    return ", ".join(describe(cell, [*said, *ALWAYS]))
+    shown = [axis for axis in varied(table) if axis not in ("experiment", "holding", *ALWAYS)]
+    return ", ".join(describe(cell, [*shown, *ALWAYS]))
 
 
 def caption(table):

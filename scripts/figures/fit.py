@@ -8,16 +8,16 @@ SHOWN = {True: ("inside its interval", "#0072B2"), False: ("outside", "#D55E00")
 
 
 def plot(fit):
-    known = fit[fit["inside"].notna()] if "inside" in fit else fit.head(0)
-    if known.empty:
+    predicted = fit[fit["inside"].notna()] if "inside" in fit else fit.head(0)
+    if predicted.empty:
         return "no cell could be predicted from others: a model needs three sizes of input and two settings"
-    names = known["loader"] if "loader" in known else known["stack"]
-    if "loader" in known:
-        names = names.fillna(known["stack"])
+    names = predicted["loader"] if "loader" in predicted else predicted["stack"]
+    if "loader" in predicted:
+        names = names.fillna(predicted["stack"])
     groups = list(dict.fromkeys(names))
     figure, panels = figures.panels(len(groups), 2.5, 1, most_columns=3)
     for axes, name in zip(panels, groups, strict=True):
-        mine = known[names == name]
+        mine = predicted[names == name]
         ends = [mine[["low", "kept_bytes"]].min().min() / MB, mine[["high", "kept_bytes"]].max().max() / MB]
         axes.plot(ends, ends, color="#999999", linewidth=0.8)
         for inside, (label, colour) in SHOWN.items():
@@ -32,14 +32,14 @@ def plot(fit):
     figure.supxlabel("kept memory, measured (MB)")
     figure.supylabel("predicted from other cells (MB)")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
-    told = coverage(fit)
-    far = known["times_as_far"].max()
+    covered = coverage(fit)
+    far = predicted["times_as_far"].max()
     caption = f"""
 Kept memory of each cell against what the model of `beyond-ram fit` predicts from the other cells with no larger input,
-with 90 % intervals. {told["inside"]} of {told["predicted"]} readings lie in their interval; {
-        told["cells"] - told["predicted"]
+with 90 % intervals. {covered["inside"]} of {covered["predicted"]} readings lie in their interval; {
+        covered["cells"] - covered["predicted"]
     } more cells have no prediction. The farthest is {
         far:.2g} times the largest input that the model has seen. Fewer than
-nine in ten inside would show that the intervals are too narrow. {figures.counts(known["n"])}.
+nine in ten inside would show that the intervals are too narrow. {figures.counts(predicted["n"])}.
 """
     return figure, caption

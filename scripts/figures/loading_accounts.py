@@ -51,13 +51,13 @@ def plot(loaders):
     handles = [plt.Rectangle((0, 0), 1, 1, color=colour, label=label) for label, colour in shown]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
     faults = worst[worst["state"].isin(["wrong", "failed"])]
-    said = "; ".join(
+    accounts = "; ".join(
         f"{name}: {', '.join(dict.fromkeys(group['account']))}" for name, group in faults.groupby("loader", sort=False)
     )
     caption = f"""
 Every delivered row tells its number and is checked as a whole: was each delivered once, in every epoch of every
 run? A number is of runs that finished; of several cells in one place the worst is shown.
-{said[:900] + "." if said else "All of them, by all loaders."} Blank: not run in this config.
+{accounts[:900] + "." if accounts else "All of them, by all loaders."} Blank: not run in this config.
 """
     return figure, caption
 

@@ -25,12 +25,12 @@ def plot(loaders):
             if high == high:
                 axes.plot([line["rows_per_s_first_epoch_low"], high], [place, place], linewidth=1.5, **style)
             axes.plot(rate, place, "o", **style)
-            said, at = f"{rate:,.0f} (n = {line['n']:.0f}){note}", high if high == high else rate
-            figures.beside(axes, said, (at, place), 8)
+            label, at = f"{rate:,.0f} (n = {line['n']:.0f}){note}", high if high == high else rate
+            figures.beside(axes, label, (at, place), 8)
         else:
             done = line["n"] > 0
-            said = f"n = {line['n']:.0f}{note}" + (", too short to be a rate" if done else "")
-            figures.beside(axes, said, (0, place), 4, color="#333333" if done else "#B22222")
+            label = f"n = {line['n']:.0f}{note}" + (", too short to be a rate" if done else "")
+            figures.beside(axes, label, (0, place), 4, color="#333333" if done else "#B22222")
     axes.set_yticks(range(len(loaders)), [figures.fill(name, 1.8) for name in loaders["name"]])
     furthest = loaders[["rows_per_s_first_epoch", "rows_per_s_first_epoch_high"]].max().max()
     axes.set_xlim(0, 1.9 * furthest if furthest > 0 else 1)

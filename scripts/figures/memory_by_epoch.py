@@ -82,9 +82,9 @@ def draw(points, regrowth, summed):
     grid[-1][0].set_xlabel("epochs done")
     figure.supylabel("anonymous memory since the imports (MB)")
     grid[0][0].set_ylim(min(0, points["mb"].min()), 1.35 * points["mb"].max())
-    known = regrowth[regrowth["slope_bytes"].notna()]
-    labels = figures.cell_labels(known)
-    sentences = [f"{label}: {slope_of(row)}" for label, row in zip(labels, known.to_dict("records"), strict=True)]
+    fitted = regrowth[regrowth["slope_bytes"].notna()]
+    labels = figures.cell_labels(fitted)
+    sentences = [f"{label}: {slope_of(row)}" for label, row in zip(labels, fitted.to_dict("records"), strict=True)]
     caption = f"""
 Anonymous memory after each epoch, in which the same input is taken again{taken(points)}. A line is a run. A warm-up
 levels off, a leak does not. Slopes over the later half of the epochs, decided over the runs:
@@ -98,8 +98,8 @@ MB and {EPOCH_SHARE:.0%} of what an epoch reads, and levels off where it is sure
 
 def taken(points):
     """What an epoch takes, of the workloads that are drawn."""
-    known = [TAKEN[workload] for workload in points["workload"].unique() if workload in TAKEN]
-    return f": {'; '.join(known)}" if known else ""
+    taken = [TAKEN[workload] for workload in points["workload"].unique() if workload in TAKEN]
+    return f": {'; '.join(taken)}" if taken else ""
 
 
 def more_than_asked(points):

@@ -86,19 +86,19 @@ def plot(records, samples):
     figure.supylabel(f"resident memory{SUMMED if several else ''} (MB)")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, title="kind of memory")
-    said = "; ".join(
+    peaks = "; ".join(
         f"{cell.subject} {cell.mode}: {peak_in_words(records[cell.place], repeats)}"
         for cell, repeats in zip(cells.itertuples(), peaks, strict=True)
     )
     apart = [1000 * record["duration_s"] / record["sampler"]["samples"] for record in drawn]
     interval = " to ".join(dict.fromkeys([f"{min(apart):.0f}", f"{max(apart):.0f}"]))
-    said_kinds = ", ".join(figures.KINDS[kind][0] for kind in kinds)
+    kind_names = ", ".join(figures.KINDS[kind][0] for kind in kinds)
     caption = f"""
 Resident memory of the whole process tree over time{SUMMED if several else ""}, split by the kernel into
-{said_kinds} memory. One run
+{kind_names} memory. One run
 each (the largest input of its stack and mode; of its repeats the middle one by peak, of two the lower), sampled from
 outside every {interval} ms in the mean; dotted lines mark phases, the longer ones named.
-Peak of anonymous memory of the run that is drawn, with the smallest and largest of all repeats: {said}. What the
+Peak of anonymous memory of the run that is drawn, with the smallest and largest of all repeats: {peaks}. What the
 figure says would be wrong if repeats of the same cell differed more than the stacks do.
 """
     return figure, caption

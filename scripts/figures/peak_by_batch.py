@@ -24,8 +24,8 @@ def plot(runs):
     per_cell = runs.groupby(["subject", "batch_size", "writer_batch_size"])["peak_mb"]
     for axes, subject in zip(panels, subjects, strict=True):
         apart = 0.8 / len(writers)
-        for (whose, size, writer), values in per_cell:
-            if whose == subject:
+        for (stack, size, writer), values in per_cell:
+            if stack == subject:
                 place = sizes.index(size) + apart * (writers.index(writer) - (len(writers) - 1) / 2)
                 figures.dots(axes, place, values.tolist(), colours[writer], "{:,.0f}", 0.7 * apart)
         mine = runs[runs["subject"] == subject]

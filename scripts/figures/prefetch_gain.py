@@ -24,11 +24,11 @@ def plot(comparisons):
     for axes, (cell, part) in zip(panels, cells, strict=True):
         # Only what is shown to differ has a colour.
         shown = part.assign(
-            colour=np.log2(part["ratio"].where(part["result"].isin(["better", "worse"]), 1.0)), said=said(part)
+            colour=np.log2(part["ratio"].where(part["result"].isin(["better", "worse"]), 1.0)), label=label(part)
         )
         square, texts = (
             shown.pivot_table(index="latency_ms", columns="bandwidth_mb_per_s", values=name, aggfunc="first")
-            for name in ("colour", "said")
+            for name in ("colour", "label")
         )
         # 0 stands for no bound, which is the widest of all.
         widths = sorted(square.columns, key=lambda width: width or float("inf"))
@@ -60,7 +60,7 @@ and bandwidth: above 1 it is faster. With 95 % intervals; coloured is only what 
     return figure, caption
 
 
-def said(part):
+def label(part):
     """Each ratio with its interval and n."""
     lines = part.to_dict("records")
     intervals = ["" if pd.isna(line["low"]) else f"{line['low']:.2f} to {line['high']:.2f}\n" for line in lines]

@@ -40,8 +40,8 @@ def plot(owners, verdicts):
         if len(runs) > 1:
             axes.plot([runs.min(), runs.max()], [place] * 2, color="black", linewidth=1.5, marker="|", markersize=9)
         verdict, by = judged["verdict"].get(cell, ""), judged["owner"].get(cell, "")
-        said = f"{verdict}: {by} (n = {len(runs)})" if by else f"{verdict} (n = {len(runs)})"
-        figures.beside(axes, said, (max(left[cell], runs.max()), place), 6)
+        label = f"{verdict}: {by} (n = {len(runs)})" if by else f"{verdict} (n = {len(runs)})"
+        figures.beside(axes, label, (max(left[cell], runs.max()), place), 6)
     axes.set_yticks(range(len(cells)), [figures.fill(cell, 1.9) for cell in cells])
     axes.set_ylim(len(cells) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)

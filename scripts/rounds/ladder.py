@@ -23,16 +23,16 @@ def main(snakemake):
     if not snakemake.input.runs:
         unknown = [version for version in ladder["versions"] if version not in releases]
         if unknown:
-            there = f"it has {', '.join(releases[-5:])} and {len(releases[:-5])} before"
-            what = f"the index has no {ladder['package']} {', '.join(unknown)}; {there}"
+            others = f"it has {', '.join(releases[-5:])} and {len(releases[:-5])} before"
+            what = f"the index has no {ladder['package']} {', '.join(unknown)}; {others}"
             raise SystemExit(f"ladders.{snakemake.wildcards.ladder}.versions: {what}")
-        found = {"versions": [version for version in releases if version in ladder["versions"]], "done": False}
+        ladder_round = {"versions": [version for version in releases if version in ladder["versions"]], "done": False}
     else:
         table = of_versions(tables.read_runs(snakemake.input.runs))
         more = to_bisect(ladder, table, releases) if ladder["bisect"] else []
         seen = set(table["version"]) | set(more)
-        found = {"versions": [version for version in releases if version in seen], "done": not more}
-    write(snakemake.output[0], json.dumps(found, indent=2) + "\n")
+        ladder_round = {"versions": [version for version in releases if version in seen], "done": not more}
+    write(snakemake.output[0], json.dumps(ladder_round, indent=2) + "\n")
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

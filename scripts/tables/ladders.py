@@ -8,8 +8,8 @@ from beyond_ram.analysis.ladders import COLUMNS
 
 def main(snakemake):
     # One without a step has no types to bring along.
-    found = [steps for steps in map(tables.read, snakemake.input.steps) if len(steps)]
-    tables.write(pd.concat(found) if found else pd.DataFrame(columns=COLUMNS), *snakemake.output)
+    parts = [steps for steps in map(tables.read, snakemake.input.steps) if len(steps)]
+    tables.write(pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS), *snakemake.output)
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

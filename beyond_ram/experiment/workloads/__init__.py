@@ -20,12 +20,12 @@ def _find() -> dict[str, type[Experiment]]:
 
 
 def _axes() -> dict[str, Axis]:
-    found: dict[str, Axis] = {}
+    axes: dict[str, Axis] = {}
     for name, kind in WORKLOADS.items():
         for axis, described in kind.axes().items():
-            if found.setdefault(axis, described) != described:
+            if axes.setdefault(axis, described) != described:
                 raise TypeError(f"workload {name}: axis {axis!r} is described otherwise by another workload")
-    return found
+    return axes
 
 
 WORKLOADS = _find()
