@@ -4,7 +4,7 @@ Each look takes its share of the level (Bonferroni), so that all together are wr
 What it is worth: docs/method.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,19 +60,6 @@ def open_questions(
         if repeats and one.question.family == "planned"
     ]
     return sorted(undecided, key=lambda one: one.repeats)
-
-
-def informative(questions: Sequence[Open]) -> dict[Key, float]:
-    """What another repeat of each cell tells, the most first: the share of the missing repeats, over its questions.
-
-    A question that one more repeat decides counts as 1, one that needs ten as a tenth. A cell that no number of repeats
-    helps is left out.
-    """
-    gains: dict[Key, float] = {}
-    for one in questions:
-        for cell in one.cells:
-            gains[cell] = gains.get(cell, 0.0) + 1 / one.repeats
-    return {cell: share for cell, share in sorted(gains.items(), key=lambda item: -item[1]) if share > 0}
 
 
 def is_decided(line: Mapping[Any, Any]) -> bool:

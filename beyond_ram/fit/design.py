@@ -51,11 +51,3 @@ def points(varied: Mapping[str, Sequence[int]], sizes: Sequence[int]) -> list[Po
         chosen += [Point(both, size) for size in every[-2:]]
     chosen += [Point(corner, size) for size in every[-_CORNER_SIZES:]] if moving else []
     return list(dict.fromkeys(chosen))
-
-
-def doubled(first: int, most: int) -> list[int]:
-    """Sizes that double, from the first up to the largest that is not above `most`."""
-    sizes = [first]
-    while 2 * sizes[-1] <= most:
-        sizes.append(2 * sizes[-1])
-    return sizes

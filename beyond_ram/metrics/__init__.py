@@ -146,11 +146,6 @@ def column(table: str, name: str) -> Column | None:
     return exact or next((_NAMED.get((table, name.removesuffix(end))) for end in _ENDS if name.endswith(end)), None)
 
 
-def identifies(name: str) -> str | None:
-    """Return what a column identifies; None if unknown."""
-    return IDENTIFYING.get(name) or IDENTIFYING.get(f"{name.partition('_')[0]}_")
-
-
 def derive(record: Record, events: Events, table: str = "runs") -> dict[str, float | None]:
     """Derive every metric of a table from one run or one of its events; None if the run does not have it."""
     return {

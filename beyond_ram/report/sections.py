@@ -27,7 +27,7 @@ _BY_READING = 0.01
 Line = dict[str, Any]
 Tags = dict[str, list[str]]
 
-# Labels of a claim's conditions.
+# Labels of column `holds`.
 HOLDS = {
     "yes": "holds",
     "partly": "better, by less than claimed",
@@ -95,8 +95,8 @@ def failures(runs: pd.DataFrame) -> Iterator[Line]:
     for cell, repeats in cells(runs):
         counts = tally(repeats)
         if counts["failed"]:
-            words = ", ".join([cell["experiment"], *describe(cell, (axis for axis in cell if axis != "rep"))])
-            yield counts | {"cell": words, "tags": tags([cell])}
+            name = ", ".join([cell["experiment"], *describe(cell, (axis for axis in cell if axis != "rep"))])
+            yield counts | {"cell": name, "tags": tags([cell])}
 
 
 def finding(found: Finding) -> Line:

@@ -58,8 +58,6 @@ QUESTIONS = (
 # For the overhead: work that allocates small objects, as Python does.
 WORK = "held = []\nfor n in range({}):\n    held.append((n, str(n)))\n    if n % 1000 == 0:\n        held.clear()\n"
 REPEATS, ROUNDS = 5, 4_000_000
-# Shown beside a row where another tool is nearer to the truth than the tolerance.
-REASONS: dict[str, str] = {}
 
 
 def main() -> None:
@@ -139,11 +137,7 @@ def judged(table: pd.DataFrame) -> pd.DataFrame:
         off[table["tool"] == "beyond-ram"].set_axis(table.loc[table["tool"] == "beyond-ram", "program"])
     )
     nearer = (off < ours - tolerance) | ((off <= tolerance) & (ours > tolerance))
-    reasons = [
-        REASONS.get(program, "") if is_nearer else ""
-        for program, is_nearer in zip(table["program"], nearer, strict=True)
-    ]
-    return table.assign(tolerance_bytes=tolerance, within=off <= tolerance, nearer=nearer, reason=reasons)
+    return table.assign(tolerance_bytes=tolerance, within=off <= tolerance, nearer=nearer)
 
 
 def _cpu_s() -> float:

@@ -38,9 +38,7 @@ def draw(table: pd.DataFrame):  # type: ignore[no-untyped-def]
     axes.tick_params(axis="y", rotation=0)
     ours = errors[errors["tool"] == "beyond-ram"]
     worst = ours["error_mb"].abs().max()
-    nearer = [
-        f"{row.tool} ({row.label}: {row.reason or 'no reason known'})" for row in table[table["nearer"]].itertuples()
-    ]
+    nearer = [f"{row.tool} ({row.label})" for row in table[table["nearer"]].itertuples()]
     caption = f"""
 Reading less truth, in MB, for {len(grid)} programs whose memory is known by construction. Each cell is one pair of
 runs, large less small, so that interpreters cancel out; of several numbers of a tool the nearest to the truth counts.

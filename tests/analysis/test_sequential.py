@@ -1,6 +1,5 @@
 """Repeated looks at runs that still come in: what is decided stays, and no difference is seldom called worse."""
 
-import dataclasses
 import functools
 import math
 from collections.abc import Iterator
@@ -16,7 +15,6 @@ from beyond_ram.analysis.sequential import (
     AT,
     SHARE,
     Open,
-    informative,
     look,
     open_questions,
     undecided,
@@ -59,15 +57,11 @@ def test_an_undecided_question_needs_more_repeats_the_noisier_it_is() -> None:
     assert noisy.cells == (old, new)
     (noisier,) = asked({"old": (100, 101), "new": (115, 165)})
     assert 0 < noisy.repeats < noisier.repeats < math.inf
-    assert informative([noisier]) == {old: 1 / noisier.repeats, new: 1 / noisier.repeats}
-    both = informative([noisier, dataclasses.replace(noisy, cells=(old, key({"experiment": "f", "stack": "new"})))])
-    assert next(iter(both)) == old, "it belongs to both questions"
     assert asked({"old": (100, 101), "new": (200, 202)}) == [], "a decided question needs none"
     (single,) = asked({"old": (100,), "new": (200,)})
     assert single.repeats == 1
     (hopeless,) = asked({"old": (100, 300), "new": (300, 100)})
     assert hopeless.repeats == math.inf
-    assert informative([hopeless]) == {}
 
 
 def test_a_look_has_its_share_of_the_level_only() -> None:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from beyond_ram.fit.design import doubled, points
+from beyond_ram.fit.design import points
 from beyond_ram.fit.factors import Setting
 from beyond_ram.fit.model import LEVEL, Model, Prediction, Reading, doubts, fitted
 
 VARIED = {"workers": (0, 2, 4), "batch": (16, 64, 256)}
 NAMES = list(VARIED)
 TARGET, TIMES = 1_600_000, 8
+SMALL = [12_500, 25_000, 50_000, 100_000]
 NOISE = 0.003
 Kept = Callable[[int, int, float], float]
 
@@ -42,7 +43,7 @@ def readings(kept: Kept, seed: int) -> list[Reading]:
         assert size
         return Reading(setting, size, kept(*setting, size) * (1 + NOISE * noise.standard_normal()))
 
-    small = [reading(point.setting, point.size) for point in points(VARIED, doubled(12_500, TARGET // TIMES // 2))]
+    small = [reading(point.setting, point.size) for point in points(VARIED, SMALL)]
     return [*small, reading((2, 64), TARGET // TIMES)]
 
 
