@@ -1,7 +1,7 @@
-"""What a budget of time goes to: every cell twice, ladders, then repeats of cells whose planned questions are undecided.
+"""A budget of time: every cell twice, version ladders, then repeats of cells whose planned questions are undecided.
 
-Needs: runs. Makes: rounds, which say what is weighed next. Always holds: without `budget_min` there is none; the time
-that was used stands in the records of the runs, so a call goes on where another has ended.
+Needs: runs. Makes: rounds, which request further runs. Always holds: without `budget_min` there is none; the records of
+the runs have the used time, so a call continues where another one ended.
 """
 
 

@@ -1,4 +1,4 @@
-"""What runs left, collected, two files an experiment.
+"""Runs, collected into two files per experiment.
 
 Needs: runs. Makes: collected/EXPERIMENT. Always holds: a run's folder is read once.
 """

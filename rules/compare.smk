@@ -1,13 +1,13 @@
-"""What candidates changed against their baselines, of every comparison that the config names and every kept lock.
+"""Candidates and their baselines, for every comparison of the config and every kept lock.
 
-Needs: tables `runs`, `comparisons` and `stack_differences`. Makes: table `changes`, and table `history` where results of
-earlier locks are kept, each with a page. Always holds: the same decisions as everywhere else.
+Needs: tables `runs`, `comparisons` and `stack_differences`. Makes: table `changes`, and table `history` if results of
+earlier locks are kept, each with a page. Always holds: results are those of table `comparisons`.
 """
 
 
-def has_earlier_locks(found):
+def has_earlier_locks(one):
     """Whether results of an earlier lock of one of its stacks are kept."""
-    return any("@" in before and after in found.matrix.stack for before, after in PAIRS)
+    return any("@" in before and after in one.matrix.stack for before, after in PAIRS)
 
 
 OUTPUTS.add(

@@ -1,7 +1,7 @@
 """Corpora: text files with a manifest, and a tokenizer each.
 
 Needs: the stack `corpora`. Makes: corpora/NAME/files, corpora/NAME/manifest.json, corpora/NAME/tokenizer. Always holds:
-the manifest comes last, and names every file with its bytes and hash.
+the manifest is written last, and lists every file with its bytes and hash.
 """
 
 

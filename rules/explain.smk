@@ -1,19 +1,19 @@
-"""Why memory grew: who let it go, what repeating adds, what remedies do, and the cause of every cell's growth.
+"""Why memory grew: owners that released it, repeated work, remedies, and the cause for every cell.
 
 Needs: runs, each of which ends with a teardown. Makes: tables `owners`, `verdicts`, `regrowth`, `remedies`, four
-figures. Always holds: causes come from the rules in docs/explain.md alone.
+figures. Always holds: causes follow only the rules in docs/explain.md.
 """
 
 
-def repeats_work(found):
-    """Whether an experiment has epochs enough to tell growth from a warm-up."""
-    return max(getattr(found.matrix, "epochs", [1])) > 2
+def repeats_work(one):
+    """Whether an experiment has enough epochs to distinguish growth from a warm-up."""
+    return max(getattr(one.matrix, "epochs", [1])) > 2
 
 
 OUTPUTS.add(
     "explain",
     "Explanation",
-    covers=lambda found: found.workload in ("tokenize", "soak", "planted") and not found.find_limit,
+    covers=lambda one: one.workload in ("tokenize", "soak", "planted") and not one.find_limit,
     over=lambda _: True,
     tables={"owners": always, "verdicts": always, "regrowth": repeats_work, "remedies": varies("remedy")},
     figures={

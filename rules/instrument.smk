@@ -1,7 +1,7 @@
-"""Tools compared on programs whose memory is known.
+"""Other tools, compared on programs of known memory.
 
-Needs: the stack `profilers`, GNU time. Makes: table `comparison`, figure `comparison`. Always holds: alone on the machine;
-asked for by name, no part of `all`.
+Needs: the stack `profilers`, GNU time. Makes: table `comparison`, figure `comparison`. Always holds: it runs alone on
+the machine, and only when it is requested by name.
 """
 
 

@@ -1,8 +1,8 @@
-"""Version ladders: one package varied, all else locked; each step bisected down to two neighbouring releases.
+"""Version ladders: one package varies, everything else is locked; steps are bisected to two neighbouring releases.
 
 Needs: a package index, runs of varied stacks. Makes: locks of varied stacks, rounds, table `ladders`, a figure. Always
-holds: a varied stack differs from its base in the one package and what that needs, and names what had to move; what
-cannot be is not run.
+holds: a varied stack differs from its base only in this package and what it needs, and lists what moved; versions that
+cannot be locked are not run.
 """
 
 
@@ -97,7 +97,7 @@ VARIED = [CONFIG.experiments[ladder.experiment] for ladder in LADDERS.values()]
 OUTPUTS.add(
     "ladders",
     "Explanation",
-    covers=lambda found: any(found is varied for varied in VARIED),
+    covers=lambda one: any(one is varied for varied in VARIED),
     tables=["ladders"],
     figures={"versions": Figure("From version to version")},
 )

@@ -1,22 +1,23 @@
-"""The smallest memory limit: of the experiments that ask for it. And what larger inputs would keep.
+"""The smallest memory limit of experiments with `find_limit`, and the predicted memory of larger inputs.
 
-Needs: runs, a memory cgroup for limits. Makes: tables `limits` and `fit`, a figure each. Always holds: a limit is the kernel's, or it is not run.
+Needs: runs, a memory cgroup for limits. Makes: tables `limits` and `fit`, a figure each. Always holds: only the kernel
+limits; without it nothing is run.
 """
 
 OUTPUTS.add(
     "limit",
     "Explanation",
-    covers=lambda found: found.find_limit,
+    covers=lambda one: one.find_limit,
     tables=["limits"],
     figures={"smallest_limit": Figure("How much memory it really needs")},
 )
 
 
-# Settings and the size of the input vary: whether a larger input would fit is predicted.
-def is_grid(found):
-    inputs = getattr(found.matrix, "tokens", None) or getattr(found.matrix, "num_files", [])
+# Settings and input size vary, so the memory of larger inputs can be predicted.
+def is_grid(one):
+    inputs = getattr(one.matrix, "tokens", None) or getattr(one.matrix, "num_files", [])
     settings = varies("workers", "num_proc", "batch_size")
-    return found.workload in ("load", "tokenize") and not found.find_limit and len(inputs) > 2 and settings(found)
+    return one.workload in ("load", "tokenize") and not one.find_limit and len(inputs) > 2 and settings(one)
 
 
 OUTPUTS.add(

@@ -1,9 +1,15 @@
-"""Loading for training: token datasets, their formats, and what loaders deliver from them.
+"""Loading for training: token datasets, their formats, and loaders.
 
-Needs: stacks, corpora where a dataset is cut from one. Makes: tokens/NAME/FORMAT, tables `loaders`, `writers`, `ddp`
-and `copy_on_write`, figures. Always holds: all formats of a dataset hold the same rows, and every delivered row is
-accounted for.
+Needs: stacks, corpora of datasets that are cut from one. Makes: tokens/NAME/FORMAT, tables `loaders`, `writers`, `ddp`
+and `copy_on_write`, figures. Always holds: all formats of a dataset have the same rows, and every delivered row is
+checked.
 """
+
+
+def corpus_of_tokens(name):
+    """The corpus of a token dataset; nothing if the dataset is generated."""
+    corpus = CONFIG.tokens[name].corpus
+    return [f"{CORPORA}/{corpus}/manifest.json", f"{CORPORA}/{corpus}/tokenizer"] if corpus else []
 
 
 wildcard_constraints:
@@ -70,7 +76,7 @@ ruleorder: tokens > tokens_in_format
 OUTPUTS.add(
     "load",
     "Loading",
-    covers=lambda found: found.workload == "load",
+    covers=lambda one: one.workload == "load",
     tables=["loaders", "pareto"],
     figures={
         "loading_cost": Figure("Loading: rows against memory"),
@@ -79,7 +85,7 @@ OUTPUTS.add(
         "loading_accounts": Figure("Loading: every row accounted for"),
         "loading_limit": Figure(
             "Loading: less memory than data",
-            lambda found: any(found.matrix.limit_percent),
+            lambda one: any(one.matrix.limit_percent),
         ),
     },
     pages={"pareto": Page("choosing a loader", ["loaders"])},
@@ -87,7 +93,7 @@ OUTPUTS.add(
 OUTPUTS.add(
     "load",
     "Loading",
-    covers=lambda found: found.workload == "copy-on-write",
+    covers=lambda one: one.workload == "copy-on-write",
     tables=["copy_on_write"],
     figures={"copy_on_write": Figure("Loading: records held in memory")},
 )
@@ -95,6 +101,6 @@ for workload, name in (("write", "writers"), ("ddp", "ddp")):
     OUTPUTS.add(
         "load",
         "Loading",
-        covers=lambda found, workload=workload: found.workload == workload,
+        covers=lambda one, workload=workload: one.workload == workload,
         tables=[name],
     )

@@ -1,19 +1,19 @@
-"""Tables, figures and targets of every chapter: one rule each, of one shape.
+"""Tables, figures and targets of every chapter, with one rule for each.
 
-Needs: what is collected of runs, the chapters. Makes: tables/NAME, figures/NAME, and a target per part. Always holds:
-what a table or figure is made from is what its function asks for, and all code that makes it is its input.
+Needs: collected runs, the chapters. Makes: tables/NAME, figures/NAME, and a target per part. Always holds: the inputs
+of a table or figure are the parameters of its function, and all code that makes it.
 """
 
-# The table of the version ladders is made from runs that are known only on the way.
+# The runs of version ladders are known only after their rounds.
 WITH_OWN_RULE = ["ladders"]
 
 
-# Tells a job which parts the call that it belongs to was asked for.
+# Passes the requested parts to the jobs of a call.
 PARTS = "BEYOND_RAM_PARTS"
 
 
 def parts():
-    """The parts that were asked for as targets; none where everything is. Known when jobs are planned, not before."""
+    """The parts that were requested as targets; none for everything. Known when jobs are planned, not before."""
     if workflow.workflow_settings.exec_mode == ExecMode.DEFAULT:
         targets = workflow.dag_settings.targets
         requested = [] if "all" in targets else sorted({*targets} & {*OUTPUTS.parts()})
@@ -22,36 +22,36 @@ def parts():
 
 
 def targets(parts):
-    """Every table, figure and page of some parts; of all where none is named."""
+    """Every table, figure and page of some parts, or of all."""
     names = OUTPUTS.tables(parts, general=not parts)
     made = [path for name in names for path in table(name)]
     made += [f"{FIGURES}/{name}.{ending}" for name in OUTPUTS.figures(parts) for ending in ("svg", "png")]
-    return there(made + [f"{RESULTS}/{page}.html" for page in pages(parts)])
+    return available(made + [f"{RESULTS}/{page}.html" for page in pages(parts)])
 
 
 def pages(parts):
-    """The pages of some parts whose tables are there."""
+    """The pages of some parts whose tables are not lost."""
     return [page for page in OUTPUTS.pages(parts) if f"{TABLES}/{page}.parquet" not in LOST]
 
 
 def made_from(kind, name):
     """The inputs of a table or figure: the runs of its chapter's experiments, tables, and all code that makes it."""
     needs, chapter = OUTPUTS.needs(kind, name), OUTPUTS.of(kind, name)
-    found = {need: f"{TABLES}/{need}.parquet" for need in OUTPUTS.tables_for(kind, name, parts())}
-    found = {need: path for need, path in found.items() if path not in LOST}
+    files = {need: f"{TABLES}/{need}.parquet" for need in OUTPUTS.tables_for(kind, name, parts())}
+    files = {need: path for need, path in files.items() if path not in LOST}
     experiments = OUTPUTS.experiments_of(chapter, parts())
     # Every table counts the runs behind its lines.
     if kind == "table" or {*needs} & {*outputs.RUNS}:
-        found["collected"] = [f"{COLLECTED}/{name}.runs.parquet" for name in experiments]
-        # Another budget is another file, by which Snakemake sees that it changed: it does not look where one waits for rounds.
-        found["budget"] = asked_of_budget(experiments)
+        files["collected"] = [f"{COLLECTED}/{name}.runs.parquet" for name in experiments]
+        # Another budget is another file: Snakemake does not notice changes where an input waits for rounds.
+        files["budget"] = asked_of_budget(experiments)
     if "samples" in needs:
-        found["samples"] = [f"{COLLECTED}/{name}.samples.parquet" for name in experiments]
+        files["samples"] = [f"{COLLECTED}/{name}.samples.parquet" for name in experiments]
     if "locks" in needs:
-        found["locks"] = locks_of_pairs()
+        files["locks"] = locks_of_pairs()
     if "shipped_spread" in needs:
-        found["shipped_spread"] = outputs.SHIPPED_SPREAD
-    return found
+        files["shipped_spread"] = outputs.SHIPPED_SPREAD
+    return files
 
 
 def code_of(kind, name):
@@ -60,7 +60,7 @@ def code_of(kind, name):
 
 
 def figure(name):
-    """A figure's outputs: in the report as SVG, beside it as PNG, and the caption that goes with it."""
+    """The outputs of a figure: SVG for the report, PNG, and its caption."""
     chapter = OUTPUTS.of("figure", name)
     caption = f"{FIGURES}/{name}.rst"
     return {
@@ -76,18 +76,18 @@ def figure(name):
 
 
 def drawn():
-    """The names of the figures that the report has, with their titles."""
+    """The names and titles of the figures in the report."""
     return {name: title for name, title in OUTPUTS.figures(parts()).items() if f"{FIGURES}/{name}.svg" not in LOST}
 
 
 def figures_of_report():
-    """Title and chapter of each figure, and the experiments that it is made of."""
+    """Title, chapter and experiments of each figure."""
     made = {name: (title, OUTPUTS.of("figure", name)) for name, title in drawn().items()}
     return [(title, chapter.title, OUTPUTS.experiments_of(chapter, parts())) for title, chapter in made.values()]
 
 
 def runs_of_report():
-    """What is collected of every run that table `runs` has a line of."""
+    """The collected runs of table `runs`."""
     names = OUTPUTS.experiments_of(OUTPUTS.of("table", "runs"), parts())
     return {kind: [f"{COLLECTED}/{name}.{kind}.parquet" for name in names] for kind in ("runs", "samples")}
 

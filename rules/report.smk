@@ -1,11 +1,11 @@
-"""The table of all runs, and the report: of everything, or of the parts that are asked for beside it.
+"""The table of all runs, and the report of everything, or of the parts that are requested with it.
 
-Needs: runs, tables and figures. Makes: tables `runs`, `session_spread`, `comparisons` and `stack_differences`, report.html, found.txt. Always
-holds: the report opens from a file, without a network, and holds what was run and nothing else. `snakemake --report`
-makes Snakemake's own, with figures, captions and pages.
+Needs: runs, tables and figures. Makes: tables `runs`, `session_spread`, `comparisons` and `stack_differences`, report.html,
+found.txt. Always holds: the report opens from a file without a network, and has only what was run. `snakemake --report`
+makes Snakemake's own report, with figures, captions and pages.
 """
 
-# What a call ends with on the terminal.
+# The last lines of a call on the terminal.
 BRIEF = f"{RESULTS}/found.txt"
 
 
@@ -29,7 +29,7 @@ OUTPUTS.add(
 rule report:
     input:
         unpack(lambda w: runs_of_report()),
-        tables=lambda w: there([f"{TABLES}/{name}.parquet" for name in OUTPUTS.tables(parts())]),
+        tables=lambda w: available([f"{TABLES}/{name}.parquet" for name in OUTPUTS.tables(parts())]),
         svg=lambda w: [f"{FIGURES}/{name}.svg" for name in drawn()],
         captions=lambda w: [f"{FIGURES}/{name}.rst" for name in drawn()],
         targets=lambda w: targets(parts()),
@@ -46,11 +46,11 @@ rule report:
         figures=lambda w: figures_of_report(),
         left_out=lambda w: OUTPUTS.left_out(parts()),
         pages=lambda w: pages(parts()),
-        # What a call with --keep-going has lost, and this one is made without.
+        # Paths that an earlier call with --keep-going has lost.
         lost=sorted(LOST),
         folder=CONFIG.folder,
         locks=experiment.kept.locks(RESULTS),
-        # Those that were given by hand: config.yaml comes by itself.
+        # Config files of the command line; config.yaml is always read.
         configfiles=lambda w: [
             os.path.relpath(file)
             for file in workflow.configfiles

@@ -1,9 +1,29 @@
-"""Which runs the rounds of version ladders and of a budget have asked for: functions of the chapters `ladders` and `budget`.
+"""Runs that the rounds of version ladders and of a budget request: functions for the chapters `ladders` and `budget`.
 
 Needs: a config. Makes: nothing. Always holds: a round is read by the checkpoint that made it.
 """
 
 LADDERS = CONFIG.running_ladders()
+
+
+def round_of(checkpoint, **of):
+    """The decision of a round; Snakemake evaluates this again when the round is made."""
+    with open(getattr(checkpoints, checkpoint).get(**of).output[0]) as file:
+        return json.load(file)
+
+
+def last_round(checkpoint, **of):
+    """The decision of the last round, which requests no further runs."""
+    decisions = (round_of(checkpoint, round=number, **of) for number in itertools.count())
+    return next(decided | {"round": number} for number, decided in enumerate(decisions) if decided["done"])
+
+
+def folder_of_rounds(kind, name, asked):
+    """The folder of some rounds, named by the hash of their settings.
+
+    Snakemake does not notice changes where an input waits for a checkpoint; other settings are therefore another folder.
+    """
+    return f"{RESULTS}/{kind}/{name}/{hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:8]}"
 
 
 def ladder_runs(name, versions):
@@ -20,37 +40,37 @@ def ladder_folder(name):
 
 
 def ladder_round(name, number):
-    """What a bisection round has decided."""
+    """The decision of a bisection round."""
     return round_of("ladder_round", ladder=name, spec=os.path.basename(ladder_folder(name)), round=number)
 
 
 def runs_of_ladder(name):
-    """The runs of a version ladder when its last bisection round has nothing more to ask."""
+    """All runs of a version ladder, after its last bisection round."""
     decided = last_round("ladder_round", ladder=name, spec=os.path.basename(ladder_folder(name)))
     return ladder_runs(name, decided["versions"])
 
 
 @functools.cache
 def within_budget():
-    """The experiments that share the budget: of the parts that are asked for."""
+    """The experiments of the requested parts, which share the budget."""
     names = [name for part in parts() for name in OUTPUTS.covered(part)] if parts() else CONFIG.run()
     return list(dict.fromkeys(names)) if CONFIG.budget_min else []
 
 
 def repeated():
-    """The experiments whose cells are weighed again where a planned question needs it."""
+    """The experiments whose cells get further repeats if a planned question needs them."""
     return [name for name in within_budget() if CONFIG.experiments[name].repeats is None]
 
 
 @functools.cache
 def budget_folder():
-    """The folder of the rounds."""
+    """The folder of the budget's rounds."""
     runs = [run for name in within_budget() for run in certain_runs(name)]
     return folder_of_rounds("rounds", "budget", [CONFIG.budget_min, PAIRS, QUESTIONS, runs])
 
 
 def budget_runs(number):
-    """run.json of every run that a round looks at."""
+    """run.json of every run before a round."""
     runs = [run for name in within_budget() for run in certain_runs(name)]
     asked = budget_round(number - 1)["runs"] if number else []
     return [f"{RUNS}/{run}/run.json" for run in [*runs, *asked]]
@@ -63,22 +83,22 @@ def ladder_runs_within_budget():
 
 
 def budget_round(number):
-    """What a round has decided."""
+    """The decision of a round of the budget."""
     return round_of("budget_round", spec=os.path.basename(budget_folder()), round=number)
 
 
 def last_budget_round():
-    """What the last round has decided."""
+    """The decision of the last round of the budget."""
     return last_round("budget_round", spec=os.path.basename(budget_folder()))
 
 
 def further_runs(name):
-    """The runs of an experiment that the rounds have asked for."""
+    """The runs of an experiment that the rounds have requested."""
     if name not in repeated():
         return []
     return [run for run in last_budget_round()["runs"] if run.startswith(f"{name}/")]
 
 
 def asked_of_budget(names):
-    """What the rounds came to, if runs of some experiments depend on it."""
+    """The result of the rounds, if runs of some experiments depend on it."""
     return [f"{budget_folder()}/asked.json"] if {*names} & {*repeated()} else []

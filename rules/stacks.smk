@@ -1,7 +1,7 @@
 """Stacks: an environment from each lock.
 
-Needs: envs/NAME.txt. Makes: .stacks/NAME. Always holds: the environment is exactly its lock, and the marker inside it
-comes last.
+Needs: envs/NAME.txt. Makes: .stacks/NAME. Always holds: the environment is exactly its lock, and its marker is
+written last.
 """
 
 

@@ -1,10 +1,10 @@
-"""Streaming: what it asks of an endpoint, of memory and of time; what an edited table sends again to Xet storage; files of
-a Hub under WebDataset and PyAV, through HfFileSystem; Spark's data source for the Hub.
+"""Streaming: requests, memory and time; pushing an edited table to Xet storage; files of a Hub read by WebDataset and PyAV
+through HfFileSystem; Spark's data source for the Hub.
 
-Needs: the stack `corpora`, runs, Java for Spark. Makes: repositories/NAME, tables `streaming`, `dedup`, `hub_files`, `spark`
-and `claims`, claims.html, seven figures. Always holds: every row, sample and frame of a repository carries its number, and
-each run has an endpoint of its own. New bytes are counted by hf_xet, against storage that holds the table before the edit
-and nothing else. A step of Spark that does not work is recorded with its reason.
+Needs: the stack `corpora`, runs, Java for Spark. Makes: repositories/NAME, tables `streaming`, `dedup`, `hub_files`,
+`spark` and `claims`, claims.html, seven figures. Always holds: every row, sample and frame of a repository contains its
+number, and each run has its own endpoint. hf_xet counts new bytes, with only the table before the edit in its storage. A
+Spark step that fails is recorded with its reason.
 """
 
 
@@ -43,24 +43,24 @@ for workload, name, title in (
     OUTPUTS.add(
         "stream",
         "Streaming",
-        covers=lambda found, workload=workload: found.workload == workload,
+        covers=lambda one, workload=workload: one.workload == workload,
         tables=[name],
         figures={name: Figure(title)},
     )
 OUTPUTS.add(
     "stream",
     "Streaming",
-    covers=lambda found: found.workload == "stream",
+    covers=lambda one: one.workload == "stream",
     tables=["streaming"],
     figures={
         "requests_by_workers": Figure("What a Hub is asked"),
         "worker_memory": Figure("Memory of a process that streams"),
         "prefetch_gain": Figure(
             "What reading ahead gains",
-            # Of one condition the ratio is in table `comparisons`.
-            lambda found: (
-                any(name != "default" for name in found.matrix.buffering)
-                and varies("latency_ms", "bandwidth_mb_per_s")(found)
+            # With one condition, table `comparisons` has the ratio.
+            lambda one: (
+                any(name != "default" for name in one.matrix.buffering)
+                and varies("latency_ms", "bandwidth_mb_per_s")(one)
             ),
         ),
         "break_even": Figure("Streaming or a copy on disk", has("mode", "download")),
@@ -69,7 +69,7 @@ OUTPUTS.add(
 OUTPUTS.add(
     "stream",
     "Streaming",
-    covers=lambda found: found.workload in ("stream", "dedup", "hub-files", "spark"),
+    covers=lambda one: one.workload in ("stream", "dedup", "hub-files", "spark"),
     tables=["claims"],
     pages={"claims": Page("claims and what was measured")},
 )

@@ -1,7 +1,16 @@
-"""Tokenisation with `Dataset.map`: interrupted runs and their reruns, and what all runs show.
+"""Tokenisation with `Dataset.map`: interrupted runs and their reruns, and tables of all runs.
 
 Needs: stacks, corpora, runs. Makes: interrupted runs and reruns, tables `growth`, `shards` and `peers`, four figures.
 """
+
+
+def interrupted_cells(wildcards):
+    """The cells of an interrupted run and its rerun."""
+    return [
+        experiment.parse(f"{wildcards.interrupted_head}/cache~{cache}/{wildcards.interrupted_tail}")
+        for cache in ("interrupted", "rerun")
+    ]
+
 
 INTERRUPTED = experiment.interrupted_pattern(CONFIG.run())
 
@@ -34,8 +43,8 @@ rule weigh_interrupted:
 OUTPUTS.add(
     "tokenize",
     "Tokenisation",
-    covers=lambda found: found.workload == "tokenize" and not found.find_limit and not varies("remedy")(found),
-    over=lambda found: found.workload == "tokenize",
+    covers=lambda one: one.workload == "tokenize" and not one.find_limit and not varies("remedy")(one),
+    over=lambda one: one.workload == "tokenize",
     tables=["growth", "shards"],
     figures={
         "memory_over_time": Figure("Memory over time"),
@@ -44,13 +53,13 @@ OUTPUTS.add(
         "peak_by_batch": Figure("Peak against batch sizes", varies("batch_size", "writer_batch_size")),
     },
 )
-# What else turns text into files of ids, beside mode `engine`.
+# Other programs that turn text into files of ids.
 OUTPUTS.add(
     "tokenize",
     "Tokenisation",
-    covers=lambda found: found.workload == "tokenize"
-    and not found.find_limit
-    and any(mode in PEERS for mode in found.matrix.mode),
-    over=lambda found: found.workload == "tokenize" and not found.find_limit and not varies("remedy")(found),
+    covers=lambda one: one.workload == "tokenize"
+    and not one.find_limit
+    and any(mode in PEERS for mode in one.matrix.mode),
+    over=lambda one: one.workload == "tokenize" and not one.find_limit and not varies("remedy")(one),
     tables=["peers"],
 )

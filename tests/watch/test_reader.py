@@ -246,7 +246,7 @@ def test_what_is_asked_for_without_kinds_is_all_of_rss(watched: Watch, monkeypat
     found = advise(record)
     assert found.basis == RSS
     assert found.ask_bytes > record["peak"]["rss_bytes"] == found.kept_bytes
-    assert "since its kinds are not known" in "\n".join(summary.lines(record))
+    assert "because its kinds are unknown" in "\n".join(summary.lines(record))
 
 
 @pytest.mark.slow
