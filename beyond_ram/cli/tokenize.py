@@ -20,7 +20,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument(
         "--tokenizer",
         required=True,
-        help="a tokenizer.json, or a folder with one; for others, the line that converts is printed",
+        help="a tokenizer.json, or a folder with one; for others, prints the command that converts it",
     )
     parser.add_argument("--out", required=True, help="folder for the result")
     parser.add_argument(
@@ -45,11 +45,18 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         metavar="I/N",
         help="do the I-th of N parts of the inputs; all parts share OUT",
     )
+    _add_ids(parser)
+    _add_checks(parser)
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+    parser.set_defaults(run=run)
+
+
+def _add_ids(parser: argparse.ArgumentParser) -> None:
+    """Options that decide which ids a document has."""
     parser.add_argument("--append", metavar="TOKEN", help="add this entry after every document, such as <|endoftext|>")
     parser.add_argument(
         "--no-special-tokens", action="store_true", help="leave out what the tokenizer's post-processor adds"
     )
-    parser.add_argument("--sha256", action="store_true", help="also compute the SHA-256 of all ids, as int32")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--tokenizers",
@@ -57,17 +64,19 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="use the ids of this release, such as 0.23 (default: the newest that loads it)",
     )
     which.add_argument("--stack", metavar="NAME", help="use the release in this stack")
+
+
+def _add_checks(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--sha256", action="store_true", help="also compute the SHA-256 of all ids, as int32")
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="encode more documents of the result again, whole, and compare: the cut and the largest first, then "
-        "random ones (a small share is always compared)",
+        help="encode more documents again as a whole, and compare: cut and large ones first, then random ones (a "
+        "small share is always compared)",
     )
     parser.add_argument(
-        "--verify-share", type=_share, metavar="PERCENT", help="of the text that --verify encodes again (default: 5)"
+        "--verify-share", type=_share, metavar="PERCENT", help="share of the text that --verify compares (default: 5)"
     )
-    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
-    parser.set_defaults(run=run)
 
 
 def _share(text: str) -> float:
@@ -98,7 +107,7 @@ def _shard(text: str) -> str:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """What needs no stack to be refused."""
+    """Refuse bad input that can be seen without a stack."""
     for name in arguments.inputs:
         path = Path(name).expanduser()
         matches = (path, *map(Path, glob.iglob(str(path), recursive=True)))  # noqa: PTH207 (patterns from the root)

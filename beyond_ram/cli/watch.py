@@ -1,4 +1,4 @@
-"""`beyond-ram watch`: any command as it is."""
+"""`beyond-ram watch`: measure any command, or a running program."""
 
 import argparse
 import contextlib
@@ -32,80 +32,45 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "                        [--wait S] [--reset-marks] [--events F]\n"
         "       beyond-ram watch --self-test",
     )
-    parser.add_argument(
-        "--out", type=Path, help="folder for samples.csv, events.jsonl and run.json (default: keep none)"
-    )
-    parser.add_argument(
-        "--interval-ms", type=_milliseconds, default=20, help="sampling interval in milliseconds (default: 20)"
-    )
-    parser.add_argument(
-        "--memory-limit", type=size, metavar="SIZE", help="kill the command above this, such as 500M or 2G"
-    )
-    for kind, what in (("anon", "anonymous memory"), ("rss", "RSS"), ("pss", "PSS")):
-        parser.add_argument(
-            f"--max-{kind}",
-            type=_ceiling,
-            metavar="SIZE",
-            help=f"exit with 3 if the peak of {what} is above this, such as 500M or 2G; kills nothing",
-        )
-    parser.add_argument(
-        "--html", type=Path, metavar="FILE", help="write a page of the run: request, causes, memory over time"
-    )
-    parser.add_argument(
-        "--follow", action="store_true", help="wait until everything that the command started has ended"
-    )
-    parser.add_argument(
-        "--input",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="record how much of this file is in the page cache; repeatable",
-    )
-    running = parser.add_mutually_exclusive_group()
-    running.add_argument(
-        "--pid",
-        type=_pid,
-        action="append",
-        metavar="N",
-        help="follow a running process and all below it; repeatable",
-    )
-    running.add_argument("--cgroup", type=Path, metavar="PATH", help="follow everything in a control group")
-    running.add_argument(
-        "--container", metavar="ID", help="follow a container or a pod, by id, start of an id, or name"
-    )
-    running.add_argument("--slurm", metavar="JOBID", help="follow a Slurm job, on its node")
-    parser.add_argument(
-        "--wait",
-        type=float,
-        default=0.0,
-        metavar="SECONDS",
-        help="wait so long for the job of --slurm to start (default: 0)",
-    )
-    parser.add_argument(
-        "--events",
-        type=Path,
-        metavar="FILE",
-        help="file that the followed program writes events to (default: as it was started)",
-    )
-    parser.add_argument(
-        "--reset-marks",
-        action="store_true",
-        help="reset the kernel's high-water marks of the followed processes, now and at each phase",
-    )
-    parser.add_argument(
-        "--reader",
-        choices=("procfs", "psutil"),
-        help="how to read processes (default: /proc, or psutil where /proc is too limited)",
-    )
-    parser.add_argument(
-        "--whole-command", action="store_true", help="do not mask secrets in the command line of run.json"
-    )
-    parser.add_argument(
-        "--self-test", action="store_true", help="measure programs of known memory, and print the errors"
-    )
+    _add_options(parser)
+    _add_targets(parser)
     parser.add_argument("command", nargs="*", metavar="COMMAND", help="the command and its arguments, after --")
     parser.set_defaults(run=run)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--out", type=Path, help="folder for samples.csv, events.jsonl and run.json (default: keep none)")
+    add("--interval-ms", type=_milliseconds, default=20, help="sampling interval in milliseconds (default: 20)")
+    add("--memory-limit", type=size, metavar="SIZE", help="kill the command above this, such as 500M or 2G")
+    for kind, what in (("anon", "anonymous memory"), ("rss", "RSS"), ("pss", "PSS")):
+        ceiling = f"exit with 3 if the peak of {what} is above this, such as 500M or 2G; kills nothing"
+        add(f"--max-{kind}", type=_ceiling, metavar="SIZE", help=ceiling)
+    add("--html", type=Path, metavar="FILE", help="write a page of the run: request, causes, memory over time")
+    add("--follow", action="store_true", help="wait until everything that the command started has ended")
+    cached = "record how much of this file is in the page cache; repeatable"
+    add("--input", type=Path, action="append", default=[], metavar="FILE", help=cached)
+    reader = "how to read processes (default: /proc, or psutil where /proc is too limited)"
+    add("--reader", choices=("procfs", "psutil"), help=reader)
+    add("--whole-command", action="store_true", help="do not mask secrets in the command line of run.json")
+    add("--self-test", action="store_true", help="measure programs of known memory, and print the errors")
+
+
+def _add_targets(parser: argparse.ArgumentParser) -> None:
+    """Options to follow a running program."""
+    one = parser.add_mutually_exclusive_group().add_argument
+    processes = "follow a running process and all below it; repeatable"
+    one("--pid", type=_pid, action="append", metavar="N", help=processes)
+    one("--cgroup", type=Path, metavar="PATH", help="follow everything in a control group")
+    one("--container", metavar="ID", help="follow a container or a pod, by id, start of an id, or name")
+    one("--slurm", metavar="JOBID", help="follow a Slurm job, on its node")
+    add = parser.add_argument
+    wait = "seconds to wait for the job of --slurm to start (default: 0)"
+    add("--wait", type=float, default=0.0, metavar="SECONDS", help=wait)
+    events = "file that the followed program writes events to (default: as it was started)"
+    add("--events", type=Path, metavar="FILE", help=events)
+    marks = "reset the kernel's high-water marks of the followed processes, now and at each phase"
+    add("--reset-marks", action="store_true", help=marks)
 
 
 def _milliseconds(text: str) -> int:
@@ -127,14 +92,14 @@ def size(text: str) -> int:
     if not match:
         raise argparse.ArgumentTypeError(f"{text!r} is no size: say 500M, 1.5G or 2000000000")
     number, unit, suffix = match.groups()
-    found_bytes = float(number) * (_UNITS[unit + "B"] if suffix == "B" and unit in ("K", "M", "G") else _UNITS[unit])
-    if found_bytes >= 1 << 63:
+    size_bytes = float(number) * (_UNITS[unit + "B"] if suffix == "B" and unit in ("K", "M", "G") else _UNITS[unit])
+    if size_bytes >= 1 << 63:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is more than any machine has")
-    return int(found_bytes)
+    return int(size_bytes)
 
 
 def _ceiling(text: str) -> tuple[int, str]:
-    """A size above 0 in bytes, and as it was written."""
+    """A size above 0 in bytes, and its text."""
     if not (size_bytes := size(text)):
         raise argparse.ArgumentTypeError(f"{text!r}: every command needs more than that")
     return size_bytes, text.strip()
@@ -161,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
     kept = arguments.out is not None
     if arguments.html:
         check_target(arguments.html, into_streams=True)
-        arguments.out = arguments.out or make_temporary("beyond-ram-")[0]  # the page is made of its files
+        arguments.out = arguments.out or make_temporary("beyond-ram-")[0]  # the page is made from these files
     how = {"interval_ms": arguments.interval_ms, "inputs": arguments.input, "live": _on_terminal()}
     if attached:
         from ..watch import attach
@@ -172,7 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
         _give_back_the_path()
         how |= {"memory_limit_bytes": arguments.memory_limit, "follow": arguments.follow, "reader": arguments.reader}
         record = watch(arguments.command, arguments.out, **how)
-        # From here on the command has ended, and its status is what this one ends with.
+        # The command has ended; its status is the exit status of this one.
         status = as_a_shell(record)
     if allowed:
         record["ceilings"] = ceilings.judge(record, allowed)
@@ -189,9 +154,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _give_back_the_path() -> None:
-    """Have the command find the caller's programs, where `uv run --project CHECKOUT` has put ours before them.
+    """Remove our environment from PATH, where `uv run --project CHECKOUT` put it before the caller's programs.
 
-    Within the checkout, or with beyond-ram in the caller's own environment, that is the caller's.
+    Not within the checkout, or if beyond-ram is installed in the caller's own environment.
     """
     checkout, path = Path(sys.prefix).parent, os.environ.get("PATH", "")
     first, _, rest = path.partition(os.pathsep)
@@ -203,7 +168,7 @@ def _give_back_the_path() -> None:
 
 
 def _refuse_for_what_runs(arguments: argparse.Namespace) -> None:
-    """What can only be done to a command that is started here. Raises ValueError."""
+    """Refuse options that need a command started here. Raises ValueError."""
     if arguments.command:
         raise ValueError("either a command, or --pid, --cgroup, --container or --slurm of what runs")
     for option in ("memory_limit", "follow"):
@@ -232,7 +197,7 @@ def _on_terminal() -> bool:
 
 
 def _page(page: Path, out: Path, *, kept: bool) -> None:
-    """The page of the run; where it cannot be made, one line says why."""
+    """Write the page of the run; if that fails, print one line with the reason."""
     try:
         from .. import run_page
 
@@ -244,7 +209,7 @@ def _page(page: Path, out: Path, *, kept: bool) -> None:
 
 
 def _keep(record: dict[str, Any], out: Path | None, whole_command: bool) -> None:
-    """Write run.json into its folder, or beside the files that the folder could not take."""
+    """Write run.json into its folder, or beside other files that could not be written there."""
     from ..watch import write_record
     from ..watch.missing import one_line
 
@@ -264,7 +229,7 @@ def _keep(record: dict[str, Any], out: Path | None, whole_command: bool) -> None
 
 
 def _print_summary(record: dict[str, Any]) -> None:
-    """The summary on standard error; less of it where the record has less."""
+    """Print the summary to standard error; a short one if the record lacks parts."""
     from ..watch import ceilings
     from ..watch.summary import lacking, lines
 
@@ -273,5 +238,5 @@ def _print_summary(record: dict[str, Any]) -> None:
     except Exception:
         text = [f"outcome     {record['outcome']}", *lacking(record), *ceilings.lines(record)]
     data = "".join(f"{line}\n" for line in text).encode("utf-8", "replace")
-    while data:  # past Python's own buffer: one that cannot be emptied would change the exit status
+    while data:  # unbuffered: a buffer that cannot be flushed would change the exit status
         data = data[os.write(2, data) :]

@@ -1,7 +1,7 @@
-"""Documents out of files, in order, a bounded piece at a time: Parquet, Arrow, JSON Lines, CSV, text.
+"""Read documents from files in order, with bounded memory: Parquet, Arrow, JSON Lines, CSV, text.
 
-`plan` cuts the inputs into units of work that can be read alone; `read` yields their documents. Imports pyarrow and
-numpy where a file needs them.
+`plan` divides the inputs into units of work; `read` yields the documents of a unit. pyarrow and numpy are imported only
+for files that need them.
 """
 
 import codecs
@@ -32,30 +32,30 @@ ENDS = {
     ".text": "text",
 }
 PACKED = {".gz": "gzip", ".zst": "zstd"}
-CHUNK = 1 << 18  # bytes that are read at once: more are no faster, and leave the core's own cache
-PARQUET = 1 << 18  # bytes of rows that are decoded at once
-BATCH_BYTES, BATCH_TEXTS = 1 << 16, 64  # of texts that are encoded at once: what stays in a core's own cache
-PAGES = 1 << 23  # of a mapped file that may stay with the process
-SPACES = b" \t\r\v\f"  # of which a line without a document may consist
-HUGE = 1 << 20  # bytes from which a document is taken as a stream
+CHUNK = 1 << 18  # bytes per read: more are not faster, and do not fit into the core's cache
+PARQUET = 1 << 18  # bytes of rows to decode at once
+BATCH_BYTES, BATCH_TEXTS = 1 << 16, 64  # texts to encode at once: what fits into a core's cache
+PAGES = 1 << 23  # bytes of a mapped file to read before its pages are released
+SPACES = b" \t\r\v\f"  # characters of a line without a document
+HUGE = 1 << 20  # bytes from which a document is read as a stream
 
 
 class Batch:
-    """Some texts. `done`: bytes of the input that were read for them; `where(i)`: the place of one, for errors."""
+    """Some texts. `done`: bytes of the input that they took; `where(i)`: the place of text i, for errors."""
 
     def __init__(self, texts, done, where):
         self.texts, self.done, self.where = texts, done, where
 
 
 class Stream:
-    """One document in pieces of text. `whole_bytes`: its size, where known."""
+    """One document in pieces of text. `whole_bytes`: its size, if known."""
 
     def __init__(self, pieces, where, done=lambda: 0, whole_bytes=None):
         self.pieces, self.where, self.done, self.whole_bytes = pieces, where, done, whole_bytes
 
 
 def kind_of(path):
-    """(format, packing) of a file by its name; format None where the name says nothing."""
+    """The format and compression of a file by its name; format None if unknown."""
     path = Path(path)
     packing = PACKED.get(path.suffix.lower())
     inner = path.with_suffix("") if packing else path
@@ -64,9 +64,9 @@ def kind_of(path):
 
 
 def files_of(names):
-    """The files behind names of files, folders and patterns, in the order given; within one, sorted.
+    """The files of names, folders and patterns, in the given order; files of a folder or pattern are sorted.
 
-    Raises Refused where a name has none.
+    Raises Refused if a name has no file.
     """
     import glob
 
@@ -93,7 +93,7 @@ def files_of(names):
 
 
 def in_folder(folder):
-    """The files of a folder: those that `datasets` saved there in its order, else all that can be read, sorted."""
+    """The files of a folder: in the order of `datasets` if it saved them, else all readable ones, sorted."""
     state = folder / "state.json"
     if state.is_file():
         try:
@@ -102,7 +102,7 @@ def in_folder(folder):
             raise Refused(f"{state}: not as `datasets` writes it; name the files themselves") from None
         missing = [one for one in named if not Path(one).is_file()]
         if missing:
-            raise Refused(f"{state} names {missing[0]}, which is not there")
+            raise Refused(f"{state} names {missing[0]}, which does not exist")
         return named
     return sorted(
         str(path)
@@ -112,8 +112,7 @@ def in_folder(folder):
 
 
 def left_out(names, files):
-    """What the folders among the names hold beside the files that are read: how many by the end of their names; and how
-    many files that are read are empty."""
+    """The number of files in the named folders that are not read, by ending; and the number of empty input files."""
     skipped, taken = collections.Counter(), set(files)
     for folder in (Path(name).expanduser() for name in names):
         if not folder.is_dir() or (folder / "state.json").is_file():
@@ -125,12 +124,11 @@ def left_out(names, files):
     return dict(sorted(skipped.items())), sum(not os.stat(file).st_size for file in files)
 
 
-SAMPLES, SAMPLE = 16, 1 << 12  # places of an input, and bytes at each, that its digest is of
+SAMPLES, SAMPLE = 16, 1 << 12  # places of an input in its digest, and bytes at each
 
 
 def identity(file):
-    """What an input is known by from one run to the next: its size, its time of change, and a digest of places spread
-    over it."""
+    """The identity of an input over runs: size, time of change, and a digest of places spread over it."""
     import xxhash
 
     digest = xxhash.xxh3_128()
@@ -143,7 +141,7 @@ def identity(file):
 
 
 def state(file):
-    """What every change of a file during a run changes: only the kernel sets the time of its status change."""
+    """Values that every change of a file during a run changes: only the kernel sets the time of status change."""
     now = os.stat(file)
     return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
 
@@ -154,15 +152,15 @@ UNITS, SMALLEST, LARGEST = 64, 1 << 22, 1 << 28
 
 
 def unit_bytes(total):
-    """Bytes of input in a unit: of the inputs alone, so that the same inputs always have the same units."""
+    """Bytes of input per unit. They depend on the inputs alone, so the same inputs always have the same units."""
     return min(max(total // UNITS, SMALLEST), LARGEST)
 
 
 def plan(files):
-    """Units, and the bytes of input of each.
+    """The units, and their bytes of input.
 
-    A unit is a list of spans (file, start, end), of which start and end are bytes of lines, row groups or batches.
-    A file that can only be read from its beginning is one span. Files smaller than a unit share one.
+    A unit is a list of spans (file, start, end); start and end count bytes, row groups or batches. A file that can only
+    be read from its beginning is one span. Small files share a unit.
     """
     sizes = [os.stat(file).st_size for file in files]
     size, units, weights, open_unit, held = unit_bytes(sum(sizes)), [], [], [], 0
@@ -181,7 +179,7 @@ def plan(files):
 
 
 def spans(file, length, size):
-    """(span, bytes) of one file."""
+    """The spans of one file, each with its bytes."""
     kind, packing = kind_of(file)
     if kind == "jsonl" and not packing and length > size:
         edges = [*range(0, length - size // 4, size), length]
@@ -195,7 +193,7 @@ def spans(file, length, size):
 
 
 def arrow_library():
-    """pyarrow, that takes its memory where this process gives it back: its own pool keeps what it once had."""
+    """pyarrow with the system's allocator, because its own pool keeps freed memory."""
     import pyarrow
 
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())
@@ -214,13 +212,13 @@ def parquet_spans(file, size):
 
 
 def arrow_count(file):
-    """How many batches an Arrow file has. Raises Refused where it is cut."""
+    """The number of batches of an Arrow file. Raises Refused if it is truncated."""
     with ArrowFile(file) as source, refusing(file):
         return source.count()
 
 
 def grouped(file, weights, size):
-    """Neighbours together up to `size`."""
+    """Spans of neighbouring parts, each up to `size` bytes."""
     groups, start, held = [], 0, 0
     for at, weight in enumerate(weights):
         if at > start and held + weight > size:
@@ -233,7 +231,7 @@ def grouped(file, weights, size):
 
 
 class refusing:  # noqa: N801 - used as a statement
-    """Turns what pyarrow and the system say of a file into one line."""
+    """Turns errors of pyarrow and the system into one line."""
 
     def __init__(self, file):
         self.file = file
@@ -256,7 +254,7 @@ class refusing:  # noqa: N801 - used as a statement
 
 
 def read(spans, column, huge=HUGE):
-    """Batches and streams of the documents of some spans, in order. Raises Refused."""
+    """Yield batches and streams of the documents of some spans, in order. Raises Refused."""
     for file, start, end in spans:
         kind, packing = kind_of(file)
         with refusing(file):
@@ -264,13 +262,13 @@ def read(spans, column, huge=HUGE):
 
 
 class Source:
-    """A file, unpacked, from a place on. `grown()`: bytes of the file as it lies there, since that was asked last."""
+    """A file, decompressed, from a position on. `grown()`: bytes of the file read since the last call."""
 
     def __init__(self, file, packing, start=0, end=None):
         self.file, self.packing, self.reported, self.ended = file, packing, start, False
-        self.last = os.stat(file).st_size if end is None else end  # what is read ahead of it is another's
+        self.last = os.stat(file).st_size if end is None else end  # what is read ahead belongs to the next span
         if packing and not os.stat(file).st_size:
-            raise Refused(f"{file}: empty, and no {packing} file")
+            raise Refused(f"{file}: empty, not a {packing} file")
         self.beneath = self.opened = open(file, "rb", buffering=0)
         self.beneath.seek(start)
         if packing == "gzip":
@@ -286,14 +284,14 @@ class Source:
         self.beneath.close()
 
     def into(self, view):
-        """Read into a view; how many bytes came, 0 at the end. Raises Refused."""
+        """Read into a view and return the number of bytes; 0 at the end. Raises Refused."""
         try:
             count = self.opened.readinto(view)
         except (EOFError, OSError, zlib.error) as error:
             if not self.packing:
                 raise
             message = " ".join(str(error).split())
-            raise Refused(f"{self.file}: cut, or no {self.packing} file ({message})") from None
+            raise Refused(f"{self.file}: truncated, or not a {self.packing} file ({message})") from None
         self.ended = not count
         return count
 
@@ -311,9 +309,9 @@ class Source:
 
 
 class Buffer:
-    """The lines of a source, in memory that is used again.
+    """The lines of a source, in a reused buffer.
 
-    `raw[begin:end]`: what is read and not taken yet; `base`: the place of `raw[0]` in the unpacked file.
+    `raw[begin:end]`: bytes that are read but not used yet; `base`: the position of `raw[0]` in the decompressed file.
     """
 
     def __init__(self, source, base):
@@ -325,7 +323,7 @@ class Buffer:
         self.view = memoryview(self.raw)
 
     def more(self):
-        """Read behind what is there; whether anything came."""
+        """Read more bytes; return whether there were any."""
         unread, left, size = self.view[self.begin : self.end], self.end - self.begin, 2 * CHUNK
         while left > size // 2:
             size *= 2
@@ -337,7 +335,7 @@ class Buffer:
         return self.end > left
 
     def line(self):
-        """The next line in chunks of bytes, without its break."""
+        """Yield the next line in chunks of bytes, without its line break."""
         while True:
             stop = self.raw.find(b"\n", self.begin, self.end)
             last = self.end if stop < 0 else stop
@@ -349,7 +347,7 @@ class Buffer:
 
 
 def jsonl(file, packing, start, end, column, huge):
-    """Lines that begin in a span of bytes."""
+    """Yield the documents of lines that begin in a span of bytes."""
     lines, batch, numbers, held, number = json_text.Lines(column), [], [], 0, 0
     limit = end if end is not None else float("inf")
 
@@ -416,7 +414,7 @@ def jsonl(file, packing, start, end, column, huge):
 
 
 def located(pieces, where):
-    """The same, with the place in what is refused."""
+    """Yield the pieces; add the place to errors."""
     try:
         yield from pieces
     except Refused as error:
@@ -424,7 +422,7 @@ def located(pieces, where):
 
 
 def plain_text(file, packing, start, end, column, huge):
-    """A file of text: one document, without a byte order mark."""
+    """Yield a text file as one document, without a byte order mark."""
     decode, held, size = codecs.getincrementaldecoder("utf-8-sig")(), [], 0
 
     def decoded(raw, final=False):
@@ -452,7 +450,7 @@ def plain_text(file, packing, start, end, column, huge):
 
 
 def csv_rows(file, packing, start, end, column, huge):
-    """Rows of a CSV with a header; fields are text, as they stand there."""
+    """Yield rows of a CSV file with a header; fields are text, unchanged."""
 
     def lines():
         decode, kept = codecs.getincrementaldecoder("utf-8-sig")(), ""
@@ -496,7 +494,7 @@ def csv_rows(file, packing, start, end, column, huge):
 
 
 def parquet(file, packing, start, end, column, huge):
-    """Rows of some row groups, by page."""
+    """Yield rows of some row groups, page by page."""
     pyarrow = arrow_library()
     import pyarrow.parquet as pq
 
@@ -514,14 +512,14 @@ def parquet(file, packing, start, end, column, huge):
             left = sum(described.column(i).total_compressed_size for i in range(described.num_columns))
             share = left / max(described.num_rows, 1)
             for batch in source.iter_batches(rows, row_groups=[group], columns=[column], use_threads=False):
-                # A name with a dot also selects the inner column of another one.
+                # A name with a dot also selects the inner column of another column.
                 place = of_schema(file, batch.schema, column)
                 yield from of_array(batch.column(place), file, row, huge, share)
                 row += len(batch)
 
 
 def arrow(file, packing, start, end, column, huge):
-    """Rows of some record batches of an IPC file or stream, in place."""
+    """Yield rows of some record batches of an IPC file or stream, without copying."""
     with ArrowFile(file) as source:
         place = of_schema(file, source.schema, column)
         for index, batch in enumerate(source.batches(start, end), start):
@@ -530,7 +528,7 @@ def arrow(file, packing, start, end, column, huge):
 
 
 class ArrowFile:
-    """A mapped IPC file or stream, of which the pages that were read are given back."""
+    """A mapped IPC file or stream, whose pages are released after they were read."""
 
     def __init__(self, file):
         pyarrow = arrow_library()
@@ -539,7 +537,7 @@ class ArrowFile:
             with open(file, "rb") as opened:
                 self.length = os.fstat(opened.fileno()).st_size
                 if not self.length:
-                    raise Refused(f"{file}: empty, and no Arrow file")
+                    raise Refused(f"{file}: empty, not an Arrow file")
                 self.map = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
                 self.stream = self.map[:6] != b"ARROW1"
             self.buffer = pyarrow.py_buffer(self.map)
@@ -554,16 +552,16 @@ class ArrowFile:
         self.reader = self.buffer = None
 
     def count(self):
-        """How many batches it has. Raises Refused for a stream without its end marker: it may have been cut."""
+        """The number of batches. Raises Refused for a stream without end marker, which may be truncated."""
         if not self.stream:
             return self.reader.num_record_batches
         count = sum(1 for _ in self.reader)
         if not self.ends_with_marker():
-            raise Refused(f"{self.file}: cut, or its writer was not closed: the Arrow stream has no end marker")
+            raise Refused(f"{self.file}: truncated, or its writer was not closed: the Arrow stream has no end marker")
         return count
 
     def ends_with_marker(self):
-        """Whether a stream's messages are followed by its end marker: a length of 0, behind four bytes of 1s or not."""
+        """Whether an end marker follows the messages of a stream: a length of 0, perhaps after four 0xff bytes."""
         import pyarrow
 
         place = pyarrow.BufferReader(self.buffer)
@@ -588,7 +586,7 @@ class ArrowFile:
                     yield batch
 
     def used(self, size):
-        """Give pages back once some are read: they are the file's, and would look like memory of this process."""
+        """Release pages after some were read, because they count as memory of this process."""
         self.read += size
         if self.read >= PAGES:
             self.read = 0
@@ -596,7 +594,7 @@ class ArrowFile:
 
 
 def of_schema(file, schema, column):
-    """The place of a column of text. Raises Refused."""
+    """The index of a text column. Raises Refused."""
     import pyarrow
 
     place = schema.get_field_index(column)
@@ -612,7 +610,7 @@ def of_schema(file, schema, column):
 
 
 def of_array(array, file, row, huge, share, used=lambda size: None):
-    """Batches and streams of the texts of an array; `share`: bytes of the input per row; `used` is told of each."""
+    """Yield batches and streams of the texts of an array. `share`: input bytes per row; `used` gets the bytes read."""
     import numpy as np
     import pyarrow
 
@@ -645,7 +643,7 @@ def of_array(array, file, row, huge, share, used=lambda size: None):
 
 
 def of_bytes(raw, where):
-    """A text in pieces, out of a buffer that holds it."""
+    """Yield a text of a buffer in pieces."""
     decode = codecs.getincrementaldecoder("utf-8")()
     try:
         for at in range(0, len(raw), CHUNK):

@@ -1,12 +1,12 @@
-"""Tokenise files into flat ids, a bounded piece at a time, on all cores, in the inputs' order.
+"""Tokenise files into flat ids with bounded memory, on all cores, in the inputs' order.
 
 Run by the interpreter of a stack that has tokenizers, pyarrow, numpy and xxhash; `beyond-ram tokenize` chooses that.
 By hand:
 
     python beyond_ram/tokenize/engine/run.py data/ --tokenizer tokenizer.json --out tokens
 
-Units of work are a function of the inputs alone. A worker writes a finished unit under its name and then its record;
-what has a record is never done again, so the same command goes on after a kill, and ends with the same bytes.
+The inputs alone determine the units of work. A worker writes a finished unit, then its record. A unit with a record is
+not done again, so the same command continues after a kill and gives the same bytes.
 """
 
 import argparse
@@ -35,11 +35,11 @@ from trouble import NO_ROOM, Refused
 WORK = ".beyond-ram-tokenize"
 FORMATS = {"bin": ".bin", "datasets": ".arrow", "parquet": ".parquet"}
 FORM = 4  # version of the layout of the work folder and the output
-LOOK_EVERY = 0.2  # seconds between looks at the memory of all
-ENDING = 2.0  # seconds for the workers of a run that was killed to end; until then they hold its lock
-LEAST = 16 << 20  # memory a worker has beside its tokenizer, at the least
-KERNEL = 10 << 20  # of a control group that is neither anonymous nor given back: page tables, pages being written
-SHARE = 0.8  # of the memory that is free, where no limit is given
+LOOK_EVERY = 0.2  # seconds between readings of memory
+ENDING = 2.0  # seconds until the workers of a killed run have ended and released its lock
+LEAST = 16 << 20  # minimum memory of a worker besides its tokenizer
+KERNEL = 10 << 20  # memory of a control group that is neither anonymous nor reclaimable: page tables, dirty pages
+SHARE = 0.8  # share of free memory to use without a limit
 
 
 def arguments(argv=None):
@@ -66,7 +66,7 @@ def add_arguments(parser):
 
 
 def tokenizer_file(name):
-    """The tokenizer.json behind a file or folder. Raises Refused."""
+    """The tokenizer.json of a file or folder. Raises Refused."""
     path = Path(name).expanduser()
     if path.is_dir():
         path = path / "tokenizer.json"
@@ -82,15 +82,34 @@ def shard_of(text):
     return int(match[1]), int(match[2])
 
 
-def claim(args, files, tokenizer, count):
-    """What the output is begun with, and the lock of this shard. Raises Refused where it belongs to another command.
-
-    What another command left that had nothing done is not in the way.
-    """
+def manifest_of(args, files, tokenizer, count):
+    """The inputs, tokenizer and options that determine the output."""
     import hashlib
 
     import tokenizers
 
+    options = {
+        "format": args.format,
+        "text column": args.text_column,
+        "special tokens": not args.no_special_tokens,
+        "append": args.append,
+        "number of shards": shard_of(args.shard)[1],
+    }
+    return {
+        "form": FORM,
+        "tokenizer": hashlib.sha256(tokenizer.read_bytes()).hexdigest(),
+        "encoder": f"tokenizers {tokenizers.__version__}",
+        "options": options,
+        "units": count,
+        "inputs": [inputs.identity(file) for file in files],
+    }
+
+
+def claim(args, files, tokenizer, count):
+    """The manifest of the output, and the lock of this shard. Raises Refused if the folder belongs to another command.
+
+    An unfinished output of another command without any finished part is replaced.
+    """
     out, work = args.out, args.out / WORK
     if out.exists() and not out.is_dir():
         raise Refused(f"--out {out}: a file, and has to be a folder")
@@ -99,21 +118,7 @@ def claim(args, files, tokenizer, count):
     work.mkdir(parents=True, exist_ok=True)
     if work.is_symlink():
         raise Refused(f"{work}: a link, and has to be a folder; name another --out")
-    options = {
-        "format": args.format,
-        "text column": args.text_column,
-        "special tokens": not args.no_special_tokens,
-        "append": args.append,
-        "number of shards": shard_of(args.shard)[1],
-    }
-    manifest = {
-        "form": FORM,
-        "tokenizer": hashlib.sha256(tokenizer.read_bytes()).hexdigest(),
-        "encoder": f"tokenizers {tokenizers.__version__}",
-        "options": options,
-        "units": count,
-        "inputs": [inputs.identity(file) for file in files],
-    }
+    manifest = manifest_of(args, files, tokenizer, count)
     target = work / "manifest.json"
     # A lock on the folder, because two shards may begin at once.
     with open_lock(work / "lock") as lock:
@@ -121,12 +126,14 @@ def claim(args, files, tokenizer, count):
         for left in [] if at_work(work) else [*work.glob(f"{PARTIAL}*"), *out.glob(f"{PARTIAL}*")]:
             left.unlink()
         if target.exists() and (existing := read_record(target)) is None:
-            raise Refused(f"{target}: damaged; remove {out} and begin anew")
+            raise Refused(f"{target}: damaged; remove {out} and start again")
         if target.exists() and existing.get("spoiled"):
-            raise Refused(f"--out {out}: {existing['spoiled']}; remove it and begin anew")
+            raise Refused(f"--out {out}: {existing['spoiled']}; remove it and start again")
         changed = difference(existing, manifest) if target.exists() else ""
         if changed and (at_work(work) or anything_done(work)):
-            raise Refused(f"--out {out} was begun otherwise: {changed}; name another folder, or remove that one")
+            raise Refused(
+                f"--out {out} was started with other settings: {changed}; name another folder, or remove that one"
+            )
         if changed:
             for left in [*work.glob("[0-9]*"), *work.glob("tokens*"), *out.glob("data-[0-9]*")]:
                 left.unlink()
@@ -142,7 +149,7 @@ def claim(args, files, tokenizer, count):
 
 
 def locked(file):
-    """Lock a file until it is closed; whether nobody else has."""
+    """Lock a file until it is closed; return whether that worked."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -151,13 +158,13 @@ def locked(file):
 
 
 def anything_done(work):
-    """Whether a part with a document is done, or might be: units without one, in a long line, are done at once."""
+    """Whether a part with documents may be done. Units within one long line have none, and finish at once."""
     records = map(read_record, work.glob("*[0-9].json"))
     return any(record is None or record["rows"] for record in records)
 
 
 def at_work(work):
-    """Whether another run is at work on any shard."""
+    """Whether another run works on a shard."""
     for path in work.glob("shard-*.lock"):
         with open_lock(path) as lock:
             if not locked(lock):
@@ -166,7 +173,7 @@ def at_work(work):
 
 
 def difference(earlier, now):
-    """What a folder was begun with and this command is not; None where that is the same."""
+    """How this command differs from the one that began a folder; None if it does not."""
     if earlier.get("form") != now["form"]:
         return "by another release of beyond-ram"
     before, after = ({one[0]: one[1:] for one in side["inputs"]} for side in (earlier, now))
@@ -175,9 +182,9 @@ def difference(earlier, now):
             return f"{file} was not among the inputs"
         if before[file] != after[file]:
             what = "size" if before[file][0] != after[file][0] else "time of change or content"
-            return f"{file} is not what it was (its {what})"
+            return f"{file} has changed (its {what})"
     if missing := [file for file in before if file not in after]:
-        return f"{missing[0]} is no input now"
+        return f"{missing[0]} is not an input now"
     if [one[0] for one in earlier["inputs"]] != [one[0] for one in now["inputs"]]:
         return "the inputs were in another order"
     if earlier["tokenizer"] != now["tokenizer"]:
@@ -191,7 +198,7 @@ def difference(earlier, now):
 
 
 def available():
-    """Bytes that can be had: of the machine, and of the control group with the least left."""
+    """Free memory in bytes: of the machine, or less if a control group has less left."""
     with open("/proc/meminfo", encoding="ascii") as info:
         free = int(next(line for line in info if line.startswith("MemAvailable")).split()[1]) * 1024
     root = Path("/sys/fs/cgroup")
@@ -208,7 +215,7 @@ def available():
                 folder = names / path.lstrip("/")
                 while True:
                     if (folder / limit).is_file() and (text := (folder / limit).read_text().strip()) != "max":
-                        # What is used may be page cache, which goes when memory is wanted.
+                        # Usage includes page cache, which the kernel reclaims.
                         stat = (folder / "memory.stat").read_text()
                         cached = sum(int(x) for x in re.findall(r"(?m)^(?:in)?active_file (\d+)", stat))
                         free = min(free, int(text) - int((folder / used).read_text()) + cached)
@@ -221,7 +228,7 @@ def available():
 
 
 def size(number):
-    """Bytes for people."""
+    """A size with a unit."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB")):
         if number >= unit:
             return f"{number / unit:.1f} {name}"
@@ -229,7 +236,7 @@ def size(number):
 
 
 class Thread:
-    """The worker that is a thread of this process, and the pipes to it and from it."""
+    """The worker that is a thread of this process, with its pipes."""
 
     pid = "self"
 
@@ -246,12 +253,12 @@ class Thread:
         self.thread.start()
 
     def send(self, message):
-        # That it has ended is seen when its output is read.
+        # Its end is noticed when its output is read.
         with contextlib.suppress(BrokenPipeError):
             self.orders.write(json.dumps(message).encode() + b"\n")
 
     def messages(self):
-        """What it has said; None once it has ended."""
+        """Its messages; None after it has ended."""
         chunk = os.read(self.replies, 1 << 16)
         if not chunk:
             return None
@@ -259,7 +266,7 @@ class Thread:
         return [json.loads(line) for line in lines]
 
     def memory(self):
-        """Anonymous memory now, in bytes; the last where it has ended."""
+        """Anonymous memory in bytes; the last reading if it has ended."""
         with contextlib.suppress(OSError, ValueError):
             self.anon = working.anonymous(self.pid)
         return self.anon
@@ -269,7 +276,7 @@ class Thread:
         os.close(self.replies)
 
     def end(self):
-        """End it: what it is at is not done. Where it encodes a large document, it ends with the process."""
+        """End it; its unit stays undone. While it encodes a large document, it ends only with the process."""
         self.common.stopped = True
         self.orders.close()
         self.thread.join(5)
@@ -278,7 +285,7 @@ class Thread:
 
 
 class Forked(Thread):
-    """A worker that is a process, forked from this one before its first worker begins."""
+    """A worker that is a process, forked before the first worker starts."""
 
     alive = True
 
@@ -293,7 +300,7 @@ class Forked(Thread):
             return
         try:
             working.end_with_parent()
-            for other in (*self.others, self):  # whose pipes end when this process's copies are closed, too
+            for other in (*self.others, self):  # their pipes end only when these copies are closed too
                 other.orders.close()
                 os.close(other.replies)
             working.serve(self.common, orders, answers)
@@ -301,7 +308,7 @@ class Forked(Thread):
             os._exit(0)
 
     def status(self):
-        """How it has ended, once its output has: below 0 the signal that killed it."""
+        """Its exit status after its output has ended; negative: the signal that killed it."""
         status, self.alive = os.waitpid(self.pid, 0)[1], False
         return os.waitstatus_to_exitcode(status)
 
@@ -314,7 +321,7 @@ class Forked(Thread):
 
 
 class Progress:
-    """A line on standard error: on a terminal one that is written over, elsewhere now and then."""
+    """Progress on standard error: one line on a terminal, else a line every 15 s."""
 
     def __init__(self, total):
         self.total, self.done, self.at_start, self.start = total, 0, 0, time.monotonic()
@@ -355,7 +362,7 @@ class Run:
             raise Refused(f"--out {self.args.out}: {inside}, an input, is in there; name another folder")
         limit, own = self.args.memory_limit, working.anonymous("self")
         if limit and limit < own + LEAST:
-            raise Refused(f"{size(limit)} of memory are too few: what plans the work has {size(own)} already")
+            raise Refused(f"{size(limit)} of memory are not enough: what plans the work has {size(own)} already")
         skipped, empty = inputs.left_out(self.args.inputs, files)
         self.counted = {"files_read": len(files), "files_empty": empty, "files_skipped": skipped}
         self.load()
@@ -507,13 +514,13 @@ class Run:
         wanted, limit, left = min(self.asked, len(self.todo)), self.args.memory_limit, available()
         self.base = base = working.anonymous("self")
         self.room = int(left * SHARE)
-        if limit:  # it may be more than the control group has
+        if limit:  # the control group may have less left
             self.room = min(limit - base, left - KERNEL)
-        # One more has at most a copy of what this process has.
+        # Another worker has at most a copy of this process's memory.
         self.count = min(wanted, (self.room + base) // (base + LEAST))
         if self.count < 1:
             raise Refused(
-                f"{size(max(self.room + base, 0))} of memory are too few: the tokenizer, one worker and its work "
+                f"{size(max(self.room + base, 0))} of memory are not enough: the tokenizer, one worker and its work "
                 f"need {size(base + LEAST)}"
             )
         if self.count < wanted:
@@ -521,7 +528,7 @@ class Run:
         while len(self.workers) < self.count - 1:
             self.workers.append(Forked(self.common, self.selector, self.workers))
         self.workers.insert(0, Thread(self.common, self.selector))
-        self.large = []  # units with a document that needs the memory of all
+        self.large = []  # units with a document that needs all memory
         for worker in self.workers:
             worker.send({"budget": (self.room - base * (self.count - 1)) // self.count})
             self.give(worker)
@@ -571,9 +578,9 @@ class Run:
                 )
                 raise RuntimeError(f"a worker was {how}{why}; the same command goes on where it stopped")
             for message in messages:
-                self.heard(worker, message)
+                self.on_message(worker, message)
 
-    def heard(self, worker, message):
+    def on_message(self, worker, message):
         if "refused" in message:
             raise Refused(message["refused"])
         if message.get("no_room"):
@@ -585,8 +592,8 @@ class Run:
         if "needs" in message:
             if self.alone or self.count == 1:
                 raise Refused(
-                    f"{message['where']}: a document that needs {size(message['needs'] + self.base)} of "
-                    f"memory, and {size(self.room + self.base)} can be had: {message['reason']}"
+                    f"{message['where']}: a document needs {size(message['needs'] + self.base)} of "
+                    f"memory, and {size(self.room + self.base)} are available: {message['reason']}"
                 )
             self.large.append((message["unit"], message["needs"]))
             worker.unit = None
@@ -595,14 +602,14 @@ class Run:
             unit = message["done"]
             self.records[unit] = message["record"]
             self.progress.tokens += message["record"]["tokens"]
-            # What this process takes is counted in the end.
+            # The CPU time of this process is added at the end.
             worker.cpu = 0 if worker.pid == "self" else message["cpu"]
             worker.unit = None
             self.give(worker)
             self.merge()
 
     def no_room(self):
-        """What a full disk would have to have."""
+        """An error for a full disk: the size that the result needs."""
         folders = (self.args.out, self.work)
         files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
         written, disk = sum(path.stat().st_size for path in files), shutil.disk_usage(self.args.out)
@@ -615,7 +622,7 @@ class Run:
 
     # Joining
     def open_joined(self):
-        """The flat file, cut back to what is known to be in it, and the digest of what is joined."""
+        """Open the flat file, truncated to its recorded size, and the digest."""
         if self.args.format != "bin":
             return
         flat = self.work / f"{self.stem()}.bin"
@@ -626,9 +633,9 @@ class Run:
         self.digest.file("bin", flat)
 
     def merge(self):
-        """Take what is finished, in order, into the digest and the flat file.
+        """Add finished units to the digest and the flat file, in order.
 
-        A flat part goes once the record says that it is in the flat file.
+        A flat part is removed after the record says that it is in the flat file.
         """
         import outputs
 
@@ -680,7 +687,7 @@ class Run:
         )
 
     def unchanged(self):
-        """Raises Refused where an input is not what it was when this run began: its documents may be a mixture."""
+        """Raises Refused if an input has changed since the start: its documents may be a mixture."""
         for file, before in self.states.items():
             try:
                 same = inputs.state(file) == before
@@ -689,10 +696,10 @@ class Run:
             if not same:
                 spoiled = f"{file} was changed while it was read"
                 write_record(self.work / "manifest.json", {**self.manifest, "spoiled": spoiled})
-                raise Refused(f"{spoiled}; remove {self.args.out} and begin anew")
+                raise Refused(f"{spoiled}; remove {self.args.out} and start again")
 
     def conclude(self, record):
-        """Verify a share of this shard's documents, and record that it is done; what was verified, in words.
+        """Verify a share of this shard's documents and record the result; return it in words.
 
         Raises Refused for wrong ids.
         """
@@ -721,11 +728,11 @@ class Run:
             self.common.need,
         )
         write_record(self.done_record(), {**record, "verified": counts})
-        too_large = f", {counts['too_large']:,} not: they need more memory than there is" if counts["too_large"] else ""
+        too_large = f", {counts['too_large']:,} not: they need more memory than is free" if counts["too_large"] else ""
         return f"{counts['documents']:,} encoded again and compared{too_large}"
 
     def join(self):
-        """What all shards have in common, once the last one is done; the exit status."""
+        """Join the shards after the last one is done; return the exit status."""
         import outputs
 
         records = {shard: read_record(self.done_record(shard)) for shard in range(1, self.shards + 1)}
@@ -764,15 +771,15 @@ class Run:
         if self.args.json:
             print(json.dumps({key: value for key, value in summary.items() if key != "files"}))
         else:
-            print(self.said(summary))
+            print(self.result(summary))
         return 0
 
-    def said(self, summary):
+    def result(self, summary):
         """The result in a line."""
         line = (
             f"{self.args.out}: {summary['documents']:,} documents, {summary['tokens']:,} tokens as {summary['dtype']}"
         )
-        line += f", out of {summary['files_read']:,} files"
+        line += f", from {summary['files_read']:,} files"
         if summary["files_empty"]:
             line += f" ({summary['files_empty']:,} of them empty)"
         if skipped := summary["files_skipped"]:
@@ -805,5 +812,5 @@ def main(argv=None):
 if __name__ == "__main__":
     status = main()
     sys.stdout.flush()
-    # Nothing is left to be tidied up, and a worker may still be at a large document.
+    # Exit at once: a worker thread may still encode a large document.
     os._exit(status)

@@ -150,7 +150,7 @@ def test_an_input_that_changes_meanwhile_fails_the_run_for_good(
     assert done.returncode == 2 and "changing.jsonl was changed while it was read" in done.stderr
     assert not (out / "summary.json").exists()
     again = tokenize(changing, tokenizer=families["gpt2"], out=out)
-    assert again.returncode == 2 and "begin anew" in again.stderr and not (out / "summary.json").exists()
+    assert again.returncode == 2 and "start again" in again.stderr and not (out / "summary.json").exists()
 
 
 def stream(path: Path, texts: list[str | None]) -> bytes:
@@ -288,7 +288,7 @@ def test_random_faults_give_no_false_success(
             if done.returncode:
                 refused += 1
                 assert "Traceback" not in done.stderr, done.stderr
-                if not (changed or "manifest.json: damaged" in done.stderr or "is not what it was" in done.stderr):
+                if not (changed or "manifest.json: damaged" in done.stderr or "has changed" in done.stderr):
                     pytest.fail(f"fault {number}: {done.stderr}")
             else:
                 assert not changed, f"fault {number}: success over an input that changed"

@@ -408,7 +408,7 @@ def test_a_limit_holds_with_what_planning_has_taken(
     if done.returncode == 0:
         assert int(re.findall(r"at most (\d+) MB", done.stderr)[-1]) * 1e6 <= limit
     else:
-        assert "are too few" in done.stderr and done.returncode == 2
+        assert "are not enough" in done.stderr and done.returncode == 2
 
 
 def test_the_first_worker_needs_no_process_and_any_number_writes_the_same(
@@ -485,7 +485,7 @@ def test_the_same_again_does_nothing_and_something_else_is_refused(
     refused("not made by beyond-ram tokenize", out=tmp_path / "other")
     text = source.read_text(encoding="utf-8")
     source.write_text(text.replace("def", "fed", 1), encoding="utf-8")
-    refused("data.jsonl is not what it was")
+    refused("data.jsonl has changed")
     source.write_text(text + '{"text": "more"}\n', encoding="utf-8")
     refused("its size")
 
@@ -533,9 +533,9 @@ BAD = {
     "cut JSON": (b'{"text": "x"}\n{"text": "y', "bad.jsonl", "line 2: is not JSON"),
     "not UTF-8": (b'{"text": "x"}\n{"text": "\xff"}\n', "bad.jsonl", "line 2: is not UTF-8"),
     "half a pair": (b'{"text": "a"}\n{"text": "\\ud800"}\n', "bad.jsonl", "line 2: half a pair of surrogates"),
-    "cut gzip": (gzip.compress(b'{"text": "x"}\n' * 5000)[:-20], "bad.jsonl.gz", "cut, or no gzip file"),
-    "no gzip": (b"plain", "bad.jsonl.gz", "cut, or no gzip file"),
-    "no zstd": (b"plain text, and more of it", "bad.jsonl.zst", "cut, or no zstd file"),
+    "cut gzip": (gzip.compress(b'{"text": "x"}\n' * 5000)[:-20], "bad.jsonl.gz", "truncated, or not a gzip file"),
+    "no gzip": (b"plain", "bad.jsonl.gz", "truncated, or not a gzip file"),
+    "no zstd": (b"plain text, and more of it", "bad.jsonl.zst", "truncated, or not a zstd file"),
     "CSV without the column": (b"a,b\n1,2\n", "bad.csv", "no column 'text' (there are: 'a', 'b')"),
     "CSV with a field too many": (b"text,b\n1,2\n1,2,3\n", "bad.csv", "line 3: 3 fields, and the header has 2"),
     "text not UTF-8": (b"abc\xff", "bad.txt", "not UTF-8 (0xff)"),
@@ -593,7 +593,7 @@ def test_a_document_that_needs_more_memory_than_there_is(
     done = tokenize(whole, out=tmp_path / "3", **{**flags, "memory_limit": 1 << 30})
     assert done.returncode == 0, done.stderr
     done = tokenize(cut, out=tmp_path / "4", **{**flags, "memory_limit": 1 << 20})
-    assert done.returncode == 2 and "are too few" in done.stderr, done.stderr
+    assert done.returncode == 2 and "are not enough" in done.stderr, done.stderr
 
 
 def test_fewer_workers_before_it_fails(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
@@ -621,7 +621,7 @@ def test_what_failed_before_anything_was_done_is_not_in_the_way(
     assert tokenize(source, **{**flags, "format": "parquet"}).returncode == 0
     assert sorted(one.suffix for one in out.glob("data-*")) == [".parquet"] * len(list(out.glob("data-*")))
     again = tokenize(source, **flags)
-    assert again.returncode == 2 and "was begun otherwise" in again.stderr, again.stderr
+    assert again.returncode == 2 and "was started with other settings" in again.stderr, again.stderr
 
 
 def test_a_run_at_work_is_not_joined(
