@@ -1,4 +1,4 @@
-"""Follows what runs already, until it ends or we are told to stop. Nothing of it is changed.
+"""Follow a running program until it ends or the user stops. The program is not changed.
 
 No ptrace, no signal, no code of ours in it: the kernel's files suffice. The kernel's marks go back to the start of each
 process; what of them is from before is told apart (`Followed.before`), and set back only where that is asked for.
@@ -32,12 +32,12 @@ _EMPTY_S, _STEPS_APART_S = 1.0, 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class Options(instrument.Options):
-    """How it is followed."""
+    """How to follow it."""
 
     reset_marks: bool = False
     """Set the high-water marks of its processes back, now and at each phase: then they are of this run alone."""
     events: Path | None = None
-    """Where its programs tell events to, where they were not started with that in their environment."""
+    """The file that its programs write events to, unless their environment names it."""
     on_begin: Callable[[], object] = lambda: None
     """Called after the first sample."""
 
@@ -94,7 +94,7 @@ class _Following:
             self.options.on_begin()
             outcome = self._follow(weighing, began_s)
             if outcome == DETACHED:
-                weighing.look(self.first)  # what it has told until now
+                weighing.look(self.first)  # events until now
             duration_s = time.monotonic() - began_s
             weighing.finish(duration_s, None)
             elsewhere = weighing.deliver()
@@ -176,10 +176,10 @@ class _Following:
         return folder is None or not folder.is_dir() or empty_for_s > most_s
 
     def _attached(self, content: Mapping[str, Any], count: int, age_s: float) -> dict[str, Any]:
-        """What was followed, and what of it is from before: bytes, seconds."""
+        """The target, and its history before the attach: bytes, seconds."""
         marks = sorted(self.tree.before.items(), key=lambda entry: -entry[1])
         since = {entry["pid"]: entry["hwm_bytes"] for entry in content["peak"]["hwm_bytes"]["processes"]}
-        # Of processes beyond those that the record names nothing is known to have been higher before.
+        # For processes that the record does not name, no earlier peak is known.
         above = {pid: max(0, mark - since[pid]) for pid, mark in marks if pid in since}
         group_bytes, marks_known = content["peak"]["cgroup_bytes"], HWM not in self.tree.reader.unknown
         return {
@@ -211,13 +211,13 @@ def _stopped(within_s: float) -> bool:
 
 
 def _words(pid: int) -> list[str]:
-    """The command line of a process; its name in brackets where it has none."""
+    """The command line of a process, or its name in brackets."""
     text = procfs.read(pid, "cmdline") or b""
     return [os.fsdecode(word) for word in text.rstrip(b"\0").split(b"\0")] if text else [f"[{procfs.name(pid)}]"]
 
 
 def _environment(pid: int) -> dict[str, str]:
-    """What a process was started with, of the variables that a record tells, and where it sends events."""
+    """The recorded environment variables that a process was started with, and the file for its events."""
     wanted = {*machine.ALLOCATOR_VARIABLES, *machine.SCHEDULERS, events.VARIABLE}
     pairs = (entry.partition(b"=") for entry in (procfs.read(pid, "environ") or b"").split(b"\0"))
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs if os.fsdecode(name) in wanted}

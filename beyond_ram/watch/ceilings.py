@@ -1,4 +1,4 @@
-"""Ceilings of `beyond-ram watch`: whether a peak of a run was above what was allowed. Standard library only.
+"""Ceilings of `beyond-ram watch`: compare the peaks of a run with them. Standard library only.
 
 Nobody is killed for a ceiling: it is held against the record when the command has ended. The peak is the highest that
 some witness saw. Samples miss what lies between two of them; the kernel does not, and its marks and its group's peak
@@ -31,13 +31,13 @@ KINDS = tuple(_NAMES)
 
 @dataclass(frozen=True)
 class Ceiling:
-    """What a peak of one kind may be."""
+    """The maximum of one peak."""
 
     kind: str
     """`anon`, `rss` or `pss`."""
     max_bytes: int
     text: str
-    """As the user wrote it."""
+    """The text of the option."""
 
     @property
     def option(self) -> str:
@@ -45,18 +45,19 @@ class Ceiling:
 
 
 def judge(record: Mapping[str, Any], ceilings: Sequence[Ceiling]) -> list[dict[str, Any]]:
-    """An entry for each ceiling, as run.json holds it. Raises nothing."""
+    """An entry of run.json for each ceiling. Raises nothing."""
     return [_judged(record, ceiling) for ceiling in ceilings]
 
 
 def status(own: int, judged: Sequence[Mapping[str, Any]]) -> int:
-    """The exit status: 3 where a peak is above, whatever the command's own; 3 for an unknown one in place of 0."""
+    """The exit status: 3 if a peak is above its ceiling, whatever the command's status; 3 instead of 0 if one is
+    unknown."""
     verdicts = {entry["verdict"] for entry in judged}
     return STATUS if ABOVE in verdicts or (UNKNOWN in verdicts and own == 0) else own
 
 
 def lines(record: Mapping[str, Any]) -> list[str]:
-    """What the terminal says of each ceiling, and where a failed command had a failure of its own."""
+    """A line for each ceiling, and one for the failure of a failed command."""
     judged = record.get("ceilings", [])
     shown = [_line(entry) for entry in judged]
     if record.get("watch_status") == STATUS and (record["exit_status"] or record["signal"]):

@@ -1,4 +1,4 @@
-"""What a memory group is charged with, and how much of it the kernel cannot take back; cgroup v1 and v2.
+"""The charge of a memory group, and how much of it the kernel cannot reclaim; cgroup v1 and v2.
 
 A limit kills for what cannot be reclaimed: anonymous memory, shared memory and tmpfs whether mapped or not, locked file
 pages, kernel memory (page tables, stacks, slabs, sockets). All of it is the usage less the file pages on the lists that
@@ -34,18 +34,18 @@ class Charges(NamedTuple):
     kernel_bytes: int
     swap_bytes: int
     swapcached_bytes: int
-    """Of that, what is in memory as well, and charged as usage too."""
+    """The part of it that is also in memory, and charged as usage too."""
     inactive_file_bytes: int = 0
-    """Of the file pages, those that reclaim takes first."""
+    """The file pages that are reclaimed first."""
 
     @property
     def working_set_bytes(self) -> int:
-        """As the kubelet and cAdvisor count it."""
+        """As the kubelet and cAdvisor compute it."""
         return max(0, self.usage_bytes - self.inactive_file_bytes)
 
     @property
     def away_bytes(self) -> int:
-        """What is in swap alone."""
+        """Pages that are only in swap."""
         return max(0, self.swap_bytes - self.swapcached_bytes)
 
     @property
@@ -75,26 +75,26 @@ def parse(version: int, stat: bytes, usage_bytes: int, swap_bytes: int | None = 
 
 
 class Meter:
-    """Follows one group from sample to sample. What it held `before` is not counted: nothing, for a group of our own.
+    """Follows one group from sample to sample. Its memory `before` is not counted; for a group that we made it is zero.
 
     Between two samples the kernel's own peak tells how high the usage was: less the page cache there was at either end
     it is how much could not be reclaimed, spikes included.
     """
 
     def __init__(self, path: Path, version: int, *, ours: bool, whole: bool = False) -> None:
-        """With `ours` its peak may be reset; with `whole` all that it holds counts, whoever came before."""
+        """With `ours` its peak may be reset; with `whole` all its memory counts, whoever used it before."""
         self.path, self.version = path, version
         self.can_reset, self._whole = ours, whole
         names = _V1 if version == 1 else _V2
         self._stat = os.open(path / "memory.stat", os.O_RDONLY | os.O_CLOEXEC)
         self._open = {name: _opened(path / file, write=ours and name == "peak") for name, file in names.items()}
         self._last_read: dict[int, bytes] = {}
-        """What was read last of each file: the last word of a group that has been removed."""
+        """The last reading of each file, for a group that has been removed."""
         self.kept_bytes = self.sampled_bytes = self.bound_bytes = 0
         self.working_set_bytes = 0
-        """The highest sample of it, whoever came before."""
+        """The largest sample, including earlier use of the group."""
         self.high_bytes: int | None = None
-        """The kernel's peak at the last look, since the one before where it can be reset."""
+        """The kernel's peak at the last reading, since the reading before if it can be reset."""
         self.at: Charges | None = None
         self.now = None if ours or whole else self.charges()
         """The last reading."""
@@ -121,7 +121,7 @@ class Meter:
         return self._last_read[descriptor]
 
     def peak_bytes(self) -> int | None:
-        """The kernel's peak of the usage, page cache included; since the last look where it can be reset."""
+        """The kernel's peak of usage with page cache; since the last reading if it can be reset."""
         return self._number("peak")
 
     def charges(self) -> Charges:
@@ -129,11 +129,11 @@ class Meter:
         return parse(self.version, self._read(self._stat, 16384), usage, self._number("swap"))
 
     def kills(self) -> int | None:
-        """How many of the group's processes the kernel has killed for want of memory; None where it does not say."""
+        """Number of its processes that the kernel killed for memory; None if unknown."""
         return self.events().get("oom_kill")
 
     def events(self, name: str = "kills") -> dict[str, int]:
-        """Counts of the group's memory.events (v2), or of memory.oom_control (v1); empty where it has none."""
+        """The group's memory.events (v2) or memory.oom_control (v1); empty without them."""
         descriptor = self._open.get(name)
         if descriptor is None:
             return {}
@@ -172,7 +172,7 @@ class Meter:
         ends, swapped = (last.evictable_bytes, now.evictable_bytes), max(last.away_bytes, now.away_bytes)
         if fresh:
             self.kept_bytes = max(self.kept_bytes, high - max(ends) + swapped - before)
-        # Without a reset the peak may be older than the page cache at the two ends.
+        # If it cannot be reset, the peak may be older than the page cache of both readings.
         evictable = min(ends) if self.can_reset else 0
         self.bound_bytes = max(self.bound_bytes, high - evictable + swapped - before)
 
@@ -185,18 +185,18 @@ class Meter:
 
     @property
     def kept_now_bytes(self) -> int:
-        """What could not be reclaimed at the last reading."""
+        """The unreclaimable memory at the last reading."""
         return self._above_before(self.now) if self.now else 0
 
     def _reset(self) -> None:
-        """Begin a new peak. On v2 kernel 6.12 and later; `can_reset` is false where it did not work."""
+        """Start a new peak. Needs v2 and Linux 6.12; otherwise `can_reset` becomes false."""
         try:
             os.pwrite(self._open["peak"] or -1, b"0", 0)
         except OSError:
             self.can_reset = False
 
     def record(self) -> dict[str, Any]:
-        """What the highest of it was, in bytes; `at_kept` is the sample where it was highest."""
+        """The largest value of each, in bytes; `at_kept` is the sample with the largest kept memory."""
         at = {name: value for name, value in (self.at._asdict() if self.at else {}).items() if name != "usage_bytes"}
         return {
             "kept_bytes": self.kept_bytes,
@@ -215,7 +215,7 @@ class Around:
     """
 
     def __init__(self, path: Path, version: int, *, whole: bool | None = None) -> None:
-        """`whole`: of what was running before, whether it is all that is in the group, and counts as such."""
+        """`whole`: whether the processes that ran before are all of the group; then its whole memory counts."""
         self.meter = Meter(path, version, ours=False, whole=bool(whole))
         self.limit_bytes = limit_bytes(path, version)
         self.whole = bool(whole)
@@ -239,7 +239,7 @@ class Around:
         return None if now is None or self._kills is None else max(0, now - self._kills)
 
     def record(self) -> dict[str, Any]:
-        """What the group knows, in bytes; `events` are those of memory.events since this began (v2)."""
+        """The group's values in bytes; `events` are those of memory.events since the start (v2)."""
         meter = self.meter
         content: dict[str, Any] = {"version": meter.version, "limit_bytes": self.limit_bytes, "kills": self.kills()}
         content |= {"peak_bytes": meter.peak_bytes(), "alone": self.alone, "path": str(meter.path)}
@@ -260,7 +260,7 @@ class Own(NamedTuple):
 
 
 def own_folder(proc: Path = Path("/proc/self"), groups: str | None = None) -> Own | None:
-    """The memory group of this process, or of one whose /proc/PID/cgroup is given; None where it cannot be seen."""
+    """The memory group of this process, or of one whose /proc/PID/cgroup is given; None if it is not visible."""
     try:
         text = (proc / "cgroup").read_text() if groups is None else groups
         lines = [line.split(":", 2) for line in text.splitlines()]
@@ -276,7 +276,7 @@ def own_folder(proc: Path = Path("/proc/self"), groups: str | None = None) -> Ow
                 continue
             if path.startswith("/.."):
                 continue  # a group outside of this namespace
-            if words[3].startswith("/.."):  # mounted from outside of it: names on the way to the own group are not told
+            if words[3].startswith("/.."):  # mounted from outside; the names on the way to the own group are unknown
                 at = _holding(Path(words[4]), words[3].count("..")) if path == "/" and groups is None else None
                 if at is None:
                     continue
@@ -322,7 +322,7 @@ def _holding(mount: Path, depth: int) -> Path | None:
 
 
 def own_folder_or(folder: Path) -> Path:
-    """The folder of the own group; `folder` where it cannot be seen."""
+    """The folder of the own group; `folder` if it is not visible."""
     own = own_folder()
     return own.folder if own else folder
 
@@ -336,7 +336,7 @@ def is_limited(folder: Path, name: str) -> bool:
 
 
 def limit_bytes(path: Path, version: int, name: str = "memory.max") -> int | None:
-    """The limit that holds in a group: the lowest of its own and of those around it; None without one.
+    """The effective limit of a group: the lowest of its own and its ancestors'; None without one.
 
     `name` is its file on v2.
     """
@@ -356,7 +356,7 @@ def limit_bytes(path: Path, version: int, name: str = "memory.max") -> int | Non
 
 
 def _alone(path: Path) -> bool:
-    """Whether nobody is in a group but this process and those that have started it."""
+    """Whether a group has no processes except this one and its ancestors."""
     ours, pid = set(), os.getpid()
     while pid > 0 and pid not in ours:
         ours.add(pid)

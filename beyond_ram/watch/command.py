@@ -1,4 +1,4 @@
-"""The watched command as its watcher holds it: started through the guard, with its end reported by the guard.
+"""The watched command: started through the guard, which reports its end.
 
 This is all that the command's own end depends on. It needs none of what is measured, and each of its steps has a second
 way: without a guard the command is a child of ours; a guard that cannot report ends with the command's status.
@@ -40,7 +40,7 @@ class _NoGuardError(RuntimeError):
 
 @dataclass(frozen=True)
 class Order:
-    """What to run, and how."""
+    """The command and how to run it."""
 
     words: Sequence[str]
     environment: Mapping[str, str]
@@ -53,7 +53,7 @@ class Order:
     """Whether the command must not run outside of these groups."""
     folders: Sequence[str] = ()
     group_folders: Sequence[str] = ()
-    """What the guard removes when the watcher was killed."""
+    """Folders and groups that the guard removes if the watcher was killed."""
     leaf: str | None = None
     """The group below its own one that the watcher has moved to; then the guard takes that back."""
 
@@ -69,8 +69,8 @@ class Order:
 
 
 class Command:
-    """A command below its guard, or below us where there can be none. `close` kills what is left of it, unless
-    `leave` was called."""
+    """A command below its guard, or our child without one. `close` kills what is left of it, unless `leave` was
+    called."""
 
     def __init__(self, order: Order, missing: Missing) -> None:
         self.pid = 0
@@ -97,7 +97,7 @@ class Command:
         return self._guard.pid if self._guard else None
 
     def start(self) -> None:
-        """Run the command. Raises OSError where it cannot be started, LimitError where it cannot be limited."""
+        """Run the command. Raises OSError if it cannot be started, LimitError if it cannot be limited."""
         try:
             self._start_guard()
             self._await_start()
@@ -127,7 +127,7 @@ class Command:
                 close_fds=False,
             )
             order = self._order.line()
-            _close(opened)  # else the end of the guard would not be seen
+            _close(opened)  # otherwise the end of the guard would not be noticed
             _write(self._requests, order)
         except Exception as error:
             raise _NoGuardError(one_line(error)) from None
@@ -211,7 +211,7 @@ class Command:
         self.empty = self.empty or bool(reply.get("empty"))
 
     def _guard_has_ended(self) -> None:
-        """It was killed, never began, or could not report: then its own status is the command's."""
+        """The guard was killed, did not start, or could not report; then its own status is the command's."""
         assert self._guard is not None
         if self.returncode is not None:
             self.empty = True
@@ -287,7 +287,7 @@ class Command:
             _write(self._requests, b"k")
 
     def kill_myself(self) -> None:
-        """The same without the guard, which has not done it."""
+        """Kill without the guard, which did not."""
         descendants = self._missing.attempt("supervision", lambda: procfs.descendants(self.guard_pid or self.pid), [])
         for pid in [self.pid, *descendants]:
             with contextlib.suppress(OSError):
@@ -304,7 +304,7 @@ class Command:
         self._end(self._guard)
 
     def close(self) -> None:
-        """Kill what is left, unless `leave` has let it go."""
+        """Kill what is left, unless `leave` was called."""
         with self._missing.step("supervision"):
             if self._alone and self._alone.poll() is None:
                 self._alone.kill()
@@ -314,7 +314,7 @@ class Command:
             self._not_subreaper()
 
     def end_guard(self) -> None:
-        """Close the pipes; the guard kills what is left when it finds its end closed."""
+        """Close the pipes; the guard kills what is left when its end closes."""
         requests, replies = [self._requests], [self.replies]
         self._requests = self.replies = -1
         _close(requests)
@@ -350,12 +350,12 @@ class Command:
 
 
 def _as_text(word: str) -> str:
-    """The bytes of a word, one letter each: JSON holds no bytes, and a word need not be UTF-8."""
+    """A word as text, one letter per byte, because JSON has no bytes and a word need not be UTF-8."""
     return os.fsencode(word).decode("latin-1")
 
 
 def _exit_code(status: int) -> int:
-    """Of a status as waitpid gives it: the command's own, or less than 0 for a signal."""
+    """The exit code for a status of waitpid; negative for a signal."""
     return status >> 8 if status & 0x7F == 0 else -(status & 0x7F)
 
 
@@ -375,5 +375,5 @@ def _close(descriptors: list[int]) -> None:
     descriptors.clear()
 
 
-# -I -S: no site, no user's modules, no PYTHON variables: the guard starts in some 10 ms and holds some 9 MB.
+# -I -S: no site, no user modules, no PYTHON variables, so the guard starts in some 10 ms and uses some 9 MB.
 _PROGRAM = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import guard; sys.exit(guard.main())"

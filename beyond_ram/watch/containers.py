@@ -1,4 +1,4 @@
-"""The memory group of a container or a pod, found in the cgroup tree and in the files that runtimes leave.
+"""The memory group of a container or a pod, from the cgroup tree and the files of container runtimes.
 
 No client of a runtime is called. The id of a container stands in the name of its group, whoever has made it:
 
@@ -40,7 +40,7 @@ class Container:
     """64 digits; of a pod its UID."""
     folder: Path
     kind: str
-    """The runtime as the group's name has it, `container` where it has none, or `pod`."""
+    """The runtime in the group's name, `container` without one, or `pod`."""
     names: tuple[str, ...] = field(default=())
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Container:
 
 
 def target(word: str, reader: str | None = None, groups: Path = GROUPS, root: Path = Path("/")) -> targets.Target:
-    """All that is in the group of a container or pod. Raises ValueError where it is none or several.
+    """The processes of a container or pod. Raises ValueError for none or several matches.
 
     `word` is an id or the beginning of one, or a name. `groups` is where groups are mounted; `root` is the folder below
     which runtimes have left their files.
@@ -60,7 +60,7 @@ def target(word: str, reader: str | None = None, groups: Path = GROUPS, root: Pa
 
 
 def find(word: str, groups: Path = GROUPS, root: Path = Path("/")) -> Container:
-    """The container or pod that a word means. Raises ValueError with the candidates where it means none or several."""
+    """The container or pod that a word names. Raises ValueError with the candidates for none or several matches."""
     present = list(_named(_present(groups), root))
     meant = [one for one in present if word in (one.id, *one.names)] or [
         one for one in present if len(word) >= LEAST_DIGITS and one.id.startswith(word.lower())
@@ -105,7 +105,7 @@ def _is_below(folder: str, container: str, above: set[str]) -> bool:
 
 
 def _named(present: Iterator[Container], root: Path) -> Iterator[Container]:
-    """The same, with the names that runtimes have given them. What cannot be read gives no names."""
+    """The same with the names from the runtimes; unreadable files give no names."""
     names: dict[str, dict[str, None]] = {}
     for container, name in (*_docker(root), *_storage(root), *_kubernetes(root)):
         names.setdefault(container, {})[name] = None

@@ -1,4 +1,4 @@
-"""How memory went over the time of a run: the highest of each tenth, and what was copied on write."""
+"""Memory over the time of a run: the maximum of each tenth, and what was copied on write."""
 
 import csv
 from collections.abc import Iterable
@@ -10,17 +10,17 @@ PARTS = 10
 COPYING = ("shared_anon_bytes", "copied_on_write_bytes")
 _KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "kept_bytes")
 _AT = [COLUMNS.index(kind) for kind in _KINDS]
-# What was shared is known from two sums, each with an error of some pages for each process and processor.
+# Shared memory is a difference of two sums, each with an error of some pages per process and processor.
 _UNMAPPED = 0.01
 
 
 def of_lines(lines: Iterable[bytes], duration_s: float) -> list[dict[str, Any]]:
-    """Of the lines of samples.csv without its head: for each tenth of the time that has one, when it began and the
-    highest of each kind, in bytes; None where it is not known."""
+    """From the lines of samples.csv: for each tenth of the time, its start and the maximum of each kind in bytes; None
+    if unknown."""
     highest: dict[int, list[int | None]] = {}
     for words in csv.reader(map(bytes.decode, lines)):
         part = min(PARTS - 1, int(PARTS * float(words[0]) / max(duration_s, 1e-9)))
-        # What is not known of one line is not known of any.
+        # A kind that is unknown in one line is unknown in all.
         sizes = [int(words[at]) if words[at] else None for at in _AT]
         pairs = zip(highest.get(part, sizes), sizes, strict=True)
         highest[part] = [None if one is None or other is None else max(one, other) for one, other in pairs]
@@ -37,7 +37,7 @@ class _Reading(NamedTuple):
 
 
 class Copying:
-    """What processes that were forked share, and no longer share: bytes of anonymous memory.
+    """Anonymous memory that forked processes share, and that they no longer share, in bytes.
 
     `shared_bytes` is how much more the sum over processes was than the pages there were, at its highest. While the same
     processes are there and none gives memory back, it becomes less by what is copied on write alone: `copied_bytes`

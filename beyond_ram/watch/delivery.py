@@ -1,4 +1,4 @@
-"""Where a run's files are made meanwhile, and how they get into the folder that was asked for."""
+"""The files of a run while it runs, and their way into the requested folder."""
 
 import errno
 import os
@@ -13,10 +13,10 @@ from .outfile import OutFile
 
 # Errors that mean a wrong folder, and no trouble of the machine: reported before anything is run.
 _WRONG_FOLDER = {errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG}
-# How each file has always begun, without white space.
+# The beginning of each file, without white space.
 _BEGINS = dict(zip(RUN_FILES, (b"t_s,phase,processes,", b'{"t_s":', b'{"outcome":'), strict=True))
 _HEAD_BYTES = 256
-# No folder, and none that anybody can make: what is to be written waits in memory.
+# If no folder can be made, the content waits in memory.
 _NOWHERE = Path(os.devnull, "none")
 
 
@@ -30,7 +30,7 @@ class Delivery:
         self._held: int | None = None
 
     def make_scratch(self) -> None:
-        """A folder for what is written meanwhile: in `out`, or elsewhere where that has no room.
+        """A folder for the files during the run: in `out`, or elsewhere if `out` has no space.
 
         Raises OSError where `out` cannot be a folder for it, or holds files of those names that were not made here.
         """
@@ -55,10 +55,10 @@ class Delivery:
         self.folders = [str(self.scratch)]
 
     def put(self, files: list[OutFile]) -> str | None:
-        """Put the files into `out`; where it cannot take them, the folder that they are in instead."""
+        """Move the files into `out`; if that fails, return the folder with the files."""
         if self.out is None:
             return None
-        # A record of an earlier run must not stand beside samples of this one.
+        # A record of an earlier run must not lie beside samples of this one.
         with self.missing.step("the folder's earlier record"):
             (self.out / RUN_FILES[2]).unlink(missing_ok=True)
         elsewhere: str | None = None
@@ -83,7 +83,7 @@ class Delivery:
 
 
 def foreign(out: Path) -> Path | None:
-    """What has a run's name and is no file of a run: nothing of others is replaced. A folder cannot be."""
+    """Files with a run's names that are not from a run are not replaced; folders cannot be."""
     paths = [path for name in RUN_FILES if (path := out / name).exists() and not path.is_dir()]
     return next((path for path in paths if not path.is_file() or not _ours(path)), None)
 
@@ -95,6 +95,6 @@ def _ours(path: Path) -> bool:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
     except PermissionError:
-        return True  # what may not be read is not judged: delivery says what is wrong
+        return True  # an unreadable file is not checked here; the delivery reports the error
     begins = b"".join(head.split())
     return begins.startswith(_BEGINS[path.name]) or _BEGINS[path.name].startswith(begins)

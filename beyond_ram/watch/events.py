@@ -11,7 +11,7 @@ from .missing import Missing, printable
 from .outfile import OutFile
 
 VARIABLE = "BEYOND_RAM_EVENTS"
-# What of a sample goes beside an event: the whole tree as it was right after the event.
+# The values of a sample beside an event: the process tree right after the event.
 READINGS = (
     "processes",
     "rss_bytes",
@@ -30,7 +30,7 @@ READINGS = (
 LINE_BYTES = 1 << 20
 """The longest line that is an event."""
 PLAIN = b"phase "
-"""How a line of a program begins that cannot write JSON; what follows is the name of a phase."""
+"""The prefix of lines from programs that cannot write JSON; the rest is the name of a phase."""
 # Between the start of the command and the note of it by the guard, or across a program's rounding.
 _EARLY_S = 1.0
 # Names that the watcher alone gives.
@@ -45,7 +45,7 @@ class Reader:
         self._path, self._missing = path, missing or Missing()
         self._descriptor = -1
         self.at = 0
-        """How many bytes have been read."""
+        """Number of bytes read."""
         self._rest, self._too_long = b"", False
         self._lines: list[bytes] = []
 
@@ -81,7 +81,7 @@ class Reader:
         *lines, rest = (self._rest + data).split(b"\n")
         too_long = self._too_long or len(rest) > LINE_BYTES
         if self._too_long and lines:
-            del lines[0]  # the end of what was too long
+            del lines[0]  # the end of a line that was too long
             too_long = len(rest) > LINE_BYTES
         if too_long and not self._too_long:
             self._missing.note("events", f"a line longer than {LINE_BYTES} bytes was passed over")
@@ -95,7 +95,7 @@ class Reader:
             name = line.removeprefix(PLAIN).decode(errors="replace").strip()
             return {"t_s": self._placed(time.monotonic()), "event": "phase", "phase": name}
         try:
-            # What JSON has no word for, NaN and the infinities, is null.
+            # NaN and infinities become null, because JSON has no word for them.
             event = json.loads(line, parse_constant=lambda _: None)
             at, name = event["monotonic_s"], str(event["event"])
             if not isinstance(at, int | float) or not math.isfinite(at):
@@ -146,8 +146,8 @@ class Log:
                 self.hwm_bytes[pid] = max(mark, self.hwm_bytes.get(pid, 0))
 
     def _written(self, event: dict[str, Any]) -> tuple[dict[str, Any], str]:
-        """An event as it is kept, and its line. In ASCII: half a surrogate pair, or a character that some take for
-        the end of a line, may be in a program's text."""
+        """An event and its line, in ASCII, because a program's text may have unpaired surrogates or characters that
+        some treat as line ends."""
         try:
             return event, json.dumps(event, allow_nan=False) + "\n"
         except (ValueError, RecursionError):  # 1e999, or nested too deeply
@@ -156,7 +156,7 @@ class Log:
             return kept, json.dumps(kept, allow_nan=False) + "\n"
 
     def order(self) -> None:
-        """Where several processes' events came out of order, put the lines in order."""
+        """Sort the lines if events of several processes came out of order."""
         if not self._ordered:
             lines = [line for line in self.file.content().split(b"\n") if line]
             lines.sort(key=lambda line: json.loads(line)["t_s"])

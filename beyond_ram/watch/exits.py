@@ -1,4 +1,4 @@
-"""What the kernel records of every process that ends: its high-water mark at the exit, from taskstats(4).
+"""High-water marks of processes at their exit, from the kernel's taskstats(4).
 
 When a process has ended, its counters cannot be read any more: a zombie has no memory. The kernel publishes them once
 at the exit, over netlink, to processes with CAP_NET_ADMIN in the first PID namespace (root on the machine itself).
@@ -29,7 +29,7 @@ class Exit(NamedTuple):
     parent: int
     name: str
     hwm_bytes: int
-    """Of the whole process, also in the record of a thread."""
+    """Of the whole process, even in the record of a thread."""
     thread: bool = False
     """Whether it is the record of a thread other than the first one."""
 

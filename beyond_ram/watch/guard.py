@@ -62,7 +62,7 @@ class _Guard:
         self.wake = -1
         self.command = 0
         self.status: int | None = None
-        """Of the command, as waitpid gives it."""
+        """Status of the command, from waitpid."""
         self.ignored: set[int] = set()
         self.group = 0
         self.order: dict[str, Any] = {}
@@ -72,7 +72,7 @@ class _Guard:
         self._alone = self._killing = self._ending = False
 
     def prepare(self) -> None:
-        """Become a guard, and read what to run. Raises where there is nothing to run."""
+        """Become a guard, and read the order. Raises without one."""
         for descriptor in (self.requests, self.replies):
             with _trouble:
                 os.set_inheritable(descriptor, False)
@@ -89,8 +89,7 @@ class _Guard:
                     signal.signal(number, lambda *_: None)
         with _trouble:
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
-        # Out of the terminal's foreground group: what is typed or sent to the group is for the command, not for the
-        # guard.
+        # Leave the terminal's foreground group: its signals are for the command, not for the guard.
         self.group = os.getpgrp()
         with _trouble:
             os.setpgid(0, 0)
@@ -176,7 +175,7 @@ class _Guard:
             os.write(failed, b"errno %d;" % errno.EINVAL)
 
     def stay(self) -> int:
-        """Reap, report and do what is requested, until the watcher needs it no more."""
+        """Reap, report and serve requests until the watcher is done."""
         with _trouble:
             self._release_standard_streams()
         with _trouble:
@@ -262,7 +261,7 @@ class _Guard:
         """Kill until no child is left: what a dying process started meanwhile becomes a child here, the next to die."""
         while not self._empty:
             lives = False
-            # Where /proc shows another namespace, only the command is known.
+            # If /proc shows another namespace, only the command is known.
             for pid in procfs.descendants(os.getpid()) if procfs.why_not() is None else [self.command]:
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -292,7 +291,7 @@ class _Guard:
             self._leave_leaf()
 
     def _leave_leaf(self) -> None:
-        """Leave the group that the watcher has moved to, and remove it, where nobody else is in it."""
+        """Leave the group that the watcher moved to, and remove it if it is empty."""
         leaf = self.order["leaf"]
         if leaf is None:
             return
@@ -339,7 +338,7 @@ class _Guard:
 
 
 def _used() -> dict[str, float]:
-    """What all reaped processes used. `ru_maxrss` is not in it: it is inherited over exec and means nothing here."""
+    """Resources of all reaped processes, without `ru_maxrss`, which is inherited over exec."""
     try:
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return {

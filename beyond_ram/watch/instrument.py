@@ -1,4 +1,4 @@
-"""What weighs a command while it runs: events in, samples and lines out. None of it is needed for the command to run.
+"""Measuring a running command: events in, samples and lines out. The command runs without it too.
 
 Each of its steps is on its own: one that fails is noted and tried again, and the others go on.
 """
@@ -24,7 +24,7 @@ OnEvent = Callable[[dict[str, Any], int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How anything is watched."""
+    """Options of every measurement."""
 
     interval_ms: int = 20
     inputs: Sequence[Path] = ()
@@ -33,7 +33,7 @@ class Options:
     """Show a line on the terminal meanwhile."""
     max_lines: int = MAX_LINES
     memory_limit_bytes: int | None = None
-    """What the command and all below it may need before they are killed; evicting its input first is for the caller."""
+    """Memory limit of the whole tree; the caller must evict the inputs first."""
     timeout_s: float | None = None
     """After this time it ends: a command is killed with all below it, and has `timed_out`; what ran already goes on,
     `detached`."""
@@ -44,7 +44,7 @@ class Options:
 
 
 class Instrument:
-    """The parts that could be had; None for one that could not."""
+    """The parts that could be set up; None for the others."""
 
     def __init__(
         self, options: Options, delivery: Delivery, counting: Counting, on_event: OnEvent | None = None
@@ -88,7 +88,7 @@ class Instrument:
         return self.sampler.interval_s(requested_s) if self.sampler else requested_s
 
     def ceiling(self) -> tuple[str, int] | None:
-        """What ends a growth, and its bytes: the run's own limit, that of its job, or the machine's memory."""
+        """The ceiling of growth and its bytes: the run's limit, the job's limit, or the machine's memory."""
         around = self.counting.around
         return trend.ceiling(
             self.options.memory_limit_bytes, around.limit_bytes if around else None, machine.memory_bytes()
@@ -165,7 +165,8 @@ class Instrument:
             self.missing.note("events", "the last line has no end")
 
     def _take(self, new: list[dict[str, Any]]) -> dict[str, Any] | None:
-        """One sample for the events that came, written beside them; after a phase's start the first of that phase."""
+        """Take one sample for the new events and write it beside them; after the start of a phase it is its first
+        sample."""
         row = None
         for event in new:
             if event["event"] == "phase":

@@ -1,4 +1,4 @@
-"""One line on a scheduler's job: what it used by kind, what it asked for, and what to ask for next time.
+"""One line about a scheduler's job: memory by kind, its request, and the next request.
 
 From the record of a watcher, or from what the kernel still keeps of the job's group: its highest usage, page cache
 included, since nobody has looked at the kinds meanwhile.
@@ -12,7 +12,7 @@ from .. import advice
 from . import charges
 from .summary import mebibytes, megabytes
 
-# What was mapped at the peak nobody has seen: room for all that the rule gives.
+# The mapped files at the peak are unknown: reserve the maximum of the rule.
 _UNKNOWN_BYTES = 1 << 62
 
 
@@ -45,7 +45,7 @@ def _killed(killed: bool) -> str:
 
 
 def of_group(path: Path, version: int) -> str:
-    """From a job's group while it is there. Raises OSError where it is not."""
+    """Read a job's group. Raises OSError if it is gone."""
     meter = charges.Meter(path, version, ours=False, whole=True)
     try:
         now, peak, killed = meter.charges(), meter.peak_bytes(), bool(meter.kills())
@@ -54,7 +54,7 @@ def of_group(path: Path, version: int) -> str:
     limit = charges.limit_bytes(path, version)
     if peak is None:
         return f"{_asked(limit)}; this kernel keeps no peak of a group: put `beyond-ram watch --` before the command"
-    # Where it came close to its limit, page cache may have been what filled it.
+    # Close to its limit, page cache may have filled the group.
     filled = limit is not None and peak > limit * (1 - advice.ROOM_SHARE)
     kept = max(now.kept_bytes, peak - now.evictable_bytes) if filled and not killed else peak
     outcome = {"outcome": "detached"} if filled and not killed else {}
@@ -64,7 +64,7 @@ def of_group(path: Path, version: int) -> str:
 
 
 def _as_record(kept_bytes: int, killed: bool, limit_bytes: int | None) -> dict[str, Any]:
-    """What `advise` reads, of a group that was not watched."""
+    """The input of `advise` for a group that was not watched."""
     kept = {"basis": advice.AROUND, "kept_bytes": kept_bytes, "kept_sampled_bytes": kept_bytes, "at_kept": {}}
     peak = {
         "kept": kept | {"kept_upper_bound_bytes": kept_bytes},

@@ -1,4 +1,4 @@
-"""What a result says about the machine it was measured on. No host name, no environment."""
+"""Facts about the machine for a result. No host name, no environment."""
 
 import os
 import platform
@@ -19,7 +19,7 @@ ALLOCATOR_VARIABLES = (
     "MIMALLOC_PURGE_DELAY",
     "PYTHONMALLOC",
 )
-# How many threads libraries start, each with memory of its own, and whether they take a core while they wait.
+# Variables for the number of threads, which need memory each, and for their busy waiting.
 THREAD_VARIABLES = (
     "GOMP_SPINCOUNT",
     "KMP_BLOCKTIME",
@@ -33,7 +33,7 @@ THREAD_VARIABLES = (
 )
 
 
-# What a scheduler gives its jobs.
+# Variables of schedulers.
 SCHEDULERS = {"SLURM_JOB_ID": "slurm", "PBS_JOBID": "pbs", "LSB_JOBID": "lsf", "SGE_TASK_ID": "sge"}
 
 
@@ -54,7 +54,7 @@ def provenance(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def memory_bytes() -> int:
-    """What the machine has."""
+    """Cores, memory, kernel of the machine."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -71,7 +71,7 @@ def environment() -> dict[str, str]:
 
 
 def cgroup_version() -> int | None:
-    """2 where the memory controller is in the unified hierarchy, 1 where it has its own, None without one."""
+    """2 with the memory controller in the unified hierarchy, 1 with one of its own, None without one."""
     try:
         controllers = Path("/sys/fs/cgroup/cgroup.controllers").read_text().split()
     except OSError:

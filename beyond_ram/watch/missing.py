@@ -1,4 +1,4 @@
-"""What the record of a run lacks, and why: the one place for the watcher's own errors.
+"""What the record of a run lacks, and why: the place for all errors of the watcher.
 
 Watching never harms what is watched. Whatever opens, reads, parses or writes does so inside a `step`, which turns an
 error into a note of the record; the command runs on.
@@ -50,7 +50,7 @@ class Missing:
         return Step(self, what)
 
     def attempt(self, what: str, step: Callable[[], _Found], otherwise: _Else) -> _Found | _Else:
-        """What a step gives; `otherwise`, and a note, where an error ends it."""
+        """The result of a step; after an error, a note and `otherwise`."""
         with self.step(what):
             return step()
         return otherwise
@@ -90,5 +90,5 @@ def one_line(why: BaseException | str) -> str:
 
 
 def printable(text: str) -> str:
-    """A text of others without what moves a terminal's cursor or no file can hold; at most 300 characters."""
+    """Foreign text without control characters and unencodable ones, at most 300 characters."""
     return "".join(sign if sign.isprintable() else "?" for sign in text[:_WIDTH])

@@ -60,7 +60,7 @@ class OutFile:
             os.close(descriptor)
 
     def deliver(self, target: Path) -> None:
-        """Put the file in its place, whole or not at all, as `files.whole` has it. Raises OSError."""
+        """Move the file to its place, whole or not at all, as `files.whole` does. Raises OSError."""
         self._try_to_flush()
         check_target(target)
         if not self._waiting and self._descriptor >= 0:
@@ -101,6 +101,6 @@ class OutFile:
 
 
 def copy(chunks: "list[bytes]", target: Path) -> None:
-    """Write a file whole or not at all, its folder included."""
+    """Write a file whole or not at all, with its folder."""
     target.parent.mkdir(parents=True, exist_ok=True)
     write(target, b"".join(chunks))

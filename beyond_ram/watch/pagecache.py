@@ -1,4 +1,4 @@
-"""What the page cache holds of files, how to evict them without root, and whether another process changed that."""
+"""How much of a file is in the page cache, how to evict it without root, and whether another process changed that."""
 
 import ctypes
 import errno
@@ -28,13 +28,13 @@ class Residency(NamedTuple):
 
 
 def residency(paths: Iterable[Path]) -> Residency | None:
-    """How much of the files the page cache holds, in whole pages, by mincore(2); None for no pages at all.
+    """Bytes of the files in the page cache, in whole pages, by mincore(2); None for empty files.
 
     Raises OSError where a file cannot be opened or mapped.
     """
     resident = pages = 0
     for path in paths:
-        # Without O_NONBLOCK the open of a FIFO would wait until another process writes to it.
+        # Without O_NONBLOCK, opening a FIFO would wait for a writer.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as handle:
             described = os.fstat(handle.fileno())
             if not stat.S_ISREG(described.st_mode):
@@ -67,7 +67,7 @@ def evict(paths: Iterable[Path]) -> None:
 
 
 def fill(paths: Iterable[Path]) -> None:
-    """Read the files once, so that the page cache holds what it has room for."""
+    """Read the files once, so that they are in the page cache if they fit."""
     buffer = bytearray(1 << 20)
     for path in paths:
         with path.open("rb", buffering=0) as handle:
@@ -96,7 +96,7 @@ def drift(before: Residency | None, after: Residency | None, read_bytes: int) ->
 
 
 def record(before: Residency | None, after: Residency | None, read_bytes: int) -> dict[str, Any]:
-    """What run.json says of the input's page cache."""
+    """The entry of run.json about the page cache of the inputs."""
     residency = after or before
     return {
         "input_bytes": residency.total_bytes if residency else None,

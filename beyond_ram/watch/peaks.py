@@ -21,11 +21,11 @@ from .reader import HWM
 from .tree import Process
 
 KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes")
-# What a span has the highest of, beside the sums of its samples.
+# Maxima of a span besides the sums of its samples.
 _HIGHEST = ("high_water_bytes", "anon_bound_bytes", "together_bytes", "unseen_bytes", "processes_most", "pss_bytes",
             "uss_bytes", "cgroup_bytes")  # fmt: skip
 _PROCESSES_KEPT, _PHASES_KEPT, _OVER_KEPT = 64, 1000, 4096
-# Who had most of a peak: so many processes, named again when the peak has risen by this share.
+# Number of processes that are named at a peak, and by how much it must rise to name them again.
 _HOLDERS, _HELD_STEP = 3, 0.01
 
 
@@ -46,12 +46,12 @@ class Span:
     cgroup_bytes: int | None = None
     exact: bool = True
     unknown: frozenset[str] = frozenset()
-    """What its readings say nothing of: kinds, and `hwm_bytes` for the kernel's marks."""
+    """Values that its readings lack: kinds, and `hwm_bytes` for the kernel's marks."""
     reset_lag_s: float | None = None
     end_s: float | None = None
 
     def take(self, totals: Sequence[int], **others: int | None) -> None:
-        """A sample of this span: its sums in the order of KINDS, and what else may be the highest so far."""
+        """Add a sample of this span: its sums in the order of KINDS, and other candidates for maxima."""
         self.sampled = [max(pair) for pair in zip(self.sampled, totals, strict=True)]
         self.rise(**others)
 
@@ -70,7 +70,7 @@ class Span:
         return {kind: None if kind in self.unknown else size for kind, size in zip(KINDS, self.sampled, strict=True)}
 
     def marked(self, size_bytes: int) -> int | None:
-        """What follows from the marks of processes; None where they are not known."""
+        """Values from the marks of processes; None if they are unknown."""
         return None if HWM in self.unknown else size_bytes
 
     def record(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Peaks:
     """Takes readings in, gives peaks out. Bounded: 64 processes by name and 1,000 phases; the rest as sums."""
 
     def __init__(self, *, resets: bool = True, unknown: frozenset[str] = frozenset()) -> None:
-        """Without `resets` no mark is set back: a phase has marks of its own only where they rise in it.
+        """Without `resets`, a phase has marks only if they rise in it.
 
         Of what is `unknown` no peak is given.
         """
@@ -123,7 +123,7 @@ class Peaks:
         marks = [_marks_with_reading(process) for process in living]
         here = {process.pid for process in living}
         new_exits = self._exits | {exit.pid: exit for exit in exits}
-        # Of a thread, or of a process that ended after it was read: kept until the process is found to have ended.
+        # The mark of a thread, or of a process that ended after its reading: kept until its end is noticed.
         self._exits = {pid: new_exits.pop(pid) for pid in here & new_exits.keys()}
         for process in gone:
             exit = new_exits.pop(process.pid, None)
@@ -181,7 +181,7 @@ class Peaks:
         self.phase.rise(**{name: size for name, size in sizes.items() if isinstance(size, int)})
 
     def note_cgroup(self, peak_bytes: int | None, *, by_phase: bool) -> None:
-        """The group's peak; `by_phase` where it could be reset at the start of the phase."""
+        """The group's peak; `by_phase` if it was reset at the start of the phase."""
         for span in (self.run, self.phase) if by_phase else (self.run,):
             span.rise(cgroup_bytes=peak_bytes)
 
@@ -254,8 +254,8 @@ class Peaks:
             for parent in waiting.keys() & tree:
                 for child in waiting.pop(parent):
                     ours.setdefault(child.pid, child)
-        # What the look before has left is others': by now its parent is listed or has ended too. Kept for longer it
-        # would be taken for ours when the kernel gives its parent's id to one of ours.
+        # Orphans from the last reading belong to others: by now their parent is listed or has ended. Kept longer, they
+        # would be mistaken when the kernel reuses the parent's id.
         return list(ours.values())
 
 
@@ -265,7 +265,7 @@ def _marks(process: Process) -> tuple[int, int, int]:
 
 
 def _marks_with_reading(process: Process) -> tuple[int, int, int]:
-    """The same, from its newest reading too."""
+    """The same with its newest reading."""
     now, before = process.last, process.before
     assert now is not None
     mark = now.hwm_bytes if now.hwm_bytes > process.floor else now.rss_bytes
@@ -273,7 +273,7 @@ def _marks_with_reading(process: Process) -> tuple[int, int, int]:
     if mark > process.hwm:
         process.hwm = mark
         if mark > now.rss_bytes:
-            # It peaked between two readings. Only what was mapped at both of them was surely not anonymous.
+            # It peaked between two readings. Only files mapped at both of them were surely not anonymous.
             other = min(now.file_bytes + now.shmem_bytes, before.file_bytes + before.shmem_bytes) if before else 0
             process.anon_high = max(process.anon_high, mark - other)
     process.anon_high = max(process.anon_high, now.anon_bytes)

@@ -1,4 +1,4 @@
-"""How long processes waited for memory: the kernel's pressure stall information, of a group or of the whole machine.
+"""How long processes waited for memory: pressure stall information of a group or of the whole machine.
 
 `some` is the time in which at least one process waited for memory to be freed, or for a page to come back that had just
 been taken away. `full` is the part of it in which no other process of the group could work either. Both are sums that
@@ -76,7 +76,7 @@ def parse(text: bytes) -> Stalls:
 
 
 def open_first(group: Path | None, around: Around | None) -> Pressure | None:
-    """The pressure of the command's own group, else of the group around it, else of the machine.
+    """The pressure of the command's group, else of the group around it, else of the machine.
 
     None where the kernel counts none: it has no such file, or counting is switched off. cgroup v1 has none per group.
     """

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
-"""What the kernel says of a process that has ended, or is another user's."""
+"""Errors for processes that have ended or belong to another user."""
 NO_ROOM = (errno.EMFILE, errno.ENFILE)
 """This process, or the machine, may open no more files."""
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -48,14 +48,14 @@ class Memory(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What a process and its children that were waited for have used; CPU in seconds, to one clock tick."""
+    """Resources of a process and its reaped children; CPU in seconds, to one clock tick."""
 
     cpu_s: float = 0.0
     minor_faults: int = 0
     major_faults: int = 0
     read_bytes: int | None = None
     written_bytes: int | None = None
-    """What really came from and went to storage; None where that may not be read."""
+    """Bytes read from and written to storage; None if they are not readable."""
 
 
 def combined(how: Callable[[list[Any]], Any], usages: Iterable[Usage]) -> Usage:
@@ -66,7 +66,7 @@ def combined(how: Callable[[list[Any]], Any], usages: Iterable[Usage]) -> Usage:
 
 
 def why_not() -> str | None:
-    """Why nothing can be read here; None where it can."""
+    """Why processes cannot be read here; None if they can."""
     try:
         own = os.readlink("/proc/self")  # noqa: PTH115
     except OSError as error:
@@ -113,14 +113,14 @@ def memory(pid: int) -> Memory | None:
 
 
 class Proportional(NamedTuple):
-    """What a process's pages weigh when those that are shared are divided among their owners."""
+    """Proportional memory of a process: shared pages are divided among their owners."""
 
     pss_bytes: int
     uss_bytes: int
     pss_anon_bytes: int | None
     """The part of PSS that is anonymous; None before Linux 5.9, which does not say."""
     shared_anon_bytes: int = 0
-    """How much more anonymous memory and swap is resident here than is this process's part of it."""
+    """Anonymous memory and swap that is resident here beyond the process's proportional part."""
     pss_shmem_bytes: int | None = None
 
 
@@ -141,7 +141,7 @@ def proportional(pid: int) -> Proportional | None:
 
 
 def stat_fields(stat: bytes) -> list[bytes]:
-    """The fields of /proc/PID/stat behind the name, which may hold anything: state, parent, …"""
+    """The fields of /proc/PID/stat after the name, which may contain anything: state, parent, …"""
     return stat[stat.rindex(b")") + 2 :].split()
 
 
@@ -157,13 +157,12 @@ def parse_usage(stat: bytes, io: bytes | None, *, own: bool = True) -> Usage:
 
 
 class Origin(NamedTuple):
-    """Where a process comes from, and its own minor faults."""
+    """The parent of a process, and its own minor faults."""
 
     parent: int
     minor_faults: int
     image: tuple[int, int] | None
-    """Where exec has put its code and its stack: random, and the same in what is forked from it. None where it may not
-    be read."""
+    """Addresses of its code and stack, which are random per exec and equal after a fork; None if not readable."""
     reaped_faults: int
     """The minor faults of its children that were waited for."""
 
@@ -179,7 +178,7 @@ def name(pid: int) -> str:
 
 
 def last_pid(loadavg: bytes) -> bytes:
-    """The id that was given out last in this process's PID namespace: while it stands still, nothing was started."""
+    """The last id given out in this process's PID namespace; if it does not change, nothing was started."""
     return loadavg[loadavg.rfind(b" ") + 1 :]
 
 
@@ -217,7 +216,7 @@ def below(pid: int, children_of: Callable[[int], Iterable[int]]) -> list[int]:
 
 
 def _descendants_by_parent(pid: int) -> list[int]:
-    """The same where the kernel was built without the children files: one pass over all processes."""
+    """The same for a kernel without the children files: one pass over all processes."""
     listed: dict[int, list[int]] = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
         try:  # not by `read`, which may be what has failed

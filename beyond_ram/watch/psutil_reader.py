@@ -1,5 +1,5 @@
-"""Processes through psutil: RSS, CPU time and who is below whom, wherever psutil runs; PSS, USS and storage where it
-knows them. Imported only where it reads.
+"""Read processes with psutil: RSS, CPU time and parents everywhere; PSS, USS and storage if it knows them. Imported
+only if used.
 
 On Linux psutil reads the same /proc, so it helps where /proc is there and `status` does not tell kinds apart, as in
 gVisor. RSS less `shared` of statm is anonymous memory there; gVisor writes a 0 for `shared`, and then that is unknown.
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from .tree import Process
 
 _GONE = (psutil.Error, *procfs.GONE)
-# Of these nothing is known of one reading of a process, or not what they mean here.
+# Values that psutil does not know, or that mean something else here.
 _NEVER = {"file_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes", "pss_anon_bytes", "pss_shmem_bytes", HWM, *FAULTS}
 
 
 class Psutil:
-    """The reader; `unknown` is found out on this process itself."""
+    """The reader; this process shows what is `unknown`."""
 
     name = "psutil"
 
@@ -59,7 +59,7 @@ class Psutil:
         try:
             return [child.pid for child in psutil.Process(pid).children(recursive=True)]
         except _GONE:
-            # Where the time since boot may not be read, psutil knows no order of parents and children.
+            # If the boot time is not readable, psutil cannot order parents and children.
             return _below(pid) if psutil.pid_exists(pid) else []
 
     def name_of(self, pid: int) -> str:
@@ -145,7 +145,7 @@ def _below(pid: int) -> list[int]:
 
 
 def _quietly(read: Any) -> Any:
-    """What a call gives; None where it is unknown here."""
+    """The result of a call; None if it is unknown here."""
     try:
         return read()
     except Exception:  # psutil raises its own, and whatever a platform's files make it raise

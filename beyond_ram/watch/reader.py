@@ -1,4 +1,4 @@
-"""How a process is read: from /proc, or through psutil where /proc says too little, or is not there.
+"""Readers of processes: /proc, or psutil if /proc is limited or missing.
 
 Both readers give the same things, so that trees, samples and peaks know one interface. What a reader never knows stands
 in its `unknown`: such columns are empty and such peaks null, never 0.
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 HWM, FAULTS = "hwm_bytes", ("minor_faults", "major_faults")
 NAMES = ("procfs", "psutil")
-# Descriptors kept open at most; what is beyond is opened for each reading.
+# Maximum number of descriptors kept open; others are opened for each reading.
 _KEPT_OPEN = 384
 _NO_ROOM = procfs.NO_ROOM
 
 
 class Reader(Protocol):
-    """Readings of processes. None stands for a process that is gone, or is not ours to read."""
+    """Readings of processes. None means that a process is gone or not readable."""
 
     name: str
     why: str
     """Why this one reads."""
     unknown: frozenset[str]
-    """Columns of samples.csv that it never knows, and `hwm_bytes` where it knows no high-water marks."""
+    """Columns of samples.csv that it never knows; `hwm_bytes` if it knows no high-water marks."""
 
     def why_not(self) -> str | None:
-        """Why nothing can be read here; None where it can."""
+        """Why processes cannot be read here; None if they can."""
 
     def descendants(self, pid: int) -> list[int]:
         """All processes below one."""
@@ -55,10 +55,10 @@ class Reader(Protocol):
     def parse(self, lines: bytes) -> procfs.Memory | None: ...
 
     def used(self, process: Process) -> tuple[procfs.Usage, int] | None:
-        """What it has used, with its children that were waited for; and its parent."""
+        """Resources with reaped children, and the parent."""
 
     def reaped(self, pid: int) -> procfs.Usage | None:
-        """What the children of a process that were waited for have used; of storage, what it has used itself too."""
+        """Resources of reaped children; storage with its own."""
 
     def origin(self, process: Process) -> procfs.Origin | None: ...
 
@@ -80,7 +80,7 @@ class Procfs:
     unknown: frozenset[str] = frozenset()
 
     def __init__(self, lacks: str | None = None) -> None:
-        """`lacks` is what nobody here can read."""
+        """`lacks`: what nobody can read here."""
         self._lacks = lacks
         self._opened_by: dict[int, Process] = {}
         self._open, self._kept_open = 0, _KEPT_OPEN
@@ -132,7 +132,7 @@ class Procfs:
         self._opened_by.pop(process.pid, None)
 
     def keep_fewer_open(self) -> None:
-        """Close what is open, and keep half as many from now on."""
+        """Close open descriptors, and keep half as many from now on."""
         self._kept_open = self._open // 2
         for process in list(self._opened_by.values()):
             self.forget(process)
@@ -165,7 +165,7 @@ class Procfs:
 
 
 def choose(asked: str | None = None) -> Reader:
-    """The reader that was asked for, by its name; /proc where it suffices, psutil elsewhere.
+    """The requested reader; by default /proc if it suffices, else psutil.
 
     Raises ValueError for a name that none has, and where psutil is asked for and is not there or reads nothing.
     """
@@ -184,12 +184,12 @@ def choose(asked: str | None = None) -> Reader:
 
 
 def lacking() -> str | None:
-    """What /proc does not say here, and is needed to tell kinds of memory apart; None where it does."""
+    """What /proc lacks to distinguish kinds of memory; None if nothing."""
     try:
         if not sys.platform.startswith("linux"):
             return f"{sys.platform} has no /proc"
         poor = procfs.why_not() is None and procfs.memory(os.getpid()) is None
-    except Exception:  # as too many open files: told where samples are lost for it
+    except Exception:  # such as too many open files; noted where samples are lost for it
         return None
     return "/proc tells no kinds of memory here" if poor else None
 

@@ -16,7 +16,7 @@ from .sampler import CPU_BUDGET, Counting, Sampler
 # Witnesses that differ by more than this, and by more than this share, disagree: then both are printed.
 _NOTEWORTHY_BYTES, _NOTEWORTHY_SHARE = 1_000_000, 0.005
 _PROCESSES_IN_RECORD = 64
-# What of the event `work` goes into the record.
+# Fields of the event `work` for the record.
 _OF_WORK = (  # noqa: SIM905
     "rows bytes_in tokens rows_per_worker rows_expected rows_delivered rows_twice rows_missing rows_wrong"
 ).split()
@@ -24,7 +24,7 @@ _OF_WORK = (  # noqa: SIM905
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What is known of a run without having weighed it."""
+    """Facts of a run besides its measurements."""
 
     command: Sequence[str]
     environment: Mapping[str, str]
@@ -40,15 +40,15 @@ class Outcome:
     left_running: list[dict[str, Any]] = field(default_factory=list)
     no_group: str | None
     resident: pagecache.Residency | None
-    """What the page cache held of the inputs before."""
+    """Page cache of the inputs before the run."""
     tells_work: bool = False
     """A program with phases says itself that its work is done."""
     attached: bool = False
-    """It ran already, and is none of ours: what it has used is known from the tree alone."""
+    """Attached to a running program, whose resources are known only from the tree."""
 
 
 def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
-    """The record of a run. What fails to be made of it stands empty, and in `missing`."""
+    """The record of a run. Parts that fail stay empty, with a note in `missing`."""
     status, sampler, log, missing = outcome.returncode, weighing.sampler, weighing.log, weighing.missing
     interval_ms, inputs, counting = weighing.options.interval_ms, weighing.options.inputs, weighing.counting
     content: dict[str, Any] = {
@@ -70,7 +70,7 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
         "storage": {"read_bytes": None, "written_bytes": None},
         # Time of waiting for memory; None where the kernel does not count it.
         "pressure": None,
-        # Of kept memory, while it still grew at the end.
+        # Growth of kept memory at the end.
         "growth": None,
         "left_running": outcome.left_running,
         "sampler": {"interval_ms": interval_ms, "samples": 0},
@@ -170,7 +170,7 @@ def _marks(peaks: Peaks, log: events.Log | None) -> list[dict[str, Any]]:
     record of the process, and where it is not more than the machine's memory.
     """
     processes = {entry["pid"]: dict(entry) for entry in peaks.ended}
-    if HWM in peaks.unknown:  # but those that the kernel told at their end
+    if HWM in peaks.unknown:  # except those from the kernel's exit records
         processes = {pid: entry for pid, entry in processes.items() if entry["final"]}
     memory_bytes = machine.memory_bytes()
     for pid, reported in log.hwm_bytes.items() if log else ():
@@ -200,7 +200,7 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
         ("pss", run.pss_bytes, "lower bound", "highest reading of PSS: shared pages once, read seldom"),
         ("cgroup", run.cgroup_bytes, "exact", "kernel's total, with page cache and kernel memory, each page once"),
     )
-    # Of anonymous memory that several processes share; None where nothing counts each page once.
+    # Anonymous memory shared by several processes; None if nothing counts each page once.
     copied = sampler.copying.record() if sampler and sampler.copying else dict.fromkeys(COPYING)
     others = (run.cgroup_bytes, run.processes_most, run.pss_bytes)
     highest = run.sampled[0] if together is None else together
@@ -243,7 +243,7 @@ def _group(counting: Counting, no_group: str | None) -> dict[str, Any]:
 
 
 def _kept(sampler: Sampler | None, counting: Counting) -> dict[str, Any]:
-    """What could not be reclaimed, and who says so; and the group around ours."""
+    """The unreclaimable memory with its source, and the group around ours."""
     kept = None
     if sampler and sampler.meter:
         basis = advice.GROUP if counting.group and sampler.meter is counting.group.meter else advice.AROUND
@@ -276,7 +276,7 @@ def _rss(sampled: int, processes: int) -> str:
 
 
 def _elsewhere(pss: int | None, cgroup: int) -> str:
-    """What a group was not charged with, as far as PSS, which counts each page once, is above the group's peak."""
+    """Memory that a group was not charged for, if PSS, which counts each page once, is above the group's peak."""
     if pss is None or pss <= cgroup or not _apart(pss, cgroup):
         return ""
     return f": PSS was read at {_mb(pss)}, so {_mb(pss - cgroup)} of it at least were charged to another group"

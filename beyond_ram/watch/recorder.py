@@ -17,14 +17,14 @@ from .outfile import OutFile
 
 MAX_LINES = 20_000
 _RSS, _PSS = COLUMNS.index("rss_bytes"), COLUMNS.index("pss_bytes")
-# PSS is rare, so a line that has it stands for its neighbours where it is this close to their peak.
+# PSS is rare, so its line represents neighbouring lines if it is this close to their peak.
 _CLOSE = 0.99
 
 Row = Sequence[object]
 
 
 class Recorder:
-    """Writes rows in the order of COLUMNS; an empty string stands for what was not sampled."""
+    """Writes rows in the order of COLUMNS; an empty string means not sampled."""
 
     def __init__(self, path: Path, max_lines: int = MAX_LINES, missing: Missing | None = None) -> None:
         self.max_lines = max_lines
@@ -43,7 +43,7 @@ class Recorder:
             self.put()
 
     def put(self) -> None:
-        """Write the line that stands for the samples since the last one."""
+        """Write the line for the samples since the last one."""
         if self._best is None:
             return
         row, self._best, self._pending = self._best, None, 0
@@ -59,7 +59,7 @@ class Recorder:
         self.file.close()
 
     def _halve(self) -> None:
-        lines = csv.reader(line.decode() for line in io.BytesIO(self.file.content()))  # no name holds a line break
+        lines = csv.reader(line.decode() for line in io.BytesIO(self.file.content()))  # names contain no line break
         # In one piece, which is given back whole: thousands of small ones leave holes in the memory of a long run.
         joined, kept = bytearray(_text(next(lines)).encode()), 0
         for row in _pairs(lines):

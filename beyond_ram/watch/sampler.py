@@ -31,23 +31,23 @@ _EVENTS_APART_S = 0.005
 PROPORTIONAL_BUDGET = 0.001
 PROPORTIONAL = "PSS and USS"
 _EVENTS_PROPORTIONAL_BUDGET = 0.01
-# What a run may spend on them at once, so that a short one has a reading too.
+# CPU seconds that a run may spend on them at once, so that a short run has a reading too.
 _PROPORTIONAL_ALLOWANCE_S = 0.03
 # While memory rises and is close to its highest so far, a peak may come: samples come this many times as often.
 _PEAK_SPEEDUP, _PEAK_FROM = 5, 0.9
 _PROPORTIONAL_EVERY_S = 0.25
-# Where no group counts shared pages once, PSS does: what may be spent on it at once, and as a share of the time.
+# Without a group, PSS counts shared pages once: CPU seconds to spend on it at once, and as a share of the time.
 _SHARING_ALLOWANCE_S, _SHARING_BUDGET, _SHARING_APART_S = 0.3, 0.005, 0.05
 # A reading of PSS during which memory moved by more than this is none.
 _STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
 _PROPORTIONAL_S_PER_BYTE = 40e-12
 # CPU, faults and storage grow steadily and have no peaks to miss: they are read this often, and at events.
 _USAGE_EVERY_S = 0.5
-_EMPTY = ("",) * 13  # PSS, USS, CPU, storage, faults, PSS by kind, pressure, and what is kept, of a row that has none
+_EMPTY = ("",) * 13  # PSS, USS, CPU, storage, faults, PSS by kind, pressure, and kept memory of a row without them
 
 
 def _kept_of(row: dict[str, Any]) -> int:
-    """What cannot be reclaimed of a row, as far as it is known."""
+    """Unreclaimable memory of a row, as far as known."""
     if row["kept_bytes"] != "":
         return int(row["kept_bytes"])
     if "" in (row["anon_bytes"], row["shmem_bytes"]):
@@ -57,7 +57,7 @@ def _kept_of(row: dict[str, Any]) -> int:
 
 @dataclass
 class Counting:
-    """Who counts each page of the tree once; None for who cannot be had."""
+    """Sources that count each page of the tree once; None if unavailable."""
 
     group: Group | None = None
     around: Around | None = None
@@ -91,7 +91,7 @@ class Sampler:
         counting = counting or Counting()
         group, around = counting.group, counting.around
         self.meter: Meter | None = None
-        """Of the group that holds the tree and nothing else."""
+        """The group with the tree and nothing else."""
         if group:
             self.meter = group.meter
         elif around and around.alone:
@@ -107,7 +107,7 @@ class Sampler:
         if self.meter is None and not self._unknown:
             self.sharing = counting.sharing or self._missing.attempt("shared pages", Sharing, None)
         self.copying: Copying | None = None
-        """Where something counts each page once."""
+        """Whether something counts each page once."""
         self.course: list[dict[str, Any]] = []
         self.trend = Trend()
         self._sharing_s = 0.0
@@ -147,7 +147,7 @@ class Sampler:
         changed, ended = self.tree.memory()
         living = self.tree.living
         self._peaking, self._changed = False, changed
-        if changed or self._begun:  # else the processes and their memory are as they were
+        if changed or self._begun:  # otherwise the processes and their memory are unchanged
             self._note(living, ended)
             self._begun = False
         self._changed |= self._note_kept(living)
@@ -175,7 +175,7 @@ class Sampler:
             if proportional or self._proportional_is_due(now, self._sums[0], event=event):
                 with self._missing.step(PROPORTIONAL):
                     self._read_proportional(row, living)
-                spent = time.process_time()  # has a budget of its own
+                spent = time.process_time()  # has its own budget
             with self._missing.step("samples.csv"):
                 self.recorder.write(tuple(row.values()))
         self._spent_s = spent
@@ -218,7 +218,7 @@ class Sampler:
         return new
 
     def _put_kept(self, row: dict[str, Any]) -> None:
-        """What cannot be reclaimed, and what the group holds with page cache, as far as somebody counts them."""
+        """Unreclaimable memory, and the group's memory with page cache, as far as something counts them."""
         if self.meter and self.meter.now:
             row["kept_bytes"] = self.meter.kept_now_bytes
             row["cgroup_bytes"] = self.meter.now.usage_bytes if self._ours else ""
@@ -243,7 +243,7 @@ class Sampler:
         return self.sample(event=True, proportional=True)
 
     def note_course(self, duration_s: float) -> None:
-        """How memory went, from the lines that were kept; the last one must have been put."""
+        """Memory over time, from the written lines; the last one must have been written."""
         lines = self.recorder.file.content().splitlines()[1:]
         self.course = course.of_lines(lines, duration_s)
 
@@ -260,7 +260,7 @@ class Sampler:
         self.peaks.finish(self.tree.living)
 
     def left_running(self) -> list[dict[str, Any]]:
-        """What outlives the command, as the last sample saw it."""
+        """Processes of the last sample that outlive the command."""
         return [
             {"pid": process.pid, "name": process.name, "rss_bytes": process.last.rss_bytes}
             for process in self.tree.processes.values()
@@ -338,7 +338,7 @@ class Sampler:
         self._missing.note(PROPORTIONAL, "of a process they may not be read, so that there is no sum")
 
     def _stood_still(self, living: list[Process]) -> bool:
-        """Whether the processes hold what they held before they were read one after another.
+        """Whether the processes have the same memory as before they were read one after another.
 
         If a second process maps a page between the two readings, the page counts whole in the first process and half in
         the second. The sum is wrong by as much as memory has moved.

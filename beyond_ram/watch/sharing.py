@@ -1,4 +1,4 @@
-"""What a tree holds that cannot be reclaimed, each shared page once, where no group counts it.
+"""Unreclaimable memory of a process tree with each shared page counted once, without a group.
 
 Sums over processes count a page in each that has it, and PSS, which does not, is dear to read. So it is read now and
 then, and followed in between from what is cheap. Of the pages that are counted more than once is known:
@@ -30,17 +30,17 @@ from .procfs import Memory, Origin
 PAGE = mmap.PAGESIZE
 _PENDING = 64
 _MOVED_BYTES = 1 << 20
-# A thread's kernel stack, and what else the kernel keeps of it.
+# A thread's kernel stack, and other kernel memory for it.
 _THREAD_BYTES = 32 << 10
 # Samples this close to each other are one.
 _ALIKE = 0.01
-# A reading is worth it where the highest sample is above what is settled by this share, and more where much was spent.
+# Read PSS if the largest sample is this share above what is settled, and more if much time was spent.
 _WORTH = 0.05
 _SHMEM = re.compile(rb"^Shmem:\s+(\d+) kB$", re.MULTILINE)
 
 
 class Twice(NamedTuple):
-    """How much is counted more than once, at least, in bytes."""
+    """Lower bound of memory counted more than once, in bytes."""
 
     anon_bytes: int
     shmem_bytes: int
@@ -53,7 +53,7 @@ NONE = Twice(0, 0)
 
 
 class Held(NamedTuple):
-    """What one process holds, in bytes, and where it comes from."""
+    """Memory of one process in bytes, and its origin."""
 
     anon_bytes: int
     """Swapped-out memory included."""
@@ -62,25 +62,25 @@ class Held(NamedTuple):
     origin: tuple[int, tuple[int, int] | None] = (0, None)
     """Its parent, and the addresses that an exec has given it; a fork has its parent's."""
     reaped_faults: int = 0
-    """Those of its children that have ended."""
+    """Of its children that have ended."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The processes at one time, sums over them, and the machine's shared memory, in all and above where it began."""
+    """The processes at one time with their sums, and the machine's shared memory, in total and above its start."""
 
     processes: Mapping[int, Held]
     swap_bytes: int = 0
     kernel_bytes: int = 0
-    """Page tables and threads: what can be told of a process."""
+    """Page tables and threads of a process."""
     locked_bytes: int = 0
     machine_shmem_bytes: int = 1 << 62
     rise_bytes: int = 0
     faults: int = 0
-    """Of the whole tree so far, of those that have ended too."""
+    """Of the whole tree so far, with ended processes."""
 
     def kept_bytes(self, twice: Twice) -> int:
-        """With so much of it counted more than once."""
+        """With this much of it counted more than once."""
         anon = sum(held.anon_bytes for held in self.processes.values()) - twice.anon_bytes
         return anon + self._shmem(twice) + self.kernel_bytes + self.locked_bytes
 
@@ -100,7 +100,7 @@ class Sample:
         }
 
     def lost(self, before: "Sample") -> Twice:
-        """How much of what its processes shared before may have been unmapped or copied until now."""
+        """Upper bound of shared memory that its processes may have unmapped or copied until now."""
         anon = shmem = 0
         for pid, then in before.processes.items():
             now = self.processes.get(pid, Held(0, 0, then.minor_faults))
@@ -110,7 +110,7 @@ class Sample:
         return Twice(anon, shmem)
 
     def mapped(self, before: "Sample") -> Twice:
-        """How much of what its processes share now may have been mapped since."""
+        """Upper bound of shared memory that its processes may have mapped since."""
         anon = shmem = 0
         for pid, now in self.processes.items():
             then = before.processes.get(pid, Held(0, 0, now.minor_faults))
@@ -120,7 +120,7 @@ class Sample:
         return Twice(anon, shmem)
 
     def forked(self, before: "Sample | None") -> int:
-        """How much the processes that have come since share with their parents, at least."""
+        """Lower bound of memory that new processes share with their parents."""
         return sum(
             self._with_parent(held, before)
             for pid, held in self.processes.items()
@@ -137,8 +137,8 @@ class Sample:
         return int(max(0, min(inherited, parent.anon_bytes, inherited - given_up)))
 
     def _at_most(self, held: Held, pid: int, before: "Sample | None") -> float:
-        """The most that a process can have had at any time since, in anonymous memory: each page of it a fault, but for
-        what it had before, or was forked with."""
+        """Upper bound of the anonymous memory that a process had at any time since: one page per fault, besides what it
+        had or inherited."""
         first = before.processes.get(pid) if before else None
         if first is not None:
             return first.anon_bytes + PAGE * (held.minor_faults - first.minor_faults)
@@ -151,7 +151,7 @@ class Sample:
 
 
 def _lost(grown_bytes: int, faulted_bytes: int) -> int:
-    """Of one process: what it has unmapped or copied, where it has grown by so much, or shrunk."""
+    """Memory that one process has unmapped or copied, if it grew or shrank by this much."""
     return max(0, -grown_bytes) + max(0, faulted_bytes - max(0, grown_bytes))
 
 
@@ -223,7 +223,7 @@ class Sharing:
 
     @property
     def kept_now_bytes(self) -> int | str:
-        """The same of the last sample, as far as readings of PSS say by now; an empty string before the first one."""
+        """The same for the last sample, as far as readings of PSS show; an empty string before the first one."""
         return self._last.kept_bytes(self._twice) if self._last else ""
 
     def _highest(self) -> int:
@@ -232,7 +232,7 @@ class Sharing:
     def note(self, sample: Sample) -> None:
         """One sample of the tree."""
         if self._last is not None and not self._last.processes.keys() <= sample.processes.keys():
-            # What those that have ended have copied since the last sample is in the faults of the tree alone.
+            # Copies by processes that ended since the last sample are only in the faults of the tree.
             copied = PAGE * max(0, sample.faults - self._last.faults)
             self._consider(self._last, self._twice.less(copied, copied))
         self._follow(sample)
@@ -259,20 +259,20 @@ class Sharing:
             self._thin()
 
     def _follow(self, sample: Sample) -> None:
-        """Keep account of what is counted more than once."""
+        """Keep account of memory counted more than once."""
         if self._last is not None:
             self._twice = self._twice.less(*sample.lost(self._last))
         self._twice = Twice(self._twice.anon_bytes + sample.forked(self._last), self._twice.shmem_bytes)
         self._last = sample
 
     def _thin(self) -> None:
-        """Of two neighbours keep the higher one."""
+        """Keep the higher one of two neighbours."""
         pairs = zip(self._pending[::2], self._pending[1::2], strict=False)
         rest = self._pending[len(self._pending) // 2 * 2 :]
         self._pending = [max(pair, key=lambda entry: entry[0].kept_bytes(entry[1])) for pair in pairs] + rest
 
     def worth_reading(self, spent: float) -> bool:
-        """Whether a reading of PSS could say much, where this share of what may be spent on them was spent."""
+        """Whether a reading of PSS would help, after this share of its budget was spent."""
         return self._highest() > self.settled_bytes * (1 + _WORTH + max(0.0, spent))
 
     def read(self, before: Sample, after: Sample, twice: Twice) -> None:
@@ -293,7 +293,7 @@ class Sharing:
         self._follow(after)
         self._twice = Twice(*(max(pair) for pair in zip(self._twice, sure, strict=True)))
         self._pending = [*settled, (after, self._twice)]
-        # Where memory moved meanwhile a later reading may say more.
+        # If memory changed meanwhile, a later reading may show more.
         moved = sum(lost) + sum(after.mapped(before))
         if moved <= max(
             _MOVED_BYTES, _ALIKE * sum(held.anon_bytes + held.shmem_bytes for held in after.processes.values())
@@ -308,7 +308,7 @@ class Sharing:
             self.settled_bytes, self._terms = size, sample.terms(twice)
 
     def end(self) -> None:
-        """No reading will say more of what was seen until now."""
+        """No later reading can show more about the time until now."""
         for sample, twice in self._pending:
             self._settle(sample, twice)
         self._pending = []

@@ -1,4 +1,4 @@
-"""What a person reads at the end of a run: ten lines."""
+"""The summary of a run for the terminal: ten lines."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ def megabytes(size_bytes: float | None) -> str:
 
 
 def mebibytes(size_bytes: int) -> str:
-    """As limits and requests are given; rounded up."""
+    """As limits and requests are written; rounded up."""
     return f"{-(-size_bytes // advice.MIB):,} MiB"
 
 
@@ -41,7 +41,7 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
         yield f"  {word} {megabytes(size)} {means}" if known else f"  {word} unknown here"
     if peak["pss_bytes"] is None:
         yield "PSS         not sampled"
-    elif advice.FAR * peak["pss_bytes"] >= asked.kept_bytes:  # else it was read before the peak, and says nothing of it
+    elif advice.FAR * peak["pss_bytes"] >= asked.kept_bytes:  # otherwise it was read before the peak
         pss, uss = megabytes(peak["pss_bytes"]), megabytes(peak["uss_bytes"])
         yield f"PSS         {pss}, each shared page counted once; USS {uss}; largest of a few readings, not a peak"
     yield f"high water  {_marked(marks)}"
@@ -73,7 +73,7 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
 
 
 def _of_container(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]:
-    """What a kubelet evicts by, what the kernel kills by, and what is kept, one below the other."""
+    """Working set (which a kubelet evicts by), usage (which the kernel kills by), and kept memory, one per line."""
     peak, around = record["peak"], record["peak"].get("around") or {}
     limit, kills = around.get("limit_bytes"), around.get("kills")
     working_set = (peak.get("kept") or {}).get("working_set_bytes")
@@ -92,7 +92,7 @@ _WAITED_BY = {
 
 
 def _waited(record: dict[str, Any]) -> Iterable[str]:
-    """How long the command waited for memory; nothing where that rounds to 0 or is not known."""
+    """How long the command waited for memory; nothing if that rounds to 0 or is unknown."""
     stalls = record.get("pressure")
     if stalls and stalls["some_s"] >= _SHOWN_S:
         share = f"{stalls['some_s']:.1f} s of {record['duration_s']:.1f} s for memory"
@@ -111,7 +111,7 @@ def _marked(marks: dict[str, Any]) -> str:
 
 
 def _details(record: dict[str, Any]) -> Iterable[str]:
-    """Phases, each process's share, what was shared, and why: a line for each that there is."""
+    """Phases, each process's share, shared memory, and causes, one per line."""
     peak, phases = record["peak"], why.by_phase(record)
     if set(phases) != {""}:
         for name, one in list(phases.items())[:_PHASES]:
@@ -132,7 +132,7 @@ def _details(record: dict[str, Any]) -> Iterable[str]:
 
 
 def forks(peak: Mapping[str, Any]) -> str:
-    """What forked processes shared, and what of it they copied; empty where that is little."""
+    """Memory that forked processes shared, and how much they copied; empty if little."""
     shared, copied = peak.get("shared_anon_bytes") or 0, peak.get("copied_on_write_bytes") or 0
     if shared < _WORTH_BYTES:
         return ""
@@ -140,7 +140,7 @@ def forks(peak: Mapping[str, Any]) -> str:
 
 
 def _attached(attached: dict[str, Any]) -> Iterable[str]:
-    """What was followed, and what the kernel had kept of it."""
+    """The followed program, and the kernel's values from before."""
     before, name = attached["before"], attached["name"]
     mark = before["hwm_bytes"]
     yield f"attached    to {name}, {attached['processes']} at once, {attached['running_s']:.1f} s after it began"
@@ -160,7 +160,7 @@ _COUNTED_BY = {
 
 
 def _asked(asked: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
-    """The ask as it is pasted, the rule where it depends on the cluster, and how far repeats may move it."""
+    """The request to paste, the check if it depends on the cluster, and how far another run may need more."""
     ask = f"{'at least ' if asked.at_least else ''}--mem={advice.mem(asked.ask_bytes)}"
     if asked.killed:
         at = f" at the limit of {mebibytes(asked.killed_at_bytes)}" if asked.killed_at_bytes else " for want of memory"
@@ -178,14 +178,14 @@ def _asked(asked: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
 
 
 def up_to(asked: advice.Advice, peak: Mapping[str, Any]) -> str:
-    """How far another run may move the ask, and why."""
+    """The request that another run may need, and why."""
     does = "copy shared memory" if asked.high_bytes == asked.polled_bytes else "peak"
     when = f"if its {peak['processes']} processes {does} at the same time"
     return f"--mem={advice.mem(asked.high_bytes)} {when}, which may happen in another run"
 
 
 def made_of(asked: advice.Advice) -> str:
-    """What the ask adds up."""
+    """The terms of the request."""
     if asked.killed:
         return "it was killed; how much more it needs is unknown"
     if asked.enforced_by == advice.POLLING and asked.ask_bytes == asked.polled_bytes:
@@ -196,7 +196,7 @@ def made_of(asked: advice.Advice) -> str:
 
 
 def _for_speed(asked: advice.Advice) -> Iterable[str]:
-    """What keeps the speed, where that is more than what completes."""
+    """The request that keeps the speed, if it is larger."""
     if asked.speed_bytes is not None and asked.speed_bytes > asked.ask_bytes:
         most = "" if asked.speed_is_measured else "at most "
         speed = f"{most}--mem={advice.mem(asked.speed_bytes)}"
@@ -204,7 +204,7 @@ def _for_speed(asked: advice.Advice) -> Iterable[str]:
 
 
 def _enforced(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]:
-    """What it is made of, and who ends it: a line each where there is something to say."""
+    """The kinds of kept memory, and the limit around the command."""
     terms = {name: asked.terms.get(f"{name}_bytes", 0) for name in ("anon", "shmem", "kernel", "swap", "locked_file")}
     terms["swap"] = max(terms["swap"], asked.terms.get("swapcached_bytes", 0))  # v1 counts these there alone
     beside = [

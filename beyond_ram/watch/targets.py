@@ -1,4 +1,4 @@
-"""What runs already and is to be followed: processes and all below them, a memory group, a job of Slurm.
+"""Targets to follow: processes with their descendants, a memory group, a Slurm job.
 
 A process is known by its id and the time it was started, so an id that is given out again is never taken for it.
 """
@@ -25,19 +25,19 @@ _AGAIN_S = 0.1
 
 
 class _NotThereError(ValueError):
-    """It is not there, or nobody is in it, yet."""
+    """It does not exist or is empty, yet."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is followed, as it was asked for, and how to list it: the ids of its processes now."""
+    """A target with its name, and a function that lists its process ids."""
 
     asked: dict[str, object]
     name: str
     listed: Callable[[Iterable[int]], list[int]]
     """Given the ids of those that are known to belong to it and still run."""
     group: tuple[Path, int] | None = None
-    """The memory group that holds all of it and nothing else, and its version."""
+    """The memory group that has exactly the target, and its version."""
     around: tuple[Path, int] | None = None
     """The group that the first of its processes is in."""
     pids: Sequence[int] = field(default=())
@@ -94,7 +94,7 @@ def _refuse_unreadable(pid: int, reader: Reader) -> None:
 
 
 def group(path: Path, reader: str | None = None) -> Target:
-    """All that is in a memory group, below it included. Raises ValueError where it is none, or nobody is in it.
+    """All processes of a memory group and the groups below. Raises ValueError if it does not exist or is empty.
 
     `path` is a folder, or the path of a group as /proc/PID/cgroup has it.
     """
@@ -137,7 +137,7 @@ def _slurm_job(job: str, reader: str | None) -> Target:
 
 
 def _group_of_job(job: str) -> Path | None:
-    """The group of a job on this node; None where it has none, or none yet."""
+    """The group of a job on this node; None if it has none, or none yet."""
     for pattern in _OF_JOB:
         folders = sorted(_GROUPS.glob(pattern.format(id=job)))
         if len(folders) > 1:
@@ -149,7 +149,7 @@ def _group_of_job(job: str) -> Path | None:
 
 
 def _listed_by_slurm(job: str) -> list[int]:
-    """What scontrol says of a job on this node, where it has no group."""
+    """The processes of a job on this node from scontrol, if it has no group."""
     import subprocess
 
     try:
@@ -161,7 +161,7 @@ def _listed_by_slurm(job: str) -> list[int]:
 
 
 def of_folder(asked: dict[str, object], name: str, folder: Path, reader: str | None) -> Target:
-    """All that is in the group in a folder. Raises ValueError where nobody is in it."""
+    """All processes of the group in a folder. Raises ValueError if it is empty."""
     ours = os.getpid()
 
     def listed(_: Iterable[int]) -> list[int]:
@@ -176,7 +176,7 @@ def of_folder(asked: dict[str, object], name: str, folder: Path, reader: str | N
 
 
 def _version(folder: Path) -> int | None:
-    """Of the memory controller of a group; None where it has none."""
+    """Limit of the memory controller of a group; None without one."""
     for version, name in ((1, "memory.usage_in_bytes"), (2, "memory.current")):
         if (folder / name).exists() and (folder / "memory.stat").exists():
             return version
@@ -184,7 +184,7 @@ def _version(folder: Path) -> int | None:
 
 
 def members(folder: Path) -> list[int]:
-    """The processes in a group and in those below it, this namespace's ids; none where it is gone."""
+    """The process ids of a group and the groups below, in this namespace; empty if it is gone."""
     pids: dict[int, None] = {}
     for at, _, files in os.walk(folder):
         if "cgroup.procs" in files:
@@ -198,7 +198,7 @@ def members(folder: Path) -> list[int]:
 
 
 def group_of(pid: int) -> tuple[Path, int] | None:
-    """Folder and version of the memory group of a process, as it is mounted here; None for the root of all."""
+    """Folder and version of the memory group of a process; None for the root."""
     text = procfs.read(pid, "cgroup")
     return None if text is None else charges.own_group(groups=text.decode(errors="replace"))
 
@@ -207,7 +207,7 @@ class Followed(Tree):
     """The processes of a target, and what they had used before."""
 
     def __init__(self, target: Target, *, reset: bool = False) -> None:
-        """With `reset` the marks of those that were there before are set back."""
+        """With `reset`, high-water marks from before are reset."""
         super().__init__(0, target.reader)  # no process of ours adopts theirs
         self.target, self.resets = target, reset and self.resets
         self._members: set[int] = set()
@@ -215,12 +215,12 @@ class Followed(Tree):
         self._started: dict[int, float] = {}
         """When each of them was started, in seconds as its reader counts them."""
         self._now: dict[int, float] = {}
-        """The same, of the last listing and of whoever has such an id now."""
+        """The same for the last listing, whoever has these ids now."""
         self._seen: dict[int, procfs.Usage] = {}
         self._parents: dict[int, int] = {}
         self._gone = procfs.Usage()
         self.before: dict[int, int] = {}
-        """The mark of each process that was there before it was followed, in bytes."""
+        """The high-water mark of each process before the attach, in bytes."""
         self._asked = {pid: at for pid in target.pids if (at := self.reader.started(pid)) is not None}
         self._first: procfs.Usage | None = None
 
@@ -244,7 +244,7 @@ class Followed(Tree):
         return changed or bool(left), [*ended, *left]
 
     def age_s(self) -> float:
-        """How long the oldest had run when it was first seen."""
+        """How long the oldest process had run when it was first seen."""
         return max(0.0, self._began_s - min(self._started.values(), default=self._began_s))
 
     def _list_if_needed(self) -> bool:
@@ -277,18 +277,18 @@ class Followed(Tree):
         self.living.append(self.processes[pid])
 
     def _let_go(self, pid: int) -> None:
-        """What one has used that nobody of the target has waited for counts on."""
+        """Resources of an ended process count on if no process of the target has reaped it."""
         self._started.pop(pid, None)
         used = self._seen.pop(pid, None)
         if used is not None and self._parents.pop(pid, 0) not in self._started:
             self._gone = procfs.combined(sum, [self._gone, used])
 
     def usage(self) -> procfs.Usage:
-        """What the target has used since it is followed."""
+        """Resources of the target since the attach."""
         for process in [*self.processes.values(), *self._zombies.values()]:
             if reading := self.reader.used(process):
                 used, self._parents[process.pid] = reading
-                # Its storage stays known where it may not be read any more.
+                # Its storage stays known if it becomes unreadable.
                 self._seen[process.pid] = procfs.combined(max, [used, self._seen.get(process.pid, used)])
         total = procfs.combined(sum, [self._gone, *self._seen.values()])
         self._first = self._first or total

@@ -36,7 +36,7 @@ class Process:
     run_hwm: int = 0
     rss_high: int = 0
     floor: int = 0
-    """A mark of so much is from before it was followed, and says nothing of what came since."""
+    """A mark of this size is from before the attach, and shows nothing about the time since."""
     final: bool = False
 
 
@@ -60,7 +60,7 @@ class Tree:
         self._someone_ended = True
         self.faults = 0
         self.moved = False
-        """Whether the last reading found anything else than the one before: in memory, or who is there."""
+        """Whether the last reading showed a change of memory or processes."""
 
     def close(self) -> None:
         for process in [*self.processes.values(), *self._zombies.values()]:
@@ -74,7 +74,7 @@ class Tree:
 
     @property
     def adopters(self) -> set[int]:
-        """Whose new children belong to it, beside those of its own processes."""
+        """Processes whose new children belong to the tree, besides its own processes."""
         return {self.root}
 
     def listed_pids(self) -> set[int]:
@@ -82,7 +82,7 @@ class Tree:
         return {*self.processes, *self._zombies}
 
     def origins(self) -> dict[int, procfs.Origin]:
-        """Where the living processes come from, and their faults so far; sets `faults`, those of the whole tree."""
+        """Origin of the living processes, and their faults so far; sets `faults` of the whole tree."""
         here = [(process.pid, self.reader.origin(process)) for process in (*self.living, *self._zombies.values())]
         origins = {pid: origin for pid, origin in here if origin}
         reaped = self.reader.reaped(self.root)
@@ -91,7 +91,8 @@ class Tree:
         return origins
 
     def memory(self) -> tuple[bool, list[Process]]:
-        """Read every process. Whether anything is new since the last call, and those that were found to have ended."""
+        """Read every process. Returns whether anything has changed since the last call, and the processes that have
+        ended."""
         changed = self._list_if_needed()
         self.moved, ended = False, []
         for process in self.living:
@@ -142,13 +143,13 @@ class Tree:
         return True
 
     def doubt(self) -> None:
-        """Forget what was read: a sample was lost halfway, and the next one must not find that nothing has changed."""
+        """Forget the last reading: a sample was lost halfway, and the next one must not report "unchanged"."""
         self._someone_ended = True
         for process in self.living:
             process.lines = b""
 
     def _forget(self, process: Process) -> None:
-        """It has no memory any more. What it used can be read until its parent takes note of its end."""
+        """It has no memory any more. Its resources can be read until its parent reaps it."""
         self._zombies[process.pid] = self.processes.pop(process.pid)
         self.living.remove(process)
         self._someone_ended = True

@@ -1,4 +1,4 @@
-"""How fast kept memory grows, and when it reaches a limit at that rate: while a command runs, and at its end."""
+"""How fast kept memory grows, and when it reaches a limit: during the run, and at its end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from ..units import duration, short_size
 
 # The highest reading of each bin is kept, so that a saw-tooth is its upper edge. Full, neighbours are joined.
 _BINS, _FIRST_BIN_S = 64, 0.1
-# The last half of the time decides, in so many parts: each is higher than the one before, by what noise is not.
+# The last half of the time is divided into parts; memory grows if each is higher than the one before by more than
+# noise.
 _PARTS = 5
 _LEAST_S, _LEAST_BYTES, _LEAST_SHARE = 1.0, 8_000_000, 0.03
 # Growth that slows down to less than this share of its rate is on its way to a level.
@@ -20,7 +21,7 @@ LIMIT, AROUND, MACHINE = "limit", "around", "machine"
 
 @dataclass(frozen=True)
 class Growth:
-    """A rate that held over the last half of the time."""
+    """A rate of growth over the last half of the time."""
 
     bytes_per_s: float
     over_s: float
@@ -87,7 +88,7 @@ def _tops(readings: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
 
 
 def ceiling(own_bytes: int | None, around_bytes: int | None, machine_bytes: int | None) -> tuple[str, int] | None:
-    """What ends the growth first: the run's own limit, that of the group around it, or the machine's memory."""
+    """The nearest ceiling of the growth: the run's limit, that of the group around it, or the machine's memory."""
     named = ((LIMIT, own_bytes), (AROUND, around_bytes), (MACHINE, machine_bytes))
     return min(((name, size) for name, size in named if size), key=lambda one: one[1], default=None)
 

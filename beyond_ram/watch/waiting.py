@@ -74,7 +74,7 @@ class Waiting:
 
 
 class PlainWaiting:
-    """The same by one system call that needs no descriptor, for when `Waiting` cannot be made or fails."""
+    """Wait with one system call without a descriptor, if `Waiting` cannot be made or fails."""
 
     def __init__(self, signals: Iterable[int]) -> None:
         self._set = set(signals)

@@ -43,24 +43,24 @@ _KILLED_WITHIN_S = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Options(instrument.Options):
-    """How a command is watched."""
+    """How to watch a command."""
 
     new_session: bool = False
-    """Give the command a session and process group of its own."""
+    """Give the command its own session and process group."""
     stdout: int | None = None
     """Descriptor of the command's output; None for this process's."""
     on_event: OnEvent | None = None
     """Called with every event of the command and the id of the command's process."""
     follow: bool = False
-    """Go on until all that the command has started has ended; else what outlives it is left running and named."""
+    """Wait until all processes of the command have ended; otherwise the rest is left running and named."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """What is added to the command's environment."""
+    """Additions to the command's environment."""
     tells_work: bool = False
-    """A command that has told phases has done its work where it has told that too, whatever its exit status."""
+    """A command with phases has finished its work if it reported that, whatever its exit status."""
     reader: str | None = None
-    """How processes are read: `procfs` or `psutil`; None for what suffices here."""
+    """Reader of processes: `procfs` or `psutil`; None to choose."""
     needed: Callable[[], bool] | None = None
-    """Asked with every sample; where it says no, all of it is killed, and the outcome is `failed`."""
+    """Called with every sample; if it returns no, the whole tree is killed and the outcome is `failed`."""
 
 
 def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
 
 
 def write_record(content: dict[str, Any], out: Path, *, whole_command: bool = False) -> None:
-    """Write run.json, whole or not at all, without the secrets of the command line unless `whole_command`.
+    """Write run.json, whole or not at all, with secrets of the command line masked unless `whole_command`.
 
     Raises OSError where it cannot be.
     """
@@ -104,7 +104,7 @@ def write_record(content: dict[str, Any], out: Path, *, whole_command: bool = Fa
 
 
 class _Run:
-    """One command that is watched: what is made for it, and removed by `stack` after it."""
+    """A watched command with its resources, which `stack` releases."""
 
     def __init__(self, command: Sequence[str], out: Path | None, options: Options, stack: contextlib.ExitStack) -> None:
         self.command, self.options, self.stack = command, options, stack
@@ -123,7 +123,7 @@ class _Run:
             step(*arguments)
 
     def handle_signals(self) -> None:
-        """Where signals cannot be blocked: have Python take note of them."""
+        """If signals cannot be blocked, let Python record them."""
         for number in _PASSED_ON:
             with self.missing.step("signals"):
                 if signal.getsignal(number) != signal.SIG_IGN:
@@ -131,7 +131,7 @@ class _Run:
                     self.stack.callback(self.quietly, signal.signal, number, before)
 
     def look_at_inputs(self) -> None:
-        """What the page cache holds of the inputs. Raises OSError for one that is not there or no regular file."""
+        """Page cache of the inputs. Raises OSError for a missing or non-regular file."""
         for path in self.options.inputs:
             wrong: OSError | None = None
             with self.missing.step("page cache"):
@@ -245,7 +245,7 @@ class _Run:
         return bool(group and self.missing.attempt("memory limit", group.killed_at_limit, False))
 
     def _killed_around(self, status: int | None) -> bool:
-        """Whether the kernel has killed some of it in the group around us; others there may be killed beside it."""
+        """Whether the kernel has killed a process in the group around us, which may have others too."""
         around = self.counting.around
         kills = around and self.missing.attempt("the group around", around.kills, None)
         return bool(around and kills and (around.alone or status))
@@ -272,7 +272,7 @@ class _Run:
             self.quietly(waiting.close)
 
     def _is_over(self, running: Command) -> bool:
-        # What was ended from outside is followed to its last process: all of it has been killed.
+        # A tree that was ended from outside is followed to its last process: all of it was killed.
         to_the_last = self.options.follow or self.ended_by is not None
         return running.returncode is not None and (running.empty or not to_the_last)
 

@@ -1,4 +1,4 @@
-"""Why a command needed what it did, as far as its readings carry it: sentences, each with a condition of its own.
+"""Why a command needed its memory: sentences, each with its own condition on the readings.
 
 What holds the memory inside a process no reading from outside can tell; `snakemake explain` does, by letting go of it.
 """
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-# A course is told of runs that are long enough to have one.
+# Only runs of this length have a course.
 _SAMPLES, _LONG_S = 50, 1.0
-# Less than this is told of nothing: of the peak, and in bytes.
+# Below this, in share of the peak and in bytes, nothing is reported.
 _WORTH_SHARE, _WORTH_BYTES = 0.10, 8_000_000
 _MOST = 0.5
 # A tenth that is so close to the one before, or to the peak, is level with it.
@@ -86,7 +86,7 @@ def _processes(peak: Mapping[str, Any]) -> Iterable[str]:
     if count < 3 or len(held) < 2:
         return
     sizes = [one["bytes"] for one in held]
-    # What is still shared is not less with fewer of them.
+    # Shared memory does not shrink with fewer processes.
     shared = (peak.get("shared_anon_bytes") or 0) - (peak.get("copied_on_write_bytes") or 0)
     most = _MOST * peak["anon_bytes"]
     if sizes[-1] >= (1 - _ALIKE) * sizes[0] and sum(sizes) >= most and peak["anon_bytes"] - shared >= most:
@@ -106,7 +106,7 @@ def by_phase(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def shares(peak: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Who held anonymous memory when it was highest, largest first; nobody where there was one process."""
+    """The processes with most anonymous memory at the peak, largest first; empty with a single process."""
     held: Sequence[Mapping[str, Any]] = peak.get("held_by", {}).get("anon_bytes") or []
     return held if len(held) > 1 else []
 

@@ -1,4 +1,4 @@
-"""Programs whose memory is known by construction, and what every column must read for them.
+"""Programs of known memory, and the expected value of every column.
 
 What a program takes is known to the byte: pages of its own mapping, each touched. So every check is a difference: a
 phase's peak less the reading at the phase's start, before anything was taken; interpreter and libraries cancel out.
@@ -28,14 +28,14 @@ _KERNEL = "page tables (0.2 %) and charges in batches of 64 pages per processor 
 
 @dataclass(frozen=True)
 class Check:
-    """One reading against the truth, in bytes unless said otherwise."""
+    """One reading and its true value, in bytes unless noted."""
 
     what: str
     truth: float
     reading: float | None
     tolerance: float
     why: str
-    """Why the tolerance is what it is."""
+    """The reason for the tolerance."""
 
     @property
     def error(self) -> float | None:
@@ -63,13 +63,13 @@ class Run:
         return next((span for span in self.record["phases"] if span["phase"] == phase), {})
 
     def grown(self, column: str, phase: str = "filling") -> float | None:
-        """How far a phase's peak is above where it began."""
+        """The rise of a phase's peak above its start."""
         before = "rss_bytes" if column == "hwm_bytes" else column.replace("anon_upper_bound", "anon")
         start, peak = self.start(phase).get(before), self.peak(phase).get(column)
         return None if start is None or peak is None else peak - start
 
     def between(self, column: str, one: str = "filling", other: str = "full") -> float | None:
-        """How far the reading at the start of one phase is above that at the start of another."""
+        """The difference of the readings at the start of two phases."""
         first, second = self.start(one).get(column), self.start(other).get(column)
         return None if first is None or second is None else second - first
 
@@ -97,7 +97,7 @@ class Result:
 
 
 def weigh(case: Case, interval_ms: int = 20) -> Result:
-    """Run one calibration program under the watcher and hold its readings against the truth."""
+    """Run one calibration program under the watcher and compare its readings with the truth."""
     if reason := case.not_run():
         return Result(case.name, [], reason)
     run = run_program(case.program, case.arguments, interval_ms=interval_ms, follow=case.follow)
@@ -152,7 +152,7 @@ def _late(pages: int, tasks: int) -> int:
 
 
 def _mapped(what: str, truth: float, reading: float | None, processes: int = 1) -> Check:
-    """Of mapped pages, of which a fault may map 16."""
+    """The tolerance of mapped pages: a fault may map 16."""
     late = _late(16, processes)
     return Check(what, truth, reading, max(_near(truth), late), _READING + (_MAPPED if late else ""))
 
@@ -162,7 +162,7 @@ def _between(run: Run, what: str, truth: float, column: str, share: float = 0.02
 
 
 def _group(run: Run, truth: float, phase: str = "filling") -> list[Check]:
-    """The cgroup's growth, where there is a group whose peak can be reset."""
+    """The growth of the control group, if its peak can be reset."""
     before, after = run.record["phases"][0].get("cgroup_bytes"), run.peak(phase).get("cgroup_bytes")
     if before is None or after is None:
         return []
@@ -215,7 +215,7 @@ def _shared(run: Run) -> list[Check]:
 
 
 def _highest_pss(run: Run) -> float | None:
-    """How far the largest reading of PSS is above the one before the memory was filled."""
+    """The largest reading of PSS less the last one before the memory was filled."""
     before, highest = run.start("filling").get("pss_bytes"), run.record["peak"]["pss_bytes"]
     return None if before is None or highest is None else highest - before
 

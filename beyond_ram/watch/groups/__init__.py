@@ -22,7 +22,7 @@ def make(limit_bytes: int | None = None) -> Group:
         raise GroupError("no memory controller is mounted here: on cgroup v2, mount -t cgroup2 none /sys/fs/cgroup")
     if own.version == 1:
         return v1.make(own, limit_bytes)
-    # What systemd has not delegated it may change at any time, and it ends a whole unit for what the kernel has killed.
+    # systemd may change what it has not delegated at any time, and ends a whole unit after a kill by the kernel.
     ways = [v2.below, systemd.in_scope, v2.beside]
     if not systemd.is_delegated(own):
         ways = [systemd.in_scope, v2.below, v2.beside]

@@ -25,13 +25,13 @@ class LimitError(RuntimeError):
 
 
 class Group:
-    """A group of its own for one command. Use `processes_files` to join it, before exec."""
+    """A memory group for one command. Processes join it through `processes_files`, before exec."""
 
     def __init__(
         self, path: Path, version: int, mechanism: str, home: Path, undo: Callable[[], None] = lambda: None
     ) -> None:
-        """`home` is the group that processes go to which outlive the command. `undo` takes back what was changed
-        around the group, after it was removed."""
+        """`home` is the group for processes that outlive the command. `undo` reverts changes around the group after its
+        removal."""
         self.path, self.version, self.mechanism = path, version, mechanism
         self.folders = [str(path)]
         self.processes_files = [f"{path}/cgroup.procs"]
@@ -87,7 +87,7 @@ def remove_abandoned(parent: Path) -> None:
 
 
 def remove(folder: Path, home: Path) -> None:
-    """Move what is left in a group to `home`, and remove it. What is being killed needs a moment to leave."""
+    """Move the remaining processes of a group to `home`, and remove it. Killed processes need a moment to leave."""
     until = time.monotonic() + _REMOVED_WITHIN_S
     while True:
         with contextlib.suppress(OSError):
@@ -110,6 +110,6 @@ def _namespace() -> str:
 
 
 def _started(pid: int) -> str:
-    """When a process was started, in ticks of the kernel; "" where there is no such process."""
+    """The start time of a process in ticks; "" if there is no such process."""
     stat = procfs.read(pid, "stat")
     return procfs.stat_fields(stat)[19].decode() if stat else ""

@@ -19,7 +19,7 @@ from .group import Group, GroupError, new_name
 _RUNS = "/run/systemd/system"
 _CALL_S, _MOVED_S = 25.0, 10.0
 _MANAGER = ("org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager")
-# Groups that somebody else watches over: what leaves them is not counted, not limited and not ended with the rest.
+# Groups of other supervisors: processes that leave them are no longer counted, limited and ended with the rest.
 _OTHERS = re.compile(r"slurm|htcondor|pbs|sge|lsf|kubepods|docker|libpod|crio|cri-containerd|machine\.slice|lxc")
 
 
@@ -51,7 +51,7 @@ def in_scope(own: Own, limit_bytes: int | None) -> Group:
     properties += ["Description", "s", "A command that beyond-ram weighs"]
     count = 4
     slices = [part for part in own.folder.parts if part.endswith(".slice")]
-    if not user and slices:  # its limits hold on
+    if not user and slices:  # its limits remain
         properties += ["Slice", "s", slices[-1]]
         count += 1
     call = [busctl, *(["--user"] if user else []), "call", *_MANAGER, "StartTransientUnit", "ssa(sv)a(sa(sv))"]

@@ -20,7 +20,7 @@ BELOW, BESIDE = "cgroup v2, child of the own group", "cgroup v2, child of a grou
 
 
 class _TakenBackError(Exception):
-    """A group that was made has no memory controller: another run beside ours has ended meanwhile."""
+    """A new group has no memory controller, because another run has just ended."""
 
 
 def below(own: Own, limit_bytes: int | None, mechanism: str = BELOW) -> Group:
@@ -54,10 +54,10 @@ def beside(own: Own, limit_bytes: int | None) -> Group:
     raise GroupError("")
 
 
-# What a container runtime or a scheduler has made, and ends as a whole.
+# Groups made by a container runtime or scheduler, which ends them as a whole.
 _OF_OTHERS = re.compile(r"(docker|cri-containerd|crio|libpod)-.*|kubepods.*|job_\d+|pod.*")
 LIMITS = ("memory.max", "memory.high", "cpu.max")
-"""What a command must not get rid of by leaving a group."""
+"""Limits that a command must not escape by leaving a group."""
 
 
 def advice(own: Own) -> str:

@@ -1,4 +1,4 @@
-"""N MB of anonymous memory, every page written, held, given back."""
+"""Allocate N MB of anonymous memory, write every page, keep it, release it."""
 
 import sys
 

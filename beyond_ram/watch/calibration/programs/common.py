@@ -1,4 +1,4 @@
-"""What the calibration programs share: phases, and a way to hold still. Standard library only."""
+"""Phases and pauses for the calibration programs. Standard library only."""
 
 import json
 import mmap
@@ -45,7 +45,7 @@ def private(size: int) -> mmap.mmap:
 
 
 def by_workers(count: int, glance: Callable[[], None], look: Callable[[], None], fill: Callable[[], None]) -> None:
-    """Fork so many workers, each of which looks in the phase `filling`, after `fill` here, and ends after `full`.
+    """Fork workers; each runs `fill` in phase `filling`, and ends after phase `full`.
 
     Each glances first: a worker's own code is resident before anything is counted.
     """

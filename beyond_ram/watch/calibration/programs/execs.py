@@ -1,4 +1,4 @@
-"""N MB, then another program in the same process: what it held is gone, and the next one's peak is its own."""
+"""Allocate N MB, then exec another program: its memory is gone, and the next peak is that of the new program."""
 
 import os
 import sys

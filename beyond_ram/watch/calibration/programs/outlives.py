@@ -1,4 +1,4 @@
-"""A child in a session of its own that lives on when its parent has ended, and then takes N MB."""
+"""A child in its own session outlives its parent, then allocates N MB."""
 
 import os
 import sys
