@@ -111,7 +111,7 @@ def test_a_short_epoch_has_no_rate() -> None:
 def test_where_the_start_of_workers_is_not_known_the_first_epoch_has_no_rate() -> None:
     line = one(run(25.0, startup_cpu_s=None))
     assert math.isnan(line["rows_per_cpu_s"])
-    assert line["no_rate"] == "first epoch: what starting the workers took is not known"
+    assert line["no_rate"] == "first epoch: the time to start the workers is unknown"
     record, events = run(25.0, workers=0, startup_cpu_s=0.0)
     kept = [
         {key: value for key, value in event.items() if key not in ("startup_cpu_s", "first_batch_rows", "lends")}

@@ -131,6 +131,6 @@ def test_a_comparison_says_what_the_locks_differ_in(
     capsys.readouterr()
     assert main(["compare", "mine", "early"]) == 0
     assert (
-        "what the locks differ in, mine and early: click 8.1.0 to 8.0.0rc1, packaging 24.0 gone\n"
+        "packages that differ between mine and early: click 8.1.0 to 8.0.0rc1, packaging 24.0 gone\n"
         in capsys.readouterr().out
     )
