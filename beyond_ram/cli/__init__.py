@@ -25,12 +25,12 @@ COMMANDS = (
     "weigh",
     "make",
 )
-# What a command needs beyond `beyond-ram watch`, where its module says nothing else in EXTRA.
+# The extra of a command beyond `beyond-ram watch`, unless its module has EXTRA.
 _EXTRA = "workflow"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status: its own, or 2 for bad input, told in one line."""
+    """Run one command and return its exit status; 2 for bad input, with one line."""
     words = sys.argv[1:] if argv is None else argv
     parser = argparse.ArgumentParser(
         prog="beyond-ram", description="Measure the memory of data pipelines, and find out why they need it."

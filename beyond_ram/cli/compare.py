@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _compared(results: Path, runs: "pd.DataFrame", pairs: "list[tuple[str, str]]") -> "pd.DataFrame":
-    """The decisions of the report where it has them for these runs, so that both agree; else made here."""
+    """The results of the report if it has them for these runs, so that both agree; otherwise new ones."""
     import pandas as pd
 
     from .. import outputs, tables
@@ -93,8 +93,7 @@ def _compared(results: Path, runs: "pd.DataFrame", pairs: "list[tuple[str, str]]
 
 
 def _cells_alone(runs: "pd.DataFrame", pairs: "list[tuple[str, str]]") -> list[str]:
-    """How many cells, and repeats of cells, one side of a pair has and the other has not: a run that failed may have
-    left nothing."""
+    """Number of cells, and of repeats, that only one side of a pair has; a failed run may have left nothing."""
     from ..analysis.frame import same_but_for
 
     lines = []
@@ -135,7 +134,7 @@ def _differences(results: Path, baseline: str, candidate: str) -> "list[Differen
 
 
 def _of_versions(runs: "pd.DataFrame", baseline: str, candidate: str) -> "list[Difference]":
-    """What differs between the versions that the runs of two stacks read in their interpreters."""
+    """The differences between the versions that the runs of two stacks recorded."""
     from ..stacks.differences import Difference
 
     differences = []

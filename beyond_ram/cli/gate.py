@@ -194,7 +194,7 @@ def _write(gate: "Gate", out: Path) -> None:
 
 
 def _differences(changes: "pd.DataFrame", out: Path) -> list[dict[str, str]]:
-    """What differs between the locks of both sides of each base stack, in words."""
+    """The differences between the locks of both sides of each base stack, in words."""
     from ..analysis.stack_differences import of_pair
     from ..stacks.differences import differences
 

@@ -1,4 +1,4 @@
-"""`beyond-ram init`: a config for text of one's own, from its folder and a tokenizer."""
+"""`beyond-ram init`: a config for a folder of your own text and a tokenizer."""
 
 import argparse
 import csv
@@ -96,7 +96,7 @@ def _ending(path: Path) -> str:
 
 
 def _look(files: list[Path]) -> tuple[int, str]:
-    """How many documents the files hold, and the column of their text. Raises ValueError."""
+    """Number of documents in the files, and their text column. Raises ValueError."""
     documents, column = 0, _TEXT
     for file in files:
         rows, columns = _rows(file)
@@ -109,7 +109,7 @@ def _look(files: list[Path]) -> tuple[int, str]:
 
 
 def _rows(file: Path) -> tuple[int, list[str]]:
-    """How many documents a file has, and its columns of text, the longest first; none for a file that is a document."""
+    """Number of documents in a file, and its text columns, the longest first; none for a file that is one document."""
     ending = _ending(file)
     if ending in (".txt", ".text"):
         return 1, []

@@ -30,7 +30,7 @@ def _seconds(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Raises ValueError where there is no such job here, or no record."""
+    """Raises ValueError if the job does not exist here, or has no record."""
     from ..watch import jobs, targets
 
     job = arguments.job or os.environ.get("SLURM_JOB_ID")

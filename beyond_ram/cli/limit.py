@@ -40,7 +40,7 @@ def _share(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """The exit status: 0 with a limit, 2 where none was found."""
+    """The exit status: 0 with a limit, 2 without."""
     from ..experiment import records
     from ..stacks import index
     from ..weighing.limit import weigh_limit

@@ -53,7 +53,7 @@ def _status(command: list[str]) -> int:
     heeded = [number for number in _PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, pass_on) for number in heeded}
     try:
-        # It inherits the lock of the folder, so the folder stays in use until the program ends, even if we are killed.
+        # The program inherits the lock of the folder, which stays in use until it ends, even if we are killed.
         child = subprocess.Popen(command, close_fds=False)
         for number in waiting:
             child.send_signal(number)

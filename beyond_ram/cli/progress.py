@@ -1,10 +1,10 @@
-"""What commands that take minutes share: one line of progress, and minutes as an option."""
+"""One line of progress, and an option in minutes, for commands that take minutes."""
 
 import sys
 
 
 def show(line: str) -> None:
-    """Show what is being done: on one line of a terminal, else on a line of its own. An empty line clears it."""
+    """Show the current step: in one line on a terminal, otherwise in a new line. An empty line clears it."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
     elif line:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .project import project
 
-# Where one of these is given, snakemake knows by itself how many jobs may run.
+# With one of these options, snakemake knows how many jobs may run.
 _CORES = ("-c", "--cores", "-j", "--jobs", "-e", "--executor", "--profile", "--workflow-profile")
 
 
@@ -20,7 +20,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         usage="beyond-ram run [TARGET…] [--configfile FILE…] [--config KEY=VALUE…] [SNAKEMAKE OPTION…]",
         description="Run snakemake in the project, by default with all cores. Config files and the relative paths in "
         "them, the results included, are relative to the current folder. All other arguments go to snakemake.",
-        prefix_chars="\0",  # every word is taken as it is
+        prefix_chars="\0",  # pass every argument on unchanged
         add_help=False,
     )
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

@@ -147,5 +147,5 @@ def run(arguments: argparse.Namespace) -> int:
         if value is not None:
             command.append(f"--{name.replace('_', '-')}={value}")
     command += [f"--tokenizer={tokenizer}", "--", *arguments.inputs]
-    # In this process's place: what ends the command ends the work, and nothing of ours is held meanwhile.
+    # Replace this process: ending the command ends the work, and our memory is released.
     os.execv(command[0], command)

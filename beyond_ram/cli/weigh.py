@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _job(text: str) -> "Job":
-    """A job. Raises ValueError where it is none."""
+    """Read a job. Raises ValueError if it is invalid."""
     from pydantic import ValidationError
 
     from ..experiment import Job, parse

@@ -19,7 +19,7 @@ _TAG = f"cpython-{PYTHON.replace('.', '')}"
 
 
 def compile_all(folder: Path, turn: int) -> None:
-    """Give the modules of an environment their bytecode, on all cores; what is no Python is passed over.
+    """Compile the modules of an environment, on all cores; files that are not Python are skipped.
 
     `turn`: the descriptor of the builder's lock, which compilers hold on to where the builder is killed.
     """

@@ -1,4 +1,4 @@
-"""What differs between two stacks: the packages that their locks pin otherwise."""
+"""Packages that two locks pin in different versions."""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class Difference:
-    """A package that two locks pin otherwise; None on the side that does not have it."""
+    """A package that two locks pin in different versions; None on a side without it."""
 
     package: str
     before: str | None
@@ -46,7 +46,7 @@ def base_of(stack: str) -> str:
 
 
 def differences(before: str, after: str, first: Iterable[str] = ()) -> list[Difference]:
-    """What two locks pin otherwise.
+    """The differences of two locks.
 
     The packages `first`, such as those that were asked for; then what both have, what is new, and what is gone.
     """

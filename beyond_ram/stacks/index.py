@@ -39,9 +39,9 @@ class Release:
 
     version: Version
     text: str
-    """As its files name it."""
+    """The version in its file names."""
     uploaded: datetime | None
-    """None where the index does not say."""
+    """None if the index does not have it."""
     yanked: bool
     missing: str
     """Why it cannot be installed here; empty if it can."""
@@ -97,7 +97,7 @@ def pip_index() -> str | None:
 
 @contextlib.contextmanager
 def for_uv() -> Iterator[None]:
-    """The environment of this process, with pip's index where uv has none of its own."""
+    """The environment of this process, with pip's index if uv has none configured."""
     own = {"UV_DEFAULT_INDEX", "UV_INDEX_URL"} & os.environ.keys() or {"index", "index-url"} & _uv_settings().keys()
     address = None if own else pip_index()
     if address:
@@ -160,7 +160,7 @@ def _tags_of(wheel: str) -> frozenset[tags.Tag]:
 
 
 def _tags() -> Iterator[tags.Tag]:
-    """What wheels the Python of the stacks takes."""
+    """The wheel tags of the stacks' Python."""
     version = tuple(map(int, PYTHON.split(".")))
     yield from tags.cpython_tags(version)
     yield from tags.compatible_tags(version, f"cp{PYTHON.replace('.', '')}")

@@ -1,4 +1,4 @@
-"""Requirements that stand in a Python file: inline metadata as PEP 723 has it, read by uv and pipx as well."""
+"""Requirements inside a Python file: inline metadata of PEP 723, which uv and pipx also read."""
 
 import platform
 import re
@@ -14,13 +14,13 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from .differences import canonical
 from .locks import PYTHON
 
-# As the PEP writes it.
+# The pattern of the PEP.
 _BLOCK = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
 
 
 @dataclass(frozen=True)
 class Inline:
-    """What a script asks for."""
+    """The requirements of a script."""
 
     requirements: tuple[str, ...] = ()
     until: str | None = None
@@ -60,7 +60,7 @@ def read(script: Path, more: Sequence[str] = ()) -> Inline:
 
 
 def _metadata(script: Path) -> dict[str, Any]:
-    """The block `script` of a file; empty where it has none. Raises ValueError."""
+    """The block `script` of a file; empty without one. Raises ValueError."""
     try:
         text = script.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

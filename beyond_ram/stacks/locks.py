@@ -1,4 +1,4 @@
-"""Locks of stacks: `envs/NAME.in` holds the requirements, `envs/NAME.txt` what they resolved to, with hashes.
+"""Locks of stacks: `envs/NAME.in` has the requirements, `envs/NAME.txt` the resolved versions with hashes.
 
 A lock holds versions and hashes only, no address: it is good on every machine and every index.
 """
@@ -20,7 +20,7 @@ from .differences import Difference, base_of, canonical, differences, pins, requ
 PYTHON = "3.11"
 ENVS = Path("envs")
 PRE = "--pre"
-"""The line of a NAME.in that allows prereleases, as pip reads it. uv passes over it, and is told in its own way."""
+"""The line of a NAME.in that allows prereleases, as in pip. uv ignores it and gets a flag instead."""
 _STACK = re.compile(r"[a-z0-9][a-z0-9._+@-]*")
 _REQUIREMENT = re.compile(r"\s*[A-Za-z0-9#]((?!\s--)[^\x00-\x1f\x7f])*")  # no option behind it
 RESERVED = {"locks": "the locks of varied stacks"}
@@ -39,7 +39,7 @@ class UnsolvableError(StackError):
 
 
 def text_of(path: Path) -> str:
-    """The text of a lock, or of what a stack asks for. Raises StackError where it is none."""
+    """The text of a lock or of requirements. Raises StackError if it is missing."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -62,7 +62,7 @@ def lock_of(name: str, envs: Path = ENVS, kept: Path | None = None, varied: Path
 
 
 def between(before: str, after: str, root: Path, kept: Path) -> list[Difference]:
-    """What two stacks of a project lock otherwise, what they ask for first; `kept` holds the locks of kept results.
+    """The differences between two stacks of a project, requested packages first; `kept` has the locks of kept results.
 
     Raises StackError where one has no lock.
     """
@@ -75,7 +75,7 @@ def between(before: str, after: str, root: Path, kept: Path) -> list[Difference]
 
 
 def lock_sha256(name: str, envs: Path = ENVS) -> str:
-    """The SHA-256 of a stack's lock, in hexadecimal. Raises StackError where there is no such lock."""
+    """The SHA-256 of a stack's lock, in hexadecimal. Raises StackError if there is no such lock."""
     return hashlib.sha256(lock_of(name, envs).read_bytes()).hexdigest()
 
 
@@ -107,7 +107,7 @@ def compile_lock(name: str, envs: Path = ENVS, *, upgrade: Sequence[str] | None 
 
 
 def resolve(source: Path, lock: Path, options: Sequence[str] = (), until: str | None = None) -> None:
-    """Resolve requirements into versions and hashes, of what was uploaded `until` a time, by default now.
+    """Resolve requirements to versions and hashes, from uploads `until` a time, by default now.
 
     An empty `until` sets no bound: an index may know no times. Raises UnsolvableError if no versions fit together,
     StackError if the index cannot be asked, each with the resolver's reason.
@@ -180,7 +180,7 @@ def upgrade(name: str, packages: Sequence[str], envs: Path = ENVS) -> bool:
 
 
 def pin(name: str, requirement: str, envs: Path = ENVS) -> bool:
-    """Ask for PACKAGE==VERSION, and move nothing else that can stay; whether the lock changed.
+    """Require PACKAGE==VERSION, and change nothing else that can stay; return whether the lock changed.
 
     The version is written into NAME.in, so that later upgrades keep it. Raises StackError; then all is as it was.
     """

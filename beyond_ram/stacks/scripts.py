@@ -23,7 +23,7 @@ class Locked:
     path: Path
     pins: dict[str, str]
     moved: str = ""
-    """What beside the package differs from the first lock: `NAME VERSION to VERSION, …`."""
+    """Other packages that differ from the first lock: `NAME VERSION to VERSION, …`."""
 
 
 def lock(requirements: Sequence[str], until: str | None, path: Path, first: Locked | None = None,

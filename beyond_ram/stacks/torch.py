@@ -27,7 +27,7 @@ def left_bare(lock: str) -> str:
 
 
 def split(lock: str) -> tuple[str, str | None]:
-    """A lock without its bare torch, and that requirement; None where there is none."""
+    """A lock without its torch, which has no hash, and that requirement; None if there is none."""
     match = re.search(r"(?m)^torch==\S+$", lock)
     return (lock, None) if not match else (lock.replace(match[0], ""), match[0])
 

@@ -1,4 +1,4 @@
-"""Variants of a stack: one package at another version, all else as its lock says where that can be installed."""
+"""Variants of a stack: one package in another version, all others as locked if they can stay."""
 
 import re
 import tempfile
@@ -76,12 +76,12 @@ def exchange(
 
 
 def reason(lock: Path) -> str | None:
-    """Why a variant cannot be; None where it can."""
+    """Why a variant cannot be installed; None if it can."""
     return _first_line(lock, INFEASIBLE)
 
 
 def moved(lock: Path) -> str | None:
-    """What beside the one package differs from the base, as `NAME VERSION to VERSION, …`; None where nothing does."""
+    """Other packages that differ from the base, as `NAME VERSION to VERSION, …`; None without any."""
     return _first_line(lock, MOVED)
 
 
@@ -104,7 +104,7 @@ def releases(package: str, named: Sequence[str] = ()) -> list[str]:
 
 
 def _others(source: Path, packages: Collection[str]) -> list[str]:
-    """What a stack asks for, without some packages and without the versions: those are kept by its lock."""
+    """The requirements of a stack without some packages and without versions, which its lock keeps."""
     lines = [line.partition("#")[0].strip() for line in text_of(source).splitlines()]
     names = [match[0] for line in lines if (match := re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?", line))]
     left_out = set(map(canonical, packages))
@@ -112,7 +112,7 @@ def _others(source: Path, packages: Collection[str]) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """The resolver's reason without its drawing, up to where it draws its conclusion."""
+    """The resolver's reason, up to its conclusion, without the drawing."""
     words = " ".join(re.sub(r"[^\x20-\x7e]", " ", text.partition("\n")[2] or text).split())
     because = words.find("Because")
     return (words[because:] if because >= 0 else words)[:400]

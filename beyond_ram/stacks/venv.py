@@ -29,7 +29,7 @@ def is_built(lock: Path, folder: Path) -> bool:
 
 
 def build(lock: Path, folder: Path) -> None:
-    """Build the environment of a lock, compiled, where it is not there. The marker, a copy of the lock, comes last.
+    """Build and compile the environment of a lock if it is missing. The marker, a copy of the lock, is written last.
 
     One process builds at a time; the others wait, and find it done. Of the lock of a variant that cannot be there is
     only the marker. Raises StackError with uv's reason; nothing is left of an environment that fails. A folder that
@@ -47,7 +47,7 @@ def build(lock: Path, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[int]:
-    """Wait until nobody else builds in a folder, nor the uv of a killed builder; the descriptor of the lock."""
+    """Wait for other builders of a folder, and for the uv of a killed one; return the descriptor of the lock."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     turn = os.open(folder.parent / f".{folder.name}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
@@ -68,7 +68,7 @@ def _build(lock: Path, folder: Path, turn: int) -> None:
     infeasible = reason(lock)
     if (folder / MARKER).is_file():
         mark(folder)
-        (folder / MARKER).unlink()  # first: whoever is killed halfway through the rest leaves no marker
+        (folder / MARKER).unlink()  # first, so that an interrupted removal leaves no marker
     fresh(folder)
     try:
         if not infeasible:
@@ -92,7 +92,7 @@ def _install(lock: Path, folder: Path, turn: int) -> None:
     how = ("--quiet", "--require-hashes", "--allow-empty-requirements", f"--python={python}")
     sync = ("pip", "sync", *how, ANY_TIME, str(requirements))
     try:
-        # The hashes say what it is, so what is cached will do, and an index that is out of reach is not asked.
+        # The hashes identify the packages, so cached ones suffice without asking the index.
         _uv(*sync, "--offline", lock=lock, turn=turn)
     except StackError:
         _uv(*sync, lock=lock, turn=turn)

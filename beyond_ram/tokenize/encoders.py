@@ -40,7 +40,7 @@ def lock(stack: str) -> Path:
 
 
 def place(stack: str) -> Path:
-    """Where the environment of a stack is: with those of the checkout, or in the user's cache."""
+    """The folder of a stack's environment: in the checkout, or in the user's cache."""
     if (_PROJECT / "Snakefile").is_file():
         return _PROJECT / ".stacks" / stack
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
@@ -48,7 +48,7 @@ def place(stack: str) -> Path:
 
 
 def interpreter(stack: str) -> Path:
-    """The interpreter of a stack; its environment is built where it is missing or of another lock.
+    """The interpreter of a stack, whose environment is built if it is missing or of another lock.
 
     Raises ValueError for a stack that is not there, StackError where it cannot be built.
     """

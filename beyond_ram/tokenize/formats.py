@@ -1,4 +1,4 @@
-"""Which file of a tokenizer is read, and for the other kinds the one line that makes it."""
+"""The tokenizer file to read, and for other formats the command that makes it."""
 
 import re
 import shlex

@@ -25,7 +25,7 @@ from .provenance import commit
 # Signals of a terminal or a scheduler: what they end is no result.
 _EXTERNAL_SIGNALS = {"SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"}
 _NO_ROOM = ", killed for want of memory: this job, or the machine, has too little"
-# As scripts/corpora/shards.py names them.
+# The names of scripts/corpora/shards.py.
 _CORPUS_FILE = re.compile(r"files/[0-9]+\.jsonl")
 
 
@@ -35,7 +35,7 @@ class WeighingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Setting:
-    """A job, and where it is done on this machine."""
+    """A job, and its folders on this machine."""
 
     job: Job
     python: str
@@ -61,7 +61,7 @@ def weigh(setting: Setting, runs: Path) -> None:
 
 
 def _weighed_served(setting: Setting, work: Path, out: Path, spec: Served) -> dict[str, Any]:
-    """Weigh a run beside its endpoint, and put what that was asked into the record and into requests.csv."""
+    """Measure a run with its endpoint, and add its requests to the record and to requests.csv."""
     if cannot_be(setting.lock):
         return weighed(setting, work, out)
     if spec.storage == "s3" and not has_package(setting.lock, "moto"):
@@ -114,7 +114,7 @@ def command(setting: Setting, work: Path) -> list[str]:
 
 def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, Any]:
     """Run the workload under the watcher, its input evicted first where the cell's cache is cold."""
-    (out / RUN_FILES[2]).unlink(missing_ok=True)  # no record of before beside what comes now
+    (out / RUN_FILES[2]).unlink(missing_ok=True)  # remove the record of an earlier run
     job = setting.job
     inputs = _inputs(job, work)
     if job.page_cache == "cold":
@@ -166,7 +166,7 @@ def _not_run(words: Sequence[str], out: Path, reason: str) -> dict[str, Any]:
 
 
 def _inputs(job: Job, work: Path) -> list[Path]:
-    """The files that the run will read: those of the corpus, and what was prepared."""
+    """The files that the run reads: those of the corpus, and prepared ones."""
     files = _files(work) if job.prepared else []
     files += _files(Path(job.reads)) if job.reads else []
     if job.corpus:
@@ -220,7 +220,7 @@ def finish(
     if other := moved(setting.lock):
         record["provenance"]["moved"] = other
     last()
-    # With what is not weighed: the driver's start, input, runs before it, probes, checks. A budget counts it.
+    # With time that is not measured: the driver's start, input, earlier runs, probes, checks. The budget counts it.
     record["weighing_s"] = round(time.monotonic() - setting.began, 3)
     write_record(record, out)
     records.run(out)
@@ -228,7 +228,7 @@ def finish(
 
 
 def check_end(job: Job, record: dict[str, Any]) -> None:
-    """Raise WeighingError where something else has ended a run than itself, a limit of its own, or we on purpose.
+    """Raise WeighingError unless a run ended by itself, by its limit, or by us on purpose.
 
     Also after its work: the teardown that follows is weighed too.
     """

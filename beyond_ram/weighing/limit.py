@@ -12,7 +12,7 @@ from ..watch import LimitError
 from .cell import Setting, WeighingError, check_end, finish, prepare, weighed
 from .private import private_folder
 
-# Where to stop: the smallest limit that was enough over the largest that was not.
+# Where to stop: ratio of the smallest sufficient limit to the largest insufficient one.
 TOLERANCE = 0.03
 # First steps away from the guess, down while it is enough and up while it is not.
 _DOWN, _UP = 0.7, 1.3
@@ -44,7 +44,7 @@ def weigh_limit(setting: Setting, runs: Path) -> None:
 
 
 def _look(setting: Setting, record: dict[str, Any]) -> None:
-    """Bisect between what is enough and what is not, geometrically."""
+    """Bisect between a sufficient and an insufficient limit, geometrically."""
     if record["outcome"] == "not_applicable":
         return
     search = record["limit"] | {
@@ -70,7 +70,7 @@ def _look(setting: Setting, record: dict[str, Any]) -> None:
 
 
 def _look_for_speed(setting: Setting, record: dict[str, Any], share: float) -> None:
-    """Bisect between the smallest limit that completes and what the group held at most without one."""
+    """Bisect between the smallest limit that completes and the most that the group used without a limit."""
     search = record["limit"]
     search |= {"speed_share": share, "slowed_at_bytes": None, "speed_kept_at_bytes": None, "speed_probes": []}
     completed = search["completed_at_bytes"]
@@ -87,11 +87,11 @@ def _look_for_speed(setting: Setting, record: dict[str, Any], share: float) -> N
 
 
 def _next_for_speed(slowed: int | None, kept: int | None, most: int) -> int | None:
-    """The limit to try next; None where there is nothing left to find out."""
+    """The limit to try next; None if the search is finished."""
     if slowed is None:
         return None
     if kept is None:
-        # With all that it ever held there is nothing to wait for; beyond it for noise alone.
+        # With all memory that it ever used it waits for nothing; a larger limit covers only noise.
         return max(most, round(slowed * _UP)) if slowed < most * _UP else None
     return round(math.sqrt(slowed * kept)) if kept > slowed * (1 + TOLERANCE) else None
 
@@ -130,7 +130,7 @@ def _keeps_speed(setting: Setting, limit_bytes: int, share: float, probes: list[
 
 
 def _next(too_small: int | None, completed: int | None) -> int | None:
-    """The limit to try next; None where there is nothing left to find out."""
+    """The limit to try next; None if the search is finished."""
     if completed is None:
         return round((too_small or _FLOOR_BYTES) * _UP)
     if too_small is None:
@@ -156,7 +156,7 @@ def _probe(setting: Setting, limit_bytes: int | None, timeout_s: float | None) -
     return {
         "limit_bytes": limit_bytes,
         **{key: record[key] for key in ("outcome", "completed_work", "duration_s", "cpu_s")},
-        # Until the work was done: what is taken apart and weighed after it does not count.
+        # Until the work was done, without teardown and later measurements.
         "work_s": done_s[-1] if done_s else record["duration_s"],
         "waited_s": (record.get("pressure") or {}).get("some_s"),
         "major_faults": record["faults"]["major"],

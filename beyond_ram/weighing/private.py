@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..folders import fresh, remove
 
-# How long a killed process may take to end; then its folder is free.
+# Seconds until a killed process has ended and released its folder.
 _WAIT_S = 5.0
 _NO_LOCKS = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 
@@ -41,7 +41,7 @@ def private_folder(top: Path, path: str) -> Iterator[Path]:
     finally:
         lock.unlink(missing_ok=True)
         os.close(descriptor)
-        with contextlib.suppress(OSError):  # it holds the folder of another cell, or is gone
+        with contextlib.suppress(OSError):  # it locks the folder of another cell, or has ended
             for parent in folder.parents[: len(folder.relative_to(top.parent).parts) - 1]:
                 parent.rmdir()
 

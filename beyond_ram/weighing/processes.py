@@ -13,7 +13,7 @@ from ..watch.command import Command, Order
 from ..watch.missing import Missing
 from ..watch.reader import choose
 
-# How long what is asked to end may take.
+# Seconds for a process to end after a request.
 _PATIENCE_S = 5.0
 _LISTEN_EVERY_S = 0.1
 
@@ -44,7 +44,7 @@ def beside(words: Sequence[str], stdout: int, environment: Mapping[str, str] | N
 
 
 def run(words: Sequence[str]) -> tuple[int, bytes]:
-    """Run a command to its end; its status, negative for a signal, and what it wrote to standard output.
+    """Run a command to its end; return its status, negative for a signal, and its standard output.
 
     Raises OSError where it cannot be started, GuardError where its guard was killed.
     """

@@ -1,4 +1,4 @@
-"""Where a result comes from: the project's commit."""
+"""The project's commit, for the record of a run."""
 
 from . import processes
 

@@ -1,4 +1,4 @@
-"""What a session would fix, so that its repeats could not see it: drawn for every run, from a seed in its record.
+"""Conditions that are constant within a session, drawn for every run from a seed in its record.
 
 Mytkowicz et al. (2009, doi:10.1145/1508244.1508275) on the size of the environment; Curtsinger and Berger (Stabilizer,
 2013, doi:10.1145/2451116.2451141) and Kalibera and Jones (2013, doi:10.1145/2464157.2464160) on drawing it.
@@ -20,7 +20,7 @@ def environment(seed: int) -> dict[str, str]:
 
 
 def provenance(seed: int, variables: dict[str, str]) -> dict[str, Any]:
-    """What run.json says of it. Where the kernel places heap and stack it draws itself, unless `aslr` is 0."""
+    """The entry of run.json. The kernel randomises heap and stack itself, unless `aslr` is 0."""
     drawn = {"seed": seed, "hash_seed": variables["PYTHONHASHSEED"], "padding_bytes": len(variables[_PADDING])}
     return drawn | {"aslr": _aslr()}
 

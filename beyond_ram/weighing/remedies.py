@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Where Debian, Fedora and Homebrew's Linux put a library that is to be preloaded.
+# Library folders of Debian, Fedora and Homebrew's Linux, for libraries to preload.
 _LIBRARIES = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/home/linuxbrew/.linuxbrew/lib")
 
 
@@ -14,7 +14,7 @@ class NotHereError(RuntimeError):
 
 @dataclass(frozen=True)
 class Remedy:
-    """One remedy. `environment` holds variables; `preload` the file name of an allocator; the rest the program does."""
+    """One remedy: variables in `environment`, file name of an allocator in `preload`; the program does the others."""
 
     description: str
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -19,9 +19,9 @@ from ..files import DamagedError, whole
 from ..run_reading import is_number
 from . import processes
 
-# What would send a client elsewhere, or keep it from asking at all.
+# Variables that would direct a client elsewhere, or keep it offline.
 _UNSET = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_ENDPOINT")
-# Where clients find a token, or are told to send none.
+# Places of a client's token.
 _TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_DISABLE_IMPLICIT_TOKEN")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _STARTS_IN_S = 60
@@ -32,7 +32,7 @@ COLUMNS = (  # noqa: SIM905
 ).split()
 
 
-# What is reckoned with of a request in the endpoint's log; not every server has a meter or holds answers back.
+# Fields of a request in the endpoint's log; some servers have no meter and no delays.
 _NUMBERS = ("t_s", "monotonic_s", "duration_s", "status", "bytes_sent", "in_flight")
 _TEXTS = ("method", "endpoint", "path", "range", "fault")
 _SUMS = ("cpu_s", "busy_s", "injected_s")
@@ -44,7 +44,7 @@ class ServingError(RuntimeError):
 
 @dataclass
 class Endpoint:
-    """What a run is given, and where what it asked is noted."""
+    """Environment of a run, and the log of its requests."""
 
     environment: Mapping[str, str] = field(default_factory=dict)
     log: Path | None = None
@@ -52,14 +52,14 @@ class Endpoint:
     """Whether it has not ended."""
 
     def requests(self) -> list[dict[str, Any]]:
-        """What the endpoint was asked, in the order of arrival. Raises DamagedError."""
+        """The requests of the endpoint's log, in the order of arrival. Raises DamagedError."""
         if not self.log or not self.log.exists():
             return []
         requests = [self._request(line, number) for number, line in enumerate(self.log.read_bytes().splitlines(), 1)]
         return sorted(requests, key=lambda request: request["monotonic_s"])
 
     def _request(self, line: bytes, number: int) -> dict[str, Any]:
-        """A line of the log. Raises DamagedError where it is none: the server may have been killed as it wrote it."""
+        """A line of the log. Raises DamagedError if it is incomplete, because the server may have been killed."""
         try:
             request = json.loads(line.decode())
             sides = ("before", "after") if "before" in request else ()
@@ -74,7 +74,8 @@ class Endpoint:
 
 @contextlib.contextmanager
 def serving(spec: Served, root: Path, work: Path, python: str) -> Iterator[Endpoint]:
-    """The endpoint for one run. The server has a process of its own: its work is not the watcher's, nor the client's.
+    """The endpoint for one run. The server is its own process, so its work counts neither for the watcher nor for the
+    client.
 
     With `endpoint` the server forwards to that Hub, and gives the run a token that only this server takes. For storage
     `s3` the server is moto, from the stack that `python` belongs to. Raises ServingError, also where
@@ -119,7 +120,7 @@ def copied(repository: Path, copy: Path) -> Path:
 
 
 def _s3(url: str) -> dict[str, str]:
-    """What a client of S3-compatible storage is given: options of fsspec, and the bucket."""
+    """Settings for a client of S3-compatible storage: options of fsspec, and the bucket."""
     options = {"key": "local", "secret": "local", "client_kwargs": {"endpoint_url": url, "region_name": "us-east-1"}}
     return {"BEYOND_RAM_S3": json.dumps({"bucket": "repositories", **options}), "AWS_EC2_METADATA_DISABLED": "true"}
 
@@ -152,7 +153,7 @@ def _client_environment(server: TextIO) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _without(names: Iterable[str]) -> Iterator[None]:
-    """The environment of this process, and so of what it starts, without some variables."""
+    """The environment of this process and its children, without some variables."""
     taken = {name: os.environ.pop(name) for name in names if name in os.environ}
     try:
         yield
@@ -161,7 +162,7 @@ def _without(names: Iterable[str]) -> Iterator[None]:
 
 
 def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What a run asked, for run.json, with counts by kind and role."""
+    """The requests of a run for run.json, with counts by kind and role."""
     lines = joined(requests, pid, events)
     endpoint = own_work(requests, events)
     first = next((event["t_s"] for event in events if event["event"] == "first_batch"), None)
@@ -179,7 +180,7 @@ def summary(requests: Sequence[Mapping[str, Any]], pid: int, events: Sequence[Ma
 
 
 def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the endpoint took, in seconds, as its meter says: over the `run`, and over each phase that the client timed.
+    """Work of the endpoint in seconds, by its meter: over the `run`, and over each phase that the client timed.
 
     `run` is from the first request to the last answer, which is `duration_s`.
     Phases are `resolution` and `first_batch`, both from the begin of the resolution on, `epochs`, a list, and `read`.
@@ -207,7 +208,7 @@ def own_work(requests: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str
     if "resolved" in ended:
         work["resolution"] = taken(*ended["resolved"])
     if "resolved" in ended and "first_batch" in ended and "resumed" not in ended:
-        # The mark `resolved` is held for a while, in which nothing is asked.
+        # The pause at the mark `resolved` has no requests.
         work["first_batch"] = taken(ended["resolved"][0], ended["first_batch"][1])
     if "samples" in ended:
         work["read"] = taken(*ended["samples"])
@@ -248,7 +249,7 @@ def _offset(events: Iterable[Mapping[str, Any]]) -> float | None:
 
 
 def write_csv(lines: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """The requests of a run as a file, whole or not at all."""
+    """Write the requests of a run, whole or not at all."""
     with whole(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -262,7 +263,7 @@ def _role(pid: int | None, root: int, workers: set[int]) -> str:
 
 
 def _kind(request: Mapping[str, Any]) -> str:
-    """The endpoint's name; reads of files apart by what they ask: whether one is there, a small one whole, or data."""
+    """The endpoint's name for a request; file reads are divided into existence checks, small whole files, and data."""
     name, path = str(request["endpoint"]), str(request["path"]).partition("?")[0]
     if name == "elsewhere":  # another Hub's storage, whose paths are no names of files
         return "data"

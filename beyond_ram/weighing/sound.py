@@ -1,5 +1,4 @@
-"""Whether what a run needs is still as it was made: its interpreter starts, and no file of its packages
-or data was cut.
+"""Checks before a run: its interpreter starts, and no file of its packages or data is truncated.
 
 Sizes alone are looked at: to read the data would bring it into the page cache.
 """

@@ -83,7 +83,7 @@ def sizes(random: Random) -> Iterator[int]:
 
 
 def layout(material_bytes: int, seed: int) -> list[tuple[int, int]]:
-    """Where each document lies on the strip, as (start, size) in bytes, for as many as the strip holds."""
+    """The place of each document in the bytes, as (start, size), until the bytes end."""
     random = Random(seed)
     lengths: list[int] = []
     used = 0
@@ -106,7 +106,7 @@ class Strip:
         self._ends = list(accumulate(library.size for library in material))
 
     def library_at(self, position: int) -> int:
-        """Index of the library that holds the byte at `position`."""
+        """Index of the library with the byte at `position`."""
         return bisect_right(self._ends, position)
 
     def read(self, start: int, size: int) -> bytes:

@@ -11,7 +11,7 @@ from shards import Document, RefusedError
 
 @dataclass
 class Columns:
-    """Which column is the text and which, if any, the label. Rows without text are left out and counted."""
+    """The columns of text and label. Rows without text are left out and counted."""
 
     text: str
     label: str | None
@@ -19,7 +19,7 @@ class Columns:
 
     @classmethod
     def of(cls, spec: dict[str, Any]) -> Columns:
-        """As `text_column` and `label_column` of a corpus say."""
+        """`text_column` and `label_column` of a corpus."""
         return cls(spec.get("text_column") or "text", spec.get("label_column"))
 
     def names(self) -> list[str]:
@@ -36,7 +36,7 @@ class Columns:
                 raise RefusedError(f"{where} has no column {column!r} ({key}); it has: {', '.join(map(str, names))}")
 
     def document(self, row: Mapping[str, Any], where: str, label: str) -> Document | None:
-        """The document in a row; `label` stands in where there is no label column."""
+        """The document of a row; `label` is used without a label column."""
         text = row[self.text]
         if text is None or text == "":
             self.left_out_without_text += 1

@@ -1,4 +1,4 @@
-"""Files of one's own: text, JSON Lines, CSV, Parquet, Arrow; the first three may be packed, as .gz or .zst.
+"""Your own files: text, JSON Lines, CSV, Parquet, Arrow; the first three may be compressed (.gz, .zst).
 
     {"source": "files", "glob": "data/**/*.parquet", "format": null, "text_column": "text", "label_column": null,
      "documents_per_file": 1}
@@ -25,7 +25,7 @@ from typing import Any
 from columns import Columns
 from shards import Document, Plan, RefusedError, run
 
-# As `beyond-ram tokenize` reads them (beyond_ram/tokenize/engine/inputs.py).
+# The endings of `beyond-ram tokenize` (beyond_ram/tokenize/engine/inputs.py).
 ENDS = {
     ".txt": "txt",
     ".text": "txt",
@@ -59,7 +59,7 @@ def matched(patterns: str | list[str]) -> list[str]:
 
 
 def format_of(path: str, wanted: str | None) -> str:
-    """How to read a file."""
+    """The format and compression of a file."""
     if wanted is not None:
         return wanted
     suffix = inner(path).suffix.lower()
@@ -77,7 +77,7 @@ def packing(path: str) -> str | None:
 
 
 def inner(path: str) -> Path:
-    """The name of what is packed."""
+    """The name of the compression."""
     return Path(path[: -len(ending)] if (ending := packing(path)) else path)
 
 

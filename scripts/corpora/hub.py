@@ -1,4 +1,4 @@
-"""A dataset of the Hugging Face Hub, streamed: nothing is downloaded beyond what is taken.
+"""A dataset of the Hugging Face Hub, streamed, so that only used documents are downloaded.
 
     {"source": "hub", "id": "org/name", "config": null, "split": "train", "revision": null, "text_column": "text",
      "label_column": null, "documents": 200, "documents_per_file": 1}
@@ -21,7 +21,7 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 
 def endpoint() -> str:
-    """Where the Hub is, without a user name or password that the address may hold."""
+    """The address of the Hub, without a user name or password."""
     from huggingface_hub import constants
 
     parts = urlsplit(constants.ENDPOINT)
@@ -35,7 +35,7 @@ def reason(error: BaseException) -> str:
 
 
 def resolved_commit(identifier: str, revision: str | None, kind: str = "dataset") -> str:
-    """The commit that `revision` (by default the main branch) stands for; a refusal where it cannot be had."""
+    """The commit of `revision` (default: the main branch); refuses if the Hub does not answer."""
     from huggingface_hub import HfApi, errors
 
     try:
@@ -60,7 +60,7 @@ def resolved_commit(identifier: str, revision: str | None, kind: str = "dataset"
 def documents(
     dataset: Any, columns: Columns, wanted: int | None, where: str, label: str, notes: dict[str, Any]
 ) -> Iterator[Document]:
-    """The first `wanted` rows with text; `label` stands in where there is no label column."""
+    """The first `wanted` rows with text; `label` is used without a label column."""
     # Names behind a column of class numbers.
     names = getattr((dataset.features or {}).get(columns.label), "names", None)
     taken = 0
@@ -101,7 +101,7 @@ def plan(spec: dict[str, Any]) -> Plan:
         raise RefusedError(f"dataset {identifier!r} cannot be opened ({reason(error)})") from None
     if dataset.column_names:
         columns.check(dataset.column_names, where)
-        # Images and audio beside the text would be fetched and decoded for nothing.
+        # Leave out images and audio, which would be downloaded and decoded.
         dataset = dataset.select_columns(columns.names())
     notes: dict[str, Any] = {"endpoint": endpoint(), "commit": commit}
     return Plan(

@@ -16,7 +16,7 @@ from typing import Any
 
 from shards import Document, Plan, RefusedError, run
 
-# Installed packages are not the library; lib2to3 exists up to Python 3.12 only, and its tests hold broken sources.
+# Without installed packages; and without lib2to3, which exists only up to Python 3.12 and has invalid test files.
 LEFT_OUT = {"site-packages", "dist-packages", "lib2to3", "__pycache__"}
 
 

@@ -1,4 +1,4 @@
-"""What every corpus program shares: reading its command line, writing shards in a stream, refusing in one line.
+"""Parts of every corpus program: its command line, writing shards as a stream, refusing in one line.
 
 Standard library only. A corpus is a folder:
 
@@ -41,7 +41,7 @@ class Document(NamedTuple):
 
 @dataclass
 class Plan:
-    """What a source hands over: its documents as a stream, and how to cut them into files.
+    """The result of a source: its documents as a stream, and how to divide them into files.
 
     `notes` goes into the manifest after the last document was read, so a source may still fill it while it streams.
     """
@@ -101,7 +101,7 @@ def read_spec(path: Path) -> dict[str, Any]:
 
 
 def empty_folder(path: Path) -> Path:
-    """The folder to fill, made where it is not there; refused where something stands in it."""
+    """The folder to fill, made if missing; refused if it is not empty."""
     if path.exists() and not path.is_dir():
         raise RefusedError(f"{path} is a file; --out has to name a folder")
     path.mkdir(parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ def empty_folder(path: Path) -> Path:
 
 
 class _Shard:
-    """One file being written, and what is known of it so far."""
+    """A file that is being written, with its counts so far."""
 
     def __init__(self, folder: Path, index: int) -> None:
         self.path = f"files/{index:06d}.jsonl"

@@ -37,7 +37,7 @@ SPECIAL = {
     "eos_token": "</s>",
     "cls_token": "<cls>",
 }
-# What AutoTokenizer may ask for. Weights and the like stay where they are.
+# Files that AutoTokenizer may need, without weights.
 FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -58,7 +58,7 @@ MAX_LENGTH = 4096
 
 
 def read_manifest(corpus: Path) -> dict[str, Any]:
-    """What the corpus says of itself."""
+    """The manifest of the corpus."""
     try:
         return dict(json.loads((corpus / "manifest.json").read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
@@ -171,7 +171,7 @@ def copy_files(source: Path, folder: Path, where: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise RefusedError(f"tokenizer.json of {where} is not JSON ({error})") from None
     for path in sorted({path for pattern in FILES for path in source.glob(pattern)}):
-        # The Hub's cache holds links.
+        # The Hub's cache has links.
         shutil.copyfile(path.resolve(), folder / path.name)
     if not any((folder / name).exists() for name in ("tokenizer_config.json", "config.json")):
         # transformers 4 takes no tokenizer.json without the class that reads it.
@@ -180,7 +180,7 @@ def copy_files(source: Path, folder: Path, where: str) -> dict[str, Any]:
 
 
 def opens_here(folder: Path, where: str) -> bool:
-    """Whether this release of `tokenizers`, the oldest of all stacks, reads the file; says so where it does not."""
+    """Whether this release of `tokenizers`, the oldest of all stacks, can open the file; prints a line if not."""
     from tokenizers import Tokenizer
 
     try:

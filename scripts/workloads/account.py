@@ -22,7 +22,8 @@ class Account:
         self.begin()
 
     def expect(self, times):
-        """Rows cannot be told apart where they are equal: `times` [expected] says how often each must come."""
+        """Counts rows that cannot be told apart because they are equal: `times` [expected] is how often each must
+        come."""
         import numpy
 
         self.must, self.times = times, self.times.astype(numpy.uint32)

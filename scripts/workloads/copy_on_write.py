@@ -1,4 +1,4 @@
-"""Workload `copy-on-write`: records held in memory by a dataset, read by the workers of a DataLoader.
+"""Workload `copy-on-write`: records that a dataset keeps in memory, read by the workers of a DataLoader.
 
 Whoever reads a Python object writes its reference count, and a page that a forked worker writes to becomes a copy of
 its own. The same records are held in five ways; every record that comes is checked in the worker that read it.

@@ -78,7 +78,7 @@ def edits(before, seed):
 
 
 def write(rows, path, args):
-    """What the writer pays, and gets."""
+    """The writer's cost, and the size of the file."""
     import pyarrow.parquet
 
     chunking = {"use_content_defined_chunking": True} if args.cdc == "on" else {}
@@ -91,7 +91,7 @@ def write(rows, path, args):
 
 
 def push(path, storage):
-    """What storage had not yet: before compression (`new_bytes`), and as sent (`uploaded_bytes`)."""
+    """Bytes that storage did not have: before compression (`new_bytes`), and as sent (`uploaded_bytes`)."""
     import hf_xet
 
     storage.mkdir(parents=True, exist_ok=True)
@@ -153,7 +153,7 @@ def work(args):
 
 def main():
     args = events.arguments(__doc__, table_rows=int, compression=str, cdc=str, row_group_rows=int)
-    os.environ["HF_HOME"] = str(args.work_dir / "home")  # hf_xet keeps logs and what it knows of storage there
+    os.environ["HF_HOME"] = str(args.work_dir / "home")  # hf_xet keeps logs and its cache there
     release.teardown(work(args))
 
 

@@ -1,4 +1,4 @@
-"""How a release of tokenizers gives ids, told by what it has. What it has not ends the run as not applicable.
+"""How to get ids from a release of tokenizers, by its features. A missing feature ends the run as not applicable.
 
 Standard library only, and tokenizers where it is asked for.
 """
@@ -18,7 +18,7 @@ def installed(module):
 
 
 def gives_arrays():
-    """Whether an encoding is its ids and little else, and gives them as an array. Earlier ones hold offsets too."""
+    """Whether an encoding consists of little more than its ids, as an array. Earlier releases also keep offsets."""
     import tokenizers
 
     return hasattr(tokenizers.Encoding, "ids_array") and not hasattr(tokenizers.Encoding, "offsets")
@@ -76,7 +76,7 @@ def clear_cache(tokenizer):
 
 
 def entries(folder):
-    """How many ids a tokenizer of BPE, WordPiece, words or Unigram can give: the highest, and one."""
+    """Number of ids that a BPE, WordPiece, WordLevel or Unigram tokenizer can give: the highest, plus one."""
     spec = json.loads((folder / FILE).read_text(encoding="utf-8"))
     vocabulary = spec["model"]["vocab"]
     ids = vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))

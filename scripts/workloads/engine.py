@@ -26,7 +26,7 @@ def memory_of(processes):
 
 
 def tokenize(args, chosen, result, packages):
-    """The workload in this mode; what is held at its end, by owner."""
+    """The workload in this mode; returns what it keeps at its end, by owner."""
     events.phase("import")
     sys.path.append(str(ENGINE))  # last: nothing of the program's own is hidden
     try:
@@ -54,7 +54,7 @@ def tokenize(args, chosen, result, packages):
 
         def heard(self, worker, message):
             super().heard(worker, message)
-            # What lies at the border of two units is read for both.
+            # Bytes at the border of two units are read for both.
             share = min(self.progress.done, bytes_of_files) * progress.MOST // max(bytes_of_files, 1)
             if "at" in message and share > self.share_reported:
                 self.share_reported = share

@@ -11,8 +11,8 @@ import sys
 import time
 
 VARIABLE = "BEYOND_RAM_EVENTS"
-# A mark is held so long, so that who reads from outside sees the memory at the mark and not what follows it. Of 2,159
-# readings in a run of the default config the latest came 51 ms after its event, over processes of 2.5 GB together.
+# Pause after an event, so that the watcher sees the memory at the event and not later. Of 2,159 readings in a run of
+# the default config the latest came 51 ms after its event, over processes of 2.5 GB together.
 HOLD_S, HOLD_S_PER_GB = 0.05, 0.05
 
 
@@ -36,7 +36,8 @@ def emit(event, **fields):
 
 
 def mark(event, **fields):
-    """Append one event, then hold still until the watcher has had time to see the memory here; for how many seconds."""
+    """Append one event, then pause until the watcher has read the memory; returns the length of the pause in
+    seconds."""
     emit(event, **fields)
     if not os.environ.get(VARIABLE):
         return 0.0
@@ -57,7 +58,7 @@ def not_applicable(reason):
 
 
 def lacking(error):
-    """What an ImportError says that this stack does not have, where a line of a weighed program asked for it.
+    """The module that this stack lacks, from an ImportError raised by a line of a measured program.
 
     None where a library could not import what it needs itself, or where a package is there and broken.
     """
@@ -107,12 +108,12 @@ def arguments(described, **kinds):
 
 
 def own_memory():
-    """This process's resident memory by kind, in bytes, as the kernel splits it; empty where there is no /proc."""
+    """This process's resident memory by kind, in bytes, from the kernel; empty without /proc."""
     return memory_of("self")
 
 
 def memory_of(process):
-    """The same of some process; empty of one that has ended too."""
+    """The same of another process; empty if it has ended."""
     names = {"RssAnon": "anon_bytes", "RssFile": "file_bytes", "RssShmem": "shmem_bytes", "VmHWM": "hwm_bytes"}
     reading = {}
     try:

@@ -34,7 +34,7 @@ class Files:
 
 
 def tar_samples(args, files):
-    """Samples by WebDataset, which closes what it has opened: number, whether it is whole, bytes."""
+    """Samples by WebDataset, which closes its files: number, whether it is complete, bytes."""
     import webdataset
 
     if args.opener == "filesystem":
@@ -82,7 +82,7 @@ def work(args):
     else:
         import webdataset  # noqa: F401
 
-    # The clock beside the watcher's time: what ties the endpoint's log to this run's time axis.
+    # The clock at the watcher's time, to place the endpoint's log on this run's time axis.
     release.imported(PACKAGES, clock_s=time.monotonic())
     events.phase("read")
     if args.samples > args.manifest["samples"]:

@@ -20,12 +20,12 @@ import release
 from account import Account, of_run
 
 STILL_S = 0.3
-# Epochs after the first are repeated until they have used so much CPU together, or taken so long.
+# Epochs after the first are repeated until they have used this much CPU together, or this much time.
 WARM_CPU_S, WARM_S = 1.0, 20.0
 # Every way of reading is tried for so long; the fastest, and any within a tenth of it, is measured for longer.
 TRIED_CPU_S, CEILING_CPU_S, NEAR = 0.2, 0.5, 0.9
 BLOCK_ROWS = 4000
-# Buffers that are used again show after so many batches, whatever number of them a loader has in turn.
+# After this many batches a reused buffer shows, however many a loader has.
 MANY_BATCHES = 64
 LIBRARIES = ["torch", "numpy", "h5py", "hdf5plugin", "dask", "pandas", "pyarrow", "datasets", "webdataset", "litdata"]
 LIBRARIES += ["mosaicml-streaming", "pylance", "vortex-data", "lmdb", "zarr", "array-record"]
@@ -108,7 +108,7 @@ class TokenRows(Account):
         ids = numpy.asarray(ids)
         labels = None if labels is None else numpy.asarray(labels)
         if labels is not None and (labels.ndim != 1 or labels.dtype.kind not in "iu"):
-            labels = None  # something else that belongs to a row, such as its ids shifted by one
+            labels = None  # a property of a row, such as its shifted ids
         self.labelled = self.labelled and labels is not None
         ids = ids if ids.dtype == numpy.int32 else ids.astype(numpy.int32)
         if ids.shape[1:] != (self.rows.width,) or (labels is not None and len(ids) != len(labels)):
@@ -153,7 +153,7 @@ class OwnRows(Account):
 
 
 class Lent:
-    """The first batch, kept: whether it still is what it was after others have come.
+    """Keeps the first batch, to see whether it is still the same after others have come.
 
     A loader that fills the same memory again lends its batches, and whoever keeps one has to copy it.
     """
@@ -166,7 +166,7 @@ class Lent:
         self.rows, self.digest = rows, digest(rows)
 
     def changed(self):
-        """True or False; None where it is not known: too few batches came, or what came is no array."""
+        """True or False; None if unknown, because too few batches came, or no array."""
         if self.digest is None:
             return None
         if digest(self.rows) != self.digest:
@@ -175,7 +175,7 @@ class Lent:
 
 
 def digest(rows):
-    """A sum of what an array or tensor holds; None of anything else."""
+    """A sum over an array or tensor; None for anything else."""
     import numpy
 
     try:
@@ -278,7 +278,7 @@ class Reading:
         self.descriptor = os.open(path, os.O_RDONLY)
 
     def map_all(self):
-        """Touch every page, so that the page cache holds the file."""
+        """Touch every page, so that the file is in the page cache."""
         import mmap
 
         self.mapped.reshape(-1)[:: mmap.PAGESIZE // self.mapped.itemsize].sum()
@@ -390,7 +390,7 @@ def stored_bytes(folder):
 
 
 def load(args):
-    """Deliver every epoch; what is held at the end, by owner."""
+    """Deliver every epoch; returns what is kept at the end, by owner."""
     events.phase("import")
     import loaders.how as how_module
     import torch
@@ -428,14 +428,14 @@ def load(args):
     work |= {"rows": rows.count, "bytes_in": rows.bytes} if rows else {"rows": accounts[-1]["rows_delivered"]}
     still("delivered")
     events.mark("work", **work, **of_run(accounts), **events.own_memory())
-    if rows and not args.limit_percent and args.epochs > 1:  # only a warm rate is held against them
+    if rows and not args.limit_percent and args.epochs > 1:  # only a warm rate is compared with them
         events.phase("read ceilings")
         read_ceilings(rows, args, account, ways_of(args.order, module.SHUFFLE))
     return {"loader": [loader, how], "account": [account]}
 
 
 def pickled_bytes(args, how):
-    """What handing the datasets to a worker takes where they are pickled for it; None elsewhere."""
+    """Bytes of the datasets as pickled for a worker; None if they are not pickled."""
     if not args.workers or args.start == "fork":
         return None
     return sum(len(multiprocessing.reduction.ForkingPickler.dumps(dataset)) for dataset in how.opened)

@@ -16,7 +16,7 @@ import numpy
 from rows import HALF, LABELS, sums_of
 
 CHUNK_ROWS = 4096
-# What numpy.save writes before an array of two dimensions.
+# The header of numpy.save for a two-dimensional array.
 HEADER_BYTES = 128
 
 
@@ -50,7 +50,7 @@ def from_corpus(spec, corpus):
 
 
 def encoder(path):
-    """Text to ids: in pieces where pieces give the ids of the whole, else document by document."""
+    """Text to ids: in pieces if pieces give the ids of the whole, else document by document."""
     import tokenizers
     from pieces import Pieces, UnsupportedTokenizerError
 
@@ -70,7 +70,7 @@ def encoder(path):
 
 
 def own(spec):
-    """The rows of a file of one's own, mapped."""
+    """The rows of your own file, mapped."""
     path = Path(spec["path"])
     rows = numpy.memmap(path, spec["dtype"], "r") if spec["dtype"] else numpy.load(path, mmap_mode="r")
     if rows.ndim == 1:
@@ -80,7 +80,7 @@ def own(spec):
 
 
 def from_own(rows, path):
-    """Chunks of one's own rows as 32-bit ids."""
+    """Chunks of your own rows as 32-bit ids."""
     least, most = numpy.iinfo(numpy.int32).min, numpy.iinfo(numpy.int32).max
     for start in range(0, len(rows), CHUNK_ROWS):
         chunk = rows[start : start + CHUNK_ROWS]
@@ -90,13 +90,13 @@ def from_own(rows, path):
 
 
 def as_they_are(rows, path):
-    """Whether a file's rows are what ids.npy would hold, all of them and byte for byte."""
+    """Whether a file's rows are byte for byte those of ids.npy."""
     size = HEADER_BYTES + rows.nbytes
     return rows.dtype == "<i4" and getattr(rows, "offset", None) == HEADER_BYTES and path.stat().st_size == size
 
 
 def own_number(ids, first):
-    """The labels of one's own rows: their numbers."""
+    """The labels of your own rows: their numbers."""
     return numpy.arange(first, first + len(ids), dtype=numpy.int64)
 
 

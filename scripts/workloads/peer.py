@@ -22,7 +22,7 @@ def names():
 
 
 def tokenize(args, chosen, result, packages):
-    """The workload in this mode; what is held at its end, by owner."""
+    """The workload in this mode; returns what it keeps at its end, by owner."""
     workers = args.num_proc or len(os.sched_getaffinity(0))
     # Before any library is imported: some read it then. A worker of several uses one core.
     os.environ["RAYON_NUM_THREADS"] = str(workers)

@@ -15,7 +15,7 @@ import encoders
 import events
 import progress
 
-# Large enough that a piece costs more to encode than to cut, small enough that what it takes is nothing.
+# Large enough that encoding a piece costs more than cutting it, small enough that its memory does not matter.
 PIECE_CHARACTERS = 1000
 PIECES_AT_ONCE = 64
 BLOCK_CHARACTERS = 50_000
@@ -27,7 +27,7 @@ class UnsupportedTokenizerError(Exception):
 
 
 class Pieces:
-    """Encodes documents piece by piece. Raises UnsupportedTokenizerError but for BPE behind a Metaspace."""
+    """Encodes documents piece by piece. Raises UnsupportedTokenizerError unless it is BPE after a Metaspace."""
 
     def __init__(self, path):
         import tokenizers
@@ -95,7 +95,7 @@ class Documents:
 
 
 def without_cache(tokenizer):
-    """Switch the cache of words of a BPE model off: by its own method, or by making the model anew without one."""
+    """Switch off the word cache of a BPE model: by its own method, or by a new model without a cache."""
     if hasattr(tokenizer.model, "_resize_cache"):
         tokenizer.model._resize_cache(0)
         tokenizer.model._clear_cache()
@@ -141,7 +141,7 @@ def joins(character):
 
 
 def tokenize(args, chosen, documents, result, packages):
-    """The workload `tokenize` in mode `flat`; what is held at its end, by owner."""
+    """The workload `tokenize` in mode `flat`; returns what it keeps at its end, by owner."""
     events.phase("import")
     import pyarrow
     import release

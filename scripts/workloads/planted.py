@@ -31,7 +31,7 @@ HIDDEN = []
 
 
 class Planted:
-    """What the cases share: what is held, by owner."""
+    """State of the cases: kept objects by owner."""
 
     def __init__(self, size, folder):
         self.size, self.folder = size, folder
@@ -71,7 +71,7 @@ class Planted:
         for block in blocks:
             library.memset(block, 1, BLOCK // 2)
         for number, block in enumerate(blocks):
-            if number % 8:  # the one that stays holds its page
+            if number % 8:  # the remaining one keeps its page
                 library.free(block)
 
     def arrow_pool(self, epoch):

@@ -6,7 +6,7 @@ number there has changed: so the state is here, and such a function imports this
 
 import events
 
-# At most so many a run, so that a corpus of many small documents is not slowed.
+# Maximum number of readings per run, so that a corpus of many small documents is not slowed.
 MOST = 32
 # Text is measured in slices so small that no block is freed which would move glibc's threshold for mapped blocks.
 SLICE = 16_384
@@ -15,7 +15,7 @@ _done = {"bytes": 0, "share": -1}
 
 
 def before(texts, bytes_in):
-    """Called with each batch before it is tokenised: says what was done until then, of `bytes_in` in all."""
+    """Called with each batch before its tokenisation; reports the bytes done so far, of `bytes_in`."""
     share = _done["bytes"] * MOST // max(bytes_in, 1)
     if share > _done["share"]:
         _done["share"] = share

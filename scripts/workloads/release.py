@@ -22,7 +22,7 @@ class _Mallinfo(ctypes.Structure):
 
 
 def heap():
-    """What glibc's malloc has handed out and what it keeps, in bytes; empty where there is another allocator.
+    """Bytes that glibc's malloc has handed out and that it keeps; empty with another allocator.
 
     Source: mallinfo2(3). `in_use_bytes` includes blocks that are mapped on their own.
     """
@@ -44,7 +44,7 @@ def arrow_pool():
 
 
 def allocated():
-    """What allocators say they have handed out: evidence beside the kernel's readings, never instead of them."""
+    """Bytes in use by the allocators' own count: evidence besides the kernel's readings, not a replacement."""
     return {"heap": heap(), "arrow_bytes": arrow_pool(), "python_blocks": sys.getallocatedblocks()}
 
 

@@ -1,4 +1,4 @@
-"""A token dataset as its two .npy files, to write it in another format or to check what was delivered."""
+"""A token dataset from its two .npy files, to write it in another format or to check delivered rows."""
 
 import json
 
@@ -15,7 +15,7 @@ class Rows:
         described = json.loads((folder / "tokens.json").read_text(encoding="utf-8"))
         self.folder, self.count, self.width = folder, described["rows"], described["width"]
         self.bytes = described["bytes"]
-        # Where the ids are not ours to change, a row's label is its number.
+        # If the ids are given, a row's label is its number.
         self.own = bool(described.get("path"))
 
     def chunks(self, size):

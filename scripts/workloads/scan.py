@@ -24,7 +24,7 @@ def prepare(path, size):
 
 
 def scan(path):
-    """Read everything; what is held at the end, by owner."""
+    """Read everything; returns what is kept at the end, by owner."""
     events.phase("import")
     import pyarrow
     import pyarrow.compute

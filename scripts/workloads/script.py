@@ -13,7 +13,7 @@ import sys
 
 import events
 
-# The file may have modules of its own with these names.
+# The file may have its own modules with these names.
 del sys.modules["events"]
 MARKS = "BEYOND_RAM_FD"
 PRINTED, ERRORS, FOLDER = "stdout", "stderr", "folder"
@@ -40,7 +40,8 @@ def enter(work, script, errors_too):
 
 
 def read(words):
-    """The work folder, the file, its arguments, and the flags. An argument parser would be part of what is weighed."""
+    """The work folder, the file, its arguments, and the flags. An argument parser would count as the script's
+    memory."""
     values = {name: words[words.index(name) + 1] for name in ("--work-dir", "--script", "--arguments")}
     flags = [word for word in words if word not in values.values()]
     return values["--work-dir"], values["--script"], json.loads(values["--arguments"]), flags
@@ -57,7 +58,7 @@ def redirect(work, errors_too):
 
 
 def make_folder(folder, script):
-    """Links to what lies beside the file, so that it finds what it reads by a relative name."""
+    """Link to the file's neighbours, so that relative names work."""
     os.makedirs(folder, exist_ok=True)
     beside, own = os.path.dirname(script), os.path.realpath(folder) + os.sep
     for name in os.listdir(beside):
@@ -76,7 +77,7 @@ def open_marks():
 
 
 def run(script, arguments):
-    """Run the file as `__main__`. `atexit` calls what was registered first last, when all threads have ended."""
+    """Run the file as `__main__`. `atexit` calls the first registered function last, when all threads have ended."""
     names = as_main(script, arguments)
     finished, process = [], os.getpid()
 
@@ -107,7 +108,7 @@ def as_main(script, arguments):
 
 
 def check(work, masked):
-    """Print the SHA-256 of what the file printed and wrote, and how much that was, as JSON.
+    """Print the SHA-256 and size of the file's printed and written output, as JSON.
 
     Versions that are `masked`, and the work folder, count as equal: a library may print its own.
     """
@@ -138,7 +139,7 @@ def new_files(folder):
 
 
 def blocks(path):
-    """A file in blocks that end with a line, as far as lines are not endless: what is masked stands in one."""
+    """Read a file in blocks that end with a line, unless lines are endless, because masking works within a line."""
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):
             yield block + file.readline(_BLOCK)

@@ -27,7 +27,7 @@ PACKAGES = ("datasets", "transformers", "tokenizers", "pyarrow", "numpy", "panda
 
 
 def texts(files):
-    """Document by document: nothing of the corpus is held."""
+    """Read document by document, without keeping the corpus."""
     for path in files:
         with open(path, encoding="utf-8") as lines:
             for line in lines:
@@ -119,12 +119,12 @@ def encoded(tokenizer, text):
 
 
 def encoded_fast(tokenizer, text):
-    """The same without what is not asked for: without offsets (tokenizers 0.20 and later), or as an array."""
+    """The same with less work: without offsets (tokenizers 0.20 and later), or as an array."""
     return len(encoders.ids_of_batch(tokenizer, [text])[0])
 
 
 def encoded_as_usual(tokenizer, text):
-    """The same by a tokenizer of transformers."""
+    """The same with a tokenizer of transformers."""
     return len(tokenizer(text, verbose=False)["input_ids"])
 
 

@@ -56,7 +56,7 @@ def refreshed():
 
 
 def steps(args, spark):
-    """Each step by name, as a function that returns the rows it found and whether they are right."""
+    """Each step by name, as a function that returns its rows and whether they are right."""
     rows = args.manifest["rows"]
     held = {}
 
@@ -121,7 +121,7 @@ def reason(error):
 
 def main():
     args = events.arguments(__doc__, manifest=json.loads)
-    # Spark's workers are processes of their own, started with what is set here.
+    # Spark's workers are separate processes, started with this environment.
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "HF_TOKEN": "local"}
     held = [work(args)]
     held[0].stop()

@@ -38,7 +38,7 @@ PACKAGES = [
     "aiohttp",
 ]
 BATCH_ROWS = 32
-# What a killed process leaves: the rows that it had, and the state that it had saved.
+# Files of a killed process: its rows, and its saved state.
 ROWS_FILE, STATE_FILE = "rows.json", "state.json"
 
 
@@ -103,7 +103,7 @@ def buffered(name):
 
 
 def opened(args):
-    """What is read, as the client gives it."""
+    """Name of the data, as the client takes it."""
     import datasets
 
     manifest = args.manifest
@@ -129,7 +129,7 @@ def opened(args):
 
 
 def interleaved(data, shards):
-    """The arguments of `shuffle` for so many shards that are read at once."""
+    """The arguments of `shuffle` for this many shards at once."""
     if not shards:
         return {}
     if "max_buffer_input_shards" not in inspect.signature(data.shuffle).parameters:
@@ -206,7 +206,7 @@ def gave_up(error):
     if isinstance(error, ImportError) and (reason := events.lacking(error)):
         events.not_applicable(reason)
     traceback.print_exception(error)
-    # Of an error in a worker the message is a traceback, with the error itself in its last line.
+    # An error in a worker has a traceback as message, with the error itself in its last line.
     lines = str(error).strip().splitlines() or [""]
     last, name = lines[-1].strip(), type(error).__name__
     reason = (last if last.startswith(name) else f"{name}: {last}")[:300]
@@ -257,7 +257,7 @@ def work(args):
     (getattr(datasets, "disable_progress_bars", None) or datasets.disable_progress_bar)()
     if args.until_row is not None:
         killed(args, opened(args))
-    # The clock beside the watcher's time: what ties the endpoint's log to this run's time axis.
+    # The clock at the watcher's time, to place the endpoint's log on this run's time axis.
     events.emit("provenance", versions=events.versions(PACKAGES), clock_s=time.monotonic())
     if args.mode == "s3" and "s3fs" not in events.versions(["s3fs"]):
         events.not_applicable("this stack has no s3fs")
@@ -268,7 +268,7 @@ def work(args):
         data = opened(args)
     except Exception as error:
         gave_up(error)
-    # The mark holds still for a while, which is no part of the time to the first batch.
+    # The pause at the mark is not part of the time to the first batch.
     began += events.mark("resolved", duration_s=round(time.monotonic() - began, 6), **events.own_memory())
     loader = None
     if args.mode == "resume":

@@ -115,7 +115,7 @@ def print_memory(title):
 
 
 def tokenize(args):
-    """Do the work; what is held at its end, by owner, in the order in which it can be released."""
+    """Do the work; returns what is kept at the end by owner, in the order of release."""
     manifest = json.loads((args.corpus / "manifest.json").read_text(encoding="utf-8"))
     chosen = manifest["files"][: args.num_files]
     if args.num_files and len(chosen) < args.num_files:
@@ -188,7 +188,7 @@ def batch_encoder(args, tokenizer, ids_of, bytes_in):
         with open(calls, "ab", buffering=0) as tally:
             tally.write(b".")
         if alone:
-            # Imported here: map hashes what the function holds, including the state of a module.
+            # Imported here, because map hashes what the function refers to, including the state of a module.
             import progress
 
             progress.before(batch["text"], bytes_in)

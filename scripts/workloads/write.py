@@ -11,7 +11,7 @@ from load import LIBRARIES, stored_bytes
 
 
 def write(args):
-    """Write it; what is held at the end, by owner."""
+    """Write it; returns what is kept at the end, by owner."""
     events.phase("import")
     from rows import Rows
 

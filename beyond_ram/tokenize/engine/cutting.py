@@ -1,4 +1,4 @@
-"""Where a long document may be cut so that the ids of its pieces, joined, are the ids of the whole.
+"""Where a long document may be cut, so that the joined ids of its pieces are the ids of the whole.
 
 A cut stands between a letter and a blank: "… word| next …". `rules` reads a tokenizer file and accepts only steps on
 short lists. Each list entry has its proof beside it; a file with any other step gets no cuts (`NoCuts`), and its long
@@ -24,9 +24,9 @@ import string
 import unicodedata
 
 # Letters before a cut. All are of category L since Unicode 3.2, and starters that never compose with the character
-# before them. NFC leaves each of them as it is. The other normalization forms leave those that have no decomposition,
-# which no later version of Unicode gives them. Other normalizers are trusted with ASCII letters alone, of which they
-# change at most the case. tests/tokenize/engine/test_cutting.py checks this against Python's Unicode tables.
+# before them, so NFC does not change them. The other normalization forms do not change letters without a decomposition,
+# and no later version of Unicode adds one. Other normalizers are trusted only with ASCII letters, whose case at most
+# they change. tests/tokenize/engine/test_cutting.py checks this against Python's Unicode tables.
 ASCII = "A-Za-z"
 LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u0400-\u0481\u048a-\u04ce\u04d0-\u04f5"  # Latin, Cyrillic
 LETTERS += "\u4e00-\u9fa5\u3041-\u3094\u30a1-\u30fa\uac00-\ud7a3"  # Han, Hiragana, Katakana, Hangul syllables
@@ -42,7 +42,7 @@ def every_letter():
 
 @functools.cache
 def undecomposed():
-    """Those of LETTERS that every normalization form leaves as they are, as a character class. It takes 20 ms."""
+    """A character class of LETTERS that no normalization form changes. Building it takes 20 ms."""
     letters = re.findall(f"[{LETTERS}]", "".join(map(chr, range(0x10000))))
     return "".join(letter for letter in letters if unicodedata.normalize("NFKD", letter) == letter)
 
@@ -91,7 +91,7 @@ class NoCuts(Exception):
 
 
 class Rules:
-    """Where documents may be cut: behind one of `letters`, before one of `blanks`.
+    """Places where documents may be cut: after one of `letters`, before one of `blanks`.
 
     `letters`: a function that gives a character class of a regular expression. `drop_blank`: the blank itself goes,
     because the normalizer puts one before every piece; then an ASCII letter has to follow. `why`: the reason in words.
@@ -282,7 +282,7 @@ class Cutter:
         whole = "".join(self.parts)
         start = 0
         while len(whole) - start > self.piece:
-            # What was searched before has no cut; its last two characters may belong to one.
+            # The text searched before has no cut, but its last two characters may be part of one.
             cut = self.rules.pattern.search(whole, max(start + self.piece, self.searched - 2, 1))
             if not cut:
                 self.searched, self.tail = len(whole) - start, whole[-2:]
@@ -292,7 +292,7 @@ class Cutter:
         self.parts, self.held = [whole[start:]], len(whole) - start
 
     def rest(self):
-        """What is left at the document's end."""
+        """The rest of the document."""
         whole = "".join(self.parts)
         self.parts, self.held, self.searched = [], 0, 0
         return whole

@@ -7,7 +7,7 @@ import collections
 import ctypes
 import os
 
-os.environ["TOKENIZERS_PARALLELISM"] = "false"  # workers are as many as cores; threads of its own would take theirs
+os.environ["TOKENIZERS_PARALLELISM"] = "false"  # there is a worker per core already
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import json
@@ -20,7 +20,7 @@ from trouble import Refused
 # text, one repeated character and lines of one letter, and some more (docs/tokenize.md).
 NEED_ARRAYS, NEED_LISTS = 48, 360
 LIBC = ctypes.CDLL(None)
-SHORT = 200  # characters of the mean text up to which a batch is faster; another thread does it, with caches of its own
+SHORT = 200  # characters of the mean text up to which a batch is faster; it runs in another thread with its own caches
 
 
 def trim():
@@ -38,7 +38,7 @@ def gives_arrays():
 def need_per_byte():
     if gives_arrays():
         return NEED_ARRAYS
-    return NEED_LISTS if hasattr(tokenizers.Tokenizer, "encode_batch_fast") else 2 * NEED_LISTS  # offsets beside ids
+    return NEED_LISTS if hasattr(tokenizers.Tokenizer, "encode_batch_fast") else 2 * NEED_LISTS  # offsets too
 
 
 def load(path):
@@ -61,7 +61,7 @@ def load(path):
 
 
 def token_of(tokenizer, id):
-    """The entry of an id in the loaded tokenizer; None where it has none."""
+    """The entry of an id in the loaded tokenizer; None without one."""
     if hasattr(tokenizer, "id_to_token"):
         return tokenizer.id_to_token(id)
     return next(iter(tokenizer.decode_tokens([id])), None)
@@ -152,7 +152,7 @@ class Encoder:
         return [encode(text, add_special_tokens=special).ids_array for text in texts]
 
     def edges(self):
-        """What stands before and behind the ids of every document. Raises Refused where that is ambiguous."""
+        """The ids before and after the ids of every document. Raises Refused if they are ambiguous."""
         if self.around is None:
             before = after = self.np.empty(0, self.np.uint32)
             if self.special:
@@ -169,7 +169,7 @@ class Encoder:
 
 
 def read_spec(path):
-    """What a tokenizer file holds, as JSON. Raises Refused."""
+    """The content of a tokenizer file. Raises Refused."""
     try:
         with open(path, encoding="utf-8") as file:
             spec = json.load(file)

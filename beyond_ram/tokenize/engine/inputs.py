@@ -615,7 +615,7 @@ def of_array(array, file, row, huge, share, used=lambda size: None):
     import pyarrow
 
     if pyarrow.types.is_dictionary(array.type):
-        array = array.dictionary_decode()  # a null may stand among the indices or in the dictionary
+        array = array.dictionary_decode()  # the indices or the dictionary may contain a null
     if array.null_count:
         at = array.is_null().index(True).as_py()
         raise Refused(f"{file}, row {row + at + 1}: null, and has to be text; drop such rows first")

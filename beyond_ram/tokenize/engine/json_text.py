@@ -45,7 +45,7 @@ class Lines:
                 if type(value) is str:
                     return value
             except (ValueError, KeyError, TypeError, RuntimeError):
-                pass  # told below, by the standard library
+                pass  # the standard library reports it below
         return self.slow(line)
 
     def slow(self, line):
@@ -72,7 +72,7 @@ def checked(row, column):
 
 
 class Stream:
-    """The text of one line that comes in chunks of bytes, without its long strings ever being held whole.
+    """The text of one line from chunks of bytes; long strings are never kept whole.
 
     The line is checked as strictly as a short one: each string as it passes, and the rest, with an empty string for
     each long one, by the standard library at the end. What is yielded before belongs to a unit that is not finished.
@@ -84,7 +84,7 @@ class Stream:
         self.skeleton = []  # the line, long strings left empty
 
     def more(self):
-        """Take another chunk behind what is not read yet. Raises Refused at the line's end."""
+        """Append another chunk to the unread bytes. Raises Refused at the line's end."""
         chunk = next(self.chunks, None)
         if chunk is None:
             raise Refused("is not JSON (it ends inside a string)")
@@ -140,7 +140,7 @@ class Stream:
             raise Refused(f"has a column {self.column[:20]!r} that cannot be read in a line of this length")
 
     def short_string(self):
-        """Pass over a string; its text where it is short enough to be a name, else None."""
+        """Skip a string; return its text if it is short enough for a name, else None."""
         held, size = [], 0
         for piece in self.string():
             size += len(piece)
@@ -152,7 +152,7 @@ class Stream:
 
 
 def _whole(buffer, start, end):
-    """Where to stop before `end`, so that neither a character nor a pair of surrogates is cut."""
+    """The position before `end` that splits neither a character nor a surrogate pair."""
     at = end
     if surrogate := _HIGH_SURROGATE.search(buffer, max(start, end - 6), end):
         slashes = 0

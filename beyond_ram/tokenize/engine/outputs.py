@@ -18,13 +18,13 @@ from trouble import Refused
 IDS = 1 << 16  # ids and documents in a record batch
 GROUP = 1 << 22  # ids in a row group
 BUFFER = 1 << 18  # bytes that are written at once: with fewer, calls of the system cost more
-SPARE = "spare"  # a part that was joined: writing over its pages takes half of what new ones take
+SPARE = "spare"  # a joined part: overwriting its pages takes half the time of new pages
 _MEGATRON = b"MMIDIDX\x00\x00"
 _CODES = {"uint16": 8, "int32": 4}
 
 
 class Digest:
-    """Of ids in order, as the flat file holds them: XXH3, 128 bits, what `xxh128sum` says of that file."""
+    """XXH3 of the ids in order, 128 bits, as `xxh128sum` prints for the flat file."""
 
     def __init__(self, dtype):
         self.state, self.dtype = xxhash.xxh3_128(), dtype
@@ -46,7 +46,7 @@ def ids_of(kind, path, dtype):
                 yield np.frombuffer(raw, dtype)
     elif kind == "datasets":
         pyarrow = arrow_library()
-        with pyarrow.memory_map(str(path)) as source:  # in place: pyarrow keeps what it once took for a copy
+        with pyarrow.memory_map(str(path)) as source:  # in place: pyarrow keeps memory that it took for a copy
             for batch in pyarrow.ipc.open_stream(source):
                 yield in_place(batch.column(0).flatten())
     else:
@@ -96,7 +96,7 @@ def file_digest(path, start=0, size=None):
 
 
 def intact(path, recorded):
-    """Whether a file is there with the [bytes, digest] that were recorded."""
+    """Whether a file exists with the recorded [bytes, digest]."""
     try:
         return os.stat(path).st_size == recorded[0] and file_digest(path) == list(recorded)
     except OSError:
@@ -148,7 +148,7 @@ class Part:
         self.take_end(length)
 
     def finish(self):
-        """Close, and return what is to be recorded."""
+        """Close, and return the values for the record."""
         self.close()
         return {"rows": self.rows, "tokens": self.tokens}
 
@@ -332,7 +332,7 @@ def _lengths(files):
 
 
 def write_datasets(folder, names, digest):
-    """What `datasets.load_from_disk` reads beside the Arrow files."""
+    """Write the files that `datasets.load_from_disk` needs besides the Arrow files."""
     feature = {"feature": {"dtype": "int32", "_type": "Value"}, "_type": "Sequence"}
     write_json(folder / "dataset_info.json", {"features": {"input_ids": feature}})
     state = {

@@ -1,4 +1,4 @@
-"""Small files of JSON, whole or not at all, and files that no planted link leads elsewhere. Standard library only."""
+"""Small JSON files, written whole or not at all, without following links. Standard library only."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ PARTIAL = ".partial-"  # of the names of files that are not whole yet
 
 
 def write_json(path, value):
-    """Write a file whole or not at all: a new file of a random name, which replaces a regular file or a link.
+    """Write a file whole or not at all: a new file with a random name, which replaces a regular file or a link.
 
     Raises OSError.
     """
@@ -28,13 +28,13 @@ def write_json(path, value):
 
 
 def unlinked(path):
-    """A path at which no file is, so that what is opened there for writing is new. Raises OSError for a folder."""
+    """Remove a file or link, so that opening the path creates a new file. Raises OSError for a folder."""
     Path(path).unlink(missing_ok=True)
     return path
 
 
 def open_lock(path):
-    """A file to lock, which is made where it is missing; its content stays. Raises OSError for a link."""
+    """Open a file to lock, made if missing; its content stays. Raises OSError for a link."""
     return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666), "r+b")
 
 
@@ -44,7 +44,7 @@ def write_record(path, value):
 
 
 def read_record(path):
-    """What `write_record` wrote; None where it is missing or damaged."""
+    """Read a file of `write_record`; None if it is missing or damaged."""
     try:
         value = json.loads(Path(path).read_text(encoding="utf-8"))
         return value if value.pop("record_sha256") == _digest(value) else None

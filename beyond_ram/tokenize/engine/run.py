@@ -376,7 +376,8 @@ class Run:
         self.mine = range(first, last)
 
     def load(self):
-        """The tokenizer, before numpy and pyarrow come: while it loads it takes several times what it keeps."""
+        """The tokenizer, loaded before numpy and pyarrow, because loading takes several times the memory that it
+        keeps."""
         working.settle()
         self.asked = self.args.workers or len(os.sched_getaffinity(0))
         self.config = {
@@ -391,7 +392,7 @@ class Run:
 
         self.dtype = np.dtype(self.common.dtype)
 
-    # Where things are
+    # Paths
     def record(self, unit):
         return self.work / f"{unit:06d}.json"
 
@@ -412,7 +413,7 @@ class Run:
         return self.work / f"shard-{shard or self.shard:05d}.json"
 
     def flat(self):
-        """The flat file of this shard: in its place, where it was finished before, else in the work folder."""
+        """The flat file of this shard: at its final place if it was finished before, else in the work folder."""
         name = f"{self.stem()}.bin"
         return self.args.out / name if (self.args.out / name).exists() else self.work / name
 
@@ -433,7 +434,7 @@ class Run:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 return self.join()
 
-    # What is there already
+    # Existing parts
     def examine(self):
         """The records of the units that are done and whose files are as recorded; the rest is left to do."""
         import outputs
@@ -471,7 +472,7 @@ class Run:
         return self.args.format != "bin" or outputs.intact(self.lengths(unit), self.records[unit]["lengths"])
 
     def finished(self):
-        """The record of this shard if all its files are as recorded, else None. `examine` has read the ids already."""
+        """The record of this shard if all its files match it, else None. `examine` has read the ids already."""
         import outputs
 
         record = read_record(self.done_record())

@@ -1,9 +1,9 @@
-"""What stops a run: one line for the user, told apart from faults of the program. Standard library only."""
+"""Errors that end a run with one line for the user, unlike faults of the program. Standard library only."""
 
 import errno
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-"""What a full disk says."""
+"""Error numbers of a full disk."""
 
 
 class Refused(Exception):

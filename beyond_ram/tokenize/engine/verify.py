@@ -23,7 +23,7 @@ class Unit:
 
 
 def choose(units, share, seed):
-    """Which documents to verify: {unit: {row, …}}.
+    """The documents to verify: {unit: {row, …}}.
 
     Random ones make up `share` of the characters; their sizes are not known, so each counts with the mean of its unit.
     Half as much goes to the largest documents beside them, those that were cut first. Few units are chosen, because

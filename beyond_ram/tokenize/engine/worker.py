@@ -18,12 +18,12 @@ from pathlib import Path
 SAY_EVERY = 0.2  # seconds
 TRIM_EVERY = 1 << 22  # bytes of input
 LARGE = 8  # documents of a unit that are noted as the largest, for `verify`
-WHOLE_PIECES = 2  # a document of up to so many is encoded whole: a piece and a rest take longer
+WHOLE_PIECES = 2  # documents up to this size are encoded whole, because a piece and a rest take longer
 PIECES_MOST = 1 << 22  # characters without a place to cut, from which on they are counted against the memory
 
 
 def anonymous(pid):
-    """Anonymous memory of a process, in bytes; of what forked processes share its part, where that is told."""
+    """Anonymous memory of a process in bytes; its part of memory shared by forked processes, if known."""
     for name, field in (("smaps_rollup", "Pss_Anon:"), ("status", "RssAnon:")):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/{name}", encoding="ascii") as file:
             for line in file:
@@ -63,7 +63,7 @@ class Stopped(Exception):
 
 
 class Common:
-    """What workers have in common before they begin: a tokenizer, and what is known of it. Raises Refused.
+    """State that workers share before they start: a tokenizer and its properties. Raises Refused.
 
     `dtype`: the smallest that holds every id. `base`: anonymous memory with the tokenizer alone, in bytes.
     """
@@ -75,7 +75,7 @@ class Common:
         from trouble import Refused
 
         self.config, self.need = config, encoder.need_per_byte()
-        # One after the other, and numpy last: loading takes several times what is kept, and what is free then is used.
+        # One after the other, and numpy last: loading takes several times the kept memory, and the next load reuses it.
         tokenizer = encoder.load(config["tokenizer"])
         encoder.trim()
         spec = encoder.read_spec(config["tokenizer"])
@@ -96,12 +96,12 @@ class Common:
             self.rules, self.why = None, str(reason)
         encoder.trim()
         self.stopped = False
-        gc.freeze()  # what is here stays: no use to look through it for garbage
+        gc.freeze()  # what is loaded stays, so the garbage collector need not search it
         self.base = anonymous("self")
 
 
 class Worker:
-    """What does not change from unit to unit. `say(**message)`: where it tells what it does."""
+    """State that is the same for all units. `say(**message)` sends a message."""
 
     def __init__(self, common, say):
         import numpy as np
@@ -113,7 +113,7 @@ class Worker:
         self.budget, self.untrimmed = 0, 0
 
     def allow(self, budget):
-        """Use no more than this many bytes of memory beside what all have."""
+        """Use no more than this many bytes of memory besides the shared ones."""
         self.budget = max(budget, 0)
 
     def unit(self, number, spans, path):
@@ -211,7 +211,7 @@ class Worker:
                 raise Refused(f"{batch.where(index)}: {reason(text, error)}") from None
 
     def stream(self, document, part):
-        """One large document: in pieces where that is shown to be the same, else whole where there is memory."""
+        """Encode one large document: in pieces if a proof covers it, else whole if the memory suffices."""
         import cutting
         from trouble import NeedsMemory, Refused
 
@@ -267,7 +267,7 @@ class Worker:
 
 
 def serve(common, orders, target):
-    """Do what stands in the lines of `orders`, until they end, and say over a descriptor, `target`, what came of it."""
+    """Serve the lines of `orders` until they end; write results to the descriptor `target`."""
     from records import write_record
     from trouble import NO_ROOM, NeedsMemory, Refused
 

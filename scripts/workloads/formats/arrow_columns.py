@@ -1,4 +1,4 @@
-"""What all formats of Arrow's family begin from: record batches of a fixed-size list of ids and a label."""
+"""Record batches of a fixed-size list of ids and a label, for all Arrow formats."""
 
 import pyarrow
 

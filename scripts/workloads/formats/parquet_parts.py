@@ -1,4 +1,4 @@
-"""Parquet as pandas and Dask leave it: eight files, each with an index of its own that begins at 0."""
+"""Parquet as pandas and Dask write it: eight files, each with its own index from 0."""
 
 import pandas
 

@@ -1,4 +1,4 @@
-"""How rows are to be delivered, and the DataLoaders that all modules beside this one are made of.
+"""Settings of the delivery, and the DataLoaders that the loaders here are made of.
 
 A loader is a module with the constants FORMAT (what it reads: a module of `formats`), KIND (who wrote it so: `as
 written` in the article, the same `corrected`, a `library` as it documents itself, `ours`, or `own` for yours) and
@@ -27,7 +27,7 @@ class Started:
 
 
 class NotApplicableError(Exception):
-    """What is asked for does not exist for this loader; the text is the reason."""
+    """This loader does not have the requested setting; the text is the reason."""
 
 
 def options(text):
@@ -45,7 +45,7 @@ class How:
     pin_memory: bool = False
     advice: str = "none"
     option: dict = field(default_factory=dict)
-    """Of the loader's own OPTIONS those that are given, each a number."""
+    """The given values of the loader's OPTIONS, each a number."""
     seed: int = 1
     rank: int = 0
     ranks: int = 1
@@ -81,7 +81,7 @@ class How:
         return DataLoader(dataset, shuffle=self.shuffled, generator=generator, **options)
 
     def own(self, loader, dataset, collate):
-        """By the loader that a library has for a dataset of its own."""
+        """A DataLoader over a library's own dataset."""
         self.opened.append(dataset)
         return loader(dataset, batch_size=self.batch_size, collate_fn=Tagged(collate), **self.options())
 
@@ -95,13 +95,13 @@ class How:
         return DataLoader(dataset, batch_size=None, collate_fn=Tagged(tensors), **more, **self.options())
 
     def places(self):
-        """Which of how many readers the caller is, over all ranks and their workers."""
+        """Number of this reader and of all readers, over all ranks and their workers."""
         number, count = this_worker()
         return self.rank * count + number, self.ranks * count
 
 
 def this_worker():
-    """Which of how many workers of a DataLoader the caller is; 0 of 1 where there are none."""
+    """Number of this DataLoader worker and of all workers; 0 of 1 without workers."""
     info = get_worker_info()
     return (info.id, info.num_workers) if info else (0, 1)
 

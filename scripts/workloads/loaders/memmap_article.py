@@ -20,7 +20,7 @@ class Memmap(Dataset):
         return len(self.labels) // CHUNK_ROWS
 
     def __getitem__(self, number):
-        # One-dimensional: whoever slices has to know the width.
+        # One-dimensional: a slice needs the width.
         chunk = CHUNK_ROWS * self.width
         ids = self.ids[number * chunk : (number + 1) * chunk]
         return numpy.array(ids), numpy.array(self.labels[number * CHUNK_ROWS : (number + 1) * CHUNK_ROWS])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy
 
-# What datatrove asks of tokenizers; without it this release is the reason.
+# The release of tokenizers that datatrove requires; without it, this release is the reason.
 import tokenizers.processors  # noqa: F401
 from datatrove.executor import LocalPipelineExecutor
 from datatrove.pipeline.readers import JsonlReader

@@ -11,7 +11,8 @@ LIBRARIES = ("dolma",)
 
 
 def end(how):
-    """What it puts behind a document, which it cannot do without, unless that ends so: the entry learned last."""
+    """The end-of-document entry that dolma requires, unless documents already end so: the last entry of the
+    vocabulary."""
     import encoders
 
     return encoders.entries(Path(how.tokenizer)) - 1

@@ -1,4 +1,4 @@
-"""What every module beside this one is given.
+"""Settings for every peer.
 
 A peer is a module with LIBRARIES, whose versions are recorded; a function `tokenize(how)`, which writes the ids of all
 documents below `how.out`, as its library documents it; and a function `documents(how)`, which reads them back, an array
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 class NotApplicableError(Exception):
-    """What is asked for does not exist for this peer; the text is the reason."""
+    """This peer does not have the requested setting; the text is the reason."""
 
 
 @dataclass
@@ -46,14 +46,14 @@ class How:
             yield batch
 
     def encoder(self):
-        """What gives the ids of a list of texts, by the call of this release that gives least else."""
+        """The function that gives the ids of a list of texts, with as little else as this release can."""
         import encoders
 
         tokenizer = encoders.whole(Path(self.tokenizer))
         return lambda texts: encoders.ids_of_batch(tokenizer, texts)
 
     def dtype(self):
-        """The smallest type that holds every id, as numpy knows it."""
+        """The smallest numpy type for every id."""
         import encoders
 
         return "<u2" if encoders.entries(Path(self.tokenizer)) <= 1 << 16 else "<u4"

@@ -24,7 +24,7 @@ def kept():
 
 
 def encoder(folder, how):
-    """One a worker: `optimize` calls the function anew for every file."""
+    """One per worker: `optimize` calls the function again for every file."""
     if folder not in kept():
         kept()[folder] = how.encoder()
     return kept()[folder]
