@@ -6,7 +6,7 @@ A program that is weighed may say what it does (`phase`, `mark`); a notebook or 
 from typing import Any
 
 __version__ = "0.1.0"
-# By name: nothing is imported until it is used, and nothing else is made anew when these change.
+# Imported by name on first use, so that changes of these modules make nothing else out of date.
 _FROM = {"phase": "phases", "mark": "phases", "emit": "phases", "watching": "seen"}
 
 

@@ -24,36 +24,35 @@ KERNEL, POLLING, UNKNOWN = "kernel", "polling", "unknown"
 
 @dataclass(frozen=True)
 class Advice:
-    """What to ask for, in bytes, and why."""
+    """The memory request in bytes, and its reasons."""
 
     ask_bytes: int
     at_least: bool
-    """A lower bound: the run was ended, for want of memory or otherwise, before all that it needs was seen."""
+    """A lower bound: the run ended, for memory or otherwise, before its whole need was seen."""
     killed: bool
-    """It was ended for want of memory."""
+    """It was killed for memory."""
     kept_bytes: int
-    """What could not be reclaimed, at its highest."""
+    """Peak of memory that the kernel cannot reclaim."""
     basis: str
     """Who counted: the command's own `group`, the group `around` it, or the `tree` of processes with PSS; `marks` of
     processes in records from before; summed `rss` where no kinds are known."""
     terms: Mapping[str, int]
-    """Of what `kept_bytes` was made, where it was sampled highest."""
+    """The kinds of memory in `kept_bytes`, at the highest sample."""
     mapped_bytes: int
     """Room for mapped files."""
     polled_bytes: int
-    """What to ask for where a scheduler adds up the RSS of processes."""
+    """The request for a scheduler that adds up the RSS of processes."""
     enforced_by: str
-    """Where the run was: the `kernel`, by a group with a limit; `polling`, under a scheduler without one; or
-    `unknown`."""
+    """Who limited the run: the `kernel`, by a group with a limit; `polling`, a scheduler without one; or `unknown`."""
     high_bytes: int = 0
-    """What to ask for so that it completes also where its processes peak, or copy what they share, at the same time, as
-    in another run; no less than `ask_bytes`."""
+    """The request with which it also completes if its processes peak, or copy shared memory, at the same time; at least
+    `ask_bytes`."""
     killed_at_bytes: int | None = None
     """The limit that the run was killed at, where one is known."""
     speed_bytes: int | None = None
-    """What to ask for so that it keeps its speed; `ask_bytes` is so that it completes. None where nothing tells it."""
+    """The request that keeps its speed; `ask_bytes` only lets it complete. None if unknown."""
     speed_is_measured: bool = False
-    """A search for limits has found `speed_bytes`; else it is the most that the run can have had use for."""
+    """Whether a search for limits measured `speed_bytes`; otherwise it is an upper bound."""
 
 
 def advise(record: Mapping[str, Any]) -> Advice:
@@ -63,9 +62,7 @@ def advise(record: Mapping[str, Any]) -> Advice:
         raise KeyError("readings")
     kept, basis, terms = _kept(peak)
     file = peak["file_bytes"]
-    if (
-        file is None and peak["rss_bytes"] is not None
-    ):  # in RSS, or so much that there is room for all that the rule gives
+    if file is None and peak["rss_bytes"] is not None:  # included in RSS, or unknown: then the maximum of the rule
         file = 0 if basis == RSS else _MAPPED_BYTES
     mapped = min(file or 0, _MAPPED_BYTES)
     polled = _up(max(peak["rss_bytes"] or 0, 0) * (1 + ROOM_SHARE) + ROOM_BYTES)
@@ -80,7 +77,7 @@ def advise(record: Mapping[str, Any]) -> Advice:
         asked = max(asked, polled)
     speed, measured = _speed(record, kept, limited=bool(limits))
     at_least = killed or record.get("outcome") in _ENDED_EARLY or bool(_unseen_before(record))
-    # What is copied on write at one time depends on who runs when: at most all that is shared.
+    # How much is copied on write at one time depends on the scheduling: at most all shared memory.
     copies = 0 if killed else peak.get("copied_on_write_bytes") or 0
     high = max(asked, together, polled if copies > (FAR - 1) * kept else 0)
     return Advice(
@@ -93,7 +90,7 @@ def _with_room(kept: float, mapped: int) -> float:
 
 
 def _apart(peak: Mapping[str, Any], basis: str) -> int:
-    """How much less anonymous memory was there at once than the highest of each process add up to."""
+    """The sum of each process's peak of anonymous memory, less the largest sampled sum."""
     highest, sampled = peak.get("anon_upper_bound_bytes"), peak.get("anon_bytes")
     if basis in (MARKS, RSS) or highest is None or sampled is None or (peak.get("processes") or 0) < 2:
         return 0
@@ -101,7 +98,7 @@ def _apart(peak: Mapping[str, Any], basis: str) -> int:
 
 
 def _speed(record: Mapping[str, Any], kept: int, *, limited: bool) -> tuple[int | None, bool]:
-    """What keeps the speed of a run, and whether that was measured.
+    """The memory that keeps the speed of a run, and whether it was measured.
 
     A run that did not wait for memory has no use for more than its group held, page cache included.
     """
@@ -124,14 +121,14 @@ def _unseen_before(record: Mapping[str, Any]) -> int:
 
 
 def _kept(peak: Mapping[str, Any]) -> tuple[int, str, Mapping[str, int]]:
-    """How much could not be reclaimed at its highest, who says so, and of what it was made."""
+    """The peak of unreclaimable memory, its source, and its kinds."""
     kept = peak.get("kept")
     if not kept and "anon_upper_bound_bytes" in peak and peak["anon_upper_bound_bytes"] is None:
         return peak["rss_bytes"] or 0, RSS, {}
     if not kept:
         kinds = ("anon_upper_bound_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes")
         return sum(peak.get(kind) or 0 for kind in kinds), MARKS, {}
-    # What rose between two samples and was seen by the kernel's marks alone; processes need not have peaked together.
+    # A rise between two samples that only the kernel's marks show; processes need not have peaked together.
     unseen = 0
     if peak["unseen_bytes"] is not None:
         unseen = min(peak["unseen_bytes"], max(0, peak["anon_upper_bound_bytes"] - (peak["anon_bytes"] or 0)))

@@ -1,4 +1,4 @@
-"""The Snakemakes above a process: it ends with them, and what it weighs has the threads that their user has set.
+"""The Snakemakes above a process: end them with it, and restore the user's thread settings.
 
 Every script of the workflow needs it.
 """
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 _LOOK_EVERY_S = 0.5
-# What Snakemake sets for every command to the threads of its rule (its shell.py), whatever its user has set.
+# Variables that Snakemake sets for every command to the threads of its rule (its shell.py), whatever the user's value.
 _THREADS = (
     "OMP_NUM_THREADS",
     "GOTO_NUM_THREADS",

@@ -68,7 +68,7 @@ def extremes(points: Points, bins: int = _BINS) -> set[int]:
 def chart(
     lines: Sequence[Line], label: str, *, marks: Sequence[Mark] = (), phases: Sequence[Mapping[str, Any]] = ()
 ) -> str:
-    """A drawing with its legend; a sentence where there is nothing to draw."""
+    """A drawing with its legend; a sentence if there is nothing to draw."""
     thin = _thinned([one for one in lines if one.points])
     if not thin:
         return "<p>Nothing was sampled.</p>"
@@ -167,7 +167,7 @@ class _Canvas:
 
 
 def _thinned(lines: Sequence[Line]) -> list[Line]:
-    """The same lines with fewer points; stacked ones have the same times still."""
+    """The same lines with fewer points; stacked lines keep common times."""
     together: set[int] = set().union(*(extremes(one.points) for one in lines if one.stacked))
     return [
         replace(one, points=[one.points[at] for at in sorted(together if one.stacked else extremes(one.points))])

@@ -8,7 +8,8 @@ from pathlib import Path
 
 
 def closure(file: Path | str, root: Path | str, beside: Path | str | None = None) -> list[str]:
-    """A file and all files that it imports, directly or not, from the folder of `beside` or from packages below `root`.
+    """A file and all files that it imports, directly or indirectly, from the folder of `beside` or from packages below
+    `root`.
 
     `beside` is the program that a module is run by; by default the file itself. The sources are read, nothing is
     imported. Paths are relative to `root` where they lie below it. What is imported by a name that is made at run time
@@ -39,7 +40,7 @@ def _files(path: Path, places: tuple[Path, ...]) -> Iterator[Path]:
 
 @cache
 def _names(path: Path) -> list[tuple[int, tuple[str, ...]]]:
-    """What a file imports: how many dots stand before each name, and its parts."""
+    """The imports of a file: number of dots before each name, and its parts."""
     names: list[tuple[int, tuple[str, ...]]] = []
     for node in _statements(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
@@ -51,7 +52,7 @@ def _names(path: Path) -> list[tuple[int, tuple[str, ...]]]:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """Every statement, however deep; their expressions, which are most of a tree, hold no import."""
+    """Every statement of a file; expressions, which are most of a tree, contain no import."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()

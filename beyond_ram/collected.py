@@ -1,4 +1,4 @@
-"""What runs left, collected: each folder is read once, and tables and figures are made of what comes of it.
+"""Collected runs: each folder is read once, into files from which tables and figures are made.
 
 That is two Parquet files an experiment: its runs, a row each with record, events and outcome, and all their samples.
 """
@@ -21,20 +21,20 @@ from .files import DamagedError, whole
 from .run_files import COLUMNS
 
 RunFiles = tuple[dict[str, Any], list[dict[str, Any]]]
-# What such a file says about itself: `runs` or `samples`.
+# Metadata of such a file: `runs` or `samples`.
 _KIND = b"beyond_ram.collected"
-# Record, events and outcome are JSON: what runs may say, no schema holds.
+# Record, events and outcome are JSON, because no schema covers their fields.
 _RUNS = pa.schema([(name, pa.string()) for name in ("run", "outcome", "record", "events")], {_KIND: b"runs"})
 _SAMPLES = pa.schema(
     [("run", pa.int32()), *((name, pa.string() if name == "phase" else pa.float64()) for name in COLUMNS)],
     {_KIND: b"samples"},
 )
-# Rows of a row group, which is what is in memory at a time: of runs just as many, of samples those of the last run too.
+# Rows per row group, which are in memory at a time. A group of samples continues to the end of its last run.
 RUNS_AT_A_TIME, SAMPLES_AT_A_TIME = 256, 1 << 16
 
 
 def collect(run_jsons: Iterable[Path | str], runs: Path | str, samples: Path | str) -> None:
-    """Read the folders of some runs, each once, and write what is in them into two files, each whole or not at all.
+    """Read the folders of some runs once, and write them into two files, each whole or not at all.
 
     `run` is the folder in the one, and the number of its row, from 0, in the other. A folder without any record is a
     run that was asked for and has none. Raises DamagedError for what is no run.
@@ -132,11 +132,11 @@ class Runs(Sequence[RunFiles]):
 
     @property
     def folders(self) -> list[Path]:
-        """Where each run lies."""
+        """The folder of each run."""
         return [Path(run) for run, *_ in self._lines]
 
     def at(self, place: int) -> tuple[int, int]:
-        """The file that holds a run, and the number of its row there."""
+        """The file of a run, and its row there."""
         return self._lines[place][2:]
 
 
@@ -146,7 +146,7 @@ def _outcomes(file: Path | str) -> pa.Table:
 
 
 class Samples:
-    """The samples of runs, from the files beside those of `runs`. Raises DamagedError for what is no such file.
+    """The samples of runs, from the files beside those of `runs`. Raises DamagedError for other files.
 
     Those of a run lie in one row group, beside those of others, which are most often asked for next.
     """
@@ -157,12 +157,12 @@ class Samples:
         self._group = functools.lru_cache(maxsize=2)(self._read_group)
 
     def of(self, place: int) -> pd.DataFrame:
-        """The samples of the run in this place; what was not sampled is NaN."""
+        """The samples of a run; NaN if not sampled."""
         samples: pd.DataFrame = self._read(place).to_pandas()
         return samples
 
     def lists(self, place: int) -> dict[str, list[Any]]:
-        """The same, a list for each column; what was not sampled is None."""
+        """The same as a list per column; None if not sampled."""
         samples: dict[str, list[Any]] = self._read(place).to_pydict()
         return samples
 

@@ -93,7 +93,7 @@ def colours(names: Iterable[str]) -> dict[str, Any]:
 
 
 def fill(text: str, inches: float) -> str:
-    """Break a text into lines of so many inches; no line begins with a percent sign."""
+    """Break a text into lines of this many inches; no line begins with a percent sign."""
     together = text.replace(" %", "\u00a0%")
     return "\n".join(textwrap.fill(line, int(_DENSE * inches)) for line in together.split("\n"))
 
@@ -121,7 +121,7 @@ def handle(label: str, **style: Any) -> Line2D:
 
 
 def beside(axes: Axes, text: str, place: tuple[float, float], points: float, **style: Any) -> None:
-    """Write a text so many points to the right of a place."""
+    """Write a text this many points to the right of a place."""
     axes.annotate(text, place, xytext=(points, 0), textcoords="offset points", va="center", **style)
 
 

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and the one error for those that are not what they should be."""
+"""Files that are written whole or not at all, and the error for damaged files."""
 
 import contextlib
 import errno
@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 
 class DamagedError(ValueError):
-    """A file that is cut, or not what it should be; the text is one line that names it and says what to do."""
+    """A file that is truncated or of another kind; the text is one line with its name and what to do."""
 
 
 @contextlib.contextmanager
@@ -55,13 +55,13 @@ def whole(path: Path | str, *, into_streams: bool = False) -> Iterator[Path]:
 
 
 def write(path: Path | str, content: str | bytes) -> None:
-    """Write a file whole or not at all, as `whole` has it; a text in UTF-8. Raises OSError."""
+    """Write a file whole or not at all, as `whole` does; text as UTF-8. Raises OSError."""
     with whole(path) as partial:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def log(path: Path | str) -> TextIO:
-    """A new file of lines that others read while it is written, in the place of what `whole` would replace.
+    """A new file of lines that others may read while it is written, where `whole` would replace a file.
 
     FIFOs, devices and descriptors such as /dev/stderr are written into. Raises OSError.
     """
@@ -108,7 +108,7 @@ _swept: set[str] = set()
 
 
 def _created(path: Path) -> tuple[Path, int]:
-    """A new file beside `path`, and its descriptor, which holds a lock: a file without one was left by the dead."""
+    """A new file beside `path`, and its descriptor with a lock: an unlocked file was left by a dead process."""
     _sweep(path.parent)
     while True:
         partial = path.with_name(f".partial-{secrets.token_hex(8)}{path.suffix}")
@@ -165,7 +165,7 @@ def _names(path: Path, descriptor: int) -> bool:
 
 
 def _descriptor(path: Path) -> int | None:
-    """The descriptor of this process that a path such as /dev/stdout or /dev/fd/3 stands for."""
+    """The descriptor of this process that a path such as /dev/stdout or /dev/fd/3 names."""
     for _ in range(40):  # the kernel follows as many links
         here = Path(os.path.realpath(path.parent), path.name)
         if str(here.parent) == f"/proc/{os.getpid()}/fd" and here.name.isdigit():
@@ -178,7 +178,7 @@ def _descriptor(path: Path) -> int | None:
 
 def _opened_stream(path: Path) -> int:
     own = _descriptor(path)
-    if own is not None:  # its place in the file is shared: a new one would write over what is there
+    if own is not None:  # shares the position: a new descriptor would overwrite the file
         return os.dup(own)
     descriptor = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -193,7 +193,7 @@ def _pour(content: Path, path: Path) -> None:
 
 
 def read_json(path: Path | str, *keys: str) -> Any:
-    """What a file of JSON that the workflow made holds, with `keys` an object that has them.
+    """The content of a JSON file of the workflow; with `keys`, an object with them.
 
     Raises DamagedError where it is missing, cut or something else.
     """

@@ -17,11 +17,11 @@ MARK = ".beyond-ram-made"
 
 
 class ForeignFolderError(RuntimeError):
-    """A folder that was not made here stands where one would be replaced or removed; the text is one line."""
+    """The folder to replace or remove was not made here; the text is one line."""
 
 
 def protected_places() -> list[Path]:
-    """The working directory and the home, where there is one: they, and what holds them, are never replaced."""
+    """The working directory and the home: these, and folders above them, are never replaced."""
     places = [Path.cwd()]
     with contextlib.suppress(RuntimeError):
         places.append(Path.home())
@@ -69,7 +69,7 @@ def remove(folder: Path) -> None:
 
 
 def fresh(folder: Path) -> None:
-    """Make a folder anew, with nothing in it but the mark. Raises ForeignFolderError, OSError."""
+    """Make a folder again, empty except for the mark. Raises ForeignFolderError, OSError."""
     remove(folder)
     folder.mkdir(parents=True)
     mark(folder)
@@ -107,7 +107,7 @@ def replaced(out: Path) -> Iterator[Path]:
 
 
 def make_temporary(prefix: str, parent: Path | None = None) -> tuple[Path, int | None]:
-    """A folder of a random name in `parent`, or among the machine's temporary ones; the descriptor that holds it.
+    """A folder with a random name in `parent` or the machine's temporary folder, and a descriptor that locks it.
 
     Whoever makes it removes it. What a killed process of this user left under the prefix is removed first: a folder
     with a mark that nobody holds. None where the folder cannot be held; then it is never taken for left. Raises
@@ -125,7 +125,7 @@ def make_temporary(prefix: str, parent: Path | None = None) -> tuple[Path, int |
         except OSError:
             pass
         os.close(descriptor)
-        if not folder.exists():  # another process took it for left before it was held
+        if not folder.exists():  # another process removed it as abandoned before it was locked
             return make_temporary(prefix, parent)
         (folder / MARK).unlink(missing_ok=True)
     return folder, None
@@ -151,7 +151,7 @@ def _locked(folder: Path) -> Iterator[bool]:
     try:
         os.set_inheritable(descriptor, True)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # held, or the file system has no locks
+    except OSError:  # locked, or the file system has no locks
         yield False
     else:
         yield True

@@ -15,13 +15,13 @@ from matplotlib.figure import Figure
 from .text import plain
 
 _SVG = "http://www.w3.org/2000/svg"
-# More marks than this are a cloud: nobody points at a single one.
+# More marks than this are a cloud, in which nobody points at a single one.
 _MOST_MARKS, _MOST_LETTERS = 500, 200
 Titles = Mapping[str, Sequence[str]]
 
 
 def titles(figure: Figure) -> Titles:
-    """What each mark shows, in the order of drawing, by a name that its artist is given."""
+    """The text of each mark in the order of drawing, by the name of its artist."""
     by_name: dict[str, Sequence[str]] = {}
     for number, (artist, texts) in enumerate(_marked(figure)):
         if 0 < len(texts) <= _MOST_MARKS:
@@ -80,7 +80,7 @@ def _joined(parts: Sequence[str]) -> str:
 
 
 def _value(axis: Axis, value: float) -> str:
-    """Describe a place on an axis: the name of the nearest tick if ticks have names, else the number with its label."""
+    """Describe a place on an axis: the nearest tick if ticks have names, else the number with its label."""
     ticks = {
         float(place): label.get_text() for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=False)
     }

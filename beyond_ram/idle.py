@@ -1,4 +1,4 @@
-"""Snakemake does nothing while a run is weighed beside it."""
+"""Let Snakemake's scheduler rest while a run is measured."""
 
 from typing import Any
 

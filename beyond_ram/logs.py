@@ -16,7 +16,7 @@ def to_file(path: Path | str) -> Iterator[None]:
     """Send standard output and error, an error's traceback included, to the log of a rule."""
     import traceback
 
-    end_with_snakemake()  # else it would write on beside the one that comes after
+    end_with_snakemake()  # otherwise it would keep writing beside its successor
     with files.log(path) as log, contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
         try:
             yield
@@ -25,7 +25,7 @@ def to_file(path: Path | str) -> Iterator[None]:
             raise SystemExit(str(error)) from None
         except Exception:
             traceback.print_exc()
-            raise SystemExit(1) from None  # Snakemake shows the log of what has failed
+            raise SystemExit(1) from None  # Snakemake shows the log of a failed job
 
 
 def warn(text: str) -> None:

@@ -32,7 +32,7 @@ def table_function(name: str) -> Callable[..., pd.DataFrame]:
 
 
 def figure(script: Path | str, arguments: Mapping[str, Any]) -> "Drawn":
-    """The function `plot` of a figure's script. Raises FileNotFoundError where there is no such script."""
+    """The function `plot` of a figure's script. Raises FileNotFoundError if there is no such script."""
     from . import figures  # which brings matplotlib and seaborn: two seconds that no table needs
 
     figures.theme()
@@ -47,7 +47,7 @@ def arguments(
     claimed: Sequence[Any] = (),
     questions: Sequence[Any] = (),
 ) -> dict[str, Any]:
-    """What the parameters of a table's or figure's function stand for, read from its inputs.
+    """The arguments of a table's or figure's function, read from its inputs.
 
     `inputs` holds the files of its runs as `collected` and those of their samples as `samples`, `locks` of stacks and
     what they ask for, and a path for each table; a table that is not made is None.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 MASK = "***"
-# How the name of a secret ends: --db-password, PGPASSWORD, HF_TOKEN, apikey; not --tokenizer, --max-tokens.
+# Ends of the names of secrets: --db-password, PGPASSWORD, HF_TOKEN, apikey; not --tokenizer, --max-tokens.
 _SECRET = re.compile(
     r"(?:pass(?:word|wd|phrase)|[-_]pwd|(?:^|[-_.])(?:token|secret|credentials?|(?:api|access|private)[-_]?key))$",
     re.IGNORECASE,
@@ -34,7 +34,7 @@ def command(words: Sequence[str]) -> list[str]:
 
 
 def text(message: str) -> str:
-    """A text, such as what a program said, by the same rules."""
+    """Mask a text, such as a program's output, by the same rules."""
     message = _ADDRESS.sub(rf"\g<1>{MASK}@", message)
     message = _HEADER.sub(rf"\g<1>{MASK}", message)
     parts, at = [], 0

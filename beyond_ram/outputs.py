@@ -17,7 +17,7 @@ from .experiment.workloads import Experiment
 
 SHIPPED_SPREAD = "beyond_ram/analysis/session_spread.csv"
 TABLES, FIGURES = "beyond_ram/analysis", "scripts/figures"
-# The part of what every report has, whichever parts it is made of.
+# The part of outputs that every report has.
 GENERAL = "report"
 # Parameters that are no tables.
 RUNS, SETTINGS = ("records", "samples"), ("pairs", "claimed", "questions", "locks", "shipped_spread")
@@ -28,7 +28,7 @@ Condition = Callable[[Experiment], bool]
 
 
 def always(_: Experiment) -> bool:
-    """The condition of what is made for every experiment."""
+    """The condition of outputs that every experiment has."""
     return True
 
 
@@ -73,12 +73,12 @@ class Chapter:
     tables: Mapping[str, Condition] = field(default_factory=dict)
     figures: Mapping[str, Figure] = field(default_factory=dict)
     pages: Mapping[str, Page] = field(default_factory=dict)
-    """Pages beside the overview."""
+    """Pages besides the report."""
 
 
 @dataclass
 class Outputs:
-    """What all chapters make of the experiments that run, by name."""
+    """The tables, figures and pages of all chapters for the experiments that run, by name."""
 
     root: Path
     experiments: Mapping[str, Experiment]

@@ -1,4 +1,4 @@
-"""Pages of HTML, from a template: whole or not at all."""
+"""HTML pages from templates, written whole or not at all."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a program says of itself while `beyond-ram watch` weighs it. Standard library only; may be copied as one file.
+"""Phases and events that a program reports to `beyond-ram watch`. Standard library only; may be copied as one file.
 
     with phase("tokenise"):
         …
@@ -14,7 +14,7 @@ import time
 from types import TracebackType
 
 VARIABLE = "BEYOND_RAM_EVENTS"
-# A mark is held this long, so that a sampler outside sees the memory at the mark and not what follows it.
+# Pause after a mark, so that a sampler outside sees the memory at the mark and not later.
 HOLD_S = 0.1
 
 
@@ -37,7 +37,7 @@ class phase:  # noqa: N801 (it reads as a function)
 
 
 def mark(event: str, **fields: object) -> None:
-    """An event, held for 0.1 s where somebody listens, so that the memory right here is seen."""
+    """Report an event; if somebody listens, pause for 0.1 s so that the memory right here is sampled."""
     if emit(event, **fields):
         time.sleep(HOLD_S)
 

@@ -4,7 +4,7 @@ Apart from the watcher: what reads runs is not made again when the watcher's cod
 """
 
 RUN_FILES = ("samples.csv", "events.jsonl", "run.json")
-# Of samples.csv.
+# Columns of samples.csv.
 COLUMNS = (  # noqa: SIM905
     "t_s phase processes rss_bytes anon_bytes file_bytes shmem_bytes swap_bytes pss_bytes uss_bytes cpu_s read_bytes "
     "written_bytes minor_faults major_faults pss_anon_bytes pss_shmem_bytes pressure_some_s pressure_full_s kept_bytes "

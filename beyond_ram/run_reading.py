@@ -18,7 +18,7 @@ _SAMPLES, _EVENTS, _RECORD = RUN_FILES
 NUMBER = (int, float, type(None))
 _KEYS: dict[str, type | tuple[type, ...]] = {
     "outcome": str,
-    "completed_work": (bool, type(None)),  # of what ran already nobody knows
+    "completed_work": (bool, type(None)),  # unknown for a program that already ran
     "exit_status": (int, type(None)),
     "signal": (str, type(None)),
     "duration_s": NUMBER,
@@ -27,7 +27,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
 }
 MAYBE_TEXT, MAYBE_MAP = (str, type(None)), (dict, type(None))
 Types = Mapping[str, tuple[type, ...]]
-# What is read of a record's parts, where it is there; `*` stands for every part of a list or an object.
+# Fields of a record that are read if present; `*` stands for every part of a list or an object.
 _DEEPER: dict[str, tuple[type, ...]] = {
     "reason": MAYBE_TEXT,
     "command": (list,),
@@ -47,7 +47,7 @@ _DEEPER: dict[str, tuple[type, ...]] = {
     "page_cache": (dict,),
     "pressure": MAYBE_MAP,
 }
-# What is a quantity by its name, and holds those of several processes.
+# Endings of quantities, and fields with the values of several processes.
 _OF_MANY = {
     ".peak": ("hwm_bytes",),
     ".peak.held_by": ("rss_bytes", "anon_bytes", "pss_bytes"),
@@ -58,8 +58,8 @@ REMEDY = "delete the folder, and run it again"
 
 
 def record(folder: Path, deeper: Types | None = None, remedy: str = REMEDY) -> dict[str, Any]:
-    """run.json of a run's folder, with the types of `deeper` too. Raises DamagedError where it is cut, or is something
-    else."""
+    """Read run.json of a run's folder, checking the types of `deeper` too. Raises DamagedError if it is truncated or of
+    another kind."""
     path = folder / _RECORD
     content = json_of(text_of(path, remedy), path, remedy=remedy)
     if not isinstance(content, dict):
@@ -158,7 +158,7 @@ def _row(values: list[str], columns: list[str], path: Path, number: int, remedy:
 
 
 def _has_type(value: Any, where: list[str], kinds: tuple[type, ...]) -> bool:
-    """Whether what is found at a place is of some type, or nothing is there."""
+    """Whether the value at a place has some type, or is missing."""
     if not where:
         return isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds)
     if where[0] == "*":
@@ -177,7 +177,7 @@ def is_number(value: Any) -> bool:
     """Whether a value of JSON is a number that can be reckoned with."""
     try:
         return type(value) in (int, float) and math.isfinite(value)
-    except OverflowError:  # a whole number that no float can hold
+    except OverflowError:  # an integer too large for a float
         return False
 
 

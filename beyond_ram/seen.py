@@ -45,7 +45,7 @@ class watching:  # noqa: N801 (it reads as a function)
                 "interval_ms": self._interval_ms,
                 "reset_marks": self._reset,
             }
-            # The package as it was found here, also where it is no installed one.
+            # The package as it was found here, also if it is not installed.
             search_path = os.pathsep.join(
                 [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
             )
@@ -111,7 +111,7 @@ def _main() -> int:
 
     order = json.loads(sys.argv[1])
     out = Path(order["out"])
-    # It ends with the block; where that process is gone, the target is too.
+    # It ends with the block; if this process is gone, so is the target.
     record = attach.attach(
         targets.processes([order["pid"]]),
         out,

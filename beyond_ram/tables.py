@@ -13,7 +13,7 @@ from .files import DamagedError, whole
 from .text import plain
 
 RunFiles = tuple[dict[str, Any], list[dict[str, Any]]]
-# What a Parquet file of ours says about itself: the name of its table.
+# Metadata of our Parquet files: the name of the table.
 _NAME = b"beyond_ram.table"
 # Characters of a text in a table.
 _MOST = 2000
@@ -37,7 +37,7 @@ def read(path: Path | str) -> pd.DataFrame:
         content = pq.ParquetFile(path).read()
         name = (content.schema.metadata or {}).get(_NAME, b"").decode(errors="replace")
         table: pd.DataFrame = content.to_pandas()
-    except Exception as error:  # a file that is damaged, but opens, raises what it likes
+    except Exception as error:  # a damaged file that opens may raise anything
         why = "missing" if isinstance(error, FileNotFoundError) else "cut, or no Parquet file"
         raise DamagedError(f"{path}: {why}; delete it, and Snakemake makes it again") from None
     if name != Path(path).stem:
@@ -47,7 +47,7 @@ def read(path: Path | str) -> pd.DataFrame:
 
 
 def write(table: pd.DataFrame, csv: Path | str, parquet: Path | str) -> None:
-    """A table as CSV and its Parquet twin, each whole or not at all."""
+    """Write a table as CSV and Parquet, each whole or not at all."""
     with whole(csv) as partial:
         _to_csv(table, partial)
     content = pa.Table.from_pandas(table, preserve_index=False)

@@ -22,7 +22,7 @@ from .text import plain
 
 # Seconds between two drawings of the line, so that its clock moves.
 _TICK_S = 1.0
-# Without a terminal: seconds until the next line, which grow with the time that has passed.
+# Without a terminal: seconds until the next line, which grow with the passed time.
 _FIRST_S, _PART = 10.0, 10
 # Maximum number of jobs in a line, of lines of a log, and of characters in such a line.
 _NAMED, _LINES, _WIDE = 2, 60, 500

@@ -6,7 +6,7 @@ NAME = r"[a-z0-9][a-z0-9._-]*"
 """A name of an experiment, stack, corpus, token dataset or repository, as a regular expression."""
 # Control characters, those that turn the direction of writing, line separators, lone surrogates.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]+")
-# What reStructuredText, or the Jinja that Snakemake's report runs over a caption, takes for markup.
+# Markup of reStructuredText, and of the Jinja that Snakemake's report runs over a caption.
 _MARKUP = re.compile(r"[\\*`|<>\[\]@~^]|_(?!\w)|(?<!\w)_|:(?=\S)|(?<=\{)[{%#]")
 _CODE = re.compile(r"((?<!\S)`\w[\w.+-]*`(?=[\s.,;)]|$))")
 
@@ -18,7 +18,7 @@ def plain(text: str, most: int) -> str:
 
 
 def rst(text: str, most: int) -> str:
-    """A paragraph of reStructuredText that shows a text as it is, but for single `words` in backticks."""
+    """A paragraph of reStructuredText that shows a text literally, except single `words` in backticks."""
     shown = plain(" ".join(text.split()), most)
     escaped = "".join(
         part if number % 2 else _MARKUP.sub(r"\\\g<0>", part) for number, part in enumerate(_CODE.split(shown))

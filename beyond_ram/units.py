@@ -1,4 +1,4 @@
-"""Units of what is shown, and kinds of memory."""
+"""Units for display, and kinds of memory."""
 
 import math
 
@@ -12,7 +12,7 @@ KINDS = {
 
 
 def amount(value: float, unit: str, *, signed: bool = False) -> str:
-    """A value with its unit, to four significant digits; bytes as MB. Nothing for what is not known."""
+    """A value with its unit, to four significant digits; bytes as MB. Empty if unknown."""
     return "" if math.isnan(value) else f"{digits(value, unit, signed=signed)} {'MB' if unit == 'bytes' else unit}"
 
 

@@ -1,4 +1,4 @@
-"""What the runs of an experiment left, from their folders."""
+"""Collect the runs of an experiment from their folders."""
 
 from beyond_ram import collected, logs
 

@@ -11,14 +11,14 @@ MOST = 500
 
 
 def changes(table, stack_differences):
-    """What candidates changed against their baselines, worst first, and what else differs."""
+    """Changes from baseline to candidate, worst first, and other differences."""
     pairs = table[["before", "after"]].itertuples(index=False, name=None)
     lines, differences = changed.in_words(table), differ.in_words(stack_differences, pairs)
     return {"lines": lines, "summary": changed.counts(table), "differences": differences}
 
 
 def history(table, stack_differences):
-    """What each lock of a stack gave, and the steps that are shown, with the packages that moved."""
+    """Results of each lock of a stack, and confirmed steps with the packages that moved."""
     sentences = locks.in_words(table)
     steps, others = ([one for one in sentences if bool(one["steps"]) is shown] for shown in (True, False))
     left_out = max(len(others) - MOST, 0)

@@ -48,7 +48,7 @@ class Corpus(Strict):
         return self.model_dump(mode="json", exclude={"tokenizer"})
 
     def file_count(self) -> int | None:
-        """How many files the corpus will have, where the config says so."""
+        """Number of files of the corpus, if the config states it."""
         documents = getattr(self, "documents", None)
         return documents and -(-documents // getattr(self, "documents_per_file", 1))
 
@@ -93,7 +93,7 @@ class SyntheticCorpus(Corpus):
 ENDINGS = (
     ".txt", ".text", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".ipc",
 )  # fmt: skip
-"""Of files of one's own; text, JSON Lines and CSV may have .gz or .zst behind it."""
+"""Your own files; text, JSON Lines and CSV may have .gz or .zst after the ending."""
 
 
 class FilesCorpus(Corpus):

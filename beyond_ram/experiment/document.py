@@ -1,4 +1,4 @@
-"""Generates what is said about the config, events and columns from what knows them: the JSON schema, tables of docs.
+"""Generate docs of config, events and columns from their definitions: the JSON schema, tables in pages.
 
     python -m beyond_ram.experiment.document
 
@@ -22,7 +22,7 @@ BEGIN, END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
 def schema() -> str:
     """The JSON schema of the config."""
     described = Config.model_json_schema()
-    # What is merged over the default config need not be whole, so several sources may fit a part of a corpus.
+    # A config that is merged over the default one may be incomplete, so several sources may fit a part of a corpus.
     for node in (described, *described["$defs"].values()):
         node.pop("required", None)
     for name in ("corpora", "repositories", "experiments"):
@@ -51,7 +51,7 @@ def keys() -> str:
     said, pages = set(), [_part("Config", described, _fields(described))]
     for family, (word, kind) in _FAMILIES.items():
         members = _members(described["properties"][family], parts)
-        # A matrix is said by its axes, and the key that says the kind by the heading.
+        # A matrix is described by its axes, the kind by the heading.
         fields = {name: _fields(part, kind, "matrix") for name, part in members.items()}
         axes = {name: _fields(parts.get(_matrix(part), {})) for name, part in members.items()}
         common, common_axes = _common(fields.values()), _common(axes.values())
@@ -67,7 +67,7 @@ def keys() -> str:
 
 
 def _fields(part: dict[str, Any], *but: str) -> Fields:
-    """The keys of a part, but for some, each with whether it is required."""
+    """The keys of a part except some, each with whether it is required."""
     required = part.get("required", ())
     return {
         key: {**field, "required": key in required}
@@ -84,7 +84,7 @@ def _members(family: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _matrix(part: dict[str, Any]) -> str:
-    """The name of the part that holds the axes; empty where there are none."""
+    """The name of the part with the axes; empty without axes."""
     return str(part["properties"].get("matrix", {}).get("$ref", "")).rpartition("/")[2]
 
 

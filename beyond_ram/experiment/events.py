@@ -30,7 +30,7 @@ class Event:
     optional: tuple[str, ...] = ()
 
 
-# What `events.own_memory` reads; empty where there is no /proc.
+# Fields of `events.own_memory`; empty without /proc.
 _MEMORY = ("hwm_bytes", "rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
 _ALLOCATED = ("heap", "arrow_bytes", "python_blocks")
 _ACCOUNT = ("rows_delivered", "rows_per_worker")
@@ -176,12 +176,12 @@ EVENTS: Mapping[str, Event] = {
     "not_applicable": Event("the cell cannot be here", ("reason",)),
     "gave_up": Event("the program does not go on", ("reason",)),
 }
-# What every event may have: the time and the reading are the watcher's, the clock the program's.
+# Fields of every event: the watcher's time and reading, the program's clock.
 _ALWAYS = ("t_s", "event", "pid", "tree", "monotonic_s")
 
 
 def faults(event: Mapping[str, Any], *, strict: bool = True) -> Iterator[str]:
-    """What in an event is not as the schema says. An event that the schema does not know has no faults but its types.
+    """Faults of an event against the schema. An unknown event is only checked for types.
 
     A run from before may have fields that are none today: only where `strict` that is a fault.
     """

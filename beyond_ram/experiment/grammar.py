@@ -24,7 +24,7 @@ def parse(path: str) -> Cell:
 
 @functools.cache
 def _level(level: str) -> tuple[str, Value] | None:
-    """The axis and the value of a level; None where it is none. Of ten thousand cells a hundred levels differ."""
+    """Axis and value of a level; None if it is invalid. Ten thousand cells have some hundred different levels."""
     axis, *values = level.split("~")
     if len(values) != 1 or not VALUE.fullmatch(values[0]):
         return None

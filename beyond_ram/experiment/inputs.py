@@ -1,4 +1,4 @@
-"""What a config names on disk, looked at before anything is made of it: why something cannot be used, or None."""
+"""Checks of files that a config names, before anything is made: why a file cannot be used, or None."""
 
 import ast
 import contextlib
@@ -15,7 +15,7 @@ from typing import IO, Any
 from .corpora import FilesCorpus
 from .tokens import OwnLoader, TokenDataset
 
-# How files of a corpus are read by their endings; scripts/corpora/files.py reads them.
+# How a corpus file is read, by its ending; scripts/corpora/files.py reads them.
 FORMATS = {
     ".txt": "txt", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".arrow": "arrow",
 }  # fmt: skip
@@ -70,7 +70,7 @@ def tokenizer(path: str) -> str | None:
 
 
 def files_at_most(spec: FilesCorpus, enough: int) -> int | None:
-    """How many files the corpus will have at most, counted up to `enough`; None where reading it would take long."""
+    """Maximum number of files of the corpus, counted up to `enough`; None if counting would take long."""
     files = sorted({file for pattern in _patterns(spec) for file in _matched(pattern)})
     documents, wanted = 0, enough * spec.documents_per_file
     for file in files:
@@ -114,7 +114,7 @@ def dataset(spec: TokenDataset) -> str | None:
 
 
 def loader_data(spec: OwnLoader) -> str | None:
-    """Why what a loader of one's own reads cannot be read."""
+    """Why the data of an own loader cannot be read."""
     path = str(spec.data)
     if fault := unreadable(path):
         return fault
@@ -165,7 +165,7 @@ def _looping(pattern: str) -> str | None:
     if not recursive:
         return None
     seen: set[Path] = set()
-    # Where the folders above `**` are patterns themselves, the last one that is none.
+    # If the folders above `**` are patterns too, start from the last one that is not.
     first = Path(re.split(r"[*?[]", before)[0] or ".")
     waiting: list[tuple[Path, tuple[Path, ...]]] = [(first if before[-1:] in ("/", "") else first.parent, ())]
     while waiting:
@@ -209,7 +209,7 @@ def _documents_at_most(file: str, form: str | None, enough: int) -> int | None:
 
 
 def _filled_lines(file: IO[bytes] | gzip.GzipFile) -> Iterator[None]:
-    """Once for each line that is not blank. No line is held whole: one may be longer than memory."""
+    """Yield once per line that is not blank, without keeping a whole line, which may be longer than memory."""
     filled = False
     while piece := file.readline(1 << 20):
         filled |= bool(piece.strip())

@@ -12,7 +12,7 @@ class Served(Strict):
     """A repository that an endpoint serves to the run."""
 
     repository: str
-    """Folder with `manifest.json` and what is served."""
+    """Folder with `manifest.json` and the served files."""
     conditions: dict[str, Value] = Field(default_factory=dict)
     """Under which it is served, by axis."""
     storage: Literal["hub", "s3"] = "hub"
@@ -31,15 +31,15 @@ class Job(Strict):
     workload: str
     program: str
     arguments: tuple[str, ...] = ()
-    """Of the program, but for those that name its inputs and its work folder."""
+    """Arguments of the program, without those for its inputs and work folder."""
     environment: dict[str, str] = Field(default_factory=dict)
-    """Variables that the program gets beside its user's."""
+    """Variables for the program, besides the user's environment."""
     corpus: str | None = None
     num_files: int | None = None
-    """The first so many files of the corpus are read; None: all."""
+    """Number of files of the corpus, from the beginning; None: all."""
     tokens: str | None = None
     reads: str | None = None
-    """File or folder that the program reads beside."""
+    """Another file or folder that the program reads."""
     served: Served | None = None
     prepared: bool = False
     """Run the program with --prepare before, unweighed, to make its input."""
@@ -48,7 +48,7 @@ class Job(Strict):
     page_cache: Literal["cold", "warm", "kept"] = "cold"
     """Whether none or all of the input is in the page cache at the start; by default it is left as it is."""
     stop_after: int | None = None
-    """Kill the run after so many shards."""
+    """Kill the run after this many shards."""
     remedy: str = "none"
     limit_percent: int = 0
     """Hard memory limit in percent of the token dataset's bytes; 0: none."""

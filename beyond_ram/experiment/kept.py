@@ -64,7 +64,7 @@ def check(results: Path, stack: str, lock: bytes) -> None:
 
 
 def _beside(results: Path) -> list[Path]:
-    """The other results folders that lie beside one."""
+    """Other results folders beside one."""
     folder = results.parent
     folders = sorted(folder.iterdir()) if folder.is_dir() else []
     return [path for path in folders if path.is_dir() and path != results and is_results(path)]
@@ -114,7 +114,7 @@ def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
         Path(results, LOCKS).mkdir(exist_ok=True)
         write(Path(results, LOCKS, f"{name}.txt"), lock)
         runs_by_stack = _map(results)
-        earlier = runs_by_stack.pop(name, [])  # to the end: the file holds them in the order in which they were kept
+        earlier = runs_by_stack.pop(name, [])  # at the end: the file lists them in the order of keeping
         _write(results, runs_by_stack | {name: sorted({*earlier, *moved})})
     return moved
 
@@ -148,7 +148,7 @@ def prune(results: Path | str, keep: int, stack: str | None = None) -> dict[str,
 
 
 def _map(results: Path | str) -> dict[str, list[str]]:
-    """The runs by NAME@LOCK. Raises ConfigError for a file that holds anything else."""
+    """The runs by NAME@LOCK. Raises ConfigError for other content."""
     path = Path(results, FILE)
     without = "; delete it to do without kept runs"
     try:

@@ -20,7 +20,7 @@ from .places import NOT_ECHOED, results_fault
 from .workloads.script import NO_ARGUMENTS
 from .workloads.tokenize import MODES
 
-# What an error echoes at most of what was given; and the values that a config may stand for, aliases written out.
+# Maximum length of an echoed value, and maximum number of values of a config with its aliases written out.
 _ECHO = reprlib.Repr()
 _ECHO.maxlevel, _ECHO.maxstring, _ECHO.maxother, _ECHO.maxlong = 3, 200, 100, 40
 _MOST_LINES, _MOST_CHARACTERS, _MOST_VALUES = 20, 1000, 1_000_000
@@ -36,7 +36,7 @@ class ConfigError(ValueError):
 
 
 def content_of(file: Path | str) -> dict[str, Any]:
-    """What a config file holds. Raises ConfigError where that is no map of keys."""
+    """The content of a config file. Raises ConfigError if it is not a map of keys."""
     try:
         content = yaml.safe_load(Path(file).read_bytes())
     except yaml.MarkedYAMLError as error:
@@ -84,7 +84,7 @@ def load(
 
 
 def _folder(config: Mapping[str, Any]) -> str | None:
-    """Where the config's paths begin, as far as a config that is not checked yet can say."""
+    """The folder in which the config's paths begin, from a config that is not checked yet."""
     folder = config.get("folder")
     return os.path.normpath(folder) if isinstance(folder, str) and folder and os.path.normpath(folder) != "." else None
 
@@ -96,14 +96,14 @@ def _one_line(fault: str) -> str:
 
 
 def _size_fault(config: Mapping[str, Any], where: "_Origin") -> str | None:
-    """A config whose aliases stand for more values than can be meant, or for themselves, by its largest key."""
+    """The largest key of a config whose aliases stand for too many values, or for themselves."""
     counted: dict[int, float] = {}
 
     def size(value: Any) -> float:
         if not isinstance(value, Mapping | list | tuple):
             return 1
         if id(value) not in counted:
-            counted[id(value)] = float("inf")  # what holds itself has no end
+            counted[id(value)] = float("inf")  # it contains itself
             parts = value.values() if isinstance(value, Mapping) else value
             counted[id(value)] = 1 + sum(map(size, parts))
         return counted[id(value)]
@@ -194,7 +194,7 @@ def _question_faults(config: Config, name: str, where: "_Origin") -> Iterable[st
 
 
 def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:
-    """What an experiment names of token datasets, formats and loaders."""
+    """Check the token datasets, formats and loaders that an experiment names."""
     key, matrix = ("experiments", name, "matrix"), config.run()[name].matrix
     own = config.loaders if config.run()[name].workload == "load" else {}
     for axis, noun, names in (
@@ -244,7 +244,7 @@ def _option_faults(config: Config, name: str, root: Path, where: "_Origin") -> I
         return
     modules = [config.loader_module(loader, root) for loader in getattr(matrix, "loader", ())]
     try:
-        # A module that cannot be read is told where it is named.
+        # An unreadable module is reported where it is named.
         options = [option for path in modules if not inputs.module(path, []) for option in tokens.options_of(path)]
     except ValueError as error:
         yield where("experiments", name, "matrix", "option") + str(error)
@@ -258,7 +258,7 @@ def _option_faults(config: Config, name: str, root: Path, where: "_Origin") -> I
 
 
 def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
-    """Files of the user's that what is run would read, and that it cannot."""
+    """The user's files that the runs would read, and that cannot be read."""
     matrices = [experiment.matrix for experiment in config.run().values()]
     used = {
         axis: {value for matrix in matrices for value in getattr(matrix, axis, ())}
@@ -289,7 +289,7 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
 
 
 def _too_few_files(corpus: AnyCorpus, needed: int) -> str | None:
-    """How many files a corpus has, where that is known and fewer than are asked for."""
+    """Corpora with fewer files than requested, if the number is known."""
     if not isinstance(corpus, FilesCorpus):
         count = corpus.file_count()
         return str(count) if count and count < needed else None
@@ -302,7 +302,7 @@ def _too_few_files(corpus: AnyCorpus, needed: int) -> str | None:
 
 
 def _none(noun: str, wrong: str, allowed: Iterable[str], place: str = "") -> str:
-    """That there is no such thing, and what there is."""
+    """An error for an unknown name, with the known ones."""
     return f"no {noun} {wrong!r}{place}" + _suggestion(wrong, allowed)
 
 
@@ -324,7 +324,7 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
         added = fault["type"] == "missing"
         key = _as_written(fault["loc"][: -1 if added else None], config)
         if fault["type"].endswith("_type") and tuple(key) in parents - {()}:
-            continue  # another branch of the union fits, and says what is wrong below
+            continue  # another branch of the union fits, and its error is reported below
         if added:
             line = where(*key) + f"key {fault['loc'][-1]!r} is missing"
         elif fault["type"] == "extra_forbidden":
@@ -344,7 +344,7 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
 
 
 def _as_written(location: Sequence[Any], config: Any) -> list[Any]:
-    """A location of pydantic's without the parts that name a branch of a union and stand in no file."""
+    """A location of pydantic's without the names of union branches, which no file contains."""
     key = []
     for part in location:
         try:
@@ -376,7 +376,7 @@ def _allowed_keys(key: Sequence[Any], config: Any) -> Iterable[str]:
 
 
 def _options(node: dict[str, Any], defs: dict[str, Any], config: Any) -> Iterable[dict[str, Any]]:
-    """The schemas that a node stands for: itself, what it refers to, and those of its branches that fit the config."""
+    """The schemas of a node: itself, what it refers to, and the branches that fit the config."""
     if "$ref" in node:
         node = defs[node["$ref"].rpartition("/")[2]]
     yield node
@@ -388,7 +388,7 @@ def _options(node: dict[str, Any], defs: dict[str, Any], config: Any) -> Iterabl
 
 
 class _Origin:
-    """Says where a key was last written: in which of the merged files, or on the command line."""
+    """Finds where a key was last written: in which of the merged files, or on the command line."""
 
     def __init__(self, files: Sequence[Path | str], given: Mapping[str, Any]) -> None:
         self.contents: list[tuple[str, Mapping[str, Any]]] = [(str(file), content_of(file)) for file in files]
@@ -399,7 +399,7 @@ class _Origin:
         return self._place(key, key)
 
     def above(self, *key: Any) -> str:
-        """Where a key was written; the key above it is named."""
+        """Where a key was written, with the key above it."""
         return self._place(key, key[:-1])
 
     def _place(self, key: Sequence[Any], shown: Sequence[Any]) -> str:

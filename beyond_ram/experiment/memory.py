@@ -1,4 +1,4 @@
-"""How much memory to ask a scheduler for: what the cell needed last time, or else an estimate."""
+"""The memory request of a cell: from its last run, or an estimate."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ DRIVER_MB = 350
 
 
 def request_mb(runs: Path | str, cell: Cell, estimate_mb: int, attempt: int = 1) -> int:
-    """Megabytes to ask for: what is advised from the cell's measured run, and room for the driver.
+    """The request in megabytes: the advice of the cell's measured run, plus memory of the driver.
 
     It is doubled by each attempt. Any repeat of the cell will do. Without a measured run it is the estimate.
     """

@@ -1,4 +1,4 @@
-"""Several config files as one: what is merged, and what is taken whole."""
+"""Merge several config files into one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

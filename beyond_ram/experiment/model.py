@@ -32,7 +32,7 @@ class VersionLadder(Strict):
     bisect: bool = Field(True, description="Whether to narrow each step down to two neighbouring releases.")
 
     def cells(self, cells: Sequence[Cell], version: str) -> list[Cell]:
-        """The cells of the experiment with this version in place of their stack."""
+        """The cells of the experiment with this version of the package in their stack."""
         return [cell.replace(stack=f"{cell['stack']}+{self.package}-{version}") for cell in cells]
 
 
@@ -115,11 +115,11 @@ class Config(Strict):
 
     @property
     def repeats(self) -> int:
-        """How often every cell of an experiment runs that does not say it."""
+        """Repeats of experiments without `repeats`."""
         return 2 if self.budget_min else 1
 
     def cells(self, name: str) -> list[Cell]:
-        """The cells of an experiment with the repeats that are certain to run; none where it is not run."""
+        """The cells of an experiment with their certain repeats; none if it does not run."""
         experiment = self.run().get(name)
         cells = experiment.cells(name, self.repeats) if experiment else []
         return list(dict.fromkeys(self._read_by(cell) for cell in cells if self._can(cell)))
@@ -140,7 +140,7 @@ class Config(Strict):
             return True
 
     def _read_by(self, cell: Cell) -> Cell:
-        """The cell, without its token dataset where a loader of one's own reads other data."""
+        """The cell, without its token dataset if an own loader reads other data."""
         own = self.loaders.get(str(cell.get("loader")))
         return cell.replace(tokens="none") if own and own.data and cell.get("tokens") else cell
 

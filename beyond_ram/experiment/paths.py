@@ -42,7 +42,7 @@ class Cell:
         return Cell(self.experiment, axes, self.rep)
 
     def parameters(self) -> dict[str, Value]:
-        """The cell as run.json and the tables hold it."""
+        """The cell as in run.json and the tables."""
         return {"experiment": self.experiment, **dict(self.axes), "rep": self.rep}
 
     @property

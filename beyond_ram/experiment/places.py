@@ -21,7 +21,7 @@ from ..folders import mark, protected_places
 # Type of an error whose message does not repeat the input, because it may contain a password.
 NOT_ECHOED = "not_echoed"
 RESULTS_MARK = ".beyond-ram-results"
-# Results folders that this process holds until it ends.
+# Results folders that this process has locked.
 _held: list[int] = []
 # Files of the project itself: no results go there.
 OWN = frozenset(
@@ -50,7 +50,7 @@ def _readable(value: str) -> str:
 
 
 def _tracked(value: str) -> str:
-    """A path that stands in rules and commands, without what is superfluous in it."""
+    """A path for rules and commands, normalised."""
     _readable(value)
     if match := re.search(r"[{}<>]", value):
         raise ValueError(f"holds {match[0]!r}, which is Snakemake's for wildcards; name it without")
@@ -77,7 +77,7 @@ def _results(value: str) -> str:
 
 
 def _hub(value: str) -> str:
-    """The address of a Hub, without a secret: what stands in a config stands in records and logs."""
+    """The address of a Hub, without a secret, because it appears in records and logs."""
     try:
         parts = urlsplit(value)
     except ValueError:
@@ -113,7 +113,7 @@ PatternText = Annotated[str, AfterValidator(_readable), AfterValidator(_pattern_
 TrackedPath = Annotated[str, AfterValidator(_tracked), AfterValidator(_below)]
 """A file or folder that rules have as an input."""
 FolderPath = Annotated[str, AfterValidator(_tracked)]
-"""Where the other paths begin."""
+"""The folder in which the other paths begin."""
 ResultsPath = Annotated[str, AfterValidator(_results), AfterValidator(_below)]
 HubAddress = Annotated[str, AfterValidator(_hub)]
 
@@ -156,7 +156,7 @@ def open_results(results: Path | str, stacks: Path | str = ".stacks") -> None:
     if not (folder / RESULTS_MARK).exists():
         for manifest in (*folder.glob("*/*/manifest.json"), *folder.glob("*/*/tokens.json")):
             mark(manifest.parent)
-        with contextlib.suppress(FileExistsError):  # another workflow holds the one that it has made
+        with contextlib.suppress(FileExistsError):  # another workflow has locked its own
             os.close(os.open(folder / RESULTS_MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
     for lock in Path(stacks).glob("*/beyond-ram.lock"):
         mark(lock.parent)
@@ -188,12 +188,12 @@ def hold_results(results: Path) -> None:
 
 
 def is_results(folder: Path) -> bool:
-    """Whether a folder carries the mark, or, without one, holds runs by the path grammar."""
+    """Whether a folder has the mark, or has runs by the path grammar."""
     return (folder / RESULTS_MARK).is_file() or next(folder.glob("runs/*/stack~*"), None) is not None
 
 
 def _leading_out(results: Path) -> str | None:
-    """What is wrong with a link in a results folder; None where no link leads out of it."""
+    """Why a link in a results folder is refused; None if no link leads out of it."""
     folders = [results, *(results / name for name in _NAMED)]
     for path in (entry for folder in folders if folder.is_dir() for entry in folder.iterdir()):
         if path.is_symlink() and not path.resolve().is_relative_to(results):

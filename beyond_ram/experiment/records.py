@@ -24,7 +24,7 @@ NO_RECORD = "no_record"
 # Earlier names of workloads, in kept runs.
 RENAMED = {"ranks": "ddp"}
 _SAMPLES, _EVENTS, _RECORD = RUN_FILES
-# What is read of the record of a cell, beyond that of any command.
+# Fields of a cell's record, besides those of any command.
 _DEEPER: run_reading.Types = {
     "workload": (str,),
     "weighing_s": (int, float),
@@ -47,7 +47,7 @@ _DEEPER: run_reading.Types = {
 
 
 def record(folder: Path, *, of_a_cell: bool = True) -> dict[str, Any]:
-    """run.json of a run's folder. Raises DamagedError where it is cut, or is the record of something else.
+    """Read run.json of a run's folder. Raises DamagedError if it is truncated or of another kind.
 
     That of any command, which `beyond-ram watch` has weighed, is of no cell, and lies anywhere.
     """
@@ -119,7 +119,7 @@ def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
     try:
         text = path.read_bytes()
         run_reading.columns_of(text.partition(b"\n")[0].decode(), path, _remedy(path))
-        # What is quoted or cut is for the slow way, which knows what to say of it.
+        # Quoted or incomplete lines take the slow way, which reports errors.
         if b'"' in text or not text.endswith(b"\n"):
             raise pa.ArrowInvalid
         table = arrow_csv.read_csv(
@@ -147,7 +147,7 @@ def cell(folder: Path) -> dict[str, Value]:
 
 
 def _remedy(path: Path) -> str:
-    """What to do about a damaged file."""
+    """The advice for a damaged file."""
     if "@" in "".join(part for part in path.parts if part.startswith("stack~")):
         kept = "it was kept from an older lock and cannot be made again"
         return f"{kept}: delete the folder, and take it out of kept.json"

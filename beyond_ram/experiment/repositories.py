@@ -8,10 +8,10 @@ from .corpora import Strict
 
 
 class Repository(Strict):
-    """What all repositories have."""
+    """Common keys of all repositories."""
 
     STACK: ClassVar = "corpora"
-    """What makes it."""
+    """The program that makes it."""
 
     def spec(self) -> dict[str, Any]:
         """The settings of the repository's program."""

@@ -1,4 +1,4 @@
-"""Which stacks are compared with which: baselines and candidates."""
+"""The pairs of stacks to compare: baselines and candidates."""
 
 import itertools
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Scripts of the user's: any Python file, weighed as it is."""
+"""Scripts of the user: any Python file, measured unchanged."""
 
 import shlex
 

@@ -36,7 +36,7 @@ def order_seed(results: str) -> int:
 
 
 def write(config: Config, merged: Mapping[str, Any], order_seed: int) -> None:
-    """Write every spec to RESULTS/specs/KIND/NAME.json, and the merged config and the seed of the order beside them."""
+    """Write every spec to RESULTS/specs/KIND/NAME.json, with the merged config and the seed of the order."""
     for kind, specs in of(config).items():
         for name, spec in specs.items():
             _write(Path(config.results, FOLDER, kind, f"{name}.json"), spec)

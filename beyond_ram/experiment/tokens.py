@@ -19,7 +19,7 @@ from .places import TrackedPath
 FORMATS, LOADERS = Path("scripts/workloads/formats"), Path("scripts/workloads/loaders")
 PEERS = Path("scripts/workloads/peers")
 """Others that turn text into files of ids."""
-# What all modules of a folder share.
+# Helper modules, which are not loaders, formats or peers.
 _HELPERS = {"arrow_columns", "how"}
 SOURCE_FORMAT = "npy"
 KINDS = ("as written", "corrected", "library", "ours", "own")
@@ -110,7 +110,7 @@ def options_in(value: str) -> list[str]:
 
 
 def options_of(module: Path | str) -> list[str]:
-    """What can be varied of the loader of a module alone: its OPTIONS, none by default.
+    """The OPTIONS of a loader's module; none by default.
 
     Raises ValueError where the source does not state them.
     """

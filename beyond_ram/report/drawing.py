@@ -31,7 +31,7 @@ def inline(svg: Path | str, name: str) -> markupsafe.Markup:
 
 
 def _clean(element: ET.Element, name: str, svg: Path | str) -> None:
-    """Take out what is not drawn, refuse what no drawing of ours has, and make ids the drawing's own."""
+    """Remove invisible parts, refuse elements that our drawings do not have, and prefix ids."""
     for child in list(element):
         tag = str(child.tag).rpartition("}")[2]
         if tag in _LEFT_OUT:

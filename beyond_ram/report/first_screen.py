@@ -19,7 +19,7 @@ _ABOUT_MEMORY = ("growth", "growth difference", "owner", "regrowth", "limit")
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing, the number of its finding among the strongest, and what it shows."""
+    """A drawing, the rank of its finding, and its caption."""
 
     svg: markupsafe.Markup
     number: int
@@ -33,7 +33,7 @@ def picture(
     samples: Samples,
     limits: pd.DataFrame | None,
 ) -> Picture | None:
-    """Draw the first finding about memory whose runs are here, else the first of any kind; None if there is none.
+    """Draw the first finding about memory whose runs exist, else the first of any kind; None if there is none.
 
     `places` has the places of the runs of each cell, `limits` the table of that name.
     """
@@ -59,7 +59,7 @@ def _about_memory(finding: Finding) -> bool:
 
 
 def _sides(finding: Finding) -> dict[str, Key]:
-    """The cells of a finding to draw, by name: both sides of a comparison, else the first cell that it was seen in.
+    """The cells of a finding to draw, by name: both sides of a comparison, else its first cell.
 
     None for a version step: its line names the stack that was varied, and not the two variants that ran.
     """
@@ -73,7 +73,7 @@ def _sides(finding: Finding) -> dict[str, Key]:
 
 
 def _number(value: object) -> object:
-    """A value of an axis; columns `before` and `after` hold numbers as text."""
+    """A value of an axis; columns `before` and `after` have numbers as text."""
     text = str(value)
     return int(text) if text.lstrip("-").isdigit() else value
 
@@ -84,7 +84,7 @@ def _run(place: int, runs: Runs, samples: Samples) -> Run:
 
 
 def _kept(run: Run) -> list[tuple[float, float]]:
-    """Kept memory over time: as it was counted, else anonymous and shared memory."""
+    """Kept memory over time if it was counted, else anonymous and shared memory."""
     times, samples = run.samples["t_s"], run.samples
     counted = [(t_s, size) for t_s, size in zip(times, samples.get("kept_bytes", ()), strict=False) if size is not None]
     kinds = zip(times, samples["anon_bytes"], samples["shmem_bytes"], strict=True)

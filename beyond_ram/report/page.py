@@ -1,4 +1,4 @@
-"""A page from its template: whole or not at all, with everything that it needs inside."""
+"""A page from its template, written whole or not at all, with everything inside."""
 
 import functools
 from importlib import resources
@@ -53,5 +53,5 @@ def _shown(value: Any) -> Any:
 
 
 def number(value: float | None, form: str = "{:,.0f}") -> str:
-    """A number as tables show it; nothing where it is not known."""
+    """A number for a table; empty if unknown."""
     return "" if value is None or value != value else form.format(value)

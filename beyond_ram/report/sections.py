@@ -19,10 +19,10 @@ from .timeline import words
 
 PACKAGES = ("python", "datasets", "transformers", "tokenizers", "pyarrow", "huggingface_hub", "fsspec", "torch")
 DATA = ("corpus", "tokens", "repository")
-"""The axes that name what was read."""
+"""The axes that name the input."""
 # An end of an interval beyond this ratio, or below its inverse, is not printed as a number.
 _ABSURD = 1000
-# Readings of the kernel's differ by so much without a cause.
+# Readings of the kernel vary by this share without a cause.
 _BY_READING = 0.01
 Line = dict[str, Any]
 Tags = dict[str, list[str]]
@@ -58,7 +58,7 @@ def _is_set(value: Any) -> bool:
 
 
 def machine(runs: pd.DataFrame) -> Line:
-    """What was weighed, and on what."""
+    """Number of runs and cells, and the machine."""
     first, repeats = runs.iloc[0], [len(group) for _, group in cells(runs.assign(rep=0))]
     same = {name: runs[name].dropna().nunique() <= 1 for name in ("kernel", "machine_memory_bytes", "cpu_count")}
     return {
@@ -100,7 +100,7 @@ def failures(runs: pd.DataFrame) -> Iterator[Line]:
 
 
 def finding(found: Finding) -> Line:
-    """A finding with its small picture, and where it was seen."""
+    """A finding with its bars and its cells."""
     largest = max((bar.value for bar in found.bars), default=0.0)
     widths = [bar.value / largest if largest > 0 else 0.0 for bar in found.bars]
     drawn = [
@@ -152,7 +152,7 @@ def listed(line: Mapping[Any, Any]) -> Line:
 
 
 def claims(table: pd.DataFrame) -> Iterator[Line]:
-    """Each claim with its counts and its lines, those under which it holds first."""
+    """Each claim with its counts and lines; lines where it holds come first."""
     for (claim, claimed), group in table.groupby(["claim", "claimed"], sort=False) if len(table) else ():
         counts = group["holds"].value_counts()
         summary = "; ".join(
@@ -171,7 +171,7 @@ def claims(table: pd.DataFrame) -> Iterator[Line]:
 
 
 def _why(line: Mapping[Any, Any]) -> str:
-    """What a loader was chosen for, of how many, and what of it is shown."""
+    """The reason to choose a loader, the number of alternatives, and its values."""
     others = f"{line['of_loaders'] - 1:.0f}"
     unranked = f"; {line['without_rate']:.0f} without a rate" if line["without_rate"] else ""
     return (
@@ -190,20 +190,20 @@ def pareto(table: pd.DataFrame) -> Iterator[tuple[str, list[Line]]]:
 
 
 def unranked(loaders: pd.DataFrame | None, table: pd.DataFrame) -> list[str]:
-    """Where loaders ran and none could be chosen, in words."""
+    """The settings in which no loader could be chosen, in words."""
     if loaders is None:
         return []
     return [f"{_loaded(cell, loaders)}: {why}" for cell, why in pareto_of.unranked(loaders, table)]
 
 
 def _loaded(cell: Cell, table: pd.DataFrame) -> str:
-    """What was loaded and how, by whatever loader, in words."""
+    """The data and settings of loading, without the loader, in words."""
     said = (axis for axis in varied(table) if axis not in ("experiment", "tokens", *OF_A_LOADER))
     return ", ".join([str(cell["tokens"]), *describe(cell, said)])
 
 
 def _elsewhere(line: Mapping[Any, Any]) -> float:
-    """By how much PSS is above what the group ever held: not its charge, but another group's. NaN where it is not."""
+    """How much PSS is above the group's peak, because another group was charged; NaN if it is not."""
     held = line.get("peak_cgroup_bytes")
     over = line["end_pss_bytes"] - (math.nan if held is None else held)
     return float(over) if over > _BY_READING * line["end_pss_bytes"] else math.nan
@@ -228,7 +228,7 @@ def _choice(line: Mapping[Any, Any]) -> Line:
 
 
 def differences(changed: pd.DataFrame, differ: pd.DataFrame | None) -> list[dict[str, str]]:
-    """What else differs between the two stacks of each change, in words."""
+    """Other differences between the two stacks of each change, in words."""
     return stack_differences.in_words(differ, changed[["before", "after"]].itertuples(index=False, name=None))
 
 
@@ -259,7 +259,7 @@ def explorer(runs: pd.DataFrame, paths: Sequence[str], labels: Sequence[str]) ->
 
 
 def settings(table: pd.DataFrame) -> dict[str, list[str]]:
-    """The axes that vary within each experiment, beside those that have a column of their own."""
+    """The varying axes of each experiment without a column of their own."""
     own = {"experiment", "stack", "rep", *DATA}
     return {
         str(name): [axis for axis in varied(group) if axis not in own] for name, group in table.groupby("experiment")

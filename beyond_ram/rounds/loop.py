@@ -1,4 +1,4 @@
-"""Rounds in one process: each runs every open block once, then asks what is still open."""
+"""Rounds in one process: each runs every open block once, then asks which are still open."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,12 +11,12 @@ from .blocks import Block, Member, fitting, order
 
 @dataclass(frozen=True)
 class Round(Generic[Member]):
-    """What a round has done."""
+    """The result of a round."""
 
     repeat: int
     """Its number, from 1. All runs of a round have it as the number of their repeat."""
     members: tuple[Member, ...]
-    """What it ran, in order."""
+    """The runs, in order."""
     open: tuple[Block[Member], ...]
     """The blocks that are undecided after it; most wanted first."""
     used_s: float
@@ -35,7 +35,7 @@ def run(
     seconds_of: Callable[[Member], float] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Round[Member]]:
-    """Run `blocks` in rounds until nothing is undecided, or no open block fits into what is left of the budget.
+    """Run `blocks` in rounds until everything is decided, or no open block fits into the rest of the budget.
 
     `once` runs a member; it is given the number of the repeat. `undecided`, asked after each round, returns the blocks
     to go on with, most wanted first; new ones may be among them. So many rounds are `certain`: they run whole, whatever

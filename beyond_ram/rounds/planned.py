@@ -16,7 +16,7 @@ from .blocks import Block, fitting
 
 @dataclass(frozen=True)
 class Decided:
-    """What a round asks for."""
+    """The runs that a round requests."""
 
     runs: tuple[Cell, ...]
     """None when all is decided, or nothing more fits."""
@@ -35,7 +35,7 @@ def next_runs(
     budget_s: float,
     shipped_spread: pd.DataFrame | None = None,
 ) -> Decided:
-    """Further repeats of what is undecided, as far as they fit into the budget.
+    """Further repeats for undecided questions, as far as they fit into the budget.
 
     `weighed` are the records of all runs so far, and `table` is table `runs` of them. `repeated` names the experiments
     whose cells may be repeated. The questions that are decided in the least time come first. A round goes on to the

@@ -39,7 +39,7 @@ def write(page: Path, runs: Mapping[str, Run], *, kept: bool = True) -> None:
 
 
 def html(runs: Mapping[str, Run], page: Path | None) -> str:
-    """The text of the page; `page` is where it will be, if it may link to the files of runs."""
+    """The text of the page; `page` is its future place, if it may link to the files of runs."""
     title = _command(next(iter(runs.values()))) if len(runs) == 1 else f"{len(runs)} runs side by side"
     parts = [f"<h1>{_text(title, 200)}</h1>"]
     if len(runs) > 1:
@@ -133,7 +133,7 @@ def _pasted(line: str, before: str = "") -> str:
 
 
 def _why(record: Mapping[str, Any]) -> Iterator[str]:
-    """Growth, causes, who held it and what forks shared, as text."""
+    """Growth, causes, and the processes with most memory, as text."""
     peak, reasons = record["peak"], []
     if growth := record.get("growth"):
         reasons.append(f"It grew by {trend.sentence(growth)}.")
@@ -165,7 +165,7 @@ def _by_kind(run: Run) -> Iterator[Line]:
 
 
 def _processes(peak: Mapping[str, Any]) -> Iterator[str]:
-    """Who held anonymous memory when it was highest; else the marks of processes."""
+    """The processes with most anonymous memory at the peak; else the marks of processes."""
     held, total = why.shares(peak), peak.get("anon_bytes")
     if held and total:
         rest = total - sum(one["bytes"] for one in held)
@@ -256,5 +256,5 @@ def _side_by_side(runs: Mapping[str, Run]) -> Iterator[str]:
 
 
 def _link(path: Path, page: Path) -> str:
-    """Where a file is, seen from the page; percent-encoded."""
+    """The path of a file relative to the page, percent-encoded."""
     return quote(Path(os.path.relpath(path, page.parent)).as_posix())

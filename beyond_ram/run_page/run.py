@@ -10,7 +10,7 @@ from .. import advice, run_reading
 
 @dataclass(frozen=True)
 class Run:
-    """What was read of a run's folder."""
+    """The files of a run's folder."""
 
     folder: Path
     record: Mapping[str, Any]
@@ -25,20 +25,20 @@ class Run:
 
     @property
     def asked(self) -> advice.Advice | None:
-        """What to ask a scheduler for; None where the record has no readings."""
+        """The memory request; None if the record has no readings."""
         try:
             return advice.advise(self.record)
         except KeyError:
             return None
 
     def series(self, name: str) -> list[tuple[float, float]]:
-        """Seconds and bytes of a column, where it was read."""
+        """Seconds and bytes of a column, if it was read."""
         values = self.samples.get(name, ())
         return [(t_s, size) for t_s, size in zip(self.samples["t_s"], values, strict=False) if size is not None]
 
     @property
     def kept(self) -> list[tuple[float, float]]:
-        """What the kernel could not reclaim: as it was counted, else anonymous and shared memory, else nothing."""
+        """Kept memory if it was counted, else anonymous and shared memory, else nothing."""
         if counted := self.series("kept_bytes"):
             return counted
         kinds = [self.samples.get(name, ()) for name in ("anon_bytes", "shmem_bytes")]

@@ -1,4 +1,4 @@
-"""What each tool reports for programs whose memory is known, its error, and what it costs.
+"""The reading of each tool for programs of known memory, its error, and its cost.
 
 Every program runs twice under every tool, large and small: what is compared is the difference, so that interpreters and
 libraries cancel out. (The small one is still larger than its interpreter where the peak of one process is asked for.)
@@ -28,7 +28,7 @@ MB = 1_000_000
 
 @dataclass(frozen=True)
 class Question:
-    """A calibration program, what is asked of it, and which number of beyond-ram answers."""
+    """A calibration program, the question, and the number of beyond-ram that answers it."""
 
     program: str
     label: str
@@ -36,7 +36,7 @@ class Question:
     large: Sequence[str]
     small: Sequence[str]
     truth_mb: float
-    """How much more the large run holds than the small one, in MB."""
+    """How much more memory the large run has than the small one, in MB."""
     answer: str
 
 
@@ -127,7 +127,7 @@ def overheads(stack: Path, repeats: int, rounds: int) -> dict[str, dict[str, flo
 
 
 def judged(table: pd.DataFrame) -> pd.DataFrame:
-    """With whether each reading is within tolerance, and which other tools are nearer to the truth than beyond-ram.
+    """Add whether each reading is within tolerance, and which other tools are closer to the truth than beyond-ram.
 
     Readings that are both within tolerance are equally near: below it the order is the noise of one run.
     """

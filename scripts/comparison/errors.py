@@ -1,4 +1,4 @@
-"""How far each tool is from the truth, per program: a heat-map."""
+"""The error of each tool by program: a heat-map."""
 
 import argparse
 

@@ -18,7 +18,7 @@ MIB = 1 << 20
 INTERVAL_S = 0.05
 # memray leaves a file for each process; of a hundred children that are all alike some are enough.
 _FILES_READ = 12
-# What `memray stats` says of each; a child that was ended by _exit leaves a file without its end.
+# Lines of `memray stats`; a child that ends with _exit leaves an incomplete file.
 _PEAKS = """import sys, memray
 for file in sys.argv[1:]:
     try:
@@ -65,7 +65,7 @@ def mprof(command: Sequence[str], folder: Path, stack: Path) -> Readings:
 
 
 def memray(command: Sequence[str], folder: Path, stack: Path) -> Readings:
-    # It runs a script inside its own interpreter: the program that the command line names.
+    # It runs a script inside its own interpreter: the program in the command line.
     script = next(at for at, word in enumerate(command) if word.endswith(".py"))
     program = [stack / "bin" / "python", "-m", "memray"]
     _run([*program, "run", "--quiet", "--follow-fork", "-o", folder / "data", *command[script:]])

@@ -49,12 +49,12 @@ def conditions(row):
 
 
 def total(row, mode, epochs, end=""):
-    """Seconds in all after so many epochs."""
+    """Total seconds after a number of epochs."""
     return row[f"{mode}_first_s{end}"] + (epochs - 1) * row[f"{mode}_later_s{end}"]
 
 
 def way(axes, row, mode, last, colour, label):
-    """One way's time over epochs: what was measured, and what is drawn on from it."""
+    """One way's time over epochs: measured and extrapolated."""
     measured, epochs = np.arange(1, int(row[f"{mode}_epochs"]) + 1), np.arange(1, last + 1)
     filled = colour if row[f"{mode}_n"] > 1 else "white"
     axes.plot(
@@ -69,7 +69,7 @@ def way(axes, row, mode, last, colour, label):
 
 
 def of_endpoint(table):
-    """What of the streamed epochs may be the endpoint's, where it had a meter."""
+    """The endpoint's share of streamed epochs, if it had a meter."""
     shares = table["stream_endpoint_share"].dropna()
     least, most = (f"{share:.0%}" for share in (shares.min(), shares.max()))
     busy = least if least == most else f"{least} to {most}"

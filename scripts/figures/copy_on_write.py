@@ -1,9 +1,9 @@
-"""Anonymous memory of all processes, epoch by epoch, by what holds the records that they read."""
+"""Anonymous memory of all processes, epoch by epoch, by the type of the records."""
 
 from beyond_ram import figures
 from beyond_ram.analysis.frame import describe, same_but_for, varied
 
-# In panels, where nothing else differs either.
+# Panels; nothing else differs in one.
 ALWAYS = ("workers", "start")
 OBJECTS = ("dicts", "strings")
 DISPROOF = """That forked workers copy objects and leave buffers shared would be disproved by a line of numpy, arrow or

@@ -1,4 +1,4 @@
-"""How much of a Parquet file is new to Xet storage after each edit."""
+"""The share of a Parquet file that is new to Xet storage after each edit."""
 
 import seaborn as sns
 

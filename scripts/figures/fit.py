@@ -1,4 +1,4 @@
-"""What cells kept against what the model of `beyond-ram fit` says of them from the others, with intervals."""
+"""Kept memory of cells and the prediction of `beyond-ram fit` from other cells, with intervals."""
 
 from beyond_ram import figures
 from beyond_ram.analysis.fit import coverage

@@ -1,4 +1,4 @@
-"""What a sample out of a tar, or a frame out of a video, costs through HfFileSystem."""
+"""Cost of a sample of a tar file, or of a frame of a video, through HfFileSystem."""
 
 from beyond_ram import figures
 

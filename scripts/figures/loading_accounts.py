@@ -1,4 +1,4 @@
-"""What became of the rows: a strip a loader."""
+"""Delivery of rows: a strip per loader."""
 
 import matplotlib.pyplot as plt
 
@@ -36,7 +36,7 @@ def plot(loaders):
     columns, names = list(dict.fromkeys(loaders["column"])), list(dict.fromkeys(loaders["loader"]))
     size = (max(0.55 * len(columns), 3) + 2.7, 0.34 * len(names) + 3.2)
     figure, axes = plt.subplots(figsize=size, layout="constrained")
-    # Of several cells that share a place the worst is shown.
+    # The worst of several cells in one place is shown.
     worst = loaders.assign(rank=loaders["state"].map(WORST_LAST.index))
     worst = worst.sort_values("rank").drop_duplicates(["loader", "column"], keep="last")
     for line in worst.to_dict("records"):

@@ -101,7 +101,7 @@ def caption(loaders):
     faults = "; ".join(f"{line.loader} ({line.account})" for line in wrong.drop_duplicates("loader").itertuples())
     states = " or ".join(loaders["page_cache"].unique())
     short = loaders["rows_per_cpu_s"].isna().sum()
-    # Whole lines keep a loader's name beside its share.
+    # Complete lines, so that a loader's name stays beside its share.
     shared = loaders.dropna(subset="share_of_limit").sort_values("share_of_limit")
     best = shared.groupby("order").tail(1).sort_values("order")
     shares = "; ".join(

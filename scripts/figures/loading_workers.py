@@ -12,7 +12,7 @@ ONE = ["tokens", "loader", "order", "page_cache"]
 
 
 def plot(loaders):
-    # Loaders that ran with several numbers of workers, all else the same; of several states of the cache the warm.
+    # Loaders with several numbers of workers in otherwise equal cells; with a warm cache if there are several states.
     loaders = whole(loaders).drop_duplicates([*ONE, "workers"])
     loaders = loaders[loaders.groupby(ONE)["workers"].transform("nunique") > 1]
     loaders = loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders

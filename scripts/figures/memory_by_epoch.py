@@ -25,8 +25,8 @@ def plot(records, regrowth):
 
 
 def points_of(record, events):
-    """Memory after each epoch of a run, where it has enough of them, each page once; and whether it is known as a sum
-    over processes alone, which counts what they share in each."""
+    """Memory after each epoch of a run with enough epochs, with each page counted once if known; and whether it is only
+    a sum over processes."""
     epochs = readings(events, "epoch")
     if len(epochs) <= 2:
         return [], False
@@ -47,7 +47,7 @@ def points_of(record, events):
 
 
 def fewer(points, regrowth):
-    """The settings that end highest, where there are too many to be told apart, and their lines of `regrowth`."""
+    """The settings with most memory at the end, if there are too many to show all, and their lines of `regrowth`."""
     held = [axis for axis in axes_of(points) if axis != "stack"]
     cells = points.groupby(held, dropna=False, sort=False)
     if len(cells) <= MOST_LINES:
@@ -97,7 +97,7 @@ MB and {EPOCH_SHARE:.0%} of what an epoch reads, and levels off where it is sure
 
 
 def taken(points):
-    """What an epoch takes, of the workloads that are drawn."""
+    """The work of an epoch, for the drawn workloads."""
     taken = [TAKEN[workload] for workload in points["workload"].unique() if workload in TAKEN]
     return f": {'; '.join(taken)}" if taken else ""
 
@@ -122,7 +122,7 @@ def left_out(summed):
 
 
 def slope_of(row):
-    """The slope of a cell, how surely, and what it means."""
+    """The slope of a cell, its certainty, and its meaning."""
     slope, low, high = (row[f"slope_bytes{end}"] / figures.MB for end in ("", "_low", "_high"))
     if pd.isna(low):
         return f"{slope:+,.2f} MB an epoch in one run, which decides nothing"

@@ -1,4 +1,4 @@
-"""What reading ahead set by hand does to speed, at each latency and bandwidth, as table `comparisons` decides it."""
+"""Effect of read-ahead settings on speed, at each latency and bandwidth, from table `comparisons`."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ def plot(comparisons):
     figure, panels = figures.panels(len(cells), 3.2)
     norm = TwoSlopeNorm(0, -REACH, REACH)
     for axes, (cell, part) in zip(panels, cells, strict=True):
-        # Only what is shown to differ has a colour.
+        # Only confirmed differences have a colour.
         shown = part.assign(
             colour=np.log2(part["ratio"].where(part["result"].isin(["better", "worse"]), 1.0)), label=label(part)
         )
@@ -30,7 +30,7 @@ def plot(comparisons):
             shown.pivot_table(index="latency_ms", columns="bandwidth_mb_per_s", values=name, aggfunc="first")
             for name in ("colour", "label")
         )
-        # 0 stands for no bound, which is the widest of all.
+        # 0 means unlimited, the widest bandwidth.
         widths = sorted(square.columns, key=lambda width: width or float("inf"))
         sns.heatmap(
             square[widths], ax=axes, cmap="vlag", norm=norm, annot=texts[widths], fmt="",

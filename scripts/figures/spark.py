@@ -1,11 +1,11 @@
-"""What Spark's data source for the Hub can do: a row a version, a column a step."""
+"""Steps of Spark's data source for the Hub: a row per version, a column per step."""
 
 import matplotlib.pyplot as plt
 
 from beyond_ram import figures
 from beyond_ram.analysis.spark import tried
 
-# Colour-blind safe, and said in words as well.
+# Colour-blind safe, and written in words too.
 COLOURS = {True: "#56B4E9", False: "#E69F00"}
 
 

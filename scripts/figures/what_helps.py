@@ -1,4 +1,4 @@
-"""What each remedy does to growth, peak and speed, with its interval."""
+"""Effect of each remedy on growth, peak and speed, with its interval."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def plot(remedies):
         axes.axvline(1, color="#555555", linewidth=1)
         for number, subject in enumerate(subjects):
             lines = mine[(mine["subject"] == subject) & mine["ratio"].notna()]
-            # Not `map`, which of no lines at all makes texts.
+            # Not `map`, which returns text for an empty table.
             places = np.array([order.index(remedy) for remedy in lines["remedy"]], float)
             y = places + 0.22 * (number - (len(subjects) - 1) / 2)
             reach = np.nan_to_num([lines["ratio"] - lines["low"], lines["high"] - lines["ratio"]]).clip(min=0)

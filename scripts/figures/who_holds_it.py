@@ -1,4 +1,4 @@
-"""What released the growth of anonymous memory: a bar per cell, with its cause."""
+"""Owners that released the growth of anonymous memory: a bar per cell, with its cause."""
 
 from beyond_ram import figures
 from beyond_ram.analysis.frame import axes as axes_of

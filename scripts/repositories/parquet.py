@@ -15,7 +15,7 @@ import repository
 
 
 def layout(spec):
-    """The path of every file, configuration by configuration; every folder of one holds as many."""
+    """The path of every file, configuration by configuration; the files are spread evenly over folders."""
     per_config = spec["files"] // spec["configs"]
     per_folder = per_config // spec["folders"]
     paths = []

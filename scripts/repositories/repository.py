@@ -1,4 +1,4 @@
-"""What the sources of repositories share: their flags, and what a repository is.
+"""Parts of every repository program: its flags, and the manifest.
 
 OUT/datasets/local/NAME/…   what the endpoint serves
 OUT/manifest.json           what is in it

@@ -1,4 +1,4 @@
-"""What can be weighed: a module per workload. A new one is one module here; this file finds it."""
+"""The workloads, a module each. A new one is one module here; this file finds it."""
 
 import importlib
 import pkgutil

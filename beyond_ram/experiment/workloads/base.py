@@ -1,4 +1,4 @@
-"""What workloads share: axes, matrices and experiments.
+"""Common parts of workloads: axes, matrices and experiments.
 
 A workload is one module beside this one: its axes, what means nothing, and the program that is weighed.
 """
@@ -33,7 +33,7 @@ PROGRAMS = "scripts/workloads"
 
 @dataclass(frozen=True)
 class Places:
-    """Where what a job reads lies, below the results folder."""
+    """The inputs of a job, below the results folder."""
 
     results: str
     loaders: Mapping[str, OwnLoader]
@@ -46,7 +46,7 @@ class Places:
         return f"{self.results}/{kind}/{name}"
 
     def loader(self, cell: Cell) -> tuple[str, list[str]]:
-        """What the loader of a cell reads, and further words of its program where it is the user's own."""
+        """The input of a cell's loader, and further arguments if the loader is the user's own."""
         name, folder = str(cell["loader"]), self.of("tokens", cell["tokens"])
         own = self.loaders.get(name)
         if not own:
@@ -62,7 +62,7 @@ _SYMBOL = 3
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis is, beside its values.
+    """Properties of an axis, besides its values.
 
     `role`: `input` names what a run reads, `program` is a flag of the program, `environment` a variable of its
     environment, `cache` a state of caches that the run finds, `endpoint` a condition under which it is served. `label`
@@ -74,7 +74,7 @@ class Axis:
     unit: str = ""
     alone: bool = False
     nothing: str | None = None
-    """What 0 or `none` is called; empty: not spoken of."""
+    """Description of 0 or `none`; empty: not mentioned."""
     number: bool = False
     """Whether its values are whole numbers."""
     variable: str = ""
@@ -96,7 +96,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Compared:
-    """How a workload compares the values of an axis with each other, all other axes being the same.
+    """How a workload compares the values of an axis in otherwise equal cells.
 
     `baseline` is the value that each other is compared with; "first" is the first in the config. Without a baseline the
     largest value is compared with the smallest.
@@ -167,7 +167,7 @@ class Matrix(Strict):
         return tuple(kept.items())
 
     def size(self) -> int:
-        """How many combinations there are, those that mean nothing included."""
+        """Number of combinations, with impossible ones."""
         return math.prod(len(getattr(self, axis)) for axis in type(self).model_fields)
 
     def normalise(self, point: dict[str, Any]) -> Point:
@@ -192,7 +192,7 @@ class Matrix(Strict):
     @classmethod
     @functools.cache
     def axes(cls) -> dict[str, Axis]:
-        """What each axis is, by name, in the order of the path grammar."""
+        """Properties of each axis, by name, in the order of the path grammar."""
         axes = {name: _axis(name, field.metadata, field.annotation) for name, field in cls.model_fields.items()}
         for name, field in cls.model_fields.items():
             if axes[name].later and field.is_required():
@@ -227,20 +227,20 @@ class PlannedQuestion(Strict):
     )
 
     def values(self, axis: str, of_cells: Collection[Value]) -> list[Value]:
-        """The values on an axis, with the largest of the cells in place of its name."""
+        """The values on an axis, with `largest` replaced by the largest of the cells."""
         return [max(of_cells) if value == LARGEST else value for value in self.where[axis]]
 
 
 class Experiment(Strict):
-    """What experiments of every workload have."""
+    """Common keys of experiments of every workload."""
 
     PROGRAM: ClassVar[str]
     CHECKED: ClassVar[bool] = False
     PREPARED: ClassVar[bool] = False
     SOURCES: ClassVar[tuple[str, ...]] = ()
-    """Of the repositories that the program can read."""
+    """Sources of repositories that the program can read."""
     PUSHES: ClassVar[bool] = False
-    """Whether the program writes to what it is served, which is a copy then."""
+    """Whether the program pushes to the repository, which is then a copy."""
 
     matrix: Matrix
     workload: str
@@ -274,11 +274,11 @@ class Experiment(Strict):
     )
 
     def cells(self, name: str, repeats: int = 1) -> list[Cell]:
-        """Every cell of the matrix, and every repeat of it; so many `repeats` unless the config says how many."""
+        """Every cell of the matrix with its repeats: `repeats`, unless the config sets them."""
         return self.matrix.cells(name, self.repeats or repeats)
 
     def job(self, cell: Cell, places: Places) -> Job:
-        """The job of a cell. A workload changes what is its own."""
+        """The job of a cell. Workloads override parts of it."""
         axes = self.axes()
         flags = {axis: str(value) for axis, value in cell.axes if axes[axis].role == "program"}
         return Job(
@@ -306,7 +306,7 @@ class Experiment(Strict):
 
     @classmethod
     def axes(cls) -> dict[str, Axis]:
-        """What each axis is, by name, in the order of the path grammar."""
+        """Properties of each axis, by name, in the order of the path grammar."""
         return cls.points().axes()
 
     @classmethod
@@ -316,7 +316,7 @@ class Experiment(Strict):
 
 
 class ServedExperiment(Experiment):
-    """What experiments have whose repository is served by an endpoint, started and stopped with each run."""
+    """Common keys of experiments with a repository, whose endpoint starts and stops with each run."""
 
     timeout_s: PositiveInt | None = Field(
         600, description="Seconds after which a run is stopped and recorded as timed out."

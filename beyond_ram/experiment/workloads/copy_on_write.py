@@ -1,4 +1,4 @@
-"""Records held in memory by a dataset, read by the workers of a DataLoader."""
+"""Records that a dataset keeps in memory, read by the workers of a DataLoader."""
 
 from typing import Annotated, Literal
 

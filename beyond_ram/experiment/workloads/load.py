@@ -8,7 +8,7 @@ from ..job import Job
 from ..paths import Cell
 from .base import Axis, Compared, Counts, Experiment, Matrix, Names, Order, Places, Sizes, Start, TokenDatasets, Values
 
-# What only some loaders have: names that stand in their modules, each with a number.
+# Options of some loaders: names in their modules, each with a number.
 Option = Annotated[str, StringConstraints(pattern=r"^(none|[a-z_]+-[0-9]+(-[a-z_]+-[0-9]+)*)$")]
 
 

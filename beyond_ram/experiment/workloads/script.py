@@ -1,4 +1,4 @@
-"""Any Python file, run as it is."""
+"""Any Python file, unchanged."""
 
 import json
 import shlex

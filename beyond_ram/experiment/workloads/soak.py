@@ -1,4 +1,4 @@
-"""The same work again and again in one process."""
+"""The same work, repeated in one process."""
 
 from typing import Annotated, Literal
 

@@ -22,9 +22,9 @@ from .base import (
     Values,
 )
 
-# A fault of the endpoint: its kind, and that one in so many data requests has it.
+# A fault of the endpoint: its kind, and that one in N data requests has it.
 Fault = Annotated[str, StringConstraints(pattern=r"^(none|(error-500|too-many-429|drop|slow)-every-[1-9][0-9]*)$")]
-# What Parquet reads ahead: Arrow's own default, one of its switches, or so many ranges of so many megabytes.
+# Read-ahead of Parquet: Arrow's default, one of its switches, or N ranges of M megabytes.
 Buffering = Annotated[str, StringConstraints(pattern=r"^(default|pre-buffer|no-pre-buffer|prefetch-\d+-range-\d+)$")]
 
 

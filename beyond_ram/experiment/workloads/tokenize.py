@@ -9,7 +9,7 @@ from ..paths import Cell, Point
 from .base import Axis, Compared, Corpora, Counts, Experiment, Matrix, Names, Places, Sizes, Values
 
 MODES = ("basic", "shard", "flat", "engine")
-"""What is ours to run; any other mode is a module of scripts/workloads/peers."""
+"""Our own modes; any other mode is a module of scripts/workloads/peers."""
 
 
 class TokenizeMatrix(Matrix):
@@ -94,7 +94,7 @@ class TokenizeExperiment(Experiment):
     PROGRAM = "tokenize_corpus.py"
     CHECKED = True
     ENGINE: ClassVar = ("beyond_ram/tokenize/engine/run.py", "beyond_ram/tokenize/engine/worker.py")
-    """What mode `engine` runs, in the stack's interpreter."""
+    """Files that mode `engine` runs in the stack's interpreter."""
 
     workload: Literal["tokenize"]
     matrix: TokenizeMatrix = Field(description="The axes; every combination is a cell.")
