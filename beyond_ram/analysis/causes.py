@@ -25,7 +25,7 @@ from .thresholds import GROWN_BYTES, GROWN_SHARE
 
 # The share of the growth that a cause must explain; below it the cause is undecided.
 CARRIES = 2 / 3
-# The share from which an owner is named beside the largest, and the share from which it counts at all.
+# The shares from which an owner is named beside the largest, and from which it counts.
 NAMED, _COUNTS = 0.2, 0.05
 UNUSED = ("arrow pool, unused", "allocator, unused")
 # A Python object takes 16 bytes and more.
@@ -305,7 +305,7 @@ def _by_owner(
 
 
 def _ended(events: Events, names: Sequence[str]) -> int:
-    """How many processes ended when these owners were released."""
+    """Number of processes that ended when these owners were released."""
     pairs = itertools.pairwise(readings(events, "released"))
     trees = [(before["tree"], after["tree"]) for before, after in pairs if after["owner"] in names]
     return sum(before.get("processes", 1) - after.get("processes", 1) for before, after in trees)

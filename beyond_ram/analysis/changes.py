@@ -98,6 +98,6 @@ def _detectable(line: Mapping[Any, Any]) -> str:
 
 
 def counts(table: pd.DataFrame) -> str:
-    """How many lines have each result."""
+    """Number of lines by result."""
     numbers = table["verdict"].value_counts()
     return ", ".join(f"{numbers[result]} {result}" for result in ORDER if result in numbers) or "nothing compared"

@@ -1,4 +1,4 @@
-"""Table `claims`: what the post "Streaming datasets: 100x more efficient" says, and what was measured.
+"""Table `claims`: claims of the post "Streaming datasets: 100x more efficient", and their measurements.
 
 A line a claim and condition: the same claim may hold under one and not under another. `measured` is a ratio, after over
 before, the way round in which larger is better, unless the claim is a number of its own. `low` and `high` are its 95 %
@@ -23,8 +23,8 @@ from .thresholds import Threshold
 SOURCE = "Streaming datasets: 100x more efficient"
 COLUMNS = ["experiment", "stack", "source", "claim", "conditions", "claimed", "measured", "low", "high"]
 COLUMNS += ["low_corrected", "high_corrected", "n", "holds"]
-# Releases against each other: the metric, what is claimed and as what it is measured, how much, as a factor by which it
-# got better, and whether more is better.
+# Comparisons of releases: the metric, the claim and how it is measured, the claimed factor of improvement, and whether
+# more is better.
 _RELEASES = (
     ("requests_metadata", "up to 100 times fewer requests at startup (all that are no reads of data)", 100.0, False),
     ("resolution_s", "data files resolved up to 10 times faster (time in load_dataset)", 10.0, False),
@@ -37,11 +37,11 @@ _NOT_AHEAD = "no-pre-buffer"
 _SPARK = "a Spark data source reads and writes datasets"
 CHUNKED = "Parquet content-defined chunking: fewer new bytes after an edit, in Xet storage"
 _PIPELINES = "HfFileSystem serves custom pipelines (share of right samples)"
-# What is claimed is a ratio, however small the numbers are.
+# The claim is a ratio, however small the numbers are.
 RATIO = Threshold()
 # The time that a metric is, or is a rate of, and the same without the endpoint's own work.
 _WITHOUT_ENDPOINT = ("resolution_s", "rows_per_s")
-# All of them, with what is claimed.
+# All of them, with the claim.
 CLAIMS = {claim: claimed for _, claim, claimed, _ in _RELEASES} | {
     _SHARED: 0.0,
     _BUFFERED: 2.0,
@@ -57,9 +57,9 @@ class _Asked:
 
     line: dict[str, Any]
     question: Question | None = None
-    """A question of its own. Where `compared` is there too, only its numbers are taken."""
+    """A question of its own; with `compared`, only its numbers are used."""
     compared: Decision | None = None
-    """What table `comparisons` says of it."""
+    """The line of table `comparisons`."""
     inverse: bool = False
     """Whether less is better there."""
     values: tuple[float, ...] | None = None
@@ -103,7 +103,7 @@ def claims(
 
 
 def _compared(comparisons: pd.DataFrame | None) -> dict[Hashable, Decision]:
-    """What table `comparisons` has decided of clients that stream."""
+    """The results of table `comparisons` for streaming clients."""
     if comparisons is None or "mode" not in comparisons:
         return {}
     lines = comparisons[comparisons["axis"].isin(["stack", "buffering"])]
@@ -142,13 +142,13 @@ def _by_release(runs: pd.DataFrame, pairs: Pairs, decided: Mapping[Hashable, Dec
 
 
 def _of_endpoint(metric: str, *sides: pd.DataFrame) -> tuple[str, float]:
-    """How much of a time the endpoint may have been waited for on each side, and the ratio without it, in which larger
-    is better; nothing and NaN where it had no meter."""
+    """The time on each side in which the client may have waited for the endpoint, and the ratio without it (larger is
+    better); nothing and NaN without a meter."""
     if metric not in _WITHOUT_ENDPOINT or f"{metric}_without_endpoint" not in sides[0]:
         return "", math.nan
     shares, times = [], []
     for lines in sides:
-        # Of a rate it is the time, which is its inverse.
+        # For a rate, the time is its inverse.
         power = -1 if metric == "rows_per_s" else 1
         whole, without = (lines[name].median() ** power for name in (metric, f"{metric}_without_endpoint"))
         shares.append(1 - without / whole)
@@ -182,7 +182,7 @@ def _buffering(runs: pd.DataFrame, compared: Mapping[Hashable, Decision]) -> Ite
             tried = side(lines, "rows_per_s")
             if not (default.values and tried.values):
                 continue
-            # What is claimed is that reading ahead is faster: where it is switched off, that is the baseline.
+            # The claim is that read-ahead is faster, so the baseline is read-ahead switched off.
             off = name == _NOT_AHEAD
             one, other = (tried, default) if off else (default, tried)
             conditions = f"{f'default against {name}' if off else f'{name} against default'}; {_conditions(cell)}"
@@ -196,7 +196,7 @@ def _buffering(runs: pd.DataFrame, compared: Mapping[Hashable, Decision]) -> Ite
 
 
 def _spark_source(spark: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """What a data source of Spark does: the share of steps that work, and why the others do not."""
+    """Spark's data source: the share of steps that work, and why the others fail."""
     tried = spark[spark["step"].notna() | spark["outcome"].ne("not_applicable")]
     for (experiment, stack), group in tried.groupby(["experiment", "stack"], sort=False):
         steps = group[group["step"].notna()]
@@ -212,7 +212,7 @@ def _why(line: Mapping[Hashable, Any]) -> str:
 
 
 def _deduplicated(dedup: pd.DataFrame) -> Iterator[_Asked]:
-    """How many times fewer bytes are new where pages are cut by content."""
+    """How many times fewer bytes are new with content-defined pages."""
     for setting, shares in against(dedup):
         for edit in map(str, shares.index):
             same = where(dedup, edit=edit, **setting)
@@ -222,7 +222,7 @@ def _deduplicated(dedup: pd.DataFrame) -> Iterator[_Asked]:
 
 
 def _custom_pipelines(hub_files: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Whether every sample that a pipeline of one's own takes out of a file on the Hub is right."""
+    """Whether every sample that an own pipeline reads from a file on the Hub is right."""
     tried = hub_files[hub_files["opener"].eq("filesystem") & hub_files["outcome"].ne("not_applicable")]
     for cell, group in same_but_for(tried):
         wrong = group["samples_wrong"].fillna(group["samples"]) + group["samples_twice"].fillna(0)
@@ -306,7 +306,7 @@ def _numbers(middle_and_ends: Sequence[float], corrected: Sequence[float]) -> di
 
 
 def _none(values: Sequence[float], level: float) -> dict[str, Any]:
-    """Of counts of which none is claimed. Below none there is nothing."""
+    """For counts with a claim of zero. A count cannot be below zero."""
     plain, strict = (middle(values, counted=True, level=at) for at in (LEVEL, level))
     ends = [max(interval.low, 0.0) if interval.low == interval.low else interval.low for interval in (plain, strict)]
     answer = reaches(strict.mean, ends[1], strict.high, 0.0, higher=False, none=0.0)
@@ -314,7 +314,7 @@ def _none(values: Sequence[float], level: float) -> dict[str, Any]:
 
 
 def _conditions(cell: Cell) -> str:
-    """A cell's conditions in words; what is the same everywhere by default is left out."""
+    """A cell's conditions in words, without defaults that all cells share."""
     words = [f"repository {cell['repository']}"]
     words.append(f"{cell['workers']:.0f} workers by {cell['start']}" if cell["workers"] else "no workers")
     words[-1] += _way(cell)

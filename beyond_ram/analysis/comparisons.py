@@ -28,7 +28,7 @@ DECIDED = [
 ]  # fmt: skip
 COLUMNS = ["experiment", "stack", "workload", "axis", "before", "after", "family", *DECIDED, *COUNTS, "machines"]
 _MACHINE = ("cpu_count", "machine_memory_bytes", "architecture", "kernel", "cgroup_version")
-# The columns of runs that are read beside axes and metrics.
+# Columns of runs that are read besides axes and metrics.
 _READ = {"workload", "rep", "rows", "started_at", "duration_s", *OUTCOME, *_MACHINE}
 Sides = tuple[pd.DataFrame, pd.DataFrame]
 
@@ -163,7 +163,7 @@ def _decided(first: pd.DataFrame, second: pd.DataFrame) -> list[str]:
 
 
 def machines(first: pd.DataFrame, second: pd.DataFrame) -> str:
-    """How the machines of two sides differ, in words; empty if they do not."""
+    """How the machines of two sides differ, in words; empty if they are equal."""
     differences = []
     for name in _MACHINE:
         if name in first and name in second:

@@ -1,4 +1,4 @@
-"""Table `copy_on_write`: what the processes of a DataLoader have of records that a dataset holds in memory."""
+"""Table `copy_on_write`: memory of the processes of a DataLoader whose dataset keeps records in memory."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from .frame import axes_of, cells
 from .loaders import account
 from .outcomes import of_how_many, outcome
 
-# Of these a line has the median, the lowest and the highest over the repeats.
+# A line has the median, minimum and maximum of these over the repeats.
 SPREAD = [*(f"{mark}_{kind}" for mark in ("first_batch", "end") for kind in MEMORIES), "copied_bytes"]
 COLUMNS = ["experiment", *axes_of("copy-on-write"), "epoch", "n", "outcome", "reason", *SPREAD, *ACCOUNT, "account"]
 

@@ -32,7 +32,7 @@ AT_LEAST = 2
 """Repeats per side that a decision needs."""
 # Readings of memory, processors and clocks scatter by at least this share, even if two happen to agree.
 _RESOLUTION = 0.001
-# Differences that are equal but for rounding.
+# Differences that are equal except for rounding.
 _SAME = 1e-12
 
 
@@ -102,19 +102,19 @@ class Question:
     metric: str = ""
     """A key of the registry. Questions of one metric share their noise."""
     direction: Direction | None = None
-    """Which way is better; by default the metric's own."""
+    """The better direction; by default that of the metric."""
     threshold: Threshold | None = None
     """By default the metric's own."""
     counted: bool | None = None
     """Whether values are exact counts; by default from the registry."""
     family: Family = "planned"
-    """What it is corrected with."""
+    """How to correct it for multiple testing."""
     spread: Spread = NO_SPREAD
-    """How the metric varies between sessions."""
+    """Spread of the metric between sessions."""
 
     @property
     def better(self) -> Direction:
-        """Which way is better."""
+        """The better direction."""
         metric = METRICS.get(self.metric)
         return self.direction or (metric.direction if metric else "neither")
 
@@ -198,7 +198,7 @@ class Decision:
     detectable: float
     """The smallest ratio above 1, or difference above 0, that would have been confirmed here."""
     strength: float
-    """How much the sides differ for sure: log of the ratio at the end of the interval nearest to no effect, or 0."""
+    """Lower bound of the difference: log of the ratio at the end of the interval nearest to no effect, or 0."""
 
     @property
     def corrected_ends(self) -> tuple[float, float]:
@@ -247,7 +247,7 @@ def decide(questions: Sequence[Question], alpha: float = ALPHA, level: float = L
 
 
 def more_repeats(questions: Sequence[Question], most: int, alpha: float = ALPHA, level: float = LEVEL) -> list[float]:
-    """How many more repeats of both sides each question needs, if effects and noise stay as they are.
+    """Number of further repeats of both sides that each question needs if effects and noise stay the same.
 
     0 for a decided one, infinite for one that `most` repeats would not decide.
     """
@@ -547,7 +547,7 @@ def _widths(members: Sequence[_Prepared], noise: Noise, outside: float) -> None:
 
 
 def strength(low: float, high: float, baseline: float, floor: float = 0.0, *, as_ratio: bool = True) -> float:
-    """How much two sides differ for sure: the log of the ratio at the end of the interval nearest to no effect.
+    """Lower bound of the difference: log of the ratio at the end of the interval nearest to no effect.
 
     0 if the interval contains no effect or is unknown. `low`, `high` and `baseline` are logarithms if `as_ratio`, else
     plain values, of which sizes below `floor` count as `floor`, so that no ratio is infinite.
@@ -569,7 +569,7 @@ def holds(decision: Decision, claimed: float) -> Holds:
     """
     low, high = decision.corrected_ends
     reached = reaches(decision.ratio, low, high, claimed)
-    # A claim of any gain at all cannot hold by an interval that ends at no gain.
+    # A claim of any gain fails if the interval ends at no gain.
     if reached == "undecided" or (reached == "yes" and claimed != 1):
         return reached
     better = decision.confirmed and decision.result != "same" and decision.ratio > 1

@@ -16,7 +16,7 @@ FIRST = "none"
 
 
 def dedup(records: Records) -> pd.DataFrame:
-    """A line an edit of a run. `new_share` is of the file, before Xet compresses what it sends.
+    """A line per edit of a run. `new_share` is of the file, before Xet compresses the upload.
 
     `edit` is `none` for the table as it was first pushed: all of it is new, unless it repeats itself.
     """

@@ -12,7 +12,7 @@ from ..fit.model import Model, Prediction, Reading, doubts, fitted
 from ..metrics import Record, Records
 from .frame import Cell, same_but_for
 
-# What varies in each workload, and the axis that names what is read.
+# The varying axes of each workload, and the axis of its input.
 FACTORS = {"load": ("workers", "batch_size"), "tokenize": ("num_proc", "batch_size")}
 INPUTS = {"load": "tokens", "tokenize": "num_files"}
 # A cell is predicted from others if these are as many, of as many sizes.
@@ -54,7 +54,7 @@ def fit(records: Records) -> pd.DataFrame:
 
 
 def _run(record: Record) -> dict[str, Any] | None:
-    """The cell of a run that finished without a limit, the size of its input, and what it kept."""
+    """The cell of a run that finished without a limit, the size of its input, and its kept memory."""
     workload, work = record.get("workload"), record["work"]
     size = work.get("rows_expected") if workload == "load" else work.get("bytes_in")
     cell = {name: value for name, value in record["cell"].items() if name != "rep"}
@@ -90,7 +90,7 @@ def _lines(cell: Cell, runs: pd.DataFrame, factors: Sequence[str], reads: str) -
 def _predicted(
     factors: Sequence[str], others: Sequence[Reading], setting: tuple[int, ...], size: float, kept: float | None
 ) -> dict[str, Any]:
-    """What the model says of a cell from others; empty where they are too few, or do not tell."""
+    """The prediction for a cell from other cells; empty if they are too few or not informative."""
     cells = {(one.setting, one.size) for one in others}
     columns: dict[str, Any] = dict.fromkeys(("predicted_bytes", "low", "high", "inside", "times_as_far"))
     columns["from_cells"] = len(cells)
@@ -106,7 +106,7 @@ def _predicted(
 
 
 def coverage(table: pd.DataFrame) -> Mapping[str, int]:
-    """How many cells were run, how many of these have a prediction, and how many lie in its interval."""
+    """Number of cells, of predicted cells, and of cells within their interval."""
     with_prediction = table[table["inside"].notna()] if "inside" in table else table.head(0)
     ran = table["kept_bytes"].notna().sum() if len(table) else 0
     inside = with_prediction["inside"].astype(bool).sum()

@@ -1,4 +1,4 @@
-"""Which columns of a table describe a cell, and lines that are the same but for some of them.
+"""The columns that describe a cell, and groups of lines that differ only in some of them.
 
 What an axis is, its workload says (beyond_ram/experiment/workloads). No table, figure or finding has a list of its own.
 """
@@ -19,7 +19,7 @@ Questions = Sequence[Mapping[str, Any]]
 
 
 def key(cell: Mapping[Any, Any]) -> Key:
-    """A cell, whatever else stands in the mapping; its repeat is left out."""
+    """The cell of a mapping with other keys; the repeat is left out."""
     return frozenset((axis, cell[axis]) for axis in ("experiment", *AXES) if axis in cell and pd.notna(cell[axis]))
 
 
@@ -74,7 +74,7 @@ def describe(cell: "Cell | pd.Series[Any]", only: Iterable[str]) -> list[str]:
 def against(
     table: pd.DataFrame, pairs: Pairs, *free: str
 ) -> Iterator[tuple[Cell, tuple[str, str], tuple[pd.DataFrame, pd.DataFrame]]]:
-    """What is the same but for the stack: the cell, each pair that both stacks of are there, and the lines of both."""
+    """Cells that differ only in the stack: the cell, each pair of stacks that both ran, and the lines of both."""
     for cell, group in same_but_for(table, "stack", *free):
         sides = {str(stack): lines for stack, lines in group.groupby("stack", sort=False)}
         for baseline, candidate in pairs:

@@ -34,14 +34,14 @@ _ENOUGH = 3
 _BENDS = 5
 # Shares of the scatter that single readings have, of which the rest is that of documents.
 _SHARES = (0.0, 0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95, 0.99)
-# How much likelier than any other share it is beforehand that all scatter adds up: without this intervals of few
-# readings were too narrow where it does.
+# Prior weight of "all scatter adds up" over any other share; without it, intervals of few readings were too narrow in
+# that case.
 _ADDS_UP = 20
 # A level is read from where the fitted rise has come so near to it: three scales are 95 %.
 _SCALES = 3
-# A level needs at least a quarter of the readings: one in so many.
+# A level needs at least one in this many readings.
 _SHARE_OF_LEVEL = 4
-# With fewer readings between documents than this, the samples between them are read too.
+# With fewer readings than this, samples between documents are read too.
 _FEW, _WANTED = 8, 24
 # The smallest slope that matters, in MB per GB.
 SMALLEST = Threshold(least=1000 * GROWN_SHARE, floor=1000 * GROWN_SHARE)
@@ -150,7 +150,7 @@ def _grouped(records: Sequence[Run]) -> Iterator[tuple[Cell, list[int]]]:
 
 
 def trace(records: Sequence[Run]) -> Trace | None:
-    """What runs of one cell show, whatever their sizes: the points of those of most input, else the ends of all.
+    """The points of a cell: those of the runs with the largest input, else the ends of all runs.
 
     None where there are fewer than two sizes.
     """
@@ -210,7 +210,7 @@ def _line(trace: Trace, spread: Spread) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Slope:
-    """A slope with its 95 % interval, p of none, and how many readings it rests on. NaN where it is not known."""
+    """A slope with its 95 % interval, p of no slope, and the number of readings. NaN if unknown."""
 
     mean: float
     low: float
@@ -233,7 +233,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Judged:
-    """How memory grows, and the level where one is shown."""
+    """How memory grows, and its level if there is one."""
 
     shape: Shape
     slope: Slope
@@ -241,7 +241,7 @@ class Judged:
 
 
 class Scatter:
-    """How readings y at x scatter around a trend: what documents leave adds up, what a single reading has does not.
+    """Scatter of readings y at x around a trend: what documents leave accumulates, noise of a reading does not.
 
     The covariance is (1 - q) times that of a random walk over x plus q times that of independent readings. As few
     readings tell little of q, it is averaged over its restricted likelihood (Patterson and Thompson 1971,
@@ -284,7 +284,7 @@ class Scatter:
         return np.array(squares)
 
     def better(self, simple: Array, rich: Array, parameters: int) -> float:
-        """p of the F test that a design of so many parameters, not all linear, is no better than a simple one."""
+        """p of the F test that a design with this many parameters, not all linear, is no better than a simpler one."""
         more, less = self.left(simple), np.maximum(self.left(rich), 1e-300)
         degrees, extra = len(self.y) - parameters, parameters - simple.shape[1]
         f = np.maximum(more - less, 0) / extra / (less / degrees)
@@ -388,7 +388,7 @@ def _scale(scatter: Scatter) -> float:
 
 
 def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.DataFrame:
-    """The table with what each stack's slope is held against: of several baselines the first."""
+    """The table with the baseline of each stack's slope: the first of several baselines."""
     pairs_of: dict[int, tuple[str, float, Slope]] = {}
     for _, (baseline, _), (first, second) in against(table, pairs) if len(table) else ():
         if len(first) == len(second) == 1:
@@ -409,7 +409,7 @@ def _compared(table: pd.DataFrame, traces: Sequence[Trace], pairs: Pairs) -> pd.
 
 
 def difference(baseline: Trace, candidate: Trace, kind: str = "anon") -> Slope:
-    """How much more a candidate's memory grows: the slope of what is between the two after the same documents."""
+    """Difference in growth of a candidate: the slope of the difference after the same documents."""
     _, first, second = np.intersect1d(baseline.bytes_in, candidate.bytes_in, return_indices=True)
     apart = (candidate.memory[kind][second] - baseline.memory[kind][first]) / MB
     if len(first) < _ENOUGH or np.ptp(apart) == 0:
@@ -420,7 +420,7 @@ def difference(baseline: Trace, candidate: Trace, kind: str = "anon") -> Slope:
 
 @dataclass(frozen=True)
 class Fit:
-    """What is drawn of a line of `growth`: its points, and the fit with its interval where one is shown, GB and MB."""
+    """The drawing of a line of `growth`: its points, and the fit with its interval if there is one, in GB and MB."""
 
     trace: Trace
     input_gb: Array
@@ -450,7 +450,7 @@ def fitted(records: Sequence[Run], line: "pd.Series[Any]", kind: str) -> Fit | N
 
 
 def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False) -> str:
-    """How a kind of memory grows, from a line of table `growth`: as the rest of a sentence, in MB per MB of text."""
+    """How a kind of memory grows, as the rest of a sentence, from a line of table `growth`."""
     slope, low, high = (line[f"{kind}_slope_mb_per_gb{end}"] / 1000 for end in ("", "_low", "_high"))
     interval = "" if math.isnan(low) else f" (95 % {low:,.2f} to {high:,.2f})"
     runs = "1 run" if line["runs"] == 1 else f"{line['runs']:.0f} runs"

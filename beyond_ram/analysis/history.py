@@ -100,7 +100,7 @@ def _step(line: Line, stack_differences: pd.DataFrame) -> dict[str, Any]:
 
 
 def why(line: Line) -> str:
-    """What moved at a step that is shown: the one package, or all, of which it is one."""
+    """The packages that moved at a confirmed step: one, or all, of which one is the cause."""
     number = line["packages"].count(",") + 1 if line["packages"] else 0
     if not number:
         cause = "no version that is known moved"
@@ -112,12 +112,12 @@ def why(line: Line) -> str:
 
 
 def day(moment: float | None) -> str:
-    """A moment of Unix time as a day; empty where it is not known."""
+    """A Unix time as a day; empty if unknown."""
     return "" if moment is None or pd.isna(moment) else f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
 
 
 def locks_in_words(table: pd.DataFrame, stack_differences: pd.DataFrame) -> list[dict[str, Any]]:
-    """Of each stack its locks, oldest first: the name, the day of its first run, what moved since the one before."""
+    """The locks of each stack, oldest first: name, day of the first run, packages that moved."""
     stacks = []
     for series, group in table.groupby("series", sort=False):
         locks = group.drop_duplicates("stack").sort_values("place")
@@ -168,7 +168,8 @@ def _words(metric: str, line: Line) -> dict[str, str]:
 
 
 def _points(metric: str, lines: Sequence[Line]) -> Iterator[dict[str, Any]]:
-    """Where each lock's mean and interval lie in the box of the metric, from 0 to 1, the largest value at the top."""
+    """Positions of each lock's mean and interval in the box of the metric, from 0 to 1, the largest value at the
+    top."""
     ends = [
         tuple(float(line["value"] if pd.isna(line[name]) else line[name]) for name in ("low", "high")) for line in lines
     ]

@@ -15,6 +15,6 @@ COLUMNS += ["payload_bytes", "read_s", "read_s_without_endpoint", "median_sample
 
 
 def hub_files(records: Records) -> pd.DataFrame:
-    """A line a run. What was asked is of all the run, listing the repository included; None where nobody counted."""
+    """A line per run. Requests are those of the whole run, with the listing of the repository; None if not counted."""
     lines = [of_run(record) | derive(record, events, "hub_files") for record, events in records]
     return pd.DataFrame(lines, columns=COLUMNS)

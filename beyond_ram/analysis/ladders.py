@@ -132,7 +132,7 @@ def _question(cell: _Cell, before: str, after: str) -> Question:
 
 
 def of_versions(records: Records) -> pd.DataFrame:
-    """Table `runs` of a ladder's runs, with base and version beside each."""
+    """Table `runs` of a ladder's runs, with base and version."""
     table = runs_table(records)
     parts = [parts_of(stack) for stack in table["stack"]]
     return table.assign(base=[base for base, _, _ in parts], version=[version for _, _, version in parts])
@@ -151,7 +151,7 @@ def infeasible(runs: pd.DataFrame, metric: str) -> dict[str, str]:
 
 
 def next_versions(table: pd.DataFrame, releases: Sequence[str], impossible: Iterable[str]) -> list[str]:
-    """For each step worth a closer look that spans other releases, the one in the middle; empty when all are found.
+    """The middle release of each step that should be narrowed down; empty when all steps are.
 
     Worth one are significant steps; of a step that none of its parts confirms alone the largest part; of single runs,
     of which none is confirmed, those that are twice as large as what matters.
@@ -184,7 +184,7 @@ def _largest_part(step: Mapping[Any, Any], steps: pd.DataFrame, order: Sequence[
 
 
 def _moved(before: str, after: str) -> str:
-    """What differs between two variants, from what each says that it differs in from their base."""
+    """The differences of two variants, from the differences of each from their base."""
     first, second = ({name: pins for name, *pins in _MOVE.findall(moved)} for moved in (before, after))
     base = {name: pins[0] for name, pins in (first | second).items()}
     sides = [(name, *(side.get(name, [pin])[-1] for side in (first, second))) for name, pin in sorted(base.items())]

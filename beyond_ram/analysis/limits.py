@@ -35,7 +35,7 @@ def _ended(limit: Mapping[str, Any]) -> dict[str, Any]:
 
 def _line(record: Record) -> dict[str, Any]:
     limit, peak = record["limit"], record["peak"]
-    # A run that failed says nothing of what is needed.
+    # A failed run says nothing about the needed memory.
     if not record["completed_work"]:
         limit = {"not_run": limit.get("not_run") or f"{record['outcome']}: {record.get('reason', '')}"}
     completed, asked = limit.get("completed_at_bytes"), advise(record)
@@ -61,7 +61,7 @@ def _line(record: Record) -> dict[str, Any]:
 
 
 def _speed(limit: Mapping[str, Any]) -> dict[str, Any]:
-    """Where the speed is kept; all None where it was not looked for, as in runs kept from before."""
+    """The limits that keep the speed; all None if not searched, as in older runs."""
     probes, kept_at = limit.get("speed_probes", []), limit.get("speed_kept_at_bytes")
     shares = [one["without_limit_s"] / one["at_limit_s"] for one in probes if one["limit_bytes"] == kept_at]
     return {

@@ -1,4 +1,4 @@
-"""Table `loaders`: what each loader delivers, and what it costs."""
+"""Table `loaders`: the rows that each loader delivers, its speed and its memory."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,12 +16,12 @@ from .outcomes import by_cell, of_how_many, outcome
 
 AVERAGED = ["rows_per_cpu_s", "rows_per_cpu_s_warm", "share_of_limit", "ceiling_rows_per_cpu_s"]
 AVERAGED += ["rows_per_s_first_epoch", "rows_per_s_warm"]
-# Of a table without lines, which is read like any other.
+# Columns of an empty table.
 COLUMNS = ["experiment", "stack", "tokens", "loader", "order", "workers", "start", "page_cache", "limit_percent"]
 COLUMNS += ["outcome", "n", *AVERAGED, "epoch_first_batch_s", "disk_ratio", *ACCOUNT, "end_pss_bytes", "held_bytes"]
 COLUMNS += ["lends", "against_ceiling", "no_rate", "account"]
 _SET = ("advice", "option", "torch_threads")
-"""What is set of a loader: its name on figures has it."""
+"""Settings of a loader that its name on figures contains."""
 OF_A_LOADER = ("stack", "loader", "start", *_SET)
 """The axes that belong to a way of loading; on the others two loaders that are compared must agree."""
 EVERY_ROW_ONCE, AS_MANY = "every row once", "as many rows as expected"
@@ -66,7 +66,7 @@ def _beside_the_ceiling(cells: Iterable[Sequence[Mapping[str, Any]]]) -> list[De
 
 
 def by_way(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with each loader named by its way of loading, which is what is set of it too."""
+    """The table with each loader named by its way of loading, with its settings."""
     names = [", ".join([line["loader"], *describe(line, _SET)]) for _, line in table.iterrows()]
     return table.assign(loader=names) if names else table
 
@@ -156,7 +156,7 @@ def _merged(repeats: Sequence[Mapping[str, Any]], spreads: Mapping[str, Spread])
 
 
 def account(line: Mapping[str, Any]) -> str:
-    """What became of the rows, in words. Those of data that is not ours may have no numbers: then only their count."""
+    """The delivery of rows in words. Own data may have no row numbers: then only the count."""
     if line.get("rows_delivered") is None or pd.isna(line["rows_delivered"]):
         return str(line["reason"] or line["outcome"])
     faults = [

@@ -30,7 +30,7 @@ class Between:
 
 @dataclass(frozen=True)
 class Spread:
-    """How one metric varies between sessions: standard deviations of logarithms, each with its degrees of freedom.
+    """The spread of one metric between sessions: standard deviations of logarithms with their degrees of freedom.
 
     A ratio of two cells of one session loses what the session does to both; a mean does not.
     """
@@ -42,18 +42,18 @@ class Spread:
 
 
 NO_SPREAD = Spread()
-"""That of a metric of which nothing is known: intervals are then of one session."""
+"""For a metric without a known spread: intervals are then of one session."""
 
 
 def spreads_of(table: pd.DataFrame | None) -> dict[str, Spread]:
-    """Of each metric in table `session_spread` how it varies between sessions."""
+    """The spread between sessions of each metric, from table `session_spread`."""
     unknown = asdict(NO_SPREAD)
     lines = [] if table is None else table.fillna(unknown).to_dict("records")
     return {str(line["metric"]): Spread(**{name: float(line[name]) for name in unknown}) for line in lines}
 
 
 class Noise:
-    """The common distribution of the variances of one metric's comparisons, and what it adds to each.
+    """The common distribution of the variances of one metric's comparisons, and its effect on each.
 
     A scaled inverse chi-square, as in limma (Smyth 2004, doi:10.2202/1544-6115.1027). Estimates by moments are poor
     with few comparisons, so degrees of freedom and scale are averaged over their likelihood F(d, d0), with a prior of
@@ -83,7 +83,7 @@ class Noise:
         error, together = self._errors(variance, degrees, n, between)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(effect)[:, None] / error
-        # The weights add up to 1 but for rounding.
+        # The weights add up to 1 except for rounding.
         p = np.minimum((self.weight * 2 * stdtr(together, -t)).sum(1), 1.0)
         values: Array = np.where((error > 0).all(1), p, math.nan)
         return values

@@ -1,4 +1,4 @@
-"""What became of runs, and how many finished and failed behind each line of a table: counted for all tables alike."""
+"""Outcomes of runs, and the number of finished and failed runs behind each line of a table, for all tables."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -12,9 +12,9 @@ from ..metrics import Record
 Value = TypeVar("Value")
 COUNTS = ("asked", "finished", "failed", "why")
 OUTCOME = ("outcome", "completed_work", "reason")
-"""What became of a run, in table `runs`."""
+"""The outcome of a run in table `runs`."""
 _NONE = {"asked": 0, "finished": 0, "failed": 0, "why": ""}
-# What a run came to that neither finished nor failed.
+# Outcomes that neither finished nor failed.
 AS_ASKED = ("not_applicable", "interrupted_on_purpose")
 
 
@@ -33,7 +33,7 @@ def by_cell(values: Iterable[tuple[Record, Value]]) -> list[tuple[dict[str, Any]
 
 
 def tally(*sides: pd.DataFrame) -> dict[str, Any]:
-    """How many runs were asked for, finished their work and failed, and why not all of them completed: of all sides.
+    """Number of requested, finished and failed runs, and why some did not complete, over all sides.
 
     Those that are not applicable, or were interrupted on purpose, did neither. One that finished its work and then
     ended with an error counts as finished, and `why` names it.
@@ -59,7 +59,7 @@ def _tally(runs: Sequence[Mapping[Hashable, Any]]) -> dict[str, Any]:
 
 
 def outcome(of_repeats: Iterable[str]) -> str:
-    """The outcome of a cell: `completed` where every repeat that could be run is; else what most others came to."""
+    """The outcome of a cell: `completed` if every possible repeat completed; else the most frequent other one."""
     counts = Counter(of_repeats)
     others = {name: times for name, times in counts.items() if name not in ("completed", "not_applicable")}
     if others:

@@ -32,7 +32,7 @@ def steps(record: Record, events: Events) -> list[dict[str, Any]]:
         return []
     before = imported[0]["tree"]
     growth = released_at[0]["tree"]["anon_bytes"] - before["anon_bytes"]
-    # What remains is as if it came free in one more step, down to what was there after the imports.
+    # The residue counts as one more step, down to the memory after the imports.
     residue = {"rung": released_at[-1]["rung"] + 1, "owner": RESIDUE, "tree": before}
     lines = []
     for held, step in itertools.pairwise([*released_at, residue]):
@@ -44,5 +44,5 @@ def steps(record: Record, events: Events) -> list[dict[str, Any]]:
 
 
 def readings(events: Events, name: str) -> list[Event]:
-    """The events of a name that have a reading of the tree beside them."""
+    """The events of a name that have a reading of the tree."""
     return [event for event in events if event["event"] == name and "anon_bytes" in event.get("tree", {})]

@@ -83,7 +83,7 @@ def unranked(loaders: pd.DataFrame, pareto: pd.DataFrame) -> list[tuple[Cell, st
 
 
 def _compared(comparisons: pd.DataFrame | None) -> dict[Hashable, str]:
-    """Which of two loaders table `comparisons` has shown to be better by so much that it matters; empty: neither."""
+    """The better one of two loaders by table `comparisons`; empty if neither."""
     if comparisons is None or comparisons.empty or "loader" not in comparisons:
         return {}
     lines = comparisons[comparisons["axis"] == "loader"].to_dict("records")

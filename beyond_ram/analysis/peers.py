@@ -32,7 +32,7 @@ _ENOUGH = 3
 
 
 def peers(records: Records, session_spread: pd.DataFrame | None = None) -> pd.DataFrame:
-    """A line a cell of the workload `tokenize` without its size; none where no experiment runs what is somebody else's.
+    """A line per cell of workload `tokenize` without its size; none if no experiment runs another program.
 
     Rates are geometric means with 95 % intervals, sizes medians, over the `n` runs of the largest input (`num_files`)
     that finished, which start and imports are in. `tokens_per_cpu_s_beyond_start` is the inverse of the slope of
@@ -107,7 +107,7 @@ def _inverse(slope: Middle) -> Middle:
 
 
 def _beside(cells: Sequence[tuple[Cell, pd.DataFrame]]) -> Iterator[Mapping[str, Any]]:
-    """What is decided of each cell and mode `engine` over the same corpus, the first such cell there is."""
+    """The result of each cell compared with mode `engine` over the same corpus, the first such cell."""
     engines: dict[Any, tuple[int, pd.DataFrame]] = {}
     for place, (cell, runs) in enumerate(cells):
         if cell["mode"] == ENGINE and len(_finished(runs)):

@@ -44,7 +44,7 @@ class Slope:
 
 @dataclass(frozen=True)
 class Regrowth:
-    """Of a cell: the mean of its runs' slopes, in bytes an epoch, with its 95 % interval, NaN of one run."""
+    """For a cell: the mean slope of its runs in bytes per epoch, with its 95 % interval, NaN with one run."""
 
     shape: Literal["levels off", "grows", "undecided"]
     reason: str = ""
@@ -118,8 +118,8 @@ def regrowth(records: Records) -> pd.DataFrame:
 
 
 def epoch_input_bytes(record: Record, events: Events) -> float:
-    """The input of one epoch: by its share of the rows where it says how many it delivered, since some workloads call
-    the input of one epoch theirs and some that of all; else an equal part."""
+    """The input of one epoch: by its share of the rows if they are counted, because some workloads report the input of
+    one epoch and some that of all; else an equal part."""
     epochs = (event for event in events if event["event"] == "epoch" and event.get("epoch") == 0)
     first = sum(event.get("rows_delivered") or 0 for event in epochs)
     rows = record["work"].get("rows")

@@ -9,7 +9,7 @@ from .comparisons import of, ratio_of
 from .frame import Cell, axes, where
 
 SHOWN = ("grown_anon_bytes", "peak_grown_anon_bytes", "tokens_per_cpu_s")
-"""The metrics in which a remedy is held against none."""
+"""The metrics in which a remedy is compared with no remedy."""
 COLUMNS = [
     "experiment",
     "stack",

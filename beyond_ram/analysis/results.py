@@ -8,11 +8,10 @@ Result = Literal["better", "worse", "same", "undecided"]
 threshold. `undecided`: neither."""
 RESULTS: tuple[Result, ...] = get_args(Result)
 Family = Literal["planned", "exploratory"]
-"""What a comparison is corrected with: the questions that an experiment is there for by Holm, all others by false
-discovery rate."""
+"""How a comparison is corrected: planned questions by Holm, all others by false discovery rate."""
 FAMILIES: tuple[Family, ...] = get_args(Family)
 Holds = Literal["yes", "partly", "no", "undecided"]
-"""Whether a published claim holds: `partly` is better than no effect and surely less than claimed."""
+"""Whether a published claim holds: `partly` is better than no effect, but surely less than claimed."""
 
 # Why a comparison is undecided.
 FEW, NOISY, SMALL = "too few repeats", "too noisy", "may be below the threshold"

@@ -34,7 +34,7 @@ def runs(records: Records) -> pd.DataFrame:
 def _line(record: Record, events: Events) -> dict[str, Any]:
     provenance = record["provenance"]
     versions = {f"version_{name.replace('-', '_')}": version for name, version in provenance["versions"].items()}
-    # Those of threads are not in runs kept from before.
+    # Older runs do not have those of threads.
     settings = {
         key: " ".join(f"{name}={value}" for name, value in provenance[key].items()) if key in provenance else None
         for key in ("allocator_settings", "thread_settings")

@@ -20,7 +20,7 @@ from .frame import Cell, Key, Pairs, Questions, key
 AT = (2, 3, 4, 6, 8, 12, 16, 20, 24, 32)
 """Repeats after which one looks."""
 SHARE = ALPHA / len(AT)
-"""Of the level, for each look."""
+"""Share of the level for each look."""
 
 
 def look(earlier: pd.DataFrame | None, runs: pd.DataFrame, pairs: Pairs) -> pd.DataFrame:
@@ -43,9 +43,10 @@ class Open:
     line: Cell
     """Its line of table `comparisons`, without the numbers."""
     cells: tuple[Key, Key]
-    """Of baseline and candidate."""
+    """Baseline and candidate."""
     repeats: float
-    """How many more of both cells decide it, if effect and noise stay as they are; infinite if none of up to AT[-1]."""
+    """Further repeats of both cells that decide it if effect and noise stay the same; infinite if AT[-1] would not
+    suffice."""
 
 
 def open_questions(

@@ -22,7 +22,7 @@ from .thresholds import threshold_of
 COLUMNS = ["metric", "contrast_sd_log", "contrast_degrees", "mean_sd_log", "mean_degrees", "sessions", "spread_of"]
 SHIPPED, OWN = "shipped", "own history"
 ENOUGH = 3
-"""Sessions of one's own from which on they are used in place of the shipped numbers."""
+"""Number of own sessions from which they replace the shipped numbers."""
 # Degrees of freedom of heavy tails, where lines differ in their spread by more than a chi-square explains.
 _HEAVY = 4.0
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -61,7 +61,7 @@ class _Effect:
 
     value: float
     variance: float
-    """Of `value`, by the scatter within the session."""
+    """Variance of `value` that the scatter within the session explains."""
 
 
 def measured(sessions: Sequence[pd.DataFrame], pairs: Pairs) -> pd.DataFrame:

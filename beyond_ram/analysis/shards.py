@@ -29,7 +29,7 @@ def shards(records: Records) -> pd.DataFrame:
 
 
 def steps(shards: pd.DataFrame, *, from_cache: bool | None = None) -> "pd.Series[float]":
-    """What anonymous memory grew by from each shard to the next that follows it in the same run, in bytes.
+    """Growth of anonymous memory from each shard to the next one in the same run, in bytes.
 
     A step from one shard to a later one, with others between, is none. With `from_cache` those alone that lead to a
     shard of that kind, whatever the one before was.

@@ -1,4 +1,4 @@
-"""Table `stack_differences`: what else differs between stacks that are compared, from their locks."""
+"""Table `stack_differences`: packages that differ between compared stacks, from their locks."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -12,7 +12,8 @@ COLUMNS = ["before", "after", "package", "from_version", "to_version", "requeste
 
 
 def stack_differences(pairs: Pairs, locks: Mapping[str, str]) -> pd.DataFrame:
-    """A line a package that a baseline and its candidate pin otherwise; a version is empty where a stack has none.
+    """A line per package that a baseline and its candidate pin in different versions; empty if a stack does not have
+    it.
 
     `locks` holds locks by stack, and as `NAME.in` what a stack asks for: of those packages the lines come first.
     """
@@ -27,7 +28,7 @@ def stack_differences(pairs: Pairs, locks: Mapping[str, str]) -> pd.DataFrame:
 
 
 def between(table: pd.DataFrame | None, before: str, after: str) -> list[Difference]:
-    """The lines of two stacks as differences, in their order; none where there is no table."""
+    """The lines of two stacks as differences, in order; none without a table."""
     if table is None:
         return []
     lines = table[table["before"].eq(before) & table["after"].eq(after)]
@@ -38,12 +39,12 @@ def between(table: pd.DataFrame | None, before: str, after: str) -> list[Differe
 
 
 def in_words(table: pd.DataFrame | None, pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """What else differs between the two stacks of each pair, for a page."""
+    """The differences between the two stacks of each pair, for a page."""
     return [of_pair(pair, between(table, *pair)) for pair in dict.fromkeys(pairs)]
 
 
 def of_pair(pair: tuple[str, str], differences: list[Difference]) -> dict[str, str]:
-    """What differs between two stacks, in words: all of it."""
+    """The differences between two stacks, in words."""
     return {
         "sides": f"{pair[0]} and {pair[1]}",
         "number": f"{len(differences)} package{'' if len(differences) == 1 else 's'}",

@@ -1,4 +1,4 @@
-"""Table `streaming`: what a client asked of an endpoint, what came, and what it took."""
+"""Table `streaming`: requests, rows, time and memory of a client."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from ..metrics.streaming import KINDS, ROLES, requests_column
 from .frame import axes_of, cells, same_but_for
 from .outcomes import of_run, outcome
 
-# Of these a line has the median, the lowest and the highest over the repeats.
+# A line has the median, minimum and maximum of these over the repeats.
 _TIMED = ("resolution_s", "time_to_first_batch_s", "rows_per_s")
 SPREAD = (
     *(f"{name}{less}" for name in _TIMED for less in ("", "_without_endpoint")),
@@ -65,7 +65,7 @@ def streaming(records: Records) -> pd.DataFrame:
 
 def _run(record: Record, events: Events) -> dict[str, Any]:
     requests = record["work"].get("requests")
-    # Of a client that gave up there are no sums, but what it had until then.
+    # A client that gave up has no sums, but the values until then.
     until = last(events, "epoch")
     epochs = [event["duration_s"] for event in events if event["event"] == "epoch" and event.get("finished")]
     measured = derive(record, events, "streaming")
@@ -92,7 +92,7 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
     done, tried = runs[runs["completed_work"]], runs
     line |= {"n": len(done), "outcome": outcome(runs["outcome"])}
     line["reason"] = str(runs.loc[runs["outcome"] == line["outcome"], "reason"].mode().iloc[0])
-    # Where no client got through there is still what they asked until they gave up.
+    # If no client completed, the requests until they gave up remain.
     runs = done if len(done) else tried
     for name in SPREAD:
         line |= _spread(name, done[name])
@@ -103,7 +103,7 @@ def _cell(line: dict[str, Any], runs: pd.DataFrame) -> dict[str, Any]:
     line["counts_identical"] = runs["requests_json"].nunique() == 1 if len(runs) > 1 and line["requests"] >= 0 else None
     for name in ACCOUNT:
         values = pd.to_numeric(tried[name] if name in ACCOUNT[2:] else runs[name]).dropna()
-        # What went wrong in one repeat went wrong.
+        # An error of one repeat counts for the cell.
         line[name] = values.max() if name not in ("rows_expected", "rows_delivered") else values.median()
     per_worker = runs["rows_per_worker"].dropna()
     line["rows_per_worker"] = json.dumps(per_worker.iloc[0], sort_keys=True) if len(per_worker) else None

@@ -1,4 +1,4 @@
-"""How large a difference has to be to matter."""
+"""The smallest differences that matter."""
 
 import math
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class Threshold:
     """The smallest difference of one metric that matters."""
 
     share: float = SHARE
-    """Of the baseline."""
+    """Share of the baseline."""
     least: float = 0.0
     """In the metric's unit."""
     floor: float = 0.0

@@ -1,4 +1,4 @@
-"""Which settings fit, and which of these is fastest: the small runs, what they predict, and the text that says so."""
+"""The settings that fit, and the fastest of them: the small runs, the predictions, and the text."""
 
 import itertools
 import math
@@ -28,7 +28,7 @@ class Line:
 
     setting: Setting
     memory: Prediction | None
-    """None where growth is not understood."""
+    """None if growth is not understood."""
     time: Prediction
     fits: str
     ask_bytes: int | None
@@ -45,7 +45,7 @@ class Confirmation:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a fit has come to."""
+    """The result of a fit."""
 
     plan: Plan
     budget_bytes: int
@@ -70,7 +70,7 @@ class Answer:
 
     @property
     def times_as_far(self) -> float:
-        """How far it is extrapolated: the target over the largest size that was run."""
+        """Extrapolation: the target over the largest measured size."""
         sizes = [run.point.size for run in self.runs if run.point.size]
         return max(1.0, self.target / max(sizes)) if self.target and sizes else 1.0
 

@@ -1,4 +1,4 @@
-"""Which small runs: each factor about a base, the far corner, and sizes that double. Not the full grid."""
+"""The small runs: each factor around a base, the far corner, and doubling sizes. Not the full grid."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

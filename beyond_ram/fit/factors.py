@@ -1,4 +1,4 @@
-"""What may vary: the values of settings, the input size that grows, and the command that takes them."""
+"""Settings with their values, the growing input size, and the command that takes them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ Setting = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Growth:
-    """The size of the input: from where small runs begin to what is asked about."""
+    """The size of the input: from the smallest run to the target."""
 
     name: str
     first: int

@@ -1,4 +1,4 @@
-"""What settings cost at full size, from readings of small runs: kept memory by its parts, and time.
+"""Kept memory by its parts, and time, at full size from readings of small runs.
 
 The model is a sum of parts that are not negative: constant, per worker (or other factor), per pair of factors. Each may
 grow with the size of the input: per row of it, up to a level, or above a size below which something else hides it. An
@@ -29,7 +29,7 @@ _FALL = 0.10
 # An interval whose ends are further apart than this factor is no prediction.
 _WIDEST = 2.0
 _DRAWS = 200
-# Fewer sizes are used where that divides the misfit by so much: settings may reach levels at different sizes.
+# Fewer sizes are used if that divides the misfit by this much, because settings may reach levels at different sizes.
 _BETTER = 3.0
 PER_SIZE = "per size"
 _TIMES = " × "  # noqa: RUF001
@@ -37,7 +37,7 @@ _TIMES = " × "  # noqa: RUF001
 
 @dataclass(frozen=True)
 class Reading:
-    """One run: its setting, the size of its input (1 without --grow), and what was read."""
+    """One run: its setting, the size of its input (1 without --grow), and its reading."""
 
     setting: Setting
     size: float
@@ -63,7 +63,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Part:
-    """What a part of the model adds at most within the runs."""
+    """Maximum contribution of a part of the model within the runs."""
 
     of: str
     growth: str
@@ -82,10 +82,11 @@ class Model:
     names: Sequence[str]
     readings: Sequence[Reading]
     shrinks: bool = False
-    """Whether a value may fall with a factor in proportion (time with workers); else parts only add (memory)."""
+    """Whether a value may fall in proportion to a factor (time with workers); otherwise parts only add (memory)."""
 
     shared: int = 3
-    """How many sizes are used, of those that several runs have, and all above. Start-up hides what small ones add."""
+    """Number of sizes in use, from the largest down, of those that several runs have. Start-up hides the effect of
+    small ones."""
 
     @cached_property
     def sizes(self) -> list[float]:
@@ -150,7 +151,7 @@ class Model:
 
     @cached_property
     def repeat_noise(self) -> float:
-        """Relative standard deviation of repeats, with what is expected of noise before."""
+        """Relative standard deviation of repeats, with the prior noise."""
         squares, freedom = 0.0, 0
         for reading in dict.fromkeys((one.setting, one.size) for one in self.readings):
             values = np.array([one.value for one in self.readings if (one.setting, one.size) == reading])
@@ -160,7 +161,7 @@ class Model:
 
     @cached_property
     def noise(self) -> float:
-        """Relative standard deviation of a reading about the model, with what is expected of noise before."""
+        """Relative standard deviation of readings around the model, with the prior noise."""
         residuals = self._matrix @ self._fitted / self._observed - 1
         return math.sqrt((_WORTH * _NOISE**2 + float(residuals @ residuals)) / (_WORTH + self.freedom))
 
@@ -175,7 +176,7 @@ class Model:
 
     @cached_property
     def slope_change(self) -> float:
-        """How much slopes change from doubling to doubling, as a share, beyond what noise explains."""
+        """Change of slopes per doubling, as a share, beyond noise."""
         changes = _slope_changes(self.readings, self.repeat_noise)
         return math.sqrt((_WORTH * _SLOPE_CHANGE**2 + sum(changes)) / (_WORTH + len(changes)))
 
@@ -190,7 +191,7 @@ class Model:
         spread = float((self._bootstrap @ row).std())
         quantile = float(student.ppf((1 + LEVEL) / 2, _WORTH + self.freedom))
         width = quantile * math.hypot(spread, self.noise * value, drift)
-        # What a smaller run has kept, a larger one keeps as well.
+        # A larger run keeps at least the memory of a smaller one.
         floor = 0.0 if self.shrinks else min(value, self._reached(setting, size) * (1 - _FALL))
         return Prediction(value, max(floor, value - width), value + width)
 
@@ -206,7 +207,7 @@ class Model:
         return [Part(self.columns[place][0][0], self.columns[place][1][0], float(added[place])) for place in used]
 
     def shares(self, setting: Setting, size: float, growing: str) -> dict[str, float]:
-        """Of what the prediction for a setting is made, largest first; `growing` names the size."""
+        """The parts of the prediction for a setting, largest first; `growing` names the size."""
         shares: dict[str, float] = {}
         for (term, shape), value in zip(self.columns, self._row(setting, size) * self._fitted, strict=True):
             alone = term[0] == "constant" or term[0].startswith("no ")
@@ -238,7 +239,7 @@ def doubts(readings: Sequence[Reading]) -> str | None:
 
 
 def _terms(names: Sequence[str], readings: Sequence[Reading], shrinks: bool) -> list[Term]:
-    """1, each factor, whether it is above 0 where it can be 0, and products of two factors."""
+    """1, each factor, whether it is above 0 if it can be 0, and products of two factors."""
     settings = list(dict.fromkeys(reading.setting for reading in readings))
     single: list[list[Term]] = []
     for place, name in enumerate(names):
@@ -303,7 +304,7 @@ def _slope_changes(readings: Sequence[Reading], noise: float) -> list[float]:
             errors.append(noise * math.hypot(before.value, after.value) / span)
         for place in range(max(1, len(slopes) - 2), len(slopes)):
             last, variance = slopes[place], errors[place - 1] ** 2 + errors[place] ** 2
-            if last > 2 * errors[place]:  # else it is no growth that was seen
+            if last > 2 * errors[place]:  # otherwise no growth was measured
                 changes.append(max(0.0, (last - slopes[place - 1]) ** 2 - variance) / last**2)
     return changes
 

@@ -1,4 +1,4 @@
-"""The runs of a fit: each watched, in a folder of its own, and used again by a later call."""
+"""The runs of a fit, each watched in its own folder, which later calls use again."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from .design import Point
 from .factors import Plan
 
 OUTPUT = "output.txt"
-# What small runs may take of the memory that is free: the rest is for others meanwhile.
+# Share of free memory that small runs may use; the rest is for other programs.
 _OF_FREE = 0.8
 
 
@@ -26,7 +26,7 @@ class RunError(RuntimeError):
 
 @dataclass(frozen=True)
 class Run:
-    """What one run has come to."""
+    """The result of one run."""
 
     point: Point
     kept_bytes: int
@@ -44,7 +44,7 @@ class Runs:
     out: Path
     tell: Callable[[str], None] = lambda line: None
     seconds: float = 0.0
-    """What all runs so far have taken, those of an earlier call too."""
+    """Seconds of all runs so far, with those of earlier calls."""
     done: dict[Point, Run] = field(default_factory=dict)
 
     def get(self, point: Point, about: str = "") -> Run:
@@ -79,7 +79,7 @@ class Runs:
     def _run(self, point: Point, name: str, kind: str, limit_bytes: int | None) -> Run:
         folder = self.out / kind / name.replace(" ", ",")
         words = self.plan.words(point.setting, point.size)
-        # A shell that becomes the program: what it writes is not mixed with the watcher's summary.
+        # A shell that becomes the program, so that its output is not mixed with the watcher's summary.
         words = ["sh", "-c", f'exec "$@" > {shlex.quote(str(folder / OUTPUT))} 2>&1', "sh", *words]
         if not (record := _kept(folder, words, self.out)):
             record = _watched(folder, words, limit_bytes)
@@ -105,7 +105,7 @@ def free_bytes() -> int:
 
 
 def _kept(folder: Path, words: Sequence[str], out: Path) -> dict[str, Any] | None:
-    """The record of an earlier run that completed. Raises ValueError where it is of another command."""
+    """The record of an earlier run that completed. Raises ValueError if it is of another command."""
     try:
         record: dict[str, Any] = read_json(folder / RUN_FILES[2], "outcome", "command", "peak")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The cells that a gate weighs: shipped sets of small ones, or a config of one's own."""
+"""The cells of a gate: shipped sets of small ones, or your own config."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -35,7 +35,7 @@ class Cells:
 
 
 def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path) -> Cells:
-    """A cell for each script, on a stack of its own requirements; their locks go to `out`/envs.
+    """A cell for each script, on a stack with its requirements; their locks go to `out`/envs.
 
     Raises ConfigError, also where a script has none of the `packages`; ValueError, StackError.
     """

@@ -22,7 +22,7 @@ class Floor:
     cell: str
     metric: str
     size_bytes: float
-    """Over the whole run: the larger of what its noise hides and what the threshold lets pass."""
+    """Over the whole run: the larger of what noise hides and what the threshold allows."""
     rows: float
     batches: float | None
     """None if the cell has no batches of its own."""

@@ -26,14 +26,14 @@ from .sides import BASELINE, CANDIDATE, SIDES, Side, name_of
 
 @dataclass(frozen=True)
 class Weighing:
-    """What a gate's runs have come to."""
+    """The results of a gate's runs."""
 
     runs: pd.DataFrame
     comparisons: pd.DataFrame
     used_s: float
     """Spent on weighing."""
     seed: int
-    """Of the order of the runs."""
+    """Seed of the order of the runs."""
 
 
 class Runs:

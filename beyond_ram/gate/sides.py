@@ -1,4 +1,4 @@
-"""The two stacks of a gate: a base stack with each side's requirements in place of the packages that they name."""
+"""The two stacks of a gate: a base stack with the requirements of each side."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,8 +24,7 @@ class Side:
     lock: Path
     python: str
     moved: str | None
-    """What had to move beside what was asked for: of the baseline from the base stack, of the candidate from the
-    baseline."""
+    """Other packages that moved: of the baseline from the base stack, of the candidate from the baseline."""
 
 
 def name_of(base: str, side: str) -> str:
@@ -65,7 +64,7 @@ def both(
 
 
 def apart(before: Side, after: Side, asked: Sequence[Requirement]) -> str:
-    """What differs between two sides beside what was asked for, as `NAME VERSION to VERSION, …`."""
+    """Other differences between two sides, as `NAME VERSION to VERSION, …`."""
     old, new = (pins(text_of(side.lock)) for side in (before, after))
     own = {one.package for one in asked}
     named = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name) and name not in own)

@@ -49,7 +49,7 @@ class Gate:
     cells: Sequence[str] = ()
     """The experiment of each measured cell."""
     seed: int | None = None
-    """Of the order of the runs."""
+    """Seed of the order of the runs."""
 
     @property
     def changes(self) -> pd.DataFrame:
@@ -102,7 +102,7 @@ class Gate:
 
     @property
     def leak(self) -> str:
-        """The same of the most sensitive cell, as a sentence."""
+        """The smallest leak of the most sensitive cell, as a sentence."""
         leaks = self.smallest_leaks
         return leaks[0].sentence() if leaks else "no cell had enough repeats to show a leak"
 
@@ -235,6 +235,6 @@ def _escaped(text: str) -> str:
 def _plain(value: Any) -> Any:
     """A value for JSON."""
     value = value.item() if hasattr(value, "item") else value
-    if isinstance(value, float) and value.is_integer():  # a count beside lines that lack it
+    if isinstance(value, float) and value.is_integer():  # a count, beside lines without one
         return int(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value

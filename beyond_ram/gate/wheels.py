@@ -1,4 +1,4 @@
-"""What pip takes as a requirement, as a line that a lock can have: what is no release is built into a wheel first."""
+"""Requirements of pip as lines of a lock; anything but a release is first built into a wheel."""
 
 import hashlib
 import re
@@ -25,7 +25,7 @@ _WHEEL = re.compile(r"([A-Za-z0-9._]+)-([^-]+)(-[^-]+)?-[^-]+-[^-]+-[^-]+\.whl")
 
 @dataclass(frozen=True)
 class Requirement:
-    """A requirement as it was asked for, and what of it stands in a lock."""
+    """A requirement as given, and its line in a lock."""
 
     asked: str
     package: str
@@ -34,7 +34,7 @@ class Requirement:
     """A version, or the address of the wheel."""
     wheel: Path | None = None
     sha256: str | None = None
-    """Of the wheel."""
+    """Path of the wheel."""
     version: str | None = None
     """Of the wheel."""
 

@@ -1,4 +1,4 @@
-"""What a request asks for: its endpoint, repository and body."""
+"""The endpoint, repository and body that a request asks for."""
 
 import json
 from typing import Any

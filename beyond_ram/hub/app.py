@@ -150,7 +150,7 @@ def _logged(log: RequestLog) -> Middleware:
 
 
 def _described(request: web.Request) -> dict[str, str]:
-    """What a request asks for, as the log has it."""
+    """The entry of a request in the log."""
     identifier = request.match_info.get("id")
     return {
         "method": request.method,
@@ -208,7 +208,7 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     except (web.HTTPNotFound, web.HTTPMethodNotAllowed):
         status, message = 404, "not served here"
     message = message[:MESSAGE_LETTERS]
-    # A header may hold neither line ends nor letters beyond ASCII.
+    # A header may contain neither line ends nor characters beyond ASCII.
     headers["X-Error-Message"] = message.encode("unicode_escape").decode()
     return web.json_response({"error": message}, status=status, headers=headers)
 

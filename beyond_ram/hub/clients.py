@@ -1,4 +1,4 @@
-"""Which process on this machine holds the other end of a connection, from /proc."""
+"""The client process of a local connection, from /proc."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ class Clients:
         self._clients: dict[int, None] = {}
 
     def pid(self, client_port: int, server_port: int) -> int | None:
-        """The process that holds the client's end; None if it has ended or may not be read.
+        """The process at the client's end; None if it has ended or is not readable.
 
         After a fork several may hold it: then the one that was seen first, which opened the connection.
         """

@@ -1,4 +1,4 @@
-"""How much time the endpoint itself takes: sums since its start, so that two readings have a difference."""
+"""Time that the endpoint itself takes, as sums since its start, so that two readings have a difference."""
 
 import contextlib
 import time

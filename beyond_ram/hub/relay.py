@@ -21,7 +21,7 @@ from beyond_ram.hub.log import BYTES_SENT, INJECTED_S, STORAGE
 from beyond_ram.hub.repos import is_id
 
 PIECE_BYTES = 1 << 16  # small enough that connections share a narrow line evenly
-# What reading needs: endpoints, and headers of a request and of an answer.
+# Needed for reading: endpoints, and headers of requests and answers.
 _ENDPOINTS = {"commits", "elsewhere", "info", "paths-info", "refs", "resolve", "revision", "tree"}
 _REQUEST_HEADERS = {
     "Accept", "Accept-Encoding", "Content-Type", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range",

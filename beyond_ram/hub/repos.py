@@ -20,7 +20,7 @@ from typing import Literal
 
 Kind = Literal["datasets", "models"]
 KINDS: tuple[Kind, ...] = ("datasets", "models")
-# How long a listing is cached: reading the folder for each of many requests would be measured as the clients' time.
+# Seconds to cache a listing: reading the folder for each of many requests would count as the clients' time.
 KEPT_S = 1.0
 
 LFS_FROM_BYTES = 10_000_000

@@ -38,7 +38,7 @@ class Hub:
         self.requests = RequestLog(log)
         self._traffic = Traffic(conditions)
         self.token = f"relay_{secrets.token_urlsafe(32)}" if upstream is not None else None
-        """What clients must set `HF_TOKEN` to; None if none is needed."""
+        """The clients' `HF_TOKEN`; None if none is needed."""
         if upstream is not None and self.token:
             self._app = create_relay(upstream, self.requests, self._traffic, self.token)
         elif root is not None:
@@ -52,7 +52,7 @@ class Hub:
 
     @property
     def url(self) -> str:
-        """What clients must set `HF_ENDPOINT` to."""
+        """The clients' `HF_ENDPOINT`."""
         return f"http://{LOOPBACK}:{self._ready.result()}"
 
     def change(self, conditions: Conditions) -> None:

@@ -1,4 +1,4 @@
-"""Pushed files on their way into the folder: objects by their SHA-256, then a commit, whole or not at all."""
+"""Pushed files: objects by their SHA-256, then a commit, whole or not at all."""
 
 import base64
 import binascii
@@ -210,7 +210,7 @@ def _remove(goal: Path) -> None:
 
 
 def _free_path(tree: Path, path: Any) -> Path:
-    """The place for a new file: its folders exist, and no file is there. Raises RefusedError."""
+    """The path for a new file: its folders exist, and no file is there. Raises RefusedError."""
     goal = _target(tree, path)
     try:
         goal.parent.mkdir(parents=True, exist_ok=True)

@@ -44,7 +44,7 @@ def _differences(tables: Tables) -> Iterator[Finding]:
         if confirmed.empty:
             continue
         first = lines_of(confirmed)[0]
-        # How often the metric of the title was compared and confirmed.
+        # Number of comparisons of the title's metric, and of confirmed ones.
         compared, times = (len(lines[lines["metric"] == first["metric"]]) for lines in (group, confirmed))
         limited = tuple(describe(first, (one for one in varied(group) if one != "experiment")))
         scope = Scope(
@@ -132,8 +132,8 @@ def is_rate(metric: str) -> bool:
 
 
 def _mixed(group: pd.DataFrame) -> dict[tuple[str, str], Effect]:
-    """Of metrics that are better in one cell and worse in another, confirmed or likely: by metric and which of these
-    the first such effect."""
+    """Metrics that are better in one cell and worse in another, confirmed or likely: the first effect by metric and
+    result."""
     ways = group["result"].where(group["result"].isin(_CONFIRMED), group["reason"])
     pointing = group.assign(_way=ways)[ways.isin([*_CONFIRMED, *LIKELY.values()])]
     sides = pointing["_way"].str.removeprefix("likely ").groupby(pointing["metric"]).nunique()
@@ -144,7 +144,7 @@ def _mixed(group: pd.DataFrame) -> dict[tuple[str, str], Effect]:
 
 
 def _tried_on(tables: Tables, line: Line) -> dict[str, Any]:
-    """Of the runs of both sides: wall-clock seconds of the middle run, processors, and rows of the input."""
+    """From the runs of both sides: wall-clock seconds of the median run, processors, and rows of the input."""
     runs = tables.get("runs")
     if runs is None or not {"duration_s", line["axis"]} <= set(runs):
         return {}
@@ -197,7 +197,7 @@ def _metrics(lines: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _advice(before: str, after: str, confirmed: pd.DataFrame, group: pd.DataFrame, scope: Scope) -> Advice | None:
-    """Which side to use, if all that is confirmed speaks for it and nothing points the other way; else both sides."""
+    """The side to use if all confirmed results favour it and no likely one is against it; else both sides."""
     if confirmed["reason"].ne("").any():  # the sides did not do the same work
         return None
     by_result = dict(iter(confirmed.groupby("result")))

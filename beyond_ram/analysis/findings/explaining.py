@@ -1,4 +1,4 @@
-"""Findings on what grew, who held it, what changed it, and how much is needed."""
+"""Findings about growth: its size, its owners, its remedies, and the needed memory."""
 
 import math
 from collections import Counter
@@ -17,7 +17,7 @@ from ..growth import in_words, missing_mb
 from ..thresholds import EPOCH_BYTES, GROWN_BYTES, SHARE
 from .finding import Advice, Bar, Effect, Finding, Line, Scope, Source, Tables, failed, lines_of, reads
 
-# The columns that name a cell of table `growth`, beside its stack.
+# Columns that name a cell of table `growth`, besides its stack.
 _CELL = ("experiment", *(axis for axis in AXES if axis != "stack"))
 
 
@@ -88,7 +88,7 @@ def _cell(line: Line, stack: object) -> tuple[str, ...]:
 
 
 def _surely_grows(line: Line) -> float:
-    """How much memory surely grows over the measured input, as the log of a ratio to its start."""
+    """Lower bound of the growth over the measured input, as the log of a ratio to its start."""
     if line["anon_shape"] not in ("straight", "grows") or missing_mb(line):
         return 0.0
     start = line["anon_intercept_mb"]
@@ -98,7 +98,7 @@ def _surely_grows(line: Line) -> float:
 
 @reads("verdicts")
 def _owners(tables: Tables) -> Iterator[Finding]:
-    """Of each stack the cell that grew most among those with a cause."""
+    """For each stack, the cell with most growth among those with a cause."""
     table = tables["verdicts"]
     explained = table[table["verdict"].isin(["held", "leak", "retained"])]
     for stack, group in explained.groupby("stack", sort=False):

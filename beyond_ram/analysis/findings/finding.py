@@ -1,4 +1,4 @@
-"""What a finding is: data. `sentences.py` turns it into text."""
+"""Findings as data; `sentences.py` turns them into text."""
 
 import functools
 import math
@@ -50,11 +50,11 @@ class Effect:
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a finding holds."""
+    """The settings of a finding."""
 
     experiment: str
     conditions: tuple[str, ...] = ()
-    """The settings it is limited to, in words; empty if it holds in all that were compared."""
+    """Settings that it is limited to, in words; empty if it is valid in all compared ones."""
     confirmed: int = 0
     """In how many of the `compared` settings it is confirmed."""
     compared: int = 0
@@ -64,13 +64,13 @@ class Scope:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do."""
+    """A recommendation."""
 
     do: Literal["use", "weigh", "request", "drop"]
     choose: tuple[str, ...] = ()
     instead_of: str = ""
     conditions: tuple[str, ...] = ()
-    """Where it holds; empty for everywhere."""
+    """Settings in which it applies; empty for all."""
     better: tuple[str, ...] = ()
     """Metrics that speak for the choice."""
     worse: tuple[str, ...] = ()
@@ -95,9 +95,9 @@ class Finding:
 
     kind: Kind
     subject: str
-    """What it is about: a stack, a loader, a release, a setting."""
+    """Subject: a stack, a loader, a release, a setting."""
     baseline: str = ""
-    """What the subject was compared with."""
+    """The other side of the comparison."""
     effects: tuple[Effect, ...] = ()
     """Strongest first."""
     scope: Scope
@@ -135,7 +135,7 @@ class Finding:
 
     @property
     def action(self) -> str:
-        """What to do; empty without advice."""
+        """The recommendation; empty without advice."""
         return self.words.action
 
     @property
@@ -190,7 +190,7 @@ def lines_of(table: pd.DataFrame) -> list[Line]:
 
 
 def failed(line: Mapping[str, Any]) -> int:
-    """How many runs of a line failed; 0 if the table does not count them."""
+    """Number of failed runs of a line; 0 if the table does not count them."""
     count = line.get("failed", 0)
     return 0 if pd.isna(count) else int(count)
 

@@ -81,7 +81,7 @@ def _rows_of_ranks(tables: Tables) -> Iterator[Finding]:
 
 @reads("loaders")
 def _read_ceiling(tables: Tables) -> Iterator[Finding]:
-    """How near the nearest loader of each order comes to reading without a loader."""
+    """The best loader of each order, compared with reading without a loader."""
     loaders = by_way(tables["loaders"])
     if "against_ceiling" not in loaders:
         return

@@ -57,7 +57,7 @@ def _capital(text: str) -> str:
 
 
 def factor(ratio: float) -> str:
-    """How a rate changed: "14 times slower", "25% faster"."""
+    """A change of a rate: "14 times slower", "25% faster"."""
     slower = ratio < 1
     larger = 1 / ratio if slower else ratio
     direction = "slower" if slower else "faster"
@@ -209,7 +209,7 @@ def _no_regression(finding: Finding) -> Sentences:
 
 
 def detectable(ratios: Sequence[float]) -> str:
-    """What undecided comparisons of ratios could have detected, as a sentence."""
+    """The change that undecided comparisons of ratios could have detected, as a sentence."""
     if not len(ratios):
         return ""
     ordered = sorted(ratios)
@@ -527,7 +527,7 @@ def _use(finding: Finding, advice: Advice) -> str:
 
 
 def _measured_where(finding: Finding) -> str:
-    """What an advice depends on that a config does not show: processors and work per row, or batch against input."""
+    """Conditions of an advice that a config does not show: processors and work per row, or batch size and input."""
     facts, axis = finding.facts, finding.facts.get("axis")
     if axis == "workers" and "cpu_count" in facts:
         return f"Measured on {_plural(facts['cpu_count'], 'CPU')}, with no work per row except reading it."
@@ -564,7 +564,7 @@ def _weigh(finding: Finding, advice: Advice) -> str:
 
 
 def _by(effect: Effect) -> str:
-    """By how much a metric changes: a rate as a change of speed, else in percent, times or its unit."""
+    """The size of a change: a rate as a change of speed, others in percent, times or their unit."""
     if math.isnan(effect.ratio):
         return amount(effect.difference, METRICS[effect.metric].unit, signed=True)
     if _is_rate(effect):

@@ -91,7 +91,7 @@ def _listing(tables: Tables) -> Iterator[Finding]:
 
 
 def _failed(line: Line) -> tuple[int, int]:
-    """How many of how many runs failed."""
+    """Number of failed runs and of runs."""
     if "failed" in line:
         return int(line["failed"]), int(line["finished"] + line["failed"])
     failures = int(line["outcome"] not in ("completed", "not_applicable"))

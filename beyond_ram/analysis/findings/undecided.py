@@ -1,4 +1,4 @@
-"""What the tables leave undecided, counted."""
+"""Counts of undecided questions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ from .sentences import detectable
 
 @dataclass(frozen=True)
 class Undecided:
-    """How many of how many have no answer, and why."""
+    """A number of undecided questions of a total, and the reasons."""
 
     kind: Literal["too few repeats", "planned", "exploratory", "likely", "causes", "failed", "not applicable"]
     count: int
     total: int
     detectable: tuple[float, ...] = ()
-    """Of comparisons of ratios: the smallest ratio above 1 that each would have confirmed."""
+    """For comparisons of ratios: the smallest ratio above 1 that each would have confirmed."""
     reasons: tuple[str, ...] = ()
 
 
 def count(tables: Tables) -> list[Undecided]:
-    """What has no answer in the tables; empty if everything has one."""
+    """The undecided questions of the tables; empty if all are decided."""
     sources = {"comparisons": _comparisons, "verdicts": _causes, "runs": _runs}
     counts = [one for name, source in sources.items() if len(tables.get(name, ())) for one in source(tables[name])]
     return [one for one in counts if one.count]
