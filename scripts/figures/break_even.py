@@ -32,12 +32,12 @@ def plot(streaming):
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     verdicts = "; ".join(f"{row['stack']}, {conditions(row)}: {verdict(row)}" for row in table.to_dict("records"))
     caption = f"""
-Time in all over the number of epochs, with what comes before the first one. Dots are epochs that were measured,
-medians, hollow where there was one run; bands reach from the fastest to the slowest repeat; dashed is extrapolated with
-the time of a later epoch, or of the first where there was one only. The dotted line is the first number of epochs at
-which a copy on disk takes less time: {verdicts}.{of_endpoint(table)}
-The copy is read right after the download that wrote it: how much of it came from the page cache was not recorded, and
-one larger than memory may take longer. A later epoch that takes another time than those measured would move it.
+Total time by number of epochs, with preparation before the first one. Dots are measured epochs (medians; hollow: one
+run), bands reach from the fastest to the slowest repeat. Dashed lines are extrapolated with the time of a later epoch,
+or of the first one if there is no other. The dotted line is the number of epochs from which a copy on disk takes less
+time: {verdicts}.{of_endpoint(table)}
+The copy is read right after its download. How much of it came from the page cache was not recorded; a copy larger than
+memory may take longer. Later epochs with other times would move the line.
 """
     return figure, caption
 

@@ -42,7 +42,7 @@ def plot(runs):
     agreed = "All gave the same number of ids." if same else "They did NOT give the same number of ids."
     caption = f"""
 The same {runs["rows"].median():,.0f} documents ({runs["bytes_in"].median() / figures.MB:,.0f} MB, epochs added up),
-one at a time, by {len(calls)} calls; the ids are not kept. Circles are runs ({figures.counts(counts)} a call), lines
-their medians. {agreed}
+one at a time, by {len(calls)} functions; the ids are not kept. Circles are runs ({figures.counts(counts)} per
+function), lines their medians. {agreed}
 """
     return figure, caption

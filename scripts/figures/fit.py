@@ -35,11 +35,12 @@ def plot(fit):
     covered = coverage(fit)
     far = predicted["times_as_far"].max()
     caption = f"""
-Kept memory of each cell against what the model of `beyond-ram fit` predicts from the other cells with no larger input,
-with 90 % intervals. {covered["inside"]} of {covered["predicted"]} readings lie in their interval; {
+Kept memory of each cell, and the prediction of `beyond-ram fit` from other cells with inputs that are not larger, with
+90 % intervals. {covered["inside"]} of {covered["predicted"]} readings lie in their interval; {
         covered["cells"] - covered["predicted"]
-    } more cells have no prediction. The farthest is {
-        far:.2g} times the largest input that the model has seen. Fewer than
-nine in ten inside would show that the intervals are too narrow. {figures.counts(predicted["n"])}.
+    } more cells have no prediction. The farthest
+prediction is for {
+        far:.2g} times the largest input of its model. If fewer than nine in ten lie inside, the intervals are too
+narrow. {figures.counts(predicted["n"])}.
 """
     return figure, caption

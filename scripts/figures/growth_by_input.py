@@ -49,9 +49,9 @@ def plot(records, samples, growth):
     figure.legend(handles=marks, loc="outside lower center", ncols=1 if max(map(len, subjects)) > 30 else 2)
     sentences = [f"{line['named']}, {line['mode']}: {in_words(line)}" for line in growth.to_dict("records")]
     caption = f"""
-Memory by the text that is done, read between documents in the runs with most input; without such readings, at the ends
-of runs of several sizes. Marks are means of the runs. A line with a wedge is confirmed growth with the 95 % interval of
-its slope or level; without a fit, growth is not confirmed. Anonymous memory:
+Memory by the amount of processed text, read between documents in the runs with the largest input; without such
+readings, at the ends of runs of several sizes. Marks are means of the runs. A line with a wedge is confirmed growth
+with the 95 % interval of its slope or level; without a fit, growth is not confirmed. Anonymous memory:
 {"; ".join(sentences)}. Slopes hold for the measured input{far_away(growth)}.{hidden}
 """
     return figure, caption

@@ -55,9 +55,9 @@ def plot(loaders):
         f"{name}: {', '.join(dict.fromkeys(group['account']))}" for name, group in faults.groupby("loader", sort=False)
     )
     caption = f"""
-Every delivered row tells its number and is checked as a whole: was each delivered once, in every epoch of every
-run? A number is of runs that finished; of several cells in one place the worst is shown.
-{accounts[:900] + "." if accounts else "All of them, by all loaders."} Blank: not run in this config.
+Every delivered row contains its number and is checked as a whole: was each row delivered exactly once, in every epoch
+of every run? Numbers are from finished runs; if several cells share a place, the worst is shown.
+{accounts[:900] + "." if accounts else "All rows, by all loaders."} Blank: not run in this config.
 """
     return figure, caption
 

@@ -38,9 +38,10 @@ def plot(loaders):
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
     cold = loaders[loaders["page_cache"] == "cold"]
     caption = f"""
-The first epoch from a cold and from a warm page cache, by the clock, the start of workers not in it. Before the cold
+Wall-clock rate of the first epoch from a cold and from a warm page cache, without the start of workers. Before the cold
 runs {cold["input_resident_before"].median():.1%} of the data were resident, after them
 {cold["input_resident_after"].median():.0%} (medians). Means, lines are 95 % intervals;
-{figures.counts(loaders["n"])}. The clock depends on the disk and on what else the machine does.
+{figures.counts(loaders["n"])}. Wall-clock rates depend on the disk and on other work of the
+machine.
 """
     return figure, caption

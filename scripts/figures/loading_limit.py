@@ -49,9 +49,9 @@ def plot(loaders):
     else:
         axes.set_xticks([])
     caption = f"""
-Under a hard limit of the kernel's of {", ".join(f"{value:.0f} %" for value in percent)} of the data, page cache
-and the interpreter with its imports included, but for files that other groups had read before: in {done} of
-{len(loaders)} cells every run completes. What did not
-complete says why. Means, lines are 95 % intervals; {figures.counts(loaders["n"])}. The clock depends on the disk.
+With a hard limit by the kernel of {", ".join(f"{value:.0f} %" for value in percent)} of the data. The limit includes
+page cache, the interpreter and its imports, except files that other groups have read before. In {done} of
+{len(loaders)} cells every run completes; the others show the reason. Means, lines are 95 % intervals;
+{figures.counts(loaders["n"])}. Wall-clock rates depend on the disk.
 """
     return figure, caption

@@ -39,7 +39,7 @@ def plot(loaders):
     factor = most["end_rss_bytes"] / most["end_pss_bytes"]
     between = f"{factor.min():.1f}" if len(factor) == 1 else f"{factor.min():.1f} to {factor.max():.1f}"
     caption = f"""
-RSS summed over all processes counts what they share once for each of them; PSS counts it once. With
+RSS summed over all processes counts shared pages once per process; PSS counts them once. With
 {most["workers"].max():.0f} workers summed RSS is {between} times PSS after the last epoch, over {
         len(most)
     } cells. Kept memory

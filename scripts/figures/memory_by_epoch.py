@@ -86,10 +86,10 @@ def draw(points, regrowth, summed):
     labels = figures.cell_labels(fitted)
     sentences = [f"{label}: {slope_of(row)}" for label, row in zip(labels, fitted.to_dict("records"), strict=True)]
     caption = f"""
-Anonymous memory after each epoch, in which the same input is taken again{taken(points)}. A line is a run. A warm-up
-levels off, a leak does not. Slopes over the later half of the epochs, decided over the runs:
-{"; ".join(sentences) or "too few epochs for a slope"}. It grows where that is surely more than {EPOCH_BYTES / MB:.1f}
-MB and {EPOCH_SHARE:.0%} of what an epoch reads, and levels off where it is surely less.{hidden}{
+Anonymous memory after each epoch; every epoch repeats the same input{taken(points)}. A line is a run. A warm-up levels
+off, a leak does not. Slopes over the later half of the epochs, over all runs:
+{"; ".join(sentences) or "too few epochs for a slope"}. A cell grows if the interval lies above
+{EPOCH_BYTES / MB:.1f} MB and {EPOCH_SHARE:.0%} of the input of an epoch, and levels off if it lies below.{hidden}{
         more_than_asked(points)
     }{left_out(summed)}
 """
@@ -111,14 +111,14 @@ def more_than_asked(points):
     if more.empty:
         return ""
     asked, run = figures.span(more["epochs"]), more["epoch"].max()
-    return f" Where {asked} epochs were asked for, up to {run} were run, until they were long enough for a rate."
+    return f" Instead of the requested {asked} epochs, up to {run} ran, until they were long enough for a rate."
 
 
 def left_out(summed):
     if not summed:
         return ""
     cells = "a setting" if summed == 1 else f"{summed} settings"
-    return f" Not drawn: {cells} of which sums over several processes alone are known, with shared pages in each."
+    return f" Not drawn: {cells} with only sums over several processes, which count shared pages several times."
 
 
 def slope_of(row):

@@ -96,9 +96,9 @@ def plot(records, samples):
     caption = f"""
 Resident memory of the whole process tree over time{SUMMED if several else ""}, split by the kernel into
 {kind_names} memory. One run
-each (the largest input of its stack and mode; of its repeats the middle one by peak, of two the lower), sampled from
-outside every {interval} ms in the mean; dotted lines mark phases, the longer ones named.
-Peak of anonymous memory of the run that is drawn, with the smallest and largest of all repeats: {peaks}. What the
-figure says would be wrong if repeats of the same cell differed more than the stacks do.
+per stack and mode (its largest input; the repeat with the median peak, the lower one of two), sampled from outside
+every {interval} ms on average. Dotted lines mark phases; long ones have a name.
+Peak of anonymous memory of the drawn run, with minimum and maximum of all repeats: {peaks}. The figure would be
+misleading if repeats of a cell differed more than the stacks.
 """
     return figure, caption

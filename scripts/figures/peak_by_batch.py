@@ -44,9 +44,8 @@ def plot(runs):
     )
     n = figures.counts(per_cell.size())
     caption = f"""
-Peak of anonymous memory over the whole run, each page counted once, per batch size handed to the tokenizer and per
-writer batch size, on
-{figures.input_size(runs.iloc[0])} of text. Circles are runs ({n} a setting), lines their medians. From the lowest
-median of the settings run here to the highest, {ends}. What of this differs for sure, table `comparisons` says.
+Peak of anonymous memory over the whole run, each page counted once, by batch size of the tokenizer and by writer batch
+size, with {figures.input_size(runs.iloc[0])} of text. Circles are runs ({n} per setting), lines their medians. From the
+lowest median of these settings to the highest: {ends}. Table `comparisons` has the confirmed differences.
 """
     return figure, caption

@@ -53,9 +53,9 @@ def plot(comparisons):
         else ""
     )
     caption = f"""
-Rows per second with Parquet's reading ahead set by hand, over rows per second with its default, under the same latency
-and bandwidth: above 1 it is faster. With 95 % intervals; coloured is only what is shown to differ and matters. Of
-{len(compared)}: {counts}. {ends} An interval on the other side of 1, from more repeats, would prove a colour wrong.
+Rows per second with a read-ahead setting of Parquet, divided by rows per second with the default, with the same latency
+and bandwidth: above 1 it is faster. With 95 % intervals; only confirmed differences above the threshold have a colour.
+Of {len(compared)}: {counts}. {ends} More repeats with an interval on the other side of 1 would disprove a colour.
 """
     return figure, caption
 

@@ -38,9 +38,9 @@ def plot(spark):
     axes.xaxis.tick_top()
     counts = lines.groupby(["pyspark_huggingface", "step"]).size()
     caption = f"""
-A repository read into Spark, written back as another, and appended to, by the data source `huggingface` against the
-local endpoint, without Xet. After each write the rows are read again: a step works where all of them came, each as
-often as it was written. pyspark {lines["pyspark"].iloc[0]}, huggingface_hub {lines["huggingface_hub"].iloc[0]}; n =
-{figures.span(counts)} a step, pale where it is 1. A reason that named the endpoint would not have to hold on the Hub.
+A repository is read into Spark, written back as another, and appended to, by data source `huggingface` with the local
+endpoint, without Xet. After each write the rows are read again: a step works if every row arrives as often as it was
+written. pyspark {lines["pyspark"].iloc[0]}, huggingface_hub {lines["huggingface_hub"].iloc[0]}; n =
+{figures.span(counts)} per step, pale with 1. A failure caused by the local endpoint need not occur on the Hub.
 """
     return figure, caption

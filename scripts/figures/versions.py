@@ -35,9 +35,9 @@ def plot(ladders):
         reasons = dict.fromkeys(f"{line['factor']} {line['infeasible']}" for line in lines.to_dict("records"))
         sentences.append(f"Without a value, as near to {stack} as possible: {'; '.join(reasons)}")
     caption = f"""
-One package over its releases; all other packages as in the stack's lock, or as near to it as the release allows. Marks
-are medians of the runs, whiskers their lowest and highest. Red steps are confirmed and large enough to matter: the
-releases between were bisected until the two sides were neighbours.
+One package in several releases; all other packages as in the stack's lock, or as close as the release allows. Marks are
+medians of the runs, whiskers their minimum and maximum. Red steps are confirmed and above the threshold: they were
+bisected until both sides were neighbouring releases.
 {". ".join(sentences) or "No step is confirmed"}.
 """
     return figure, caption

@@ -58,11 +58,9 @@ def plot(remedies):
     )
     n = figures.counts(first.loc[first["n"] > 0, "n"].astype(int)) if first["n"].gt(0).any() else "n = 0"
     caption = f"""
-The same cell with a remedy over without one: ratio of geometric means with its 95 % interval where there are two runs
-a side or more ({n}). Full marks are effects that are shown to be there after the correction for all that is compared,
-hollow ones are not; the whiskers are not corrected. Growth of anonymous memory is
-shown to be lowered by: {best or "none of them"}. It is decided that nothing is done to it by:
-{", ".join(idle) or "none of them"}. No effect on growth was shown, nor that there is none, for:
-{", ".join(open_) or "none of them"}.
+The same cell with a remedy divided by without: ratio of geometric means, with its 95 % interval if there are at least
+two runs per side ({n}). Full marks are confirmed after correction for all comparisons, hollow ones are not; the
+whiskers are not corrected. Growth of anonymous memory is lower with: {best or "none of them"}. Growth is the same with:
+{", ".join(idle) or "none of them"}. The effect on growth is undecided for: {", ".join(open_) or "none of them"}.
 """
     return figure, caption

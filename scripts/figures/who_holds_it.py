@@ -57,11 +57,11 @@ def plot(owners, verdicts):
     owner, share = shares.idxmax(), f"{shares.max():.0%}"
     freed = f"{share} were not released" if owner == RESIDUE else f"releasing {owner} freed {share}"
     caption = f"""
-At the end of the work everything is held, and then released owner by owner; each step is read from outside. What is
-left above the memory after the imports is the residue, which no owner released. Bars are
-{"medians of the runs" if n.max() > 1 else "one run each"} ({figures.counts(n)}).{ranges} Text behind a bar is the
-verdict. {top} grew by {middle[top]:,.0f} MB, and {freed}.{hidden} Cells with
-worker processes are left out, since pages that processes share would count once for each.
+At the end of the work all objects are kept, then released owner by owner; memory is read from outside after each step.
+The rest, above the memory after the imports, is the residue, which no owner released. Bars are
+{"medians of the runs" if n.max() > 1 else "one run each"} ({figures.counts(n)}).{ranges} The text beside a bar
+is the cause. {top} grew by {middle[top]:,.0f} MB, and {freed}.{hidden} Cells with worker processes are left out,
+because shared pages would count once per process.
 """
     return figure, caption
 

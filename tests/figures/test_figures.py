@@ -327,6 +327,6 @@ def test_epochs_are_drawn_with_each_page_once_and_the_caption_says_of_what_and_h
     said = " ".join(caption.split())
     assert "documents" not in said
     assert "rows through a loader" in said
-    assert "Where 2 epochs were asked for, up to 13 were run" in said
-    assert "Not drawn: a setting of which sums over several processes alone are known" in said
+    assert "Instead of the requested 2 epochs, up to 13 ran" in said
+    assert "Not drawn: a setting with only sums over several processes" in said
     assert said.count("MB an epoch") == 2
