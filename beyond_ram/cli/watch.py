@@ -117,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
     if attached:
         _refuse_for_what_runs(arguments)
     elif not arguments.command or not arguments.command[0]:
-        raise ValueError("what to watch? beyond-ram watch -- COMMAND…, or --pid N of what runs")
+        raise ValueError("no command: beyond-ram watch -- COMMAND…, or --pid N of a running program")
     elif arguments.reset_marks or arguments.events:
         option = "--reset-marks" if arguments.reset_marks else "--events"
         raise ValueError(f"{option} goes with --pid, --cgroup, --container or --slurm: a command begins with its own")
@@ -170,10 +170,10 @@ def _give_back_the_path() -> None:
 def _refuse_for_what_runs(arguments: argparse.Namespace) -> None:
     """Refuse options that need a command started here. Raises ValueError."""
     if arguments.command:
-        raise ValueError("either a command, or --pid, --cgroup, --container or --slurm of what runs")
+        raise ValueError("either a command, or --pid, --cgroup, --container or --slurm, not both")
     for option in ("memory_limit", "follow"):
         if getattr(arguments, option):
-            raise ValueError(f"--{option.replace('_', '-')} is for a command: what runs already is only looked at")
+            raise ValueError(f"--{option.replace('_', '-')} is for a command, not for a running program")
 
 
 def _target(arguments: argparse.Namespace) -> "Target":

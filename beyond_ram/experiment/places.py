@@ -63,7 +63,7 @@ def _tracked(value: str) -> str:
     # `..` behind a link leads elsewhere than its text says.
     value = value if ".." in value.split("/") else os.path.normpath(value)
     if value[0] == "-":
-        raise ValueError("begins with '-', as options do; write it from '/' on, or name it otherwise")
+        raise ValueError("begins with '-', as options do; write it from '/' on, or choose another name")
     return value
 
 

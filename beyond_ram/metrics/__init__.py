@@ -32,7 +32,7 @@ IDENTIFYING: Mapping[str, str] = {
     "signal": "the signal that ended it",
     "started_at": "when the command started, in seconds of Unix time",
     "ids_sha256": "hash of all token ids",
-    "answer_sha256": "hash of what a script printed and of the files that it wrote",
+    "answer_sha256": "hash of a script's output and of the files that it wrote",
     "ids_agree": "whether all completed runs of the same input have the same hash; empty for a single run",
     "sizes": "how many sizes of the input finished",
     "ids": "whether the ids are those of mode `engine` at every size that both ran: `same`, `other`",
@@ -70,7 +70,7 @@ IDENTIFYING: Mapping[str, str] = {
     "evidence": "the numbers behind it",
     "anon_shape": "`straight`, `levels off`, `grows`, `flat`, `undecided`",
     "file_shape": "the same for file memory",
-    "readings_of": "what is fitted: `documents` within the runs of largest input, "
+    "readings_of": "the fitted readings: `documents` within the runs of largest input, "
     "`samples` between few of them, or ends of runs of several `sizes`",
     "runs": "number of runs behind it",
     "against": "the stack on the other side of the comparison",

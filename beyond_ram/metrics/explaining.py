@@ -36,7 +36,7 @@ COLUMNS: list[Column] = [
     Column("difference_strength", "Strength of the difference", "log of a ratio", ("growth",),
         "log of the end of the interval that is nearest to no difference, over the baseline's slope", _DECIDED),
     Column("gb_over_largest", "A gigabyte over the largest input", "ratio", ("growth",), "1e9 / bytes_in_max",
-        "how far what was weighed is from a gigabyte"),
+        "distance of the measured input from a gigabyte"),
     Column("bytes_in_min", "Input at the first reading", "bytes", ("growth",), "smallest bytes_in of a reading", EXACT),
     Column("bytes_in_max", "Largest input", "bytes", ("growth",), "largest bytes_in", EXACT),
     Column("rows", "Rows of the shard", "rows", ("shards",), "from the mark `shard`", EXACT),

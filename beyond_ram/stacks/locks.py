@@ -160,7 +160,7 @@ def add(name: str, requirements: Sequence[str], envs: Path = ENVS, *, prerelease
         raise StackError(f"{source} exists; `beyond-ram stack upgrade {name}` renews it")
     for other in (envs / f"{name}.txt", envs / f"{name}.yaml"):
         if other.exists():
-            raise StackError(f"{other} exists, and was not made from {source}; name the stack otherwise")
+            raise StackError(f"{other} exists, and was not made from {source}; choose another name")
     lines = [*([PRE] if prereleases else []), *requirements]
     write(source, "".join(f"{line}\n" for line in lines))
     try:

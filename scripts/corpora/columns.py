@@ -31,7 +31,7 @@ class Columns:
         names = list(names)
         for key, column in (("text_column", self.text), ("label_column", self.label)):
             if column is not None and names.count(column) > 1:
-                raise RefusedError(f"{where} has {names.count(column)} columns {column!r} ({key}); name one otherwise")
+                raise RefusedError(f"{where} has {names.count(column)} columns {column!r} ({key}); rename one")
             if column is not None and column not in names:
                 raise RefusedError(f"{where} has no column {column!r} ({key}); it has: {', '.join(map(str, names))}")
 

@@ -111,9 +111,9 @@ NO_CONFIGS = {
 CASES: dict[str, str] = {
     "": "the following arguments are required: COMMAND",
     "wach -- ls": "invalid choice: 'wach'",
-    "watch": "what to watch?",
-    "watch --": "what to watch?",
-    "watch -- ''": "what to watch?",
+    "watch": "no command",
+    "watch --": "no command",
+    "watch -- ''": "no command",
     "watch --interval-ms 0 -- true": "0: an interval is from 1 to 60000 milliseconds",
     "watch --interval-ms -1 -- true": "argument --interval-ms",
     "watch --interval-ms 60001 -- true": "60001: an interval is",
