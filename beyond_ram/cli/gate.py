@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError(f"there is no file {missing[0]}")
     here, out = Path.cwd(), arguments.out.absolute()
     with _opened(out), contextlib.chdir(project()):
-        show("reading requirements and building wheels")
+        show("reading and building the requirements")
         with contextlib.chdir(here):
             asked = {side: requirements(getattr(arguments, side), out / "wheels") for side in SIDES}
         named = {one.package for side in asked.values() for one in side}
