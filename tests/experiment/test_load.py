@@ -206,7 +206,7 @@ def test_what_cannot_be_read_is_told(
         ({"compare": "batchsize"}, "compare", ["'batchsize'", "did you mean 'batch_size'?"]),
         ({"compare": "num_files"}, "compare", ["'num_files'"]),
         ({"where": {"nothing": [1]}}, "where", ["'nothing'"]),
-        ({"where": {"num_files": [24, 7]}}, "where.num_files", ["'7'", "4", "24"]),
+        ({"where": {"num_files": [16, 7]}}, "where.num_files", ["'7'", "4", "16"]),
     ],
 )
 def test_a_planned_question_that_nothing_answers_is_one_line(
