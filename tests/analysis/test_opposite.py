@@ -28,7 +28,7 @@ WORDS = re.compile(
 )
 # What says that nothing is known to differ.
 SILENT = re.compile(
-    r"no confirmed|too few repeats|no effect on|no effect on growth was shown",
+    r"no confirmed|too few repeats|no effect on|undecided for",
     re.IGNORECASE,
 )
 # What works or does not, in one run too, and is held against nothing.
