@@ -1,15 +1,15 @@
 """The releases that are searched, and the runs of the script with each: locked, built and weighed when asked for."""
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
 from ..stacks import index, scripts
-from ..stacks.differences import canonical
+from ..stacks.held import Held
 from ..stacks.index import Release
 from ..stacks.inline import Inline
 from ..stacks.locks import StackError
@@ -92,54 +92,37 @@ class Ladder:
     tell: Callable[[str], None] = lambda line: None
     clock: Callable[[], float] = time.monotonic
     ended: dict[str, list[Ended]] = field(default_factory=dict)
-    locks: dict[str, scripts.Locked] = field(default_factory=dict)
-    until: str | None = None
-    """Until when releases of all other packages count; None: now, empty: the index knows no times."""
     notes: list[str] = field(default_factory=list)
-    _first: scripts.Locked | None = None
     _began: float = 0.0
     _built_s: list[float] = field(default_factory=list)
+
+    @functools.cached_property
+    def held(self) -> Held:
+        """The locks."""
+        return Held(self.releases.package, self.inline, self.out / "locks", self.also)
+
+    @property
+    def locks(self) -> dict[str, scripts.Locked]:
+        """The locks that were needed so far, by release."""
+        return self.held.locks
 
     def begin(self) -> None:
         """Lock the newest release, and with it all else. Raises StackError where neither end can be locked."""
         self._began = self.clock()
-        newest = max(self.releases.releases, key=lambda one: one.version)
-        times = [one.uploaded for one in [*self.releases.releases, *self.releases.prereleases] if one.uploaded]
-        own = f"{max(times) + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}" if times else ""
-        self.until = self.inline.until or own
-        self.tell(f"locking {self.script.name} with {self.releases.package} {newest.text}")
-        try:
-            self._first = self._lock(newest.text, self.until)
-        except StackError:
-            if self.inline.until or not self.until:
-                raise
-            # What the script asks for may be younger than the releases that are searched.
-            self._first = self._lock(newest.text, None)
-            self.until = None
+        releases = [*self.releases.releases, *self.releases.prereleases]
+        self.tell(f"locking {self.script.name} with {self.releases.package} {self.releases.versions[-1]}")
+        self.held.begin(self.releases.releases, releases)
+        if self.held.younger:
             self.notes.append("its other requirements are younger than these releases, so they are of today")
-        self.locks[newest.text] = self._first
-
-    def _lock(self, version: str, until: str | None) -> scripts.Locked:
-        package = self.releases.package
-        asked = self.inline.but(package, f"{package}=={version}")
-        asked += [name for name in self.also if canonical(name) not in self.inline.packages]
-        if self.also and self._first:
-            uploaded = self.releases.release(version).uploaded
-            until = f"{uploaded + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}" if uploaded else until
-        free = {canonical(package), *map(canonical, self.also)}
-        path = self.out / "locks" / f"{package}-{version}.txt"
-        return scripts.lock(asked, until, path, self._first, free)
 
     def _environment(self, version: str) -> Path:
         """The interpreter of a release, built if need be. Raises NotInstallableError."""
-        lock = self.out / "locks" / f"{self.releases.package}-{version}.txt"
-        folder = self.out / "stacks" / lock.stem
+        folder = self.out / "stacks" / self.held.path(version).stem
         if version not in self.locks or not (folder / "bin" / "python").exists():
             self.tell(self._status(f"building {self.releases.package} {version}"))
             began = self.clock()
             try:
-                self.locks[version] = self.locks.get(version) or self._lock(version, self.until)
-                build(self.locks[version].path, folder)
+                build(self.held.lock(self.releases.release(version)).path, folder)
             except StackError as error:
                 raise NotInstallableError(scripts.reason(error)) from None
             self._built_s.append(self.clock() - began)
@@ -149,12 +132,13 @@ class Ladder:
         """Run the script once with a release. Raises NotInstallableError, WeighingError."""
         python = self._environment(version)
         self.tell(self._status(f"{self.releases.package} {version}"))
-        cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number)
-        job = job_of(cell, self.script, self.words)
-        setting = Setting(job, str(python), self.locks[version].path, self.out / "private")
         limits = {"timeout_s": self._timeout_s()}
         limits |= {"memory_limit_bytes": self.memory_limit_bytes} if self.memory_limit_bytes else {}
         masked = [one for one in self.releases.versions if one.count(".") > 1]
+        cell = cell_of("bisect", f"{self.releases.package}-{version}", self.script, number)
+        setting = Setting(
+            job_of(cell, self.script, self.words), str(python), self.locks[version].path, self.out / "private"
+        )
         ended = weigh(setting, self.out / "runs", masked, **limits)
         self.ended.setdefault(version, []).append(ended)
         return Run(version, number, ended.outcome, ended.answer, ended.values, ended.started_at, ended.ended_at)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..files import write
+from . import variants
 from .differences import pins
-from .locks import StackError, resolve_near
+from .locks import StackError, resolve_near, text_of
 from .variants import MOVED, one_line
 
 # The first line of a lock: until when releases counted.
@@ -37,7 +38,12 @@ def lock(requirements: Sequence[str], until: str | None, path: Path, first: Lock
     try:
         return _lock(requirements, until, path, first, free)
     except StackError as error:
-        raise StackError(_ADDRESS.sub("(the package index)", str(error))) from None
+        raise type(error)(_ADDRESS.sub("(the package index)", str(error))) from None
+
+
+def read(path: Path) -> Locked:
+    """A lock that was made before."""
+    return Locked(path, pins(text_of(path)), variants.moved(path) or "")
 
 
 def _lock(

@@ -1,0 +1,78 @@
+"""A package at any of its releases with all else held still: one lock decides about the rest, the others follow it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from . import scripts
+from .differences import canonical
+from .index import Release
+from .inline import Inline
+from .locks import StackError
+
+# The lock that decides about all other packages.
+FIRST = "first.txt"
+
+
+@dataclass
+class Held:
+    """The locks of a package's releases, in one folder. What is locked there already stays as it is."""
+
+    package: str
+    inline: Inline
+    folder: Path
+    also: Sequence[str] = ()
+    """Packages that move too, each as of the release's own date."""
+    locks: dict[str, scripts.Locked] = field(default_factory=dict)
+    """By release."""
+    until: str | None = None
+    """Until when releases of all other packages count; None: now, empty: the index knows no times."""
+    younger: bool = False
+    """Whether what else is asked for is younger than the releases, and so is of today."""
+    _first: scripts.Locked | None = None
+
+    def begin(self, releases: Sequence[Release], dated: Sequence[Release]) -> None:
+        """Lock the newest of some releases, and with it all else as it was after the last of `dated`.
+
+        Raises StackError.
+        """
+        newest = max(releases, key=lambda one: one.version)
+        self.until = self.inline.until or _day_after(*(one.uploaded for one in dated))
+        first = self.folder / FIRST
+        if first.is_file():
+            self._first = scripts.read(first)
+            return
+        try:
+            self._first = self._lock(newest, self.until)
+        except StackError:
+            if self.inline.until or not self.until:
+                raise
+            self._first, self.until, self.younger = self._lock(newest, None), None, True
+        self.locks[newest.text] = self._first
+        first.write_bytes(self._first.path.read_bytes())
+
+    def lock(self, release: Release) -> scripts.Locked:
+        """The lock of a release. Raises StackError."""
+        if release.text not in self.locks:
+            path = self.path(release.text)
+            self.locks[release.text] = scripts.read(path) if path.is_file() else self._lock(release, self.until)
+        return self.locks[release.text]
+
+    def path(self, version: str) -> Path:
+        """Where the lock of a release is."""
+        return self.folder / f"{self.package}-{version}.txt"
+
+    def _lock(self, release: Release, until: str | None) -> scripts.Locked:
+        asked = self.inline.but(self.package, f"{self.package}=={release.text}")
+        asked += [name for name in self.also if canonical(name) not in self.inline.packages]
+        if self.also and self._first:
+            until = _day_after(release.uploaded) or until
+        free = {canonical(self.package), *map(canonical, self.also)}
+        return scripts.lock(asked, until, self.path(release.text), self._first, free)
+
+
+def _day_after(*times: datetime | None) -> str:
+    """A day after the last of some times, as uv reads it; empty if none is known."""
+    known = [time for time in times if time]
+    return f"{max(known) + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}" if known else ""
