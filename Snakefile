@@ -26,6 +26,7 @@ include: "rules/stream.smk"
 include: "rules/compare.smk"
 include: "rules/report.smk"
 include: "rules/instrument.smk"
+include: "rules/atlas.smk"
 include: "rules/collect.smk"
 include: "rules/outputs.smk"
 

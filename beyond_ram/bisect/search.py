@@ -261,15 +261,21 @@ class Search:
         for interval in self.followed:
             if self._inside(interval):
                 continue
-            change, n = self._change(interval), self._pairs(interval)
-            if interval.metric in (OUTCOME, ANSWER):
-                confirmed.append(Step(interval, *change, None, n))
-            elif self._is_step(interval, decision := self._decision(interval)):
-                confirmed.append(Step(interval, *change, decision, n))
+            decision = None if interval.metric in (OUTCOME, ANSWER) else self._decision(interval)
+            if decision is None or self._is_step(interval, decision):
+                confirmed.append(Step(interval, *self._change(interval), decision, self._pairs(interval)))
         order = self.releases.index
         return sorted(
             confirmed, key=lambda step: (order(step.interval.first), list(self.metrics).index(step.interval.metric))
         )
+
+    def coarse_steps(self) -> list[Step]:
+        """The steps between tested releases that are next to each other, all decided together."""
+        return [
+            Step(interval, *self._change(interval), decision, self._pairs(interval))
+            for interval, decision in self._coarse()
+            if self._differs(interval, decision)
+        ]
 
     def open(self) -> list[Interval]:
         """Intervals in which a step is, or may be, that were not narrowed down or confirmed."""

@@ -16,6 +16,7 @@ COMMANDS = (
     "compare",
     "gate",
     "bisect",
+    "atlas",
     "limit",
     "why",
     "fit",

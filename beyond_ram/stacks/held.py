@@ -40,7 +40,7 @@ class Held:
         newest = max(releases, key=lambda one: one.version)
         self.until = self.inline.until or _day_after(*(one.uploaded for one in dated))
         first = self.folder / FIRST
-        if first.is_file():
+        if self.is_begun:
             self._first = scripts.read(first)
             return
         try:
@@ -51,6 +51,11 @@ class Held:
             self._first, self.until, self.younger = self._lock(newest, None), None, True
         self.locks[newest.text] = self._first
         first.write_bytes(self._first.path.read_bytes())
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the lock that decides about all other packages is there."""
+        return (self.folder / FIRST).is_file()
 
     def lock(self, release: Release) -> scripts.Locked:
         """The lock of a release. Raises StackError."""

@@ -1,5 +1,6 @@
 """One run of a script, outside of any config: its job, how it ended, its answer and its numbers."""
 
+import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import Any
 from ..experiment import Cell, Job, parse, records
 from ..experiment.workloads.base import PROGRAMS
 from ..experiment.workloads.script import NO_ARGUMENTS, ScriptExperiment, arguments
-from ..files import write
+from ..files import DamagedError, write
 from ..metrics import derive
 from ..stacks.locks import lock_sha256
 from ..watch import write_record
@@ -63,20 +64,42 @@ def weigh(setting: Setting, runs: Path, masked: Sequence[str] = (), **limits: An
     with private_folder(setting.work, setting.job.path) as work:
         record = weighed(apart(setting), work, out, **limits)
         check_end(setting.job, record)
-        errors = end_of(work / "stderr")
-        write(out / "stderr.txt", errors)
+        write(out / "stderr.txt", end_of(work / "stderr"))
         answer = _answer(setting, work, masked) if record["outcome"] == "completed" else {}
     record["work"] |= answer
     record["workload"], record["cell"] = setting.job.workload, parse(setting.job.path).parameters()
     record["provenance"]["lock_sha256"] = lock_sha256(setting.lock.stem, setting.lock.parent)
+    record["provenance"]["script_sha256"] = script_sha256(setting.job)
     write_record(record, out)
-    outcome = str(record["outcome"])
+    return _ended(record, out)
+
+
+def read(setting: Setting, runs: Path) -> Ended | None:
+    """The run that was weighed before with just this lock and script; None if there is none."""
+    out = runs / setting.job.path
+    try:
+        record = records.record(out)
+        of = record["provenance"]["lock_sha256"], record["provenance"]["script_sha256"]
+        same = of == (lock_sha256(setting.lock.stem, setting.lock.parent), script_sha256(setting.job))
+        return _ended(record, out) if same else None
+    except (DamagedError, OSError, KeyError):
+        return None
+
+
+def script_sha256(job: Job) -> str:
+    """The SHA-256 of the script of a job."""
+    script = job.arguments[job.arguments.index("--script") + 1]
+    return hashlib.sha256(Path(script).read_bytes()).hexdigest()
+
+
+def _ended(record: dict[str, Any], out: Path) -> Ended:
+    outcome, errors = str(record["outcome"]), end_of(out / "stderr.txt")
     reason = _reason(errors, record) if outcome == "failed" else ""
     values = derive(record, records.events(out)) if outcome == "completed" else {}
     return Ended(
         outcome=f"failed: {_kind(reason)}" if reason else outcome,
         reason=reason,
-        answer=answer.get("answer_sha256"),
+        answer=record["work"].get("answer_sha256"),
         values={name: float(value) for name, value in values.items() if isinstance(value, int | float)},
         record=record,
         started_at=record["started_at"] or 0.0,

@@ -1,0 +1,121 @@
+"""Runs of cases that require the same, with releases of their library: on disk, so that what was run is read again."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..bisect.search import NotInstallableError, Run
+from ..folders import remove
+from ..stacks import scripts
+from ..stacks.held import Held
+from ..stacks.index import Release
+from ..stacks.locks import StackError
+from ..stacks.venv import build
+from ..weighing.cell import Setting
+from ..weighing.scripts import Ended, cell_of, job_of, read, weigh
+from .cases import Case
+
+AGAIN = "@again"
+"""Behind a version: the same release in an environment of its own, whose differences are false."""
+TIMEOUT_S = 180.0
+"""A case takes seconds; one that takes longer than this with a release has that as its outcome."""
+
+
+class SpentError(RuntimeError):
+    """The budget is used up."""
+
+
+@dataclass
+class Bench:
+    """The locks, environments and runs of some cases."""
+
+    ground: str
+    """What the cases require, as the name of a folder."""
+    cases: Sequence[Case]
+    releases: Sequence[Release]
+    """Oldest first."""
+    out: Path
+    check: Callable[[str], None] = lambda what: None
+    """Called before each build and run with what comes; raises SpentError."""
+    uninstallable: dict[str, str] = field(default_factory=dict)
+    """By version the reason."""
+    reasons: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By case and version, what a run that failed said last."""
+    made: int = 0
+    """Runs that were weighed in this call."""
+
+    def __post_init__(self) -> None:
+        self.held = Held(self.library, self.cases[0].inline, self.out / "locks" / self.ground)
+
+    @property
+    def library(self) -> str:
+        return self.cases[0].library
+
+    def begin(self) -> None:
+        """Lock what decides about all other packages. Raises StackError, SpentError."""
+        if not self.held.is_begun:
+            self.check(f"locking {self.ground}")
+        self.held.begin(self.releases, self.releases)
+
+    def run(self, case: Case, label: str, number: int, experiment: str = "atlas") -> Run:
+        """A run of a case with a release, from disk or weighed now; a label is a version, or with AGAIN.
+
+        Raises NotInstallableError, SpentError, WeighingError.
+        """
+        version = label.partition("@")[0]
+        if not self.held.path(version).is_file():
+            self.check(f"locking {self.library} {version}")
+        setting = self._setting(case, label, version, number, experiment)
+        ended = read(setting, self.out / "runs")
+        if ended is None:
+            self._build(version, label, experiment)
+            self.check(f"{case.name} with {self.library} {label}")
+            masked = [one.text for one in self.releases if one.text.count(".") > 1]
+            ended = weigh(setting, self.out / "runs", masked, timeout_s=TIMEOUT_S)
+            self.made += 1
+        if ended.reason:
+            self.reasons[case.name, version] = ended.reason
+        return _run(ended, label, number)
+
+    def _setting(self, case: Case, label: str, version: str, number: int, experiment: str) -> Setting:
+        try:
+            lock = self.held.lock(self._release(version))
+        except StackError as error:
+            self.uninstallable[version] = scripts.reason(error)
+            raise NotInstallableError(self.uninstallable[version]) from None
+        cell = cell_of(experiment, f"{self.library}-{label}", case.script, number)
+        python = self._folder(label, experiment) / "bin" / "python"
+        return Setting(job_of(cell, case.script, ()), str(python), lock.path, self.out / "private")
+
+    def _build(self, version: str, label: str, experiment: str) -> None:
+        folder = self._folder(label, experiment)
+        if (folder / "bin" / "python").exists():
+            return
+        self.check(f"building {self.library} {label}")
+        try:
+            build(self.held.lock(self._release(version)).path, folder)
+        except StackError as error:
+            self.uninstallable[version] = scripts.reason(error)
+            raise NotInstallableError(self.uninstallable[version]) from None
+
+    def _folder(self, label: str, experiment: str) -> Path:
+        return self.out / "stacks" / experiment / self.ground / f"{self.library}-{label}"
+
+    def _release(self, version: str) -> Release:
+        return next(one for one in self.releases if one.text == version)
+
+    def clear(self, experiment: str) -> None:
+        """Remove the environments of an experiment."""
+        for folder in (self.out / "stacks" / experiment / self.ground).glob(f"{self.library}-*"):
+            remove(folder)
+
+
+def _run(ended: Ended, label: str, number: int) -> Run:
+    return Run(label, number, ended.outcome, ended.answer, ended.values, ended.started_at, ended.ended_at)
+
+
+def median(runs: Sequence[Run], metric: str) -> float | None:
+    """The median of a metric over runs that have it."""
+    values = [run.values[metric] for run in runs if metric in run.values]
+    return statistics.median(values) if values else None

@@ -1,0 +1,154 @@
+"""The steps that lie between two locks, by library, so that an upgrade's cost is known before it is made."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from ..stacks.differences import canonical, pins
+from ..stacks.locks import text_of
+from . import tables
+from .steps import CONFIRMED
+from .tables import Line, strength
+from .words import sentence
+
+NEWEST = "newest"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A library whose version differs between two locks."""
+
+    library: str
+    before: str
+    after: str
+    steps: Sequence[Line]
+    """Confirmed steps that lie between, largest first."""
+    perhaps: Sequence[Line]
+    """Confirmed steps of which one of the two versions lies inside."""
+    first: str
+    """The oldest release that the atlas has run."""
+    last: str
+
+    @property
+    def is_back(self) -> bool:
+        return Version(self.before) > Version(self.after)
+
+    @property
+    def uncovered(self) -> str:
+        """Which part of the way the atlas has not run; empty if it has run all of it."""
+        low, high = sorted((self.before, self.after), key=Version)
+        parts = []
+        if Version(low) < Version(self.first):
+            parts.append(f"before {self.first}")
+        if Version(high) > Version(self.last):
+            parts.append(f"after {self.last}")
+        return " and ".join(parts)
+
+
+def lines(before: str, after: str, folder: Path) -> Iterator[str]:
+    """The comparison of two locks, as lines of text. Raises ValueError, OSError."""
+    cells, steps = (tables.read(folder / name) for name in (tables.CELLS, tables.STEPS))
+    if not cells:
+        raise ValueError(f"{folder}: holds no atlas; `beyond-ram atlas --out {folder}` makes one")
+    old, new = _pins(before, cells), _pins(after, cells)
+    every = changes(old, new, cells, steps)
+    yield from _head(old, new, every, cells)
+    for one in every:
+        yield ""
+        yield from _lines(one)
+
+
+def changes(
+    old: Mapping[str, str], new: Mapping[str, str], cells: Sequence[Line], steps: Sequence[Line]
+) -> list[Change]:
+    """The libraries of the atlas that both locks have, at different versions; those with the largest steps first."""
+    run: dict[str, list[str]] = {}
+    for cell in cells:
+        if cell["date"] and cell["outcome"] == "completed":
+            run.setdefault(cell["library"], []).append(cell["version"])
+    every = []
+    for library, versions in run.items():
+        first, second = old.get(library), new.get(library)
+        if first and second and first != second:
+            own = [step for step in steps if step["library"] == library and step["state"] == CONFIRMED]
+            ordered = sorted(versions, key=Version)
+            every.append(Change(library, first, second, *_between(own, first, second), ordered[0], ordered[-1]))
+    return sorted(every, key=lambda one: (-max(map(strength, one.steps), default=-1.0), one.library))
+
+
+def _between(steps: Sequence[Line], first: str, second: str) -> tuple[list[Line], list[Line]]:
+    """Steps that lie between two versions, and those of which a version lies inside."""
+    low, high = sorted((Version(first), Version(second)))
+    inside, perhaps = [], []
+    for step in sorted(steps, key=strength, reverse=True):
+        start, end = Version(step["from_version"]), Version(step["to_version"])
+        if low <= start and end <= high:
+            inside.append(step)
+        elif start < high and low < end:
+            perhaps.append(step)
+    return inside, perhaps
+
+
+def _pins(lock: str, cells: Sequence[Line]) -> dict[str, str]:
+    """The versions of a lock; of `newest`, the newest release of each library that the atlas has run."""
+    if lock != NEWEST:
+        versions = pins(text_of(_file(lock)))
+        if not versions:
+            raise ValueError(f"{lock}: no line NAME==VERSION, so it is no lock")
+        return {canonical(name): version for name, version in versions.items() if _is_version(version)}
+    newest: dict[str, str] = {}
+    for cell in cells:
+        if cell["date"] and cell["outcome"] == "completed":
+            newest[cell["library"]] = max(cell["version"], newest.get(cell["library"], "0"), key=Version)
+    return newest
+
+
+def _file(lock: str) -> Path:
+    path = Path(lock)
+    if not path.is_file():
+        raise ValueError(f"there is no file {lock}; name a lock, or `{NEWEST}`")
+    return path
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return True
+
+
+def _head(
+    old: Mapping[str, str], new: Mapping[str, str], every: Sequence[Change], cells: Sequence[Line]
+) -> Iterator[str]:
+    covered = {cell["library"] for cell in cells}
+    count = sum(len(one.steps) for one in every)
+    names = ", ".join(one.library for one in every) or "none"
+    yield f"{count} confirmed {'step' if count == 1 else 'steps'} between the two locks."
+    yield f"Compared: {names}."
+    if same := sorted(name for name in covered if old.get(name) and old.get(name) == new.get(name)):
+        yield f"At the same version in both: {', '.join(same)}."
+    others = sorted(name for name in old.keys() & new.keys() if old[name] != new[name] and name not in covered)
+    if others:
+        shown = ", ".join(others[:8]) + (f" and {len(others) - 8} more" if len(others) > 8 else "")
+        yield f"Changed, but not in the atlas: {shown}."
+
+
+def _lines(one: Change) -> Iterator[str]:
+    yield f"{one.library} {one.before} → {one.after}"
+    if one.is_back:
+        yield "  an older version: read each step from right to left"
+    for kind, steps in (("", one.steps), ("perhaps, as a lock's version lies inside: ", one.perhaps)):
+        by_pair: dict[tuple[str, str], list[Line]] = {}
+        for step in steps:
+            by_pair.setdefault((step["from_version"], step["to_version"]), []).append(step)
+        for (first, second), own in by_pair.items():
+            moved = f"; with {own[0]['moved']}" if own[0]["moved"] else ""
+            yield f"  {kind}{first} → {second} ({own[0]['to_date']}{moved})"
+            yield from (f"    {step['case']}: {sentence(step)}" for step in own)
+    if not one.steps and not one.perhaps:
+        yield f"  no step in the cases that were run, {one.first} to {one.last}"
+    if one.uncovered:
+        yield f"  not run, so unknown: releases {one.uncovered}"

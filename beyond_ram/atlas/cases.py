@@ -1,0 +1,70 @@
+"""The cases: a folder of scripts. The first requirement of a script is the library whose releases are varied."""
+
+import ast
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..stacks.inline import Inline, read
+
+FOLDER = Path(__file__).parents[2] / "cases" / "atlas"
+"""The shipped cases."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A script of the folder."""
+
+    script: Path
+    inline: Inline
+    title: str
+    """The first line of its first string: what it does."""
+
+    @property
+    def name(self) -> str:
+        return self.script.stem
+
+    @property
+    def library(self) -> str:
+        return self.inline.packages[0]
+
+    @property
+    def ground(self) -> str:
+        """What it requires, as a folder's name: cases with the same share locks and environments."""
+        rest = sorted(requirement.replace(" ", "") for requirement in self.inline.requirements[1:])
+        until = [self.inline.until] if self.inline.until else []
+        return "+".join("".join(c if c.isalnum() or c in "._-" else "_" for c in one)
+                        for one in [self.inline.requirements[0], *rest, *until])  # fmt: skip
+
+
+def cases(folder: Path, libraries: Sequence[str] = (), names: Sequence[str] = ()) -> list[Case]:
+    """The cases of a folder; of these libraries and names, if any are given. Raises ValueError."""
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder}")
+    every = [_case(script) for script in sorted(folder.glob("*.py"))]
+    if not every:
+        raise ValueError(f"{folder}: holds no script; a case is a file NAME.py with inline metadata (PEP 723)")
+    _check("--library", libraries, {case.library for case in every})
+    _check("--case", names, {case.name for case in every})
+    return [
+        case
+        for case in every
+        if (not libraries or case.library in libraries) and (not names or case.name in names)
+    ]  # fmt: skip
+
+
+def _case(script: Path) -> Case:
+    inline = read(script)
+    if not inline.requirements:
+        raise ValueError(f"{script}: its inline metadata has no 'dependencies'; the first is the library to vary")
+    text = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8-sig"), str(script))) or ""
+    return Case(script.absolute(), inline, (text.splitlines() or [script.stem.replace("_", " ")])[0])
+
+
+def _check(option: str, given: Sequence[str], existing: set[str]) -> None:
+    for name in given:
+        if name not in existing:
+            close = difflib.get_close_matches(name, existing, 1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise ValueError(f"{option} {name!r}: no case has it{hint} (there are {', '.join(sorted(existing))})")

@@ -1,0 +1,84 @@
+"""Steps between releases that are next to each other: seen in one pass, then repeated in fresh environments."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..bisect.search import ANSWER, OUTCOME, Run, Search, Step
+from .bench import AGAIN
+
+METRICS = ("end_anon_bytes", "peak_anon_upper_bound_bytes", "duration_s", "cpu_s", OUTCOME, ANSWER)
+CONFIRMED, REFUTED, ONCE = "confirmed", "not confirmed", "not repeated"
+"""A step that was seen again, one that was not, and one that was not run again."""
+ROUNDS = 8
+"""Rounds that the repetition of a step may take."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A step, and whether it was seen again."""
+
+    step: Step
+    state: str
+    repeated: Step | None = None
+    """As it was seen again."""
+
+
+def neighbours(runs: Mapping[str, Sequence[Run]], versions: Sequence[str]) -> list[Step]:
+    """The steps of a case between releases that were run and are next to each other, all decided together.
+
+    A label with AGAIN behind the last version is a neighbour too.
+    """
+    search = Search([one for one in versions if runs.get(one)], METRICS, _none)
+    search.runs = {version: list(runs[version]) for version in search.releases}
+    return search.coarse_steps()
+
+
+def _none(version: str, number: int) -> Run:
+    raise AssertionError("all runs are there")
+
+
+def repeat(steps: Sequence[Step], run: Callable[[str, int], Run], seed: int) -> list[Seen]:
+    """Run both sides of steps between the same two releases again, beside the first under a second name.
+
+    They run in turn, in both orders.
+
+    A step is confirmed where it is seen again in the same direction, and none is seen between the two names.
+    """
+    first, second = steps[0].interval.first, steps[0].interval.second
+    spent = [0.0]
+
+    def timed(version: str, number: int) -> Run:
+        # A run that is read again counts as it did when it was weighed.
+        again = run(version, number)
+        spent[0] += again.ended_at - again.started_at
+        return again
+
+    for version in (second, first, first + AGAIN):  # the first round comes in the other order
+        timed(version, 1)
+    budget_s, spent[0] = ROUNDS * spent[0], 0.0
+    search = Search([first + AGAIN, first, second], list(dict.fromkeys(one.interval.metric for one in steps)), timed)
+    search.run(budget_s, seed, clock=lambda: spent[0])
+    again = {one.interval: one for one in search.steps()}
+    false = {interval.metric for interval in again if interval.first == first + AGAIN}
+    seen = []
+    for step in steps:
+        repeated = again.get(step.interval)
+        good = repeated is not None and _same_way(step, repeated) and step.interval.metric not in false
+        seen.append(Seen(step, CONFIRMED if good else REFUTED, repeated if good else None))
+    return seen
+
+
+def _same_way(first: Step, second: Step) -> bool:
+    if first.interval.metric in (OUTCOME, ANSWER):
+        return (first.first, first.second) == (second.first, second.second)
+    return (float(first.second) > float(first.first)) == (float(second.second) > float(second.first))
+
+
+def is_false(step: Step) -> bool:
+    """Whether a step lies between two names of one release."""
+    return AGAIN in step.interval.second
+
+
+def once(steps: Sequence[Step]) -> list[Seen]:
+    """Steps that were not run again."""
+    return [Seen(step, ONCE) for step in steps]

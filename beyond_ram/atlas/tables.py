@@ -1,0 +1,86 @@
+"""The tables of the atlas: `cells.csv`, a line a case and release; `steps.csv`, a line a step."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..bisect.result import NAMES, ratio
+from ..bisect.search import ANSWER, OUTCOME
+from ..files import write
+from .steps import Seen
+
+CELLS, STEPS, THREADS = "cells.csv", "steps.csv", "threads.csv"
+CELL_COLUMNS = ["library", "case", "title", "version", "date", "newest_patch", "outcome", "reason", "runs", "answer",
+                "end_anon_bytes", "peak_anon_upper_bound_bytes", "duration_s", "cpu_s", "moved"]  # fmt: skip
+STEP_COLUMNS = ["library", "case", "metric", "from_version", "to_version", "from_date", "to_date", "from_value",
+                "to_value", "ratio", "low", "high", "n", "state", "moved", "false", "size", "measured"]  # fmt: skip
+KEY = ("library", "case")
+Line = dict[str, Any]
+
+
+def step_line(seen: Seen, **more: Any) -> Line:
+    """The line of a step: the numbers of its repetition, where it was seen again."""
+    step = seen.repeated or seen.step
+    line = {
+        "metric": step.interval.metric, "from_version": _plain(step.interval.first),
+        "to_version": _plain(step.interval.second), "from_value": step.first, "to_value": step.second, **ratio(step),
+        "n": step.n, "state": seen.state, "measured": NAMES[step.interval.metric], **more,
+    }  # fmt: skip
+    return line | {"size": strength(line)}
+
+
+def _plain(label: str) -> str:
+    return label.partition("@")[0]
+
+
+def strength(line: Mapping[str, Any]) -> float:
+    """How large a step is: the logarithm of its ratio in either direction; 0 where it is no number."""
+    if line["metric"] in (OUTCOME, ANSWER) or not line["ratio"]:
+        return 0.0
+    number = float(line["ratio"])
+    return abs(math.log(number)) if number > 0 else math.inf
+
+
+def replace_lines(
+    path: Path, lines: Sequence[Line], columns: Sequence[str], existing: Iterable[tuple[str, str]]
+) -> None:
+    """Put lines into a table in the place of those of the same cases; lines of cases that are gone are left out."""
+    new, kept = {_key(line) for line in lines}, {*existing}
+    old = [line for line in read(path) if _key(line) in kept and _key(line) not in new]
+    every = sorted([*old, *lines], key=_key)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({column: _text(line.get(column)) for column in columns} for line in every)
+    write(path, text.getvalue())
+
+
+def _key(line: Mapping[str, Any]) -> tuple[str, str]:
+    return line["library"], line["case"]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def read(path: Path) -> list[Line]:
+    """The lines of a table; none where there is no file. Raises ValueError where it is another table."""
+    if not path.is_file():
+        return []
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            lines: list[Line] = list(csv.DictReader(file))
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}: not UTF-8, at byte {error.start}; delete it, and `beyond-ram atlas` makes it"
+        ) from None
+    wanted = {CELLS: CELL_COLUMNS, STEPS: STEP_COLUMNS}.get(path.name, [])
+    if lines and not {*wanted} <= {*lines[0]}:
+        missing = ", ".join(name for name in wanted if name not in lines[0])
+        raise ValueError(f"{path}: lacks the columns {missing}; delete it, and `beyond-ram atlas` makes it anew")
+    return lines

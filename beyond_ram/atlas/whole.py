@@ -1,0 +1,193 @@
+"""The atlas, made: every case with every release of its library, steps and their repetition, the tables."""
+
+import functools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+
+from .. import rounds
+from ..bisect.search import NotInstallableError, Run, Step
+from ..rounds import Block
+from ..stacks import index
+from ..stacks.index import Release
+from ..stacks.locks import StackError
+from ..weighing.cell import WeighingError
+from . import steps, tables
+from .bench import AGAIN, Bench, SpentError, median
+from .cases import Case
+from .releases import chosen
+
+RUNS = 2
+"""Runs of a case with a release, before steps are looked for."""
+_SEED = 0
+
+
+@dataclass
+class Atlas:
+    """What is run, and where."""
+
+    cases: Sequence[Case]
+    every: Sequence[Case]
+    """All cases of the folder; lines of the tables are kept for these."""
+    out: Path
+    months: float
+    until: datetime | None
+    budget_s: float
+    tell: Callable[[str], None] = lambda line: None
+    clock: Callable[[], float] = time.monotonic
+    spent: bool = False
+    """Whether the budget ended it."""
+    made: int = 0
+    """Runs that were weighed in this call."""
+    trouble: list[str] = field(default_factory=list)
+    """What could not be locked or run, with the reason."""
+
+    def make(self) -> None:
+        """Run everything that is not on disk yet: newest patches of all cases first, then the other releases."""
+        self._began = self.clock()
+        listed = {library: self._listed(library) for library in dict.fromkeys(case.library for case in self.cases)}
+        for stage in (1, 2):
+            benches = list(self._benches(listed, stage))
+            for bench in sorted(benches, key=lambda one: len(one.releases) * len(one.cases)):
+                self._make(bench, listed[bench.library])
+
+    def _listed(self, library: str) -> list[list[Release]]:
+        try:
+            return chosen(index.releases(library), self.months, self.until)
+        except StackError as error:
+            self.trouble.append(str(error))
+            return [[], []]
+
+    def _benches(self, listed: dict[str, list[list[Release]]], stage: int) -> Iterator[Bench]:
+        by_ground = sorted(self.cases, key=lambda case: case.ground)
+        for ground, group in groupby(by_ground, key=lambda case: case.ground):
+            own = list(group)
+            releases = {one.version: one for stage_releases in listed[own[0].library][:stage] for one in stage_releases}
+            further = bool(listed[own[0].library][1])
+            if releases and (stage == 1 or further):
+                ordered = [releases[version] for version in sorted(releases)]
+                yield Bench(ground, own, ordered, self.out, self._check)
+
+    def _check(self, what: str) -> None:
+        used_s = self.clock() - self._began
+        if used_s > self.budget_s:
+            raise SpentError
+        limit = f" of {self.budget_s / 60:g}" if self.budget_s < float("inf") else ""
+        self.tell(f"{used_s / 60:.1f}{limit} min: {what}")
+
+    def _make(self, bench: Bench, newest_first: list[list[Release]]) -> None:
+        """Run what a bench has not run yet, and write its lines; once the budget is spent, of what is on disk."""
+        runs: dict[str, dict[str, list[Run]]] = {case.name: {} for case in bench.cases}
+        seen: dict[str, list[steps.Seen]] = {}
+        try:
+            bench.begin()
+            self._pass(bench, runs)
+            seen = {case.name: self._steps(bench, case, runs[case.name]) for case in bench.cases}
+        except SpentError:
+            self.spent = True
+        except StackError as error:
+            self.trouble.append(f"{bench.ground}: {error}")
+        if not self.spent:
+            bench.clear("atlas")
+            bench.clear("confirm")
+        self.made += bench.made
+        newest = {release.text for release in newest_first[0]}
+        for case in bench.cases:
+            self._write(bench, case, runs[case.name], seen.get(case.name, []), newest)
+
+    def _pass(self, bench: Bench, runs: dict[str, dict[str, list[Run]]]) -> None:
+        """Run every case with every release, in rounds, and with the newest under a second name."""
+        by_name = {case.name: case for case in bench.cases}
+        blocks = [Block(name, tuple((name, label) for label in _labels(bench))) for name in by_name]
+        for number in range(1, RUNS + 1):
+            for name, label in rounds.order(blocks, number, _SEED):
+                try:
+                    runs[name].setdefault(label, []).append(bench.run(by_name[name], label, number))
+                except SpentError:
+                    self.spent = True
+                except NotInstallableError:
+                    continue
+                except WeighingError as error:
+                    self.trouble.append(str(error))
+        for of_case in runs.values():
+            for label in [label for label, own in of_case.items() if not own]:
+                del of_case[label]
+
+    def _steps(self, bench: Bench, case: Case, runs: dict[str, list[Run]]) -> list[steps.Seen]:
+        """The steps of a case, each repeated where the budget has room."""
+        pairs: dict[tuple[str, str], list[Step]] = {}
+        for step in steps.neighbours(runs, _labels(bench)):
+            pairs.setdefault((step.interval.first, step.interval.second), []).append(step)
+        seen = list[steps.Seen]()
+        for pair, own in pairs.items():
+            try:
+                false = AGAIN in pair[1]
+                seen += (
+                    steps.once(own) if false else steps.repeat(own, functools.partial(self._again, bench, case), _SEED)
+                )
+            except SpentError:
+                self.spent = True
+                seen += steps.once(own)
+            except WeighingError as error:
+                self.trouble.append(str(error))
+                seen += steps.once(own)
+        return seen
+
+    @staticmethod
+    def _again(bench: Bench, case: Case, label: str, number: int) -> Run:
+        return bench.run(case, label, number, "confirm")
+
+    def _write(self, bench: Bench, case: Case, runs: dict[str, list[Run]], seen: Sequence[steps.Seen],
+               newest: set[str]) -> None:  # fmt: skip
+        of = {"library": bench.library, "case": case.name}
+        dates = {release.text: release.date for release in bench.releases}
+        cells: list[tables.Line] = [
+            of | {"title": case.title, "version": release.text, "date": release.date,
+                  "newest_patch": release.text in newest} | _cell(bench, case, release.text, runs.get(release.text, []))
+            for release in bench.releases
+        ]  # fmt: skip
+        cells += [
+            of | {"title": case.title, "version": label, "outcome": own[0].outcome, "runs": len(own), **_medians(own)}
+            for label, own in runs.items()
+            if AGAIN in label
+        ]
+        lines = []
+        for one in seen:
+            line = of | tables.step_line(one, false=steps.is_false(one.step))
+            line |= {f"{side}_date": dates[line[f"{side}_version"]] for side in ("from", "to")}
+            lines.append(line | {"moved": _moved(bench, line["from_version"], line["to_version"])})
+        existing = [(one.library, one.name) for one in self.every]
+        tables.replace_lines(self.out / tables.CELLS, cells, tables.CELL_COLUMNS, existing)
+        others = [one for one in existing if one != (bench.library, case.name)]
+        tables.replace_lines(self.out / tables.STEPS, lines, tables.STEP_COLUMNS, others)
+
+
+def _labels(bench: Bench) -> list[str]:
+    versions = [release.text for release in bench.releases]
+    return [*versions, versions[-1] + AGAIN]
+
+
+def _cell(bench: Bench, case: Case, version: str, runs: Sequence[Run]) -> tables.Line:
+    if not runs:
+        why = bench.uninstallable.get(version)
+        return {"outcome": "cannot be installed" if why else "not run", "reason": why, "runs": 0}
+    answers = {run.answer for run in runs if run.answer}
+    return {
+        "outcome": " or ".join(sorted({run.outcome for run in runs})), "runs": len(runs),
+        "reason": bench.reasons.get((case.name, version)), "answer": min(answers)[:12] if len(answers) == 1 else None,
+        "moved": bench.held.locks[version].moved, **_medians(runs),
+    }  # fmt: skip
+
+
+def _medians(runs: Sequence[Run]) -> tables.Line:
+    return {metric: median(runs, metric) for metric in steps.METRICS[:4]}
+
+
+def _moved(bench: Bench, first: str, second: str) -> str:
+    """What beside the library differs between the locks of two releases."""
+    old, new = (bench.held.locks[version].pins for version in (first, second))
+    names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name) and name != bench.library)
+    return ", ".join(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}" for name in names)

@@ -1,0 +1,81 @@
+"""`beyond-ram atlas`: what each release of the data stack's libraries costs, and what lies between two locks."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from .progress import minutes, show
+
+OUT = "results-atlas"
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    from ..atlas.releases import MONTHS
+
+    parser = commands.add_parser(
+        "atlas",
+        help="small cases over all recent releases of the data stack's libraries",
+        description="Runs every case (a script with inline metadata, PEP 723; the first requirement is the library) "
+        "with all recent releases of its library, and lists the steps between them. What was run is not run again. "
+        "`beyond-ram atlas compare LOCK LOCK` lists the steps between two locks.",
+    )
+    parser.add_argument(
+        "--library", nargs="+", action="extend", default=[], metavar="NAME", help="these libraries only"
+    )
+    parser.add_argument("--case", nargs="+", action="extend", default=[], metavar="NAME", help="these cases only")
+    parser.add_argument("--cases", type=Path, metavar="DIR", help="the folder of cases (default: cases/atlas)")
+    parser.add_argument("--months", type=minutes, default=MONTHS, metavar="N",
+                        help=f"releases of the last N months (default: {MONTHS})")  # fmt: skip
+    parser.add_argument("--budget", type=minutes, default=float("inf"), metavar="MINUTES",
+                        help="stop after this; the next call goes on (default: none)")  # fmt: skip
+    parser.add_argument("--out", type=Path, default=Path(OUT), metavar="DIR", help=f"all files (default: {OUT})")
+    parser.set_defaults(run=run)
+    _add_compare_to(parser.add_subparsers(metavar="compare"))
+
+
+def _add_compare_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser("compare", help="the steps that lie between two locks")
+    parser.add_argument("before", metavar="LOCK", help="a lock file: lines NAME==VERSION")
+    parser.add_argument("after", metavar="LOCK|newest", help="another, or the newest releases that the atlas has")
+    parser.add_argument("--atlas", type=Path, metavar="DIR", help="folder of an atlas (default: the shipped one)")
+    parser.set_defaults(run=run_compare)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Exit with 0, also where the budget ended it; 2 where nothing could be run."""
+    from ..atlas import page
+    from ..atlas.cases import FOLDER, cases
+    from ..atlas.whole import Atlas
+    from ..folders import MARK, check, mark
+    from ..stacks import index
+
+    folder = arguments.cases or FOLDER
+    every, wanted = cases(folder), cases(folder, arguments.library, arguments.case)
+    out = arguments.out.absolute()
+    check(out)
+    out.mkdir(parents=True, exist_ok=True)
+    if not (out / MARK).exists():
+        mark(out)
+    with index.for_uv():
+        atlas = Atlas(wanted, every, out, arguments.months, None, 60 * arguments.budget, show)
+        atlas.make()
+    show("")
+    page.write(out, folder)
+    for line in dict.fromkeys(atlas.trouble):
+        print(f"not run: {line}", file=sys.stderr)
+    print("\n".join([*page.summary(out), *_left(atlas.spent, atlas.made), f"page: {arguments.out}/{page.PAGE}"]))
+    return 0
+
+
+def _left(spent: bool, made: int) -> list[str]:
+    more = "; the budget is used up, the same command goes on" if spent else ""
+    return [f"{made} runs in this call{more}"]
+
+
+def run_compare(arguments: argparse.Namespace) -> int:
+    """Exit with 0."""
+    from ..atlas.between import lines
+    from ..atlas.page import SHIPPED
+
+    print("\n".join(lines(arguments.before, arguments.after, arguments.atlas or SHIPPED)))
+    return 0
