@@ -25,9 +25,13 @@ from beyond_ram.files import write
 from beyond_ram.metrics import METRICS
 from beyond_ram.outputs import SHIPPED_SPREAD
 from beyond_ram.units import GB, MB
+from beyond_ram.weighing.provenance import commit
 
 ROOT = measured.FOLDER.parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+
+
+_PLACE = ["cpu_count", "machine_memory_bytes", "kernel", "architecture", "cgroup_version"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,19 @@ def take_gates(results: Path) -> None:
     _write_provenance("gate", {"command": command, **provenance(pd.concat(of_runs))})
 
 
+def take_atlas(results: Path) -> None:
+    """Replace set `atlas` by an atlas: its tables and its page."""
+    folder = _emptied("atlas")
+    for name in ("cells.csv", "steps.csv", "atlas.html"):
+        shutil.copy(results / name, folder)
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(results.glob("runs/*/**/run.json"))]
+    of = [{**one["provenance"], "started_at": one["started_at"]} for one in records]
+    runs = pd.DataFrame(of).assign(commit=commit(), stack="", lock_sha256="")
+    content = {"command": "uv run beyond-ram atlas", **provenance(runs), "locks": {}}
+    content["note"] = f"{len(records):,} runs took {sum(one['duration_s'] for one in records) / 3600:.1f} hours."
+    _write_provenance("atlas", content)
+
+
 def take_sessions(results: Sequence[Path]) -> None:
     """Replace the shipped spread between sessions by what several results folders of one config and machine show."""
     of_tables = {
@@ -137,7 +154,7 @@ def _text(path: Path) -> pd.DataFrame:
 def provenance(runs: pd.DataFrame) -> dict[str, object]:
     """Return when, where and with which locks the runs of a results folder were made."""
     began = [datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%d") for second in runs["started_at"].dropna()]
-    places = runs[["cpu_count", "machine_memory_bytes", "kernel", "architecture", "cgroup_version"]].dropna()
+    places = runs[_PLACE].dropna()
     return {
         "commit": _distinct(runs["commit"]),
         "date": _distinct(pd.Series(began)),
@@ -166,8 +183,9 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments or arguments == ["--check"]:
         return pages(*(["--check"] if arguments else ["-r"]))
     name, *results = arguments[0], *map(Path, arguments[1:])
-    if name not in (*SETS, "gate", "sessions") or (len(results) < 2 if name == "sessions" else len(results) != 1):
-        sets = f"{', '.join(SETS)}, gate"
+    others = {"gate": take_gates, "atlas": take_atlas}
+    if name not in (*SETS, *others, "sessions") or (len(results) < 2 if name == "sessions" else len(results) != 1):
+        sets = ", ".join([*SETS, *others])
         print(
             f"python docs/renew.py [--check], a set ({sets}) and its results, or sessions and several", file=sys.stderr
         )
@@ -176,7 +194,7 @@ def main(arguments: Sequence[str]) -> int:
         if name == "sessions":
             take_sessions(results)
         else:
-            take(name, *results) if name in SETS else take_gates(*results)
+            take(name, *results) if name in SETS else others[name](*results)
     except OSError as error:
         print(error, file=sys.stderr)
         return 2

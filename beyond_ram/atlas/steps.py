@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..analysis.decide import AT_LEAST
 from ..bisect.search import ANSWER, OUTCOME, Run, Search, Step
 from .bench import AGAIN
 
@@ -24,11 +25,11 @@ class Seen:
 
 
 def neighbours(runs: Mapping[str, Sequence[Run]], versions: Sequence[str]) -> list[Step]:
-    """The steps of a case between releases that were run and are next to each other, all decided together.
+    """The steps of a case between releases that ran at least twice and are next to each other, decided together.
 
     A label with AGAIN behind the last version is a neighbour too.
     """
-    search = Search([one for one in versions if runs.get(one)], METRICS, _none)
+    search = Search([one for one in versions if len(runs.get(one, ())) >= AT_LEAST], METRICS, _none)
     search.runs = {version: list(runs[version]) for version in search.releases}
     return search.coarse_steps()
 

@@ -44,6 +44,7 @@ class Atlas:
     """Runs that were weighed in this call."""
     trouble: list[str] = field(default_factory=list)
     """What could not be locked or run, with the reason."""
+    _began: float = 0.0
 
     def make(self) -> None:
         """Run everything that is not on disk yet: newest patches of all cases first, then the other releases."""
