@@ -9,7 +9,7 @@ import shutil
 import sys
 
 os.environ["HF_HOME"] = os.path.abspath("home")
-import hf_xet  # noqa: E402
+import hf_xet
 
 with open("stored.json") as file:
     large, *small = json.load(file)

@@ -9,7 +9,7 @@ import random
 import shutil
 
 os.environ["HF_HOME"] = os.path.abspath("home")
-import hf_xet  # noqa: E402
+import hf_xet
 
 generator = random.Random(0)
 os.makedirs("files", exist_ok=True)
