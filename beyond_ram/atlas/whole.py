@@ -123,7 +123,7 @@ class Atlas:
         for step in steps.neighbours(runs, _labels(bench)):
             pairs.setdefault((step.interval.first, step.interval.second), []).append(step)
         seen = list[steps.Seen]()
-        for pair, own in pairs.items():
+        for pair, own in sorted(pairs.items(), key=lambda item: min(map(_p, item[1]))):
             try:
                 false = AGAIN in pair[1]
                 seen += (
@@ -164,6 +164,11 @@ class Atlas:
         tables.replace_lines(self.out / tables.CELLS, cells, tables.CELL_COLUMNS, existing)
         others = [one for one in existing if one != (bench.library, case.name)]
         tables.replace_lines(self.out / tables.STEPS, lines, tables.STEP_COLUMNS, others)
+
+
+def _p(step: Step) -> float:
+    """How likely a step is by chance; outcomes and answers agree in all runs."""
+    return step.decision.p if step.decision else 0.0
 
 
 def _labels(bench: Bench) -> list[str]:

@@ -269,13 +269,18 @@ class Search:
             confirmed, key=lambda step: (order(step.interval.first), list(self.metrics).index(step.interval.metric))
         )
 
-    def coarse_steps(self) -> list[Step]:
-        """The steps between tested releases that are next to each other, all decided together."""
+    def candidates(self) -> list[Step]:
+        """Steps between tested releases that are next to each other, the unconfirmed but likely ones too."""
         return [
             Step(interval, *self._change(interval), decision, self._pairs(interval))
             for interval, decision in self._coarse()
-            if self._differs(interval, decision)
+            if self._differs(interval, decision) or self._is_likely(interval, decision)
         ]
+
+    def _is_likely(self, interval: Interval, decision: Decision | None) -> bool:
+        if decision is None or not must_be_decided(interval.metric):  # wall clocks show how busy the machine was
+            return False
+        return decision.p < LIKELY and matters(*self._change(interval), interval.metric)
 
     def open(self) -> list[Interval]:
         """Intervals in which a step is, or may be, that were not narrowed down or confirmed."""
