@@ -72,10 +72,14 @@ def changes(
     for library, versions in run.items():
         first, second = old.get(library), new.get(library)
         if first and second and first != second:
-            own = [step for step in steps if step["library"] == library and step["state"] == CONFIRMED]
+            own = [step for step in steps if step["library"] == library and _is_real(step)]
             ordered = sorted(versions, key=Version)
             every.append(Change(library, first, second, *_between(own, first, second), ordered[0], ordered[-1]))
     return sorted(every, key=lambda one: (-max(map(strength, one.steps), default=-1.0), one.library))
+
+
+def _is_real(step: Line) -> bool:
+    return step["state"] == CONFIRMED and str(step["false"]) != "True"
 
 
 def _between(steps: Sequence[Line], first: str, second: str) -> tuple[list[Line], list[Line]]:

@@ -50,13 +50,13 @@ def summary(out: Path) -> list[str]:
     run = [cell for cell in real if int(cell["runs"])]
     counts = {state: sum(1 for one in _ordered(steps) if one["state"] == state) for state in (CONFIRMED, REFUTED, ONCE)}
     twins = sum(1 for cell in cells if AGAIN in cell["version"])
-    false = sum(1 for step in steps if _is_false(step))
+    false = sum(1 for step in steps if _is_false(step) and step["state"] == CONFIRMED)
     libraries, cases = (len({cell[name] for cell in run}) for name in ("library", "case"))
     lines = [
         f"{libraries} libraries, {cases} cases, {len(run)} cells of a case and a release.",
         f"{counts[CONFIRMED]} steps confirmed in fresh environments, {counts[REFUTED]} not confirmed, "
         f"{counts[ONCE]} not repeated yet.",
-        f"Control: of {twins} cases whose newest release ran under two names, {false} metrics differed.",
+        f"Control: {twins} cases ran their newest release under two names; {false} steps between these were confirmed.",
     ]
     if left := len(real) - len(run):
         lines.append(f"{left} cells were not run.")
@@ -95,7 +95,7 @@ def _libraries(cells: Sequence[Line], steps: Sequence[Line]) -> Iterator[dict[st
         for cell in own:
             by_case.setdefault(cell["case"], {})[cell["version"]] = cell
         marks = {(step["case"], step["metric"], step["to_version"]): step
-                 for step in steps if step["library"] == library and step["state"] == CONFIRMED}  # fmt: skip
+                 for step in _ordered(steps) if step["library"] == library and step["state"] == CONFIRMED}  # fmt: skip
         yield {
             "name": library, "releases": releases,
             "grids": {metric: [_row(cells_of, metric, releases, marks) for cells_of in by_case.values()]

@@ -41,13 +41,12 @@ def _none(version: str, number: int) -> Run:
 
 
 def repeat(steps: Sequence[Step], run: Callable[[str, int], Run], seed: int) -> list[Seen]:
-    """Run both sides of steps between the same two releases again, beside the first under a second name.
+    """Run both sides of steps between the same two releases again, in turn, beside the first under one more name.
 
-    They run in turn, in both orders.
-
-    A step is confirmed where it is seen again in the same direction, and none is seen between the two names.
+    A step is confirmed where it is seen again in the same direction, and none is seen between the names of the first.
     """
     first, second = steps[0].interval.first, steps[0].interval.second
+    control = first + AGAIN if second != first + AGAIN else f"{second}2"
     spent = [0.0]
 
     def timed(version: str, number: int) -> Run:
@@ -56,13 +55,13 @@ def repeat(steps: Sequence[Step], run: Callable[[str, int], Run], seed: int) -> 
         spent[0] += again.ended_at - again.started_at
         return again
 
-    for version in (second, first, first + AGAIN):  # the first round comes in the other order
+    for version in (second, first, control):  # the first round comes in the other order
         timed(version, 1)
     budget_s, spent[0] = ROUNDS * spent[0], 0.0
-    search = Search([first + AGAIN, first, second], list(dict.fromkeys(one.interval.metric for one in steps)), timed)
+    search = Search([control, first, second], list(dict.fromkeys(one.interval.metric for one in steps)), timed)
     search.run(budget_s, seed, clock=lambda: spent[0])
     again = {one.interval: one for one in search.steps()}
-    false = {interval.metric for interval in again if interval.first == first + AGAIN}
+    false = {interval.metric for interval in again if interval.first == control}
     seen = []
     for step in steps:
         repeated = again.get(step.interval)

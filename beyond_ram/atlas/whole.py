@@ -123,12 +123,9 @@ class Atlas:
         for step in steps.neighbours(runs, _labels(bench)):
             pairs.setdefault((step.interval.first, step.interval.second), []).append(step)
         seen = list[steps.Seen]()
-        for pair, own in sorted(pairs.items(), key=lambda item: min(map(_p, item[1]))):
+        for own in sorted(pairs.values(), key=lambda own: min(map(_p, own))):
             try:
-                false = AGAIN in pair[1]
-                seen += (
-                    steps.once(own) if false else steps.repeat(own, functools.partial(self._again, bench, case), _SEED)
-                )
+                seen += steps.repeat(own, functools.partial(self._again, bench, case), _SEED)
             except SpentError:
                 self.spent = True
                 seen += steps.once(own)

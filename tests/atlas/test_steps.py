@@ -14,7 +14,8 @@ VERSIONS = ["1.0", "1.1", "1.2", "1.3"]
 class Fake:
     """Runs whose memory is given by version, in MB, with noise."""
 
-    def __init__(self, sizes, noise=0.002, outcomes=None, seed=0):
+    def __init__(self, sizes, noise=0.002, outcomes=None, seed=0, label=False):
+        self.by_label = label
         self.sizes, self.noise, self.outcomes = sizes, noise, outcomes or {}
         self.random, self.clock, self.order = random.Random(seed), itertools.count(0, 10), []
 
@@ -22,7 +23,7 @@ class Fake:
         version, at = label.partition("@")[0], next(self.clock)
         self.order.append(label)
         outcome = self.outcomes.get(version, "completed")
-        size = self.sizes[version] * 1e6 * self.random.lognormvariate(0, self.noise)
+        size = self.sizes[label if self.by_label else version] * 1e6 * self.random.lognormvariate(0, self.noise)
         values = {END: size, "peak_anon_upper_bound_bytes": size, "duration_s": 2.0, "cpu_s": 1.0}
         return Run(label, number, outcome, "a", values if outcome == "completed" else {}, at, at + 5)
 
@@ -70,6 +71,15 @@ def test_what_differs_between_two_names_of_one_release_confirms_nothing():
     (found,) = [step for step in passed(Fake(SIZES)) if step.interval.metric == END]
     (seen,) = steps.repeat([found], Bistable(SIZES), seed=1)
     assert seen.state == steps.REFUTED
+
+
+def test_a_false_step_is_repeated_like_any_other():
+    seen_once = passed(Fake({"1.3": 100, "1.3@again": 160}, label=True), ["1.3"])
+    (false,) = [step for step in seen_once if step.interval.metric == END]
+    assert steps.is_false(false)
+    fake = Fake(SIZES)
+    (seen,) = steps.repeat([false], fake, seed=1)
+    assert seen.state == steps.REFUTED and len(set(fake.order)) == 3
 
 
 def test_a_release_that_fails_is_a_step_of_the_outcome():
