@@ -75,7 +75,7 @@ class Bench:
             ended = weigh(setting, self.out / "runs", masked, timeout_s=TIMEOUT_S)
             self.made += 1
         if ended.reason:
-            self.reasons[case.name, version] = ended.reason
+            self.reasons[case.name, version] = ended.reason.replace(str(self.out), "…")  # tables are shown elsewhere
         return _run(ended, label, number)
 
     def _setting(self, case: Case, label: str, version: str, number: int, experiment: str) -> Setting:
