@@ -9,7 +9,7 @@ from packaging.version import InvalidVersion, Version
 from ..stacks.differences import canonical, pins
 from ..stacks.locks import text_of
 from . import tables
-from .steps import CONFIRMED
+from .steps import CONFIRMED, ONCE
 from .tables import Line, strength
 from .words import sentence
 
@@ -30,6 +30,8 @@ class Change:
     first: str
     """The oldest release that the atlas has run."""
     last: str
+    likely: Sequence[Line] = ()
+    """Steps between them that were seen once and not run again."""
 
     @property
     def is_back(self) -> bool:
@@ -74,7 +76,18 @@ def changes(
         if first and second and first != second:
             own = [step for step in steps if step["library"] == library and _is_real(step)]
             ordered = sorted(versions, key=Version)
-            every.append(Change(library, first, second, *_between(own, first, second), ordered[0], ordered[-1]))
+            once = [one for one in steps if one["library"] == library and one["state"] == ONCE]
+            every.append(
+                Change(
+                    library,
+                    first,
+                    second,
+                    *_between(own, first, second),
+                    ordered[0],
+                    ordered[-1],
+                    _between(once, first, second)[0],
+                )
+            )
     return sorted(every, key=lambda one: (-max(map(strength, one.steps), default=-1.0), one.library))
 
 
@@ -153,6 +166,9 @@ def _lines(one: Change) -> Iterator[str]:
             yield f"  {kind}{first} → {second} ({own[0]['to_date']}{moved})"
             yield from (f"    {step['case']}: {sentence(step)}" for step in own)
     if not one.steps and not one.perhaps:
-        yield f"  no step in the cases that were run, {one.first} to {one.last}"
+        yield f"  no confirmed step in the cases that were run, {one.first} to {one.last}"
+    for step in one.likely:
+        pair = f"{step['from_version']} → {step['to_version']}"
+        yield f"  seen once, not repeated: {pair} {step['case']}: {sentence(step)}"
     if one.uncovered:
         yield f"  not run, so unknown: releases {one.uncovered}"
