@@ -246,7 +246,7 @@ def test_killed_at_random_moments(
     format: str, families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
 ) -> None:
     """Byte-identical in the end, and no finished unit done again."""
-    source = big(tmp_path / "big.jsonl", 7)
+    source = big(tmp_path / "big.jsonl", 14)
     flags = {"tokenizer": families["gpt2"], "format": format, "workers": 2}
     assert tokenize(source, out=tmp_path / "whole", **flags).returncode == 0
     out, random, kills = tmp_path / "killed", Random(5), 0
@@ -261,7 +261,7 @@ def test_killed_at_random_moments(
         while run.poll() is None and len(records) < wanted and time.monotonic() < until:
             records = set((out / ".beyond-ram-tokenize").glob("0*.json"))
             time.sleep(0.002)
-        time.sleep(random.random() * 0.05)
+        time.sleep(random.random() * 0.005)
         for path, changed in done_before.items():
             assert path.stat().st_mtime_ns == changed, "a finished part was done again"
         if run.poll() is not None:
@@ -274,7 +274,7 @@ def test_killed_at_random_moments(
         done_before = {path: path.stat().st_mtime_ns for path in (out / ".beyond-ram-tokenize").glob("0*.json")}
     else:
         pytest.fail("it did not end")
-    assert kills >= 4
+    assert kills >= 4, kills
     assert files_of(out) == files_of(tmp_path / "whole")
 
 
