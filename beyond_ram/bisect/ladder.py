@@ -94,6 +94,7 @@ class Ladder:
     ended: dict[str, list[Ended]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     _began: float = 0.0
+    _text: bytes = b""
     _built_s: list[float] = field(default_factory=list)
 
     @functools.cached_property
@@ -109,11 +110,19 @@ class Ladder:
     def begin(self) -> None:
         """Lock the newest release, and with it all else. Raises StackError where neither end can be locked."""
         self._began = self.clock()
+        self._text = self._read()
         releases = [*self.releases.releases, *self.releases.prereleases]
         self.tell(f"locking {self.script.name} with {self.releases.package} {self.releases.versions[-1]}")
         self.held.begin(self.releases.releases, releases)
         if self.held.younger:
             self.notes.append("its other requirements are younger than these releases, so they are of today")
+
+    def _read(self) -> bytes:
+        """The script. A file that is gone reads as empty."""
+        try:
+            return self.script.read_bytes()
+        except FileNotFoundError:
+            return b""
 
     def _environment(self, version: str) -> Path:
         """The interpreter of a release, built if need be. Raises NotInstallableError."""
@@ -129,7 +138,9 @@ class Ladder:
         return folder / "bin" / "python"
 
     def weigh(self, version: str, number: int) -> Run:
-        """Run the script once with a release. Raises NotInstallableError, WeighingError."""
+        """Run the script once with a release. Raises NotInstallableError, WeighingError, ValueError if it changed."""
+        if self._read() != self._text:
+            raise ValueError(f"{self.script} has changed since the search began, so its runs cannot be compared")
         python = self._environment(version)
         self.tell(self._status(f"{self.releases.package} {version}"))
         limits = {"timeout_s": self._timeout_s()}

@@ -64,6 +64,14 @@ def test_an_outcome_under_a_limit_and_a_clean_no_step(place):
     assert status == 0 and not found["steps"] and found["runs"] == 4
 
 
+@pytest.mark.slow
+def test_a_script_that_changes_meanwhile_ends_the_search(place, capfd):
+    (place / "case.py").write_text(SCRIPT + "open(__file__, 'a').write('# more')\n")
+    assert main(["bisect", "case.py", "--package", "stairs", "--good", "1.0", "--bad", "1.6", "--out", "steps"]) == 2
+    assert "case.py has changed" in capfd.readouterr().err.splitlines()[-1]
+    assert not (place / "steps/bisect.json").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
