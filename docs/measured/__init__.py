@@ -96,6 +96,19 @@ def _cell(text: str) -> str:
     return re.sub(r" \(- to -\)", "", text).replace("|", "\\|")
 
 
+def atlas_coverage() -> None:
+    """Print for each library of the atlas what ran: cases, releases, runs, and cells that did not run."""
+    cells = read(FOLDER / "atlas" / "cells.csv")
+    print("| library | cases | releases | from | to | runs | cells that ran | cells not run |")
+    print("| --- | --: | --: | --- | --- | --: | --: | --: |")
+    for library, own in cells.groupby("library"):
+        real = own[own["date"].notna()]
+        dates = real["date"].sort_values()
+        numbers = [own["case"].nunique(), real["version"].nunique(), dates.iloc[0], dates.iloc[-1]]
+        numbers += [own["runs"].sum(), (real["runs"] > 0).sum(), (real["runs"] == 0).sum()]
+        print(f"| {library} | {' | '.join(map(str, numbers))} |")
+
+
 def measured(name: str) -> None:
     """Print when, where and by what command a set was measured."""
     made = provenance(name)
