@@ -13,6 +13,7 @@ report: "report/workflow.rst"
 
 include: "rules/common.smk"
 include: "rules/rounds.smk"
+include: "rules/cells.smk"
 include: "rules/stacks.smk"
 include: "rules/corpora.smk"
 include: "rules/weigh.smk"

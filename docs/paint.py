@@ -143,14 +143,14 @@ def main(arguments: Sequence[str]) -> int:
     sizes = {report: size(report) for report in given.report}
     lines, loads = [], []
     for _ in range(given.repeats):
-        for report, size in sizes.items():
+        for report, counts in sizes.items():
             for device in DEVICES:
                 loads.append(os.getloadavg()[0])
                 with sync_playwright() as started:
                     # A browser of root has no sandbox.
                     options = ["--no-sandbox"] if os.geteuid() == 0 else []
                     browser = started.chromium.launch(executable_path=chromium, args=options)
-                    where = f"{device}_{size['cells']}"
+                    where = f"{device}_{counts['cells']}"
                     lines += [(where, *one) for one in seen(browser, report, device)]
                     version = browser.version
     given.out.mkdir(exist_ok=True)

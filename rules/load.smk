@@ -6,12 +6,6 @@ checked.
 """
 
 
-def corpus_of_tokens(name):
-    """The corpus of a token dataset; nothing if the dataset is generated."""
-    corpus = CONFIG.tokens[name].corpus
-    return [f"{CORPORA}/{corpus}/manifest.json", f"{CORPORA}/{corpus}/tokenizer"] if corpus else []
-
-
 wildcard_constraints:
     tokens=experiment.NAME,
     format="|".join(experiment.tokens.names_in(experiment.tokens.FORMATS)),

@@ -3,15 +3,6 @@
 Needs: stacks, corpora, runs. Makes: interrupted runs and reruns, tables `growth`, `shards` and `peers`, four figures.
 """
 
-
-def interrupted_cells(wildcards):
-    """The cells of an interrupted run and its rerun."""
-    return [
-        experiment.parse(f"{wildcards.interrupted_head}/cache~{cache}/{wildcards.interrupted_tail}")
-        for cache in ("interrupted", "rerun")
-    ]
-
-
 INTERRUPTED = experiment.interrupted_pattern(CONFIG.run())
 
 

@@ -59,8 +59,8 @@ def both(
         return sides
 
     with ThreadPoolExecutor(2) as pool:
-        locked = zip(bases, pool.map(made, bases), strict=True)
-        return {(base, side): one for base, sides in locked for side, one in zip(SIDES, sides, strict=True)}
+        of_bases = zip(bases, pool.map(made, bases), strict=True)
+        return {(base, side): one for base, sides in of_bases for side, one in zip(SIDES, sides, strict=True)}
 
 
 def apart(before: Side, after: Side, asked: Sequence[Requirement]) -> str:

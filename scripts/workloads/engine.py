@@ -52,8 +52,8 @@ def tokenize(args, chosen, result, packages):
                 events.phase("map 0")
             super().give(worker)
 
-        def heard(self, worker, message):
-            super().heard(worker, message)
+        def on_message(self, worker, message):
+            super().on_message(worker, message)
             # Bytes at the border of two units are read for both.
             share = min(self.progress.done, bytes_of_files) * progress.MOST // max(bytes_of_files, 1)
             if "at" in message and share > self.share_reported:

@@ -256,9 +256,9 @@ def main() -> None:
     print("\n| n | blocks | reports with a false difference | 95 % intervals that cover the truth |\n|--:|---|--:|--:|")
     for n in sizes():
         for blocked in (True, False):
-            alarms = false_alarms(n, 1000, rng, blocked=blocked)
+            share = false_alarms(n, 1000, rng, blocked=blocked)
             held = covered(n, 20, rng, blocked=blocked)
-            print(f"| {n} | {'yes' if blocked else 'no'} | {alarms:.3f} | {held:.3f} |", flush=True)
+            print(f"| {n} | {'yes' if blocked else 'no'} | {share:.3f} | {held:.3f} |", flush=True)
     print("\n| metric | n | 10 % | 20 % | 50 % |\n|---|--:|--:|--:|--:|")
     for n in sizes():
         by_effect = [found(n, effect, 600, rng, blocked=True) for effect in (0.1, 0.2, 0.5)]

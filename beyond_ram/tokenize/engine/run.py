@@ -612,7 +612,8 @@ class Run:
     def no_room(self):
         """An error for a full disk: the size that the result needs."""
         folders = (self.args.out, self.work)
-        files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
+        files = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
+        files = [path for path in files if path.is_file()]
         written, disk = sum(path.stat().st_size for path in files), shutil.disk_usage(self.args.out)
         share = self.progress.done / max(self.progress.total, 1)
         needs = f"about {size(written / share)}" if share else f"more than {size(written)}"
@@ -791,8 +792,10 @@ class Run:
 
 def main(argv=None):
     args = arguments(argv)
+    run = None
     try:
-        return Run(args).run()
+        run = Run(args)
+        return run.run()
     except Refused as error:
         print(f"beyond-ram: {error}", file=sys.stderr)
         return 2
@@ -800,10 +803,9 @@ def main(argv=None):
         print(f"beyond-ram: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        free = ""
-        if error.errno in NO_ROOM and args.out.exists():
-            free = f"; {size(shutil.disk_usage(args.out).free)} are free there"
-        print(f"beyond-ram: {error}{free}; the same command goes on where it stopped", file=sys.stderr)
+        full = run and error.errno in NO_ROOM and args.out.exists()
+        message = run.no_room() if full else f"{error}; the same command goes on where it stopped"
+        print(f"beyond-ram: {message}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("beyond-ram: stopped; the same command goes on where it stopped", file=sys.stderr)

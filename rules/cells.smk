@@ -1,0 +1,99 @@
+"""Cells as jobs: functions for the chapters that measure, with inputs, params, memory and order of their runs.
+
+Needs: a config. Makes: nothing. Always holds: what a run needs follows from its cell alone.
+"""
+
+# Cached, because inputs, params and resources of a run need its cell.
+cell_of = functools.cache(experiment.parse)
+
+
+@functools.cache
+def job_of(cell):
+    """The inputs of a cell's job, and the job as JSON, which takes a tenth of its memory."""
+    job = CONFIG.job(cell)
+    return job.needs(), job.model_dump_json(exclude_defaults=True)
+
+
+PEERS = experiment.tokens.names_in(experiment.tokens.PEERS, workflow.basedir)
+
+
+def code_of_cell(cell):
+    """The hash of a cell's code, in one file: ten thousand cells with six files each would be sixty thousand inputs."""
+    apart = cell["mode"] if cell.get("mode") in ("custom", "engine", *PEERS) else "program"
+    of = cell.get("loader") or cell.get("format") or apart
+    return f"{SPECS}/code/{cell.experiment}/{of}.sha256"
+
+
+def code_in(name, of):
+    """The program of an experiment, the module of its loader, format or mode, and all our files that they import."""
+    one = CONFIG.experiments[name]
+    modules = [f"scripts/workloads/{one.PROGRAM}"]
+    if "loader" in one.axes():
+        modules.append(CONFIG.loader_module(of))
+    elif "format" in one.axes():
+        modules.append(f"{experiment.tokens.FORMATS}/{of}.py")
+    elif of == "custom":
+        modules.append(one.module)
+    elif of in PEERS:
+        modules.append(f"{experiment.tokens.PEERS}/{of}.py")
+    elif of == "engine":
+        return [*code_beside(*modules), *code_beside(*one.ENGINE)]
+    return code_beside(*modules)
+
+
+def weigh_input(cell):
+    """The inputs of a run: its stack (the marker of its environment, or the lock), its code, its data."""
+    return {
+        "stack": environment_of(cell["stack"]) or lock_of(cell["stack"]),
+        "code": code_of_cell(cell),
+        "reads": job_of(cell)[0],
+    }
+
+
+# The command of every measuring rule; weigh_params gives its params.
+WEIGH = (
+    f"beyond-ram weigh --runs {shlex.quote(RUNS)} --work {shlex.quote(f'{RESULTS}/private')} --python {{params.python:q}} "
+    "--lock {params.lock:q} {params.jobs:q} 2> {log:q}"
+)
+
+
+def weigh_params(cells_of):
+    """The params of a measuring rule; `cells_of` maps its wildcards to cells."""
+    return {
+        "python": lambda w: python_of(cells_of(w)[0]["stack"]),
+        "lock": lambda w: lock_of(cells_of(w)[0]["stack"]),
+        "jobs": lambda w: [job_of(cell)[1] for cell in cells_of(w)],
+    }
+
+
+def request_mb(cell, attempt):
+    """The memory request of a run."""
+    return experiment.memory.request_mb(RUNS, cell, experiment_of(cell).memory_mb, attempt)
+
+
+@functools.cache
+def places_of(repeat):
+    """The place of each cell within a repeat: random, but cells of an experiment follow each other."""
+    cells = {name: {(name, cell.axes): None for cell in CONFIG.cells(name)} for name in CONFIG.run()}
+    blocks = [rounds.Block(name, tuple(of)) for name, of in cells.items()]
+    return {cell: place for place, cell in enumerate(rounds.order(blocks, repeat, ORDER_SEED))}
+
+
+def in_turn(cell):
+    """The priority of a run: repeat 1 of every cell before repeat 2 of any, so that repeats are blocks in time."""
+    places = places_of(cell.rep)
+    return BEFORE_RUNS - cell.rep * len(places) - places.get((cell.experiment, cell.axes), 0)
+
+
+def interrupted_cells(wildcards):
+    """The cells of an interrupted run and its rerun."""
+    return [
+        experiment.parse(f"{wildcards.interrupted_head}/cache~{cache}/{wildcards.interrupted_tail}")
+        for cache in ("interrupted", "rerun")
+    ]
+
+
+def corpus_of_tokens(name):
+    """The corpus of a token dataset; nothing if the dataset is generated."""
+    corpus = CONFIG.tokens[name].corpus
+    return [f"{CORPORA}/{corpus}/manifest.json", f"{CORPORA}/{corpus}/tokenizer"] if corpus else []
