@@ -37,7 +37,10 @@ def test_an_environment_with_a_damaged_package(tmp_path: Path, damage: str) -> N
     packages = tmp_path / "stack/lib/python3.11/site-packages"
     (packages / "one-1.0.dist-info").mkdir(parents=True)
     (packages / "one.py").write_text("one = 1\n")
-    (packages / "one-1.0.dist-info/RECORD").write_text("one.py,sha256=x,8\none-1.0.dist-info/RECORD,,\n")
+    (packages / "__pycache__").mkdir()
+    (packages / "__pycache__/one.cpython-311.pyc").write_text("compiled anew")
+    lines = ["one.py,sha256=x,8", "__pycache__/one.cpython-311.pyc,sha256=x,99", "one-1.0.dist-info/RECORD,,"]
+    (packages / "one-1.0.dist-info/RECORD").write_text("\n".join(lines) + "\n")
     (tmp_path / "stack/beyond-ram.lock").touch()
     if damage == "deleted":
         (packages / "one.py").unlink()
