@@ -108,7 +108,9 @@ def _means(runs: pd.DataFrame) -> Iterator[tuple[tuple[str, Hashable], _Effect]]
         decided = [
             name for name in METRICS if name in runs and METRICS[name].decided_in(of_workload["workload"].iloc[0])
         ]
-        of_workload = of_workload[[*axes(of_workload), *_SIDE.intersection(of_workload), *decided]]
+        # A metric of the workload, such as its duration, may be among the columns of a side.
+        columns = {*axes(of_workload), *_SIDE.intersection(of_workload), *decided}
+        of_workload = of_workload[[name for name in of_workload if name in columns]]
         for cell, group in cells(of_workload):
             for metric in decided:
                 values = np.array(side(group, metric).values)

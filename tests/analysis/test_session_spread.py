@@ -50,6 +50,16 @@ def test_the_spread_of_contrasts_and_of_means_is_found_again() -> None:
     assert measured([session(rng, 0.1)], PAIRS).empty, "one session tells nothing"
 
 
+def test_the_duration_of_a_script_is_a_metric_too() -> None:
+    rng = np.random.default_rng(4)
+    sessions = [
+        session(rng, 0.0, number, workload="script", script="s", duration_s=math.exp(rng.normal(0, 0.2)))
+        for number in range(8)
+    ]
+    table = measured(sessions, PAIRS).set_index("metric")
+    assert table.loc["duration_s", "mean_sd_log"] == pytest.approx(0.2, rel=0.5)
+
+
 def covered(sd: float, spread: pd.DataFrame | None, sessions: int = 12) -> float:
     """The share of intervals of a session that cover the ratio that holds over sessions."""
     rng = np.random.default_rng(5)
