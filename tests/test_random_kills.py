@@ -21,7 +21,7 @@ import yaml
 from beyond_ram.experiment import AXES
 from beyond_ram.watch import procfs
 
-from .conftest import interpreter
+from .conftest import link_stack
 
 pytestmark = [pytest.mark.slow, pytest.mark.end_to_end]
 
@@ -87,10 +87,8 @@ CONFIG = {
 @pytest.fixture(scope="module")
 def project(clone: Path) -> Path:
     """A checkout with its environments."""
-    (clone / ".stacks").mkdir(exist_ok=True)
     for stack in STACKS:
-        if not (clone / ".stacks" / stack).exists():
-            (clone / ".stacks" / stack).symlink_to(interpreter(stack).parents[1])
+        link_stack(stack, clone)
     return clone
 
 
