@@ -42,7 +42,7 @@ def test_a_lost_row_is_found_where_it_is_lost(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.end_to_end
 def test_a_slow_leak_is_found_with_its_size(tmp_path: Path) -> None:
     leaked = 2e7  # 10 kB a row, of 2,000 rows
-    status, found = gate("10 kB a row", "tokenize", 10, tmp_path)
+    status, found = gate("10 kB a row", "tokenize", 4, tmp_path)
     assert (status, found["verdict"]) == (1, "worse")
     worse = {(line["cell"], line["metric"]): line for line in found["changes"] if line["verdict"] == "worse"}
     line = worse["gate-batches", "grown_anon_bytes"]
