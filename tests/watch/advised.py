@@ -97,7 +97,7 @@ CELLS = {
     "articles": {"loader": "hdf5_corrected"},
     "loaders": {"loader": "memmap_batched", "workers": "2"},
     "write": {},
-    "ddp": {},
+    "ranks": {},
     "requests": {"stack": "stream-current"},
     "copy": {},
     "dedup": {},
