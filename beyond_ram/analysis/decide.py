@@ -102,7 +102,7 @@ class Question:
     metric: str = ""
     """A key of the registry. Questions of one metric share their noise."""
     direction: Direction | None = None
-    """The better direction; by default that of the metric."""
+    """Which direction is better. Default: as the metric declares."""
     threshold: Threshold | None = None
     """By default the metric's own."""
     counted: bool | None = None

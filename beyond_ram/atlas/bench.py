@@ -1,4 +1,4 @@
-"""Runs of cases that require the same, with releases of their library: on disk, so that what was run is read again."""
+"""Runs cases with the same requirements over releases of their library. A run that is on disk is read from there."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -31,17 +31,17 @@ class Bench:
     """The locks, environments and runs of some cases."""
 
     ground: str
-    """What the cases require, as the name of a folder."""
+    """The requirements of the cases, as the name of a folder."""
     cases: Sequence[Case]
     releases: Sequence[Release]
     """Oldest first."""
     out: Path
     check: Callable[[str], None] = lambda what: None
-    """Called before each build and run with what comes; raises SpentError."""
+    """Called before each build and run, with a line that describes it. Raises SpentError."""
     uninstallable: dict[str, str] = field(default_factory=dict)
     """By version the reason."""
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)
-    """By case and version, what a run that failed said last."""
+    """By case and version, the last line of a failed run."""
     made: int = 0
     """Runs that were weighed in this call."""
 
@@ -53,7 +53,7 @@ class Bench:
         return self.cases[0].library
 
     def begin(self) -> None:
-        """Lock what decides about all other packages. Raises StackError, SpentError."""
+        """Lock all other packages. Raises StackError, SpentError."""
         if not self.held.is_begun:
             self.check(f"locking {self.ground}")
         self.held.begin(self.releases, self.releases)

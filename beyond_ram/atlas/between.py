@@ -6,11 +6,13 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from ..analysis.changes import in_unit
+from ..bisect.result import NAMES
 from ..stacks.differences import canonical, pins
 from ..stacks.locks import text_of
 from . import tables
 from .steps import CONFIRMED, ONCE
-from .tables import Line, strength
+from .tables import Line, is_false, strength
 from .words import sentence
 
 NEWEST = "newest"
@@ -32,10 +34,27 @@ class Change:
     last: str
     likely: Sequence[Line] = ()
     """Steps between them that were seen once and not run again."""
+    cells: Sequence[Line] = ()
+    """Lines of table `cells` of its completed releases."""
 
     @property
     def is_back(self) -> bool:
         return Version(self.before) > Version(self.after)
+
+    def whole_way(self, step: Line) -> tuple[Line, Line] | None:
+        """The cells of a step's case at both locks: the newest release up to each that has run, else the oldest.
+
+        A later step may take an earlier one back, which only the two ends show. None without any number.
+        """
+        own = [cell for cell in self.cells if cell["case"] == step["case"] and cell[step["metric"]]]
+        if not own:
+            return None
+        own.sort(key=lambda cell: Version(cell["version"]))
+        first, second = (
+            [own[0], *(cell for cell in own if Version(cell["version"]) <= Version(end))][-1]
+            for end in (self.before, self.after)
+        )
+        return first, second
 
     @property
     def uncovered(self) -> str:
@@ -66,16 +85,16 @@ def changes(
     old: Mapping[str, str], new: Mapping[str, str], cells: Sequence[Line], steps: Sequence[Line]
 ) -> list[Change]:
     """The libraries of the atlas that both locks have, at different versions; those with the largest steps first."""
-    run: dict[str, list[str]] = {}
+    run: dict[str, list[Line]] = {}
     for cell in cells:
         if cell["date"] and cell["outcome"] == "completed":
-            run.setdefault(cell["library"], []).append(cell["version"])
+            run.setdefault(cell["library"], []).append(cell)
     every = []
-    for library, versions in run.items():
+    for library, completed in run.items():
         first, second = old.get(library), new.get(library)
         if first and second and first != second:
             own = [step for step in steps if step["library"] == library and _is_real(step)]
-            ordered = sorted(versions, key=Version)
+            ordered = sorted((cell["version"] for cell in completed), key=Version)
             once = [one for one in steps if one["library"] == library and one["state"] == ONCE]
             every.append(
                 Change(
@@ -86,13 +105,14 @@ def changes(
                     ordered[0],
                     ordered[-1],
                     _between(once, first, second)[0],
+                    completed,
                 )
             )
     return sorted(every, key=lambda one: (-max(map(strength, one.steps), default=-1.0), one.library))
 
 
 def _is_real(step: Line) -> bool:
-    return step["state"] == CONFIRMED and str(step["false"]) != "True"
+    return step["state"] == CONFIRMED and not is_false(step)
 
 
 def _between(steps: Sequence[Line], first: str, second: str) -> tuple[list[Line], list[Line]]:
@@ -153,6 +173,18 @@ def _head(
         yield f"Changed, but not in the atlas: {shown}."
 
 
+def _whole_way(one: Change) -> Iterator[str]:
+    """For each case and metric with a step, its values at both ends."""
+    steps = {(step["case"], step["metric"]): step for step in one.steps if step["ratio"]}
+    for (case, metric), step in steps.items():
+        if ends := one.whole_way(step):
+            old, new = (in_unit(metric, float(end[metric])) for end in ends)
+            yield (
+                f"  {ends[0]['version']} → {ends[1]['version']} in all, {case}: {NAMES[metric]}: {old} → {new}, "
+                f"medians of {ends[0]['runs']} and {ends[1]['runs']} runs"
+            )
+
+
 def _lines(one: Change) -> Iterator[str]:
     yield f"{one.library} {one.before} → {one.after}"
     if one.is_back:
@@ -165,6 +197,7 @@ def _lines(one: Change) -> Iterator[str]:
             moved = f"; with {own[0]['moved']}" if own[0]["moved"] else ""
             yield f"  {kind}{first} → {second} ({own[0]['to_date']}{moved})"
             yield from (f"    {step['case']}: {sentence(step)}" for step in own)
+    yield from _whole_way(one)
     if not one.steps and not one.perhaps:
         yield f"  no confirmed step in the cases that were run, {one.first} to {one.last}"
     for step in one.likely:

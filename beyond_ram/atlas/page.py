@@ -14,7 +14,7 @@ from ..report.page import TEMPLATES, render
 from . import tables
 from .bench import AGAIN
 from .steps import CONFIRMED, METRICS, ONCE, REFUTED
-from .tables import Line, strength
+from .tables import Line, is_false, strength
 from .words import times
 
 PAGE = "atlas.html"
@@ -35,7 +35,7 @@ def write(out: Path, cases: Path) -> None:
         name: markupsafe.Markup((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("page.css", "atlas.css")
     }
     text = render(
-        "atlas.html.jinja", own=own, metrics={metric: NAMES[metric] for metric in NUMBERS}, summary=summary(out),
+        "atlas.html.jinja", own=own, metrics={metric: NAMES[metric] for metric in NUMBERS}, summary=summary(out, cases),
         steps=[_step(step, threads) for step in _ordered(steps) if step["state"] == CONFIRMED],
         others=[_step(step, threads) for step in _ordered(steps) if step["state"] in (REFUTED, ONCE)],
         libraries=list(_libraries(cells, steps)),
@@ -43,14 +43,14 @@ def write(out: Path, cases: Path) -> None:
     write_file(out / PAGE, text)
 
 
-def summary(out: Path) -> list[str]:
-    """What was run and found, in sentences."""
+def summary(out: Path, folder: Path) -> list[str]:
+    """The counts of cells and steps, in sentences; of the cases in `folder`, those that were not run."""
     cells, steps = (tables.read(out / name) for name in (tables.CELLS, tables.STEPS))
     real = [cell for cell in cells if AGAIN not in cell["version"]]
     run = [cell for cell in real if int(cell["runs"])]
     counts = {state: sum(1 for one in _ordered(steps) if one["state"] == state) for state in (CONFIRMED, REFUTED, ONCE)}
     twins = sum(1 for cell in cells if AGAIN in cell["version"])
-    false = sum(1 for step in steps if _is_false(step) and step["state"] == CONFIRMED)
+    false = sum(1 for step in steps if is_false(step) and step["state"] == CONFIRMED)
     libraries, cases = (len({cell[name] for cell in run}) for name in ("library", "case"))
     lines = [
         f"{libraries} libraries, {cases} cases, {len(run)} cells of a case and a release.",
@@ -60,16 +60,14 @@ def summary(out: Path) -> list[str]:
     ]
     if left := len(real) - len(run):
         lines.append(f"{left} cells were not run.")
+    if never := sorted({script.stem for script in folder.glob("*.py")} - {cell["case"] for cell in run}):
+        lines.append(f"{len(never)} of {len(never) + cases} cases were not run at all: {', '.join(never)}.")
     return lines
-
-
-def _is_false(step: Line) -> bool:
-    return str(step["false"]) == "True"
 
 
 def _ordered(steps: Sequence[Line]) -> list[Line]:
     """Real steps, numbers before outcomes and answers, the largest first."""
-    return sorted((step for step in steps if not _is_false(step)), key=lambda step: -strength(step))
+    return sorted((step for step in steps if not is_false(step)), key=lambda step: -strength(step))
 
 
 def _step(step: Line, threads: Sequence[Line]) -> dict[str, Any]:

@@ -27,9 +27,8 @@ class Seen:
 def neighbours(runs: Mapping[str, Sequence[Run]], versions: Sequence[str]) -> list[Step]:
     """The steps of a case between releases that ran at least twice and are next to each other, the likely ones too.
 
-    Whoever repeats them decides: a first pass of two runs that had to be sure would miss most.
-
-    A label with AGAIN behind the last version is a neighbour too.
+    Two runs cannot confirm most steps, so likely ones count here and `repeat` decides. A label with AGAIN behind the
+    last version is a neighbour too.
     """
     search = Search([one for one in versions if len(runs.get(one, ())) >= AT_LEAST], METRICS, _none)
     search.runs = {version: list(runs[version]) for version in search.releases}

@@ -32,6 +32,11 @@ def step_line(seen: Seen, **more: Any) -> Line:
     return line | {"size": strength(line)}
 
 
+def is_false(line: Line) -> bool:
+    """Whether a line of table `steps` lies between two names of one release."""
+    return str(line["false"]) == "True"
+
+
 def _plain(label: str) -> str:
     return label.partition("@")[0]
 

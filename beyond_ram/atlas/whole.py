@@ -1,4 +1,4 @@
-"""The atlas, made: every case with every release of its library, steps and their repetition, the tables."""
+"""Makes the atlas: runs every case with every release of its library, repeats the steps, writes the tables."""
 
 import functools
 import time
@@ -43,7 +43,7 @@ class Atlas:
     made: int = 0
     """Runs that were weighed in this call."""
     trouble: list[str] = field(default_factory=list)
-    """What could not be locked or run, with the reason."""
+    """Locks and runs that failed, each with its reason."""
     _began: float = 0.0
 
     def make(self) -> None:
@@ -80,7 +80,7 @@ class Atlas:
         self.tell(f"{used_s / 60:.1f}{limit} min: {what}")
 
     def _make(self, bench: Bench, newest_first: list[list[Release]]) -> None:
-        """Run what a bench has not run yet, and write its lines; once the budget is spent, of what is on disk."""
+        """Run the missing cells of a bench and write its lines; after the budget, the lines of the runs on disk."""
         runs: dict[str, dict[str, list[Run]]] = {case.name: {} for case in bench.cases}
         seen: dict[str, list[steps.Seen]] = {}
         try:

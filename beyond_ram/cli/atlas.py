@@ -16,7 +16,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "atlas",
         help="small cases over all recent releases of the data stack's libraries",
         description="Runs every case (a script with inline metadata, PEP 723; the first requirement is the library) "
-        "with all recent releases of its library, and lists the steps between them. What was run is not run again. "
+        "with all recent releases of its library, and lists the steps between them. A second call runs what is left. "
         "`beyond-ram atlas compare LOCK LOCK` lists the steps between two locks.",
     )
     parser.add_argument(
@@ -24,13 +24,18 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     parser.add_argument("--case", nargs="+", action="extend", default=[], metavar="NAME", help="these cases only")
     parser.add_argument("--cases", type=Path, metavar="DIR", help="the folder of cases (default: cases/atlas)")
-    parser.add_argument("--months", type=minutes, default=MONTHS, metavar="N",
+    parser.add_argument("--months", type=months, default=MONTHS, metavar="N",
                         help=f"releases of the last N months (default: {MONTHS})")  # fmt: skip
     parser.add_argument("--budget", type=minutes, default=float("inf"), metavar="MINUTES",
                         help="stop after this; the next call goes on (default: none)")  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path(OUT), metavar="DIR", help=f"all files (default: {OUT})")
     parser.set_defaults(run=run)
     _add_compare_to(parser.add_subparsers(metavar="compare"))
+
+
+def months(text: str) -> float:
+    """Months above 0. Raises ValueError."""
+    return minutes(text)
 
 
 def _add_compare_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -63,7 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     page.write(out, folder)
     for line in dict.fromkeys(atlas.trouble):
         print(f"not run: {line}", file=sys.stderr)
-    print("\n".join([*page.summary(out), *_left(atlas.spent, atlas.made), f"page: {arguments.out}/{page.PAGE}"]))
+    print(
+        "\n".join([*page.summary(out, folder), *_left(atlas.spent, atlas.made), f"page: {arguments.out}/{page.PAGE}"])
+    )
     return 0
 
 

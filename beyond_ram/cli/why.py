@@ -11,12 +11,12 @@ from .bisect import add_budget_to, add_script_to, opened, script_of
 from .limit import setting_of
 from .progress import show
 
-# Of the peak: a higher one than at the end is told.
+# The peak is printed if it is above the end by more than this share of it.
 _HIGHER = 0.2
 _CALLS = 4
-# What stayed is explained where it is more than this, and than this share of all: the run itself takes some.
+# The rest is explained if it is more than this many bytes and more than this share of all: the run itself needs some.
 _MUCH_BYTES, _MUCH = 5_000_000, 0.1
-# What is left out of the path of a file: all before its package or, of a script, its folder.
+# The part of a path that is not printed: everything before the package or, for a script, its folder.
 _PATH = re.compile(r"(?<=\()/(?:.*/site-packages/|(?:[^/:]+/)*)")
 _COUNTS = {"malloc": "malloc_bytes_more", "small Python objects": "python_bytes_more", "Arrow": "arrow_bytes_more"}
 
@@ -101,7 +101,7 @@ def _holder(step: dict[str, Any]) -> str:
 
 
 def _stayed(result: dict[str, Any]) -> Iterator[str]:
-    """What no step gave back, and what is known of it."""
+    """The memory that no step released, and its likely owner."""
     stayed = result["stayed_bytes"]
     imports = min(result["imports_bytes"], stayed)
     known = f": {_mb(imports)} came with imports" if imports >= result["floor_bytes"] else ""

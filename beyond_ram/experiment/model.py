@@ -62,7 +62,7 @@ class Config(Strict):
     )
     folder: FolderPath | None = Field(
         None,
-        description="Folder in which relative paths begin, also that of the results; default: the folder where "
+        description="Folder that relative paths, including `results`, are relative to. Default: the folder where "
         "snakemake runs. `beyond-ram run` sets it to the folder where it is called.",
     )
     results: ResultsPath = Field(

@@ -69,8 +69,10 @@ class Order:
 
 
 class Command:
-    """A command below its guard, or our child without one. `close` kills what is left of it, unless `leave` was
-    called."""
+    """A running command: below its guard, or our own child if there is no guard.
+
+    `close` kills its remaining processes, unless `leave` was called.
+    """
 
     def __init__(self, order: Order, missing: Missing) -> None:
         self.pid = 0

@@ -88,7 +88,7 @@ def _tops(readings: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
 
 
 def ceiling(own_bytes: int | None, around_bytes: int | None, machine_bytes: int | None) -> tuple[str, int] | None:
-    """The nearest ceiling of the growth: the run's limit, that of the group around it, or the machine's memory."""
+    """The lowest limit that the growth can reach: the run's, its surrounding group's, or the machine's memory."""
     named = ((LIMIT, own_bytes), (AROUND, around_bytes), (MACHINE, machine_bytes))
     return min(((name, size) for name, size in named if size), key=lambda one: one[1], default=None)
 

@@ -5,9 +5,9 @@ import pytest
 from beyond_ram.atlas import between, tables
 
 
-def cell(library, version, outcome="completed"):
+def cell(library, version, outcome="completed", end_anon_bytes=None):
     return {"library": library, "case": "reads", "title": "", "version": version, "date": "2026-01-01",
-            "outcome": outcome, "runs": 2}  # fmt: skip
+            "outcome": outcome, "runs": 2, "end_anon_bytes": end_anon_bytes}  # fmt: skip
 
 
 def step(library, first, second, ratio, state="confirmed", case="reads"):
@@ -42,6 +42,18 @@ def test_confirmed_steps_between_two_versions_largest_first(folder):
     one, two = changes(folder, {"one": "1.0", "two": "3.0"}, {"one": "1.10", "two": "3.1"})
     assert (one.library, two.library) == ("one", "two")
     assert inside(one) == [("1.2", "1.10"), ("1.0", "1.1")] and inside(two) == [("3.0", "3.1")]
+
+
+def test_a_step_that_is_taken_back_is_shown_with_both_ends(folder):
+    sizes = {"1.0": 100e6, "1.1": 150e6, "1.2": 150e6, "1.10": 37e6}
+    lines = [cell("one", version, end_anon_bytes=size) for version, size in sizes.items()]
+    tables.replace_lines(folder / tables.CELLS, lines, tables.CELL_COLUMNS, [("one", "reads")])
+    (one,) = changes(folder, {"one": "1.0"}, {"one": "1.11"})
+    old, new = one.whole_way(one.steps[0])
+    assert (old["version"], new["version"]) == ("1.0", "1.10")
+    assert (float(old["end_anon_bytes"]), float(new["end_anon_bytes"])) == (100e6, 37e6)
+    (earlier,) = changes(folder, {"one": "0.9"}, {"one": "1.10"})
+    assert earlier.whole_way(earlier.steps[0])[0]["version"] == "1.0", "the oldest that has run"
 
 
 def test_a_version_inside_of_a_step_and_ends_that_were_not_run(folder):

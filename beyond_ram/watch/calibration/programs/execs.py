@@ -1,4 +1,4 @@
-"""Allocate N MB, then exec another program: its memory is gone, and the next peak is that of the new program."""
+"""Allocate N MB, then exec another program. exec frees the memory, and the next peak belongs to the new program."""
 
 import os
 import sys
