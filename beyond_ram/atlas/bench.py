@@ -8,9 +8,9 @@ from pathlib import Path
 from ..bisect.search import NotInstallableError, Run
 from ..folders import remove
 from ..stacks import scripts
-from ..stacks.held import Held
 from ..stacks.index import Release
 from ..stacks.locks import StackError
+from ..stacks.release_locks import ReleaseLocks
 from ..stacks.venv import build
 from ..weighing.cell import Setting
 from ..weighing.scripts import Ended, cell_of, job_of, read, weigh
@@ -46,7 +46,7 @@ class Bench:
     """Runs that were weighed in this call."""
 
     def __post_init__(self) -> None:
-        self.held = Held(self.library, self.cases[0].inline, self.out / "locks" / self.ground)
+        self.release_locks = ReleaseLocks(self.library, self.cases[0].inline, self.out / "locks" / self.ground)
 
     @property
     def library(self) -> str:
@@ -54,9 +54,9 @@ class Bench:
 
     def begin(self) -> None:
         """Lock all other packages. Raises StackError, SpentError."""
-        if not self.held.is_begun:
+        if not self.release_locks.is_begun:
             self.check(f"locking {self.ground}")
-        self.held.begin(self.releases, self.releases)
+        self.release_locks.begin(self.releases, self.releases)
 
     def run(self, case: Case, label: str, number: int, experiment: str = "atlas") -> Run:
         """A run of a case with a release, from disk or weighed now; a label is a version, or with AGAIN.
@@ -64,7 +64,7 @@ class Bench:
         Raises NotInstallableError, SpentError, WeighingError.
         """
         version = label.partition("@")[0]
-        if not self.held.path(version).is_file():
+        if not self.release_locks.path(version).is_file():
             self.check(f"locking {self.library} {version}")
         setting = self._setting(case, label, version, number, experiment)
         ended = read(setting, self.out / "runs")
@@ -80,7 +80,7 @@ class Bench:
 
     def _setting(self, case: Case, label: str, version: str, number: int, experiment: str) -> Setting:
         try:
-            lock = self.held.lock(self._release(version))
+            lock = self.release_locks.lock(self._release(version))
         except StackError as error:
             self.uninstallable[version] = scripts.reason(error)
             raise NotInstallableError(self.uninstallable[version]) from None
@@ -94,7 +94,7 @@ class Bench:
             return
         self.check(f"building {self.library} {label}")
         try:
-            build(self.held.lock(self._release(version)).path, folder)
+            build(self.release_locks.lock(self._release(version)).path, folder)
         except StackError as error:
             self.uninstallable[version] = scripts.reason(error)
             raise NotInstallableError(self.uninstallable[version]) from None

@@ -181,7 +181,7 @@ def _cell(bench: Bench, case: Case, version: str, runs: Sequence[Run]) -> tables
     return {
         "outcome": " or ".join(sorted({run.outcome for run in runs})), "runs": len(runs),
         "reason": bench.reasons.get((case.name, version)), "answer": min(answers)[:12] if len(answers) == 1 else None,
-        "moved": bench.held.locks[version].moved, **_medians(runs),
+        "moved": bench.release_locks.locks[version].moved, **_medians(runs),
     }  # fmt: skip
 
 
@@ -191,6 +191,6 @@ def _medians(runs: Sequence[Run]) -> tables.Line:
 
 def _moved(bench: Bench, first: str, second: str) -> str:
     """What beside the library differs between the locks of two releases."""
-    old, new = (bench.held.locks[version].pins for version in (first, second))
+    old, new = (bench.release_locks.locks[version].pins for version in (first, second))
     names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name) and name != bench.library)
     return ", ".join(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}" for name in names)

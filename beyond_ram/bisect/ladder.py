@@ -9,10 +9,10 @@ from pathlib import Path
 from packaging.version import InvalidVersion, Version
 
 from ..stacks import index, scripts
-from ..stacks.held import Held
 from ..stacks.index import Release
 from ..stacks.inline import Inline
 from ..stacks.locks import StackError
+from ..stacks.release_locks import ReleaseLocks
 from ..stacks.venv import build
 from ..weighing.cell import Setting
 from ..weighing.scripts import Ended, cell_of, job_of, weigh
@@ -98,14 +98,14 @@ class Ladder:
     _built_s: list[float] = field(default_factory=list)
 
     @functools.cached_property
-    def held(self) -> Held:
+    def release_locks(self) -> ReleaseLocks:
         """The locks."""
-        return Held(self.releases.package, self.inline, self.out / "locks", self.also)
+        return ReleaseLocks(self.releases.package, self.inline, self.out / "locks", self.also)
 
     @property
     def locks(self) -> dict[str, scripts.Locked]:
         """The locks that were needed so far, by release."""
-        return self.held.locks
+        return self.release_locks.locks
 
     def begin(self) -> None:
         """Lock the newest release, and with it all else. Raises StackError where neither end can be locked."""
@@ -113,8 +113,8 @@ class Ladder:
         self._text = self._read()
         releases = [*self.releases.releases, *self.releases.prereleases]
         self.tell(f"locking {self.script.name} with {self.releases.package} {self.releases.versions[-1]}")
-        self.held.begin(self.releases.releases, releases)
-        if self.held.younger:
+        self.release_locks.begin(self.releases.releases, releases)
+        if self.release_locks.younger:
             self.notes.append("its other requirements are younger than these releases, so they are of today")
 
     def _read(self) -> bytes:
@@ -126,12 +126,12 @@ class Ladder:
 
     def _environment(self, version: str) -> Path:
         """The interpreter of a release, built if need be. Raises NotInstallableError."""
-        folder = self.out / "stacks" / self.held.path(version).stem
+        folder = self.out / "stacks" / self.release_locks.path(version).stem
         if version not in self.locks or not (folder / "bin" / "python").exists():
             self.tell(self._status(f"building {self.releases.package} {version}"))
             began = self.clock()
             try:
-                build(self.held.lock(self.releases.release(version)).path, folder)
+                build(self.release_locks.lock(self.releases.release(version)).path, folder)
             except StackError as error:
                 raise NotInstallableError(scripts.reason(error)) from None
             self._built_s.append(self.clock() - began)

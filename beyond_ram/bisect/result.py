@@ -188,7 +188,7 @@ class Result:
             "skipped": {one.text: one.missing for one in releases.skipped} | dict(self.search.skipped),
             "metrics": list(self.search.metrics),
             "answers_compared": self.search.answers_agree,
-            "exclude_newer": self.ladder.held.until,
+            "exclude_newer": self.ladder.release_locks.until,
             "memory_limit_bytes": self.ladder.memory_limit_bytes,
             "runs": self.ladder.count,
             "used_s": round(self.ladder.used_s, 1),

@@ -1,4 +1,4 @@
-"""A package at any of its releases with all else held still: one lock decides about the rest, the others follow it."""
+"""Locks of the releases of one package. The first pins all other packages, and the others keep its pins."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from .index import Release
 from .inline import Inline
 from .locks import StackError
 
-# The lock that decides about all other packages.
+# The lock that pins all other packages.
 FIRST = "first.txt"
 
 
 @dataclass
-class Held:
-    """The locks of a package's releases, in one folder. What is locked there already stays as it is."""
+class ReleaseLocks:
+    """The locks of a package's releases, in one folder. An existing lock stays as it is."""
 
     package: str
     inline: Inline
@@ -29,7 +29,7 @@ class Held:
     until: str | None = None
     """Until when releases of all other packages count; None: now, empty: the index knows no times."""
     younger: bool = False
-    """Whether what else is asked for is younger than the releases, and so is of today."""
+    """Whether the other packages are of today, because a requirement is younger than the releases."""
     _first: scripts.Locked | None = None
 
     def begin(self, releases: Sequence[Release], dated: Sequence[Release]) -> None:
@@ -54,7 +54,7 @@ class Held:
 
     @property
     def is_begun(self) -> bool:
-        """Whether the lock that decides about all other packages is there."""
+        """Whether the lock that pins all other packages exists."""
         return (self.folder / FIRST).is_file()
 
     def lock(self, release: Release) -> scripts.Locked:
