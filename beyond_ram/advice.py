@@ -105,11 +105,11 @@ def _speed(record: Mapping[str, Any], kept: int, *, limited: bool) -> tuple[int 
     if measured := record.get("limit", {}).get("speed_kept_at_bytes"):
         return _up(measured), True
     peak = record["peak"]
-    held = peak.get("cgroup_bytes")
+    group_bytes = peak.get("cgroup_bytes")
     waited = (record.get("pressure") or {}).get("some_s")
-    if held is None or record.get("outcome") != "completed" or (limited and waited != 0):
+    if group_bytes is None or record.get("outcome") != "completed" or (limited and waited != 0):
         return None, False
-    beside = max(held - kept, peak["file_bytes"] or 0)
+    beside = max(group_bytes - kept, peak["file_bytes"] or 0)
     return _up(kept * (1 + ROOM_SHARE) + beside + ROOM_BYTES), False
 
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
-from ..stacks.index import Release
+if TYPE_CHECKING:
+    from ..stacks.index import Release
 
 MONTHS = 24
 _MONTH_DAYS = 365.25 / 12
 
 
-def chosen(listed: Iterable[Release], months: float = MONTHS, until: datetime | None = None) -> list[list[Release]]:
+def chosen(listed: "Iterable[Release]", months: float = MONTHS, until: datetime | None = None) -> "list[list[Release]]":
     """The releases to run: the newest patch of each minor series first, then the first of each where it is another.
 
     Each list is oldest first. Of final releases that are not yanked, can be installed here, and were uploaded in the

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """The exit status: 1 where something got worse. Raises ValueError where nothing can be compared."""
     from ..experiment import kept
     from ..experiment.grammar import parse
-    from ..stacks.locks import lock_of
+    from ..stacks.locks import lock_of, upgrade
 
     name = arguments.stack or _only(arguments.results)
     with contextlib.chdir(project()):
@@ -46,8 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         _run_workflow(arguments)
         weighed = True
     if weighed:  # else an earlier call has renewed the lock, and its runs are missing
-        words = {"name": name, "what": arguments.package, "results": [arguments.results], "no_results": False}
-        stack._renew(argparse.Namespace(**words, by="upgrade"))
+        stack.renew(name, lambda: upgrade(name, arguments.package), [arguments.results])
     baseline = kept.name_of(name, old) if lock.read_bytes() != old else earlier[-1] if earlier else None
     if baseline is None:
         print(f"{name} has no newer release, and no earlier lock to compare with")

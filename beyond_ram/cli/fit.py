@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..fit.answer import Answer
 
 MINUTES = 10.0
+EXTRA = "fit"
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -79,12 +79,12 @@ def _files(folder: Path) -> tuple[list[Path], int]:
         raise ValueError(f"{folder}: no such folder")
     existing = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
     taken: list[Path] = []
-    held = 0
+    taken_bytes = 0
     for path in existing:
         size = path.stat().st_size
-        if _ending(path) in ENDINGS and size and (not taken or held + size <= _MOST_BYTES):
+        if _ending(path) in ENDINGS and size and (not taken or taken_bytes + size <= _MOST_BYTES):
             taken.append(path.resolve())
-            held += size
+            taken_bytes += size
     if not taken:
         raise ValueError(f"{folder}: no file with text in it; it has to end in {', '.join(ENDINGS)}")
     return taken, len(existing) - len(taken)

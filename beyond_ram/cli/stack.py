@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from .project import project
@@ -92,34 +93,43 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _renew(arguments: argparse.Namespace) -> int:
-    """Change a lock, say what moved, and keep the runs of the old one. A bad results folder is refused before that."""
+    from ..stacks.locks import pin, upgrade
+
+    folders = [] if arguments.no_results else arguments.results or [Path("results")]
+    change = {"pin": pin, "upgrade": upgrade}[arguments.by]
+    renew(arguments.name, lambda: change(arguments.name, arguments.what), folders)
+    return 0
+
+
+def renew(name: str, change: Callable[[], bool], folders: Sequence[Path]) -> None:
+    """Change a lock, print what moved, and keep the runs of the old lock in results folders.
+
+    A bad results folder is refused before the lock changes.
+    """
     from ..experiment import kept
     from ..stacks.differences import differences, requested
-    from ..stacks.locks import lock_of, pin, text_of, upgrade
+    from ..stacks.locks import lock_of, text_of
 
-    name = arguments.name
     with contextlib.chdir(project()):
         lock = lock_of(name)
         old = lock.read_bytes()
         before = text_of(lock)
         source = lock.with_suffix(".in")
         asked = requested(text_of(source)) if source.is_file() else []
-    folders = [] if arguments.no_results else arguments.results or [Path("results")]
     for folder in folders:
         kept.check(folder, name, old)
     with contextlib.chdir(project()):
-        changed = pin(name, arguments.what) if arguments.by == "pin" else upgrade(name, arguments.what)
+        changed = change()
         new = lock.read_bytes()
     if not changed:
         print(f"{lock} is as new as it can be; nothing changed", file=sys.stderr)
-        return 0
+        return
     differing = differences(before, new.decode(), asked)
     print("\n".join(map(str, differing)) if differing else "no version, only hashes of files")
     print(f"{lock} is renewed; the next snakemake runs its cells")
     for folder in folders:
         moved = kept.keep(folder, name, old)
         print(f"{len(moved)} runs of the old lock are kept in {folder}, as stack {kept.name_of(name, old)}")
-    return 0
 
 
 def _diff(arguments: argparse.Namespace) -> int:

@@ -166,13 +166,13 @@ def _by_kind(run: Run) -> Iterator[Line]:
 
 def _processes(peak: Mapping[str, Any]) -> Iterator[str]:
     """The processes with most anonymous memory at the peak; else the marks of processes."""
-    held, total = why.shares(peak), peak.get("anon_bytes")
-    if held and total:
-        rest = total - sum(one["bytes"] for one in held)
-        others = [("all others", rest)] if rest > 0 and (peak.get("processes") or 0) > len(held) else []
+    shares, total = why.shares(peak), peak.get("anon_bytes")
+    if shares and total:
+        rest = total - sum(one["bytes"] for one in shares)
+        others = [("all others", rest)] if rest > 0 and (peak.get("processes") or 0) > len(shares) else []
         yield "<h2>Memory by process</h2>"
         yield _note("Anonymous memory when it was highest. What forks share counts in each.")
-        yield _bars([*((f"{one['name']} ({one['pid']})", one["bytes"]) for one in held), *others])
+        yield _bars([*((f"{one['name']} ({one['pid']})", one["bytes"]) for one in shares), *others])
         return
     marks = ((peak.get("hwm_bytes") or {}).get("processes") or [])[:_PROCESSES]
     if len(marks) > 1:

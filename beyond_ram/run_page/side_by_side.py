@@ -55,6 +55,8 @@ def _growth(run: Run) -> float | None:
 def _change(before: float | None, after: float | None) -> str:
     if before is None or after is None:
         return ""
+    if before == after:
+        return "same"
     if before <= 0 or after <= 0:
         return f"{after - before:+,.1f}"
     ratio = after / before

@@ -32,8 +32,8 @@ def grid(*left_out: tuple[int, int, int]) -> list[Run]:
 
 def line(table: pd.DataFrame, files: int, processes: int, batch: int) -> "pd.Series[Any]":
     here = (table["num_files"] == files) & (table["num_proc"] == processes) & (table["batch_size"] == batch)
-    (found,) = table[here].to_dict("records")
-    return pd.Series(found)
+    (only,) = table[here].to_dict("records")
+    return pd.Series(only)
 
 
 def test_cells_are_predicted_from_the_others() -> None:
@@ -48,16 +48,16 @@ def test_cells_are_predicted_from_the_others() -> None:
 
 def test_what_was_not_run_is_predicted_too() -> None:
     missing = (16, 4, 4)
-    found = line(fit(grid(missing)), *missing)
-    assert (found["n"], found["inside"]) == (0, None)
-    assert pd.isna(found["kept_bytes"])
-    assert found["predicted_bytes"] == pytest.approx(kept(*missing), rel=0.05)
+    cell = line(fit(grid(missing)), *missing)
+    assert (cell["n"], cell["inside"]) == (0, None)
+    assert pd.isna(cell["kept_bytes"])
+    assert cell["predicted_bytes"] == pytest.approx(kept(*missing), rel=0.05)
 
 
 def test_small_inputs_have_no_prediction() -> None:
-    found = line(fit(grid()), 2, 1, 1)
-    assert pd.isna(found["predicted_bytes"])
-    assert found["kept_bytes"] == kept(2, 1, 1)
+    cell = line(fit(grid()), 2, 1, 1)
+    assert pd.isna(cell["predicted_bytes"])
+    assert cell["kept_bytes"] == kept(2, 1, 1)
 
 
 def test_runs_under_limits_and_runs_that_failed_do_not_count() -> None:

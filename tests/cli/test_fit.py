@@ -31,24 +31,24 @@ def leak(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, dict[str,
 
 @pytest.mark.slow
 def test_a_leak_is_predicted_and_fits(leak: tuple[Path, int, dict[str, Any]]) -> None:
-    _, status, found = leak
+    _, status, result = leak
     assert status == 0
-    assert found["times_as_far"] == 4
-    assert {one["batch"] for one in found["settings"]} == {16, 256}
-    for one in found["settings"]:
+    assert result["times_as_far"] == 4
+    assert {one["batch"] for one in result["settings"]} == {16, 256}
+    for one in result["settings"]:
         assert one["low"] < 200e6 + 4_000 * one["batch"] < one["high"] + 10e6
         assert one["low"] <= one["predicted_bytes"] <= one["high"]
-    assert found["best"]["fits"] == "yes"
-    assert found["confirmation"]["rows"] == 400_000
+    assert result["best"]["fits"] == "yes"
+    assert result["confirmation"]["rows"] == 400_000
 
 
 @pytest.mark.cgroup
 @pytest.mark.slow
 def test_the_choice_is_run_under_its_limit(leak: tuple[Path, int, dict[str, Any]]) -> None:
-    status, found = fit(leak[0], "leak", "--budget", "300M", *LEAK, "--confirm")
+    status, result = fit(leak[0], "leak", "--budget", "300M", *LEAK, "--confirm")
     assert status == 0
-    assert found["confirmed"]["outcome"] == "completed"
-    assert found["confirmed"]["limit_bytes"] == found["best"]["ask_bytes"]
+    assert result["confirmed"]["outcome"] == "completed"
+    assert result["confirmed"]["limit_bytes"] == result["best"]["ask_bytes"]
 
 
 @pytest.mark.slow
@@ -57,12 +57,12 @@ def test_kept_runs_are_used_again_and_a_smaller_budget_fits_nothing(
 ) -> None:
     out, _, first = leak
     before = {file: file.stat().st_mtime_ns for file in out.glob("runs/*/run.json")}
-    status, found = fit(out, "leak", "--budget", "100M", *LEAK)
+    status, result = fit(out, "leak", "--budget", "100M", *LEAK)
     assert status == 1
-    assert {one["fits"] for one in found["settings"]} == {"no"}
-    assert found["best"] is None
+    assert {one["fits"] for one in result["settings"]} == {"no"}
+    assert result["best"] is None
     assert before.items() <= {file: file.stat().st_mtime_ns for file in out.glob("runs/*/run.json")}.items()
-    assert found["runs"][:7] == first["runs"][:7]
+    assert result["runs"][:7] == first["runs"][:7]
 
 
 @pytest.mark.slow
@@ -76,11 +76,11 @@ def test_runs_of_another_command_are_not_used(
 @pytest.mark.slow
 def test_what_is_not_monotone_has_no_number(tmp_path: Path) -> None:
     words = ["--vary", "batch=10", "--grow", "rows=12500..800k", "--largest", "100k"]
-    status, found = fit(tmp_path / "out", "switched", "--budget", "200M", *words)
+    status, result = fit(tmp_path / "out", "switched", "--budget", "200M", *words)
     assert status == 2
-    (setting,) = found["settings"]
+    (setting,) = result["settings"]
     assert (setting["predicted_bytes"], setting["fits"]) == (None, "unsure")
-    assert "monotone" in found["unsure_because"]
+    assert "monotone" in result["unsure_because"]
 
 
 @pytest.mark.slow

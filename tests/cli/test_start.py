@@ -81,14 +81,26 @@ def test_it_installs_alone_and_watches(small: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_without_an_extra_it_names_its_version_and_commands(small: Path, option: str) -> None:
+    subprocess.run([small / "bin" / "beyond-ram", option], capture_output=True, check=True)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "words", [("compare", "a", "b"), ("stack", "diff", "a", "b"), ("gate", "--baseline", "a==1", "--candidate", "a==2")]
+    ("words", "extra"),
+    [
+        (["compare", "a", "b"], "workflow"),
+        (["stack", "diff", "a", "b"], "workflow"),
+        (["gate", "--baseline", "a==1", "--candidate", "a==2"], "workflow"),
+        (["fit", "--budget", "1G", "--vary", "n=1,2", "--", "true", "{n}"], "fit"),
+    ],
 )
-def test_a_command_whose_extra_is_missing_says_what_to_install(small: Path, words: list[str], tmp_path: Path) -> None:
+def test_a_command_whose_extra_is_missing_names_it(small: Path, words: list[str], extra: str, tmp_path: Path) -> None:
     done = subprocess.run([small / "bin" / "beyond-ram", *words], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
     assert re.fullmatch(
-        rf"beyond-ram {words[0]}: needs \w+, which is not installed: pip install '[A-Z/]+/beyond-ram\[workflow\]'.*\n",
+        rf"beyond-ram {words[0]}: needs \w+, which is not installed: pip install '[A-Z/]+/beyond-ram\[{extra}\]'.*\n",
         done.stderr,
     )
     assert not list(tmp_path.iterdir())
@@ -97,5 +109,5 @@ def test_a_command_whose_extra_is_missing_says_what_to_install(small: Path, word
 def test_every_command_is_listed() -> None:
     from beyond_ram.cli import COMMANDS
 
-    told = subprocess.run([sys.executable, "-m", "beyond_ram", "--help"], capture_output=True, text=True, check=True)
-    assert set(re.findall(r"^    (\w+) ", told.stdout, re.M)) == set(COMMANDS)
+    listing = subprocess.run([sys.executable, "-m", "beyond_ram", "--help"], capture_output=True, text=True, check=True)
+    assert set(re.findall(r"^    (\w+) ", listing.stdout, re.M)) == set(COMMANDS)

@@ -8,11 +8,11 @@ COMMAND = ["python", "train.py", "--workers", "{workers}", "--rows={rows}"]
 
 
 def test_a_command_takes_its_values() -> None:
-    found = plan(COMMAND, ["workers=4,0,2"], ["rows=100k..2.5M"])
-    assert found.varied == {"workers": (0, 2, 4)}
-    assert found.growth
-    assert (found.growth.first, found.growth.target) == (100_000, 2_500_000)
-    assert found.words((2,), 200_000) == ["python", "train.py", "--workers", "2", "--rows=200000"]
+    parsed = plan(COMMAND, ["workers=4,0,2"], ["rows=100k..2.5M"])
+    assert parsed.varied == {"workers": (0, 2, 4)}
+    assert parsed.growth
+    assert (parsed.growth.first, parsed.growth.target) == (100_000, 2_500_000)
+    assert parsed.words((2,), 200_000) == ["python", "train.py", "--workers", "2", "--rows=200000"]
 
 
 def test_braces_of_a_script_are_its_own() -> None:

@@ -55,16 +55,16 @@ def predictions(kept: Kept, seed: int) -> list[tuple[Prediction, float]]:
 
 @pytest.mark.parametrize("kept", [copied, mapped])
 def test_what_is_predicted_at_eight_times_the_size_holds(kept: Kept) -> None:
-    found = [one for seed in range(5) for one in predictions(kept, seed)]
-    numbers = [(predicted, truth) for predicted, truth in found if predicted.is_number]
-    assert len(numbers) > len(found) / 2
+    pairs = [one for seed in range(5) for one in predictions(kept, seed)]
+    numbers = [(predicted, truth) for predicted, truth in pairs if predicted.is_number]
+    assert len(numbers) > len(pairs) / 2
     assert np.mean([predicted.holds(truth) for predicted, truth in numbers]) >= LEVEL
 
 
 @pytest.mark.parametrize("kept", [level, squared])
 def test_what_bends_is_held_or_has_no_number(kept: Kept) -> None:
-    found = [one for seed in range(5) for one in predictions(kept, seed)]
-    assert all(predicted.holds(truth) for predicted, truth in found if predicted.is_number)
+    pairs = [one for seed in range(5) for one in predictions(kept, seed)]
+    assert all(predicted.holds(truth) for predicted, truth in pairs if predicted.is_number)
 
 
 def test_growth_with_the_square_has_no_number() -> None:
@@ -75,8 +75,8 @@ def test_a_level_that_was_reached_is_not_carried_on() -> None:
     def full(workers: int, batch: int, rows: float) -> float:
         return 100e6 + 20e6 * workers + min(rows, 20_000) * 2_000
 
-    found = [predicted for predicted, _ in predictions(full, 0)]
-    assert all(predicted.is_number and predicted.high < 1.5 * full(4, 256, TARGET) for predicted in found)
+    every = [predicted for predicted, _ in predictions(full, 0)]
+    assert all(one.is_number and one.high < 1.5 * full(4, 256, TARGET) for one in every)
 
 
 def test_the_interval_is_wider_the_further_it_is() -> None:

@@ -85,10 +85,10 @@ def test_a_limit_far_above_does_not_press_the_lines_flat(run: Run) -> None:
 
 
 def test_why_held_by_and_forks_are_text(run: Run) -> None:
-    held = [{"pid": 1, "name": "parent", "bytes": 60_000_000}, {"pid": 2, "name": "child", "bytes": 40_000_000}]
+    shares = [{"pid": 1, "name": "parent", "bytes": 60_000_000}, {"pid": 2, "name": "child", "bytes": 40_000_000}]
     growth = {"bytes_per_s": 36_000_000, "over_s": 20.0, "now_bytes": 1, "reaches_in_s": 1800.0}
     growth |= {"ceiling": "machine", "ceiling_bytes": 64_000_000_000}
-    peak = run.record["peak"] | {"held_by": {"anon_bytes": held}, "processes": 2, "anon_bytes": 100_000_000}
+    peak = run.record["peak"] | {"held_by": {"anon_bytes": shares}, "processes": 2, "anon_bytes": 100_000_000}
     peak |= {"shared_anon_bytes": 50_000_000, "copied_on_write_bytes": 30_000_000}
     text = Page(
         page.html({"one": Run(run.folder, {**run.record, "peak": peak, "growth": growth}, run.samples, [])}, None)
@@ -101,8 +101,8 @@ def test_what_is_in_a_run_is_text(run: Run, tmp_path: Path) -> None:
     def made(planted: str) -> str:
         record = {**run.record, "command": [planted], "reason": planted, "provenance": {"versions": {planted: planted}}}
         record["phases"] = [{**run.record["phases"][0], "phase": planted}]
-        held = {"anon_bytes": [{"pid": n, "name": planted, "bytes": 9} for n in (1, 2)]}
-        record["peak"] = run.record["peak"] | {"held_by": held}
+        held_by = {"anon_bytes": [{"pid": n, "name": planted, "bytes": 9} for n in (1, 2)]}
+        record["peak"] = run.record["peak"] | {"held_by": held_by}
         other = Run(run.folder, record, run.samples, [])
         return page.html({planted: other, "two": other}, tmp_path / "page.html")
 
