@@ -87,7 +87,7 @@ def take_gates(results: Path) -> None:
         lines += [_change(change, asked) | {"minutes": gate["weighing_s"] / 60} for change in gate["changes"]]
     shown = pd.DataFrame(lines)
     shown = shown[shown["verdict"].isin(["worse", "better"])]
-    shown.to_csv(_emptied("gate") / "found.csv", index=False, lineterminator="\n")
+    shown.to_csv(_emptied("gate") / "changes.csv", index=False, lineterminator="\n")
     command = "uv run beyond-ram gate --baseline … --candidate … --cells read|files --budget 4"
     _write_provenance("gate", {"command": command, **provenance(pd.concat(of_runs))})
 

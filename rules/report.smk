@@ -1,12 +1,12 @@
 """The table of all runs, and the report of everything, or of the parts that are requested with it.
 
 Needs: runs, tables and figures. Makes: tables `runs`, `session_spread`, `comparisons` and `stack_differences`, report.html,
-found.txt. Always holds: the report opens from a file without a network, and has only what was run. `snakemake --report`
+summary.txt. Always holds: the report opens from a file without a network, and has only what was run. `snakemake --report`
 makes Snakemake's own report, with figures, captions and pages.
 """
 
 # The last lines of a call on the terminal.
-BRIEF = f"{RESULTS}/found.txt"
+BRIEF = f"{RESULTS}/summary.txt"
 
 
 onsuccess:

@@ -21,7 +21,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="the smallest memory limit under which a script completes",
         description="Runs a Python file under memory limits and finds the smallest one under which it completes, and "
         "the smallest one at which it keeps most of its speed. What it requires stands in it (PEP 723) or behind "
-        "--with. Exit status 0: found, 2: cannot say.",
+        "--with. Exit status 0: limit measured, 2: cannot say.",
     )
     add_script_to(parser)
     parser.add_argument(

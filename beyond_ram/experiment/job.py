@@ -63,11 +63,11 @@ class Job(Strict):
 
     def needs(self) -> list[str]:
         """The files and folders that have to be made before the run."""
-        found = [f"{self.corpus}/{name}" for name in ("manifest.json", "tokenizer") if self.corpus]
-        found += [f"{self.tokens}/{name}" for name in ("tokens.json", "npy") if self.tokens]
-        found += [self.reads] if self.reads else []
-        found += [f"{self.served.repository}/manifest.json"] if self.served else []
-        return found
+        files = [f"{self.corpus}/{name}" for name in ("manifest.json", "tokenizer") if self.corpus]
+        files += [f"{self.tokens}/{name}" for name in ("tokens.json", "npy") if self.tokens]
+        files += [self.reads] if self.reads else []
+        files += [f"{self.served.repository}/manifest.json"] if self.served else []
+        return files
 
     def but(self, **changes: Any) -> "Job":
         """The job with some of its values changed."""

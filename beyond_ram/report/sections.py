@@ -99,23 +99,23 @@ def failures(runs: pd.DataFrame) -> Iterator[Line]:
             yield counts | {"cell": name, "tags": tags([cell])}
 
 
-def finding(found: Finding) -> Line:
+def finding(finding: Finding) -> Line:
     """A finding with its bars and its cells."""
-    largest = max((bar.value for bar in found.bars), default=0.0)
-    widths = [bar.value / largest if largest > 0 else 0.0 for bar in found.bars]
+    largest = max((bar.value for bar in finding.bars), default=0.0)
+    widths = [bar.value / largest if largest > 0 else 0.0 for bar in finding.bars]
     drawn = [
         {"label": bar.label, "text": bar.text, "percent": round(100 * share, 1)}
-        for bar, share in zip(found.bars, widths, strict=True)
+        for bar, share in zip(finding.bars, widths, strict=True)
     ]
     return {
-        "title": found.title,
-        "text": found.text,
-        "action": found.action,
+        "title": finding.title,
+        "text": finding.text,
+        "action": finding.action,
         "bars": drawn,
-        "figure": found.figure,
-        "more": [(other.title, other.text) for other in found.more],
-        "seen": found.seen,
-        "tags": tags(found.seen, experiment=[found.experiment]),
+        "figure": finding.figure,
+        "more": [(other.title, other.text) for other in finding.more],
+        "seen": finding.seen,
+        "tags": tags(finding.seen, experiment=[finding.experiment]),
     }
 
 
@@ -185,8 +185,8 @@ def pareto(table: pd.DataFrame) -> Iterator[tuple[str, list[Line]]]:
     if table.empty:
         return
     table = by_way(table)
-    for found, group in same_but_for(table, *OF_A_LOADER):
-        yield _loaded(found, table), [_choice(line) for line in group.to_dict("records")]
+    for cell, group in same_but_for(table, *OF_A_LOADER):
+        yield _loaded(cell, table), [_choice(line) for line in group.to_dict("records")]
 
 
 def unranked(loaders: pd.DataFrame | None, table: pd.DataFrame) -> list[str]:

@@ -186,7 +186,7 @@ def powers(reports: int, rng: np.random.Generator) -> pd.DataFrame:
                 enough = [effect for effect in EFFECTS if line[effect] >= 0.8]
                 lines.append(
                     {"metric": line["metric"], "n": n, "planned": "now" if planned else "before"}
-                    | {"found_20": line[0.20], "smallest_80": min(enough, default=math.nan), "draws": line["draws"]}
+                    | {"detected_20": line[0.20], "smallest_80": min(enough, default=math.nan), "draws": line["draws"]}
                 )
     return pd.DataFrame(lines).sort_values(["metric", "n", "planned"])
 

@@ -207,7 +207,7 @@ def test_what_gates_found_is_taken(renew: ModuleType, tmp_path: Path, monkeypatc
     (gate / "gate.json").write_text(json.dumps({"requirements": asked, "changes": changes, "weighing_s": 90}))
     (gate / "runs.csv").write_text(f"{','.join(RUN)}\n{','.join(map(str, RUN.values()))}\n")
     assert renew.main(["gate", str(tmp_path / "gates")]) == 0
-    [line] = pd.read_csv(taken / "gate" / "found.csv").to_dict("records")
+    [line] = pd.read_csv(taken / "gate" / "changes.csv").to_dict("records")
     assert (line["baseline"], line["baseline_value"], line["unit"], line["minutes"]) == ("pyarrow==20", 100, "MB", 1.5)
     assert (line["ratio"], line["ratio_low"], line["ratio_high"]) == (2.0, 1.5, 2.5)
 

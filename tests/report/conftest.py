@@ -66,7 +66,7 @@ def report(script: Script) -> Script:
         script(
             "report",
             folder,
-            SimpleNamespace(page=str(folder / "report.html"), brief=str(folder / "found.txt")),
+            SimpleNamespace(page=str(folder / "report.html"), brief=str(folder / "summary.txt")),
             SimpleNamespace(**params | more),
             tables=[str(folder / f"{name}.parquet") for name in written],
             svg=svg,

@@ -110,7 +110,7 @@ def test_a_table_that_is_not_whole_or_not_ours_is_refused(written: Path, root: P
     made = figure(written.parent, "break_even")
     with pytest.raises(SystemExit, match=rf"^{written}: .*; delete it, and Snakemake makes it again$"):
         script("figure", written.parent, made, **drawing(root, "break_even", streaming=str(written)))
-    page = SimpleNamespace(page=str(written.parent / "report.html"), brief=str(written.parent / "found.txt"))
+    page = SimpleNamespace(page=str(written.parent / "report.html"), brief=str(written.parent / "summary.txt"))
     params = SimpleNamespace(figures=[], left_out=[], pages=[], configfiles=[], folder=None, locks={}, lost=[])
     with pytest.raises(SystemExit, match=rf"^{written}: "):
         script("report", written.parent, page, params, tables=[str(written)], svg=[], runs=[])

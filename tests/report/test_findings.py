@@ -49,7 +49,7 @@ def test_what_is_not_surely_as_much_as_the_stated_share_is_under_smaller_ones(
 
 def test_a_terminal_ends_with_ten_lines(tmp_path: Path, report: Script, tokenised: list[Path]) -> None:
     page(tmp_path, report, tokenised, {})
-    told = (tmp_path / "found.txt").read_text().splitlines()
+    told = (tmp_path / "summary.txt").read_text().splitlines()
     assert len(told) <= 10
     assert told[0] == "2 runs of 2 cells. Strongest of 1 finding:"
     assert told[1].startswith("1. current keeps 8.91 MB less")

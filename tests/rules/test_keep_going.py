@@ -98,7 +98,7 @@ def test_a_run_that_fails_and_the_same_call_again_in_a_terminal(
     assert f"1 could not be made: {RESULTS}/runs/{BAD}; the same call again makes only these" in done.stderr
     runs = lines(project)
     assert sorted(zip(runs["experiment"], runs["size_mb"], strict=True)) == [("other", 4), ("scan", 1), ("scan", 3)]
-    page, brief = (results / "report.html").read_text(), (results / "found.txt").read_text()
+    page, brief = (results / "report.html").read_text(), (results / "summary.txt").read_text()
     assert f"<li>{BAD}</li>" in page
     assert f"Without 1 that could not be made: {BAD}." in brief
     assert list((results / "figures").glob("*.svg"))
@@ -106,12 +106,12 @@ def test_a_run_that_fails_and_the_same_call_again_in_a_terminal(
     status, said = on_terminal(project, "all", "--configfile", str(config))
     assert status == 0, said[-4000:]
     weighing = r"weighed 3 of 4 runs, less than a minute left: scan: size 2 MB, repeat 1 \(\d s\)"
-    assert_one_line_and_nothing_of_it_is_left(said, (results / "found.txt").read_text().splitlines(), weighing)
+    assert_one_line_and_nothing_of_it_is_left(said, (results / "summary.txt").read_text().splitlines(), weighing)
     log = logs(project)[-1].read_text()
     assert "rule weigh:" in log, "what is not said is in no log"
     assert re.findall(r"^ +output: \S+/runs/(\S+)/run.json", log, re.MULTILINE) == [BAD]
     assert len(lines(project)) == 4
-    assert BAD not in (results / "found.txt").read_text()
+    assert BAD not in (results / "summary.txt").read_text()
     assert f"<li>{BAD}</li>" not in (results / "report.html").read_text()
     assert "Nothing to be done" in snakemake("--configfile", str(config)).stderr
 
