@@ -1,7 +1,7 @@
 """A budget of time: every cell twice, version ladders, then repeats of cells whose planned questions are undecided.
 
 Needs: runs. Makes: rounds, which request further runs. Always holds: without `budget_min` there is none; the records of
-the runs have the used time, so a call continues where another one ended.
+runs and rounds have the used time, so a call continues where another one ended.
 """
 
 
@@ -18,7 +18,8 @@ localrules:
 checkpoint budget_round:
     input:
         runs=lambda w: budget_runs(int(w.round)),
-        ladders=lambda w: ladder_runs_within_budget(),
+        ladder_runs=lambda w: [run for name in ladders_within_budget() for run in runs_of_ladder(name)],
+        ladder_rounds=lambda w: [last_round_of_ladder(name) for name in ladders_within_budget()],
         rounds=lambda w: [f"{budget_folder()}/round~{int(w.round) - 1}.json"] if int(w.round) else [],
         shipped_spread=outputs.SHIPPED_SPREAD,
         code=closure("scripts/rounds/budget.py", workflow.basedir),

@@ -47,6 +47,7 @@ checkpoint ladder_round:
         runs=lambda w: (
             ladder_runs(w.ladder, ladder_round(w.ladder, int(w.round) - 1)["versions"]) if int(w.round) else []
         ),
+        rounds=lambda w: [f"{ladder_folder(w.ladder)}/round~{int(w.round) - 1}.json"] if int(w.round) else [],
         code=closure("scripts/rounds/ladder.py", workflow.basedir),
     output:
         f"{RESULTS}/ladders/{{ladder}}/{{spec}}/round~{{round}}.json",

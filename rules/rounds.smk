@@ -44,10 +44,19 @@ def ladder_round(name, number):
     return round_of("ladder_round", ladder=name, spec=os.path.basename(ladder_folder(name)), round=number)
 
 
+def end_of_ladder(name):
+    """The decision of a version ladder's last bisection round."""
+    return last_round("ladder_round", ladder=name, spec=os.path.basename(ladder_folder(name)))
+
+
 def runs_of_ladder(name):
     """All runs of a version ladder, after its last bisection round."""
-    decided = last_round("ladder_round", ladder=name, spec=os.path.basename(ladder_folder(name)))
-    return ladder_runs(name, decided["versions"])
+    return ladder_runs(name, end_of_ladder(name)["versions"])
+
+
+def last_round_of_ladder(name):
+    """The file of a version ladder's last bisection round."""
+    return f"{ladder_folder(name)}/round~{end_of_ladder(name)['round']}.json"
 
 
 @functools.cache
@@ -76,10 +85,9 @@ def budget_runs(number):
     return [f"{RUNS}/{run}/run.json" for run in [*runs, *asked]]
 
 
-def ladder_runs_within_budget():
-    """run.json of every run of the ladders that are asked for: their time counts, and they come first."""
-    names = LADDERS if CONFIG.budget_min and (not parts() or "ladders" in parts()) else []
-    return [run for name in names for run in runs_of_ladder(name)]
+def ladders_within_budget():
+    """The requested version ladders. Their time counts, and they come before further repeats."""
+    return [*LADDERS] if CONFIG.budget_min and (not parts() or "ladders" in parts()) else []
 
 
 def budget_round(number):

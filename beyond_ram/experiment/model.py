@@ -94,9 +94,9 @@ class Config(Strict):
 
     budget_min: Annotated[float, Field(ge=0.1)] | None = Field(
         None,
-        description="Minutes of measuring. Every cell runs twice. The rest of the time goes to repeats of cells whose "
-        "planned questions are undecided, the shortest first. Measuring ends early when all are decided. An "
-        "experiment with `repeats` runs exactly that often. Default: no budget.",
+        description="Minutes of measuring, with the decisions between runs. Every cell runs twice. The rest of the "
+        "time goes to repeats of cells whose planned questions are undecided, the shortest first. Measuring ends early "
+        "when all are decided. An experiment with `repeats` runs exactly that often. Default: no budget.",
     )
     max_runs: PositiveInt = Field(
         100_000, description="Maximum number of planned runs, with repeats and version ladders."

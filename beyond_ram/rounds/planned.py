@@ -1,10 +1,12 @@
 """Rounds of the workflow: which runs the rest of a budget goes to, from the records of those before."""
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
 import pandas as pd
+import psutil
 
 from ..analysis.frame import Key, Pairs, Questions, key
 from ..analysis.sequential import AT, Open, open_questions
@@ -74,3 +76,8 @@ def _blocks(asked: Sequence[Open], cells: dict[Key, Cell], seconds_of: dict[Cell
 def spent_s(record: Record) -> float:
     """Seconds that weighing a run took. Older records have the run's own time only."""
     return float(record.get("weighing_s") or record["duration_s"] or 0)
+
+
+def running_s() -> float:
+    """Seconds since this process started, its imports included: what a round's decision takes from the budget."""
+    return time.time() - float(psutil.Process().create_time())

@@ -9,7 +9,7 @@ from beyond_ram import logs, tables
 from beyond_ram.analysis.runs import runs
 from beyond_ram.experiment import parse
 from beyond_ram.files import read_json, write
-from beyond_ram.rounds.planned import next_runs, spent_s
+from beyond_ram.rounds.planned import next_runs, running_s, spent_s
 
 
 def main(snakemake):
@@ -17,14 +17,22 @@ def main(snakemake):
     records = tables.read_runs(files)
     cells = [parse(Path(file).parent.relative_to(given.runs).as_posix()) for file in files]
     weighed = {cell: record for cell, (record, _) in zip(cells, records, strict=True)}
-    left_s = 60 * given.budget_min - sum(spent_s(read_json(file, "duration_s")) for file in snakemake.input.ladders)
+    ladder_runs = [read_json(file, "duration_s") for file in snakemake.input.ladder_runs]
+    ladder_rounds = [read_json(file, "deciding_s") for file in snakemake.input.ladder_rounds]
+    earlier_rounds = [read_json(file, "deciding_s") for file in snakemake.input.rounds]
     spread = pd.read_csv(snakemake.input.shipped_spread)
-    decided = next_runs(weighed, runs(records), given.repeated, given.pairs, given.questions, left_s, spread)
-    asked = [run for file in snakemake.input.rounds for run in read_json(file, "runs")["runs"]]
+    table = runs(records)
+
+    deciding_s = sum(one["deciding_s"] for one in earlier_rounds) + running_s()
+    ladders_s = sum(map(spent_s, ladder_runs)) + sum(one["deciding_s"] for one in ladder_rounds)
+    left_s = 60 * given.budget_min - deciding_s - ladders_s
+    decided = next_runs(weighed, table, given.repeated, given.pairs, given.questions, left_s, spread)
+    requested = [run for one in earlier_rounds for run in one["runs"]]
     round_ = {
-        "runs": [*asked, *(cell.path for cell in decided.runs)],
+        "runs": [*requested, *(cell.path for cell in decided.runs)],
         "done": not decided.runs,
         "used_s": round(decided.used_s, 1),
+        "deciding_s": round(deciding_s, 1),
         "undecided": decided.undecided,
     }
     write(snakemake.output[0], json.dumps(round_, indent=2) + "\n")

@@ -5,6 +5,7 @@ import json
 from beyond_ram import logs, tables
 from beyond_ram.analysis.ladders import infeasible, ladders, next_versions, of_versions
 from beyond_ram.files import read_json, write
+from beyond_ram.rounds.planned import running_s
 
 
 def to_bisect(ladder, runs, releases):
@@ -27,11 +28,14 @@ def main(snakemake):
             what = f"the index has no {ladder['package']} {', '.join(unknown)}; {others}"
             raise SystemExit(f"ladders.{snakemake.wildcards.ladder}.versions: {what}")
         ladder_round = {"versions": [version for version in releases if version in ladder["versions"]], "done": False}
+        deciding_s = 0.0  # nothing has been weighed yet
     else:
         table = of_versions(tables.read_runs(snakemake.input.runs))
         more = to_bisect(ladder, table, releases) if ladder["bisect"] else []
         seen = set(table["version"]) | set(more)
         ladder_round = {"versions": [version for version in releases if version in seen], "done": not more}
+        deciding_s = sum(read_json(file, "deciding_s")["deciding_s"] for file in snakemake.input.rounds) + running_s()
+    ladder_round["deciding_s"] = round(deciding_s, 1)
     write(snakemake.output[0], json.dumps(ladder_round, indent=2) + "\n")
 
 
