@@ -11,6 +11,8 @@ MARKERS = "osD^vPX"
 FREE = ("stack", "workers", "start", "prefetch_factor")
 # Width of a group of marks, where groups are 1 apart.
 GROUP = 0.6
+# Counts that differ by more than this factor are drawn on a logarithmic axis.
+LINEAR_UP_TO = 10
 
 
 def plot(streaming):
@@ -25,12 +27,14 @@ def plot(streaming):
         return "no experiment of this config varies stacks or workers"
     table = pd.concat(compared)
     parts = [part for cell, group in same_but_for(table, "experiment", *FREE) for part in by_start(cell, group)]
+    logarithmic = is_logarithmic(table["requests_metadata"])
     conditions = [axis for axis in varied(table) if axis not in ("experiment", "repository", *FREE)]
     stacks = list(dict.fromkeys(table["stack"]))
     colours = figures.colours(stacks)
     figure, panels = figures.panels(len(parts), 3.4, sharey=True)
     for axes, (cell, start, part) in zip(panels, parts, strict=True):
         draw_panel(axes, part, stacks, colours)
+        set_scale(axes, logarithmic)
         words = describe(cell, ("repository", *conditions)) + ([] if start == "none" else [start])
         axes.set_title(figures.fill(", ".join([*words, f"n = {figures.span(part['n'])}"]), 3))
         if axes.get_subplotspec().is_first_col():
@@ -40,7 +44,7 @@ def plot(streaming):
         for n, stack in enumerate(stacks)
     ]
     figure.legend(handles=marks, loc="outside lower center", ncols=min(3, len(stacks)))
-    return figure, caption(table)
+    return figure, caption(table, logarithmic)
 
 
 def by_start(cell, group):
@@ -57,13 +61,24 @@ def draw_panel(axes, lines, stacks, colours):
         number = stacks.index(line["stack"])
         place = counts.index(line["workers"]) + (number - (len(stacks) - 1) / 2) * step
         draw_mark(axes, place, line, MARKERS[number % len(MARKERS)], colours[line["stack"]])
+    axes.set_xticks(range(len(counts)), [f"{count:.0f} workers" if count else "no workers" for count in counts])
+    axes.set_xlim(-0.5, len(counts) - 0.5)
+    axes.grid(visible=False, axis="x")
+
+
+def is_logarithmic(counts):
+    """Whether counts differ too much for an axis that begins at 0."""
+    return counts.min() > 0 and counts.max() > LINEAR_UP_TO * counts.min()
+
+
+def set_scale(axes, logarithmic):
+    if not logarithmic:
+        axes.set_ylim(bottom=0)
+        return
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 3, 5, 7)))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_xticks(range(len(counts)), [f"{count:.0f} workers" if count else "no workers" for count in counts])
-    axes.set_xlim(-0.5, len(counts) - 0.5)
-    axes.grid(visible=False, axis="x")
 
 
 def draw_mark(axes, place, line, marker, colour):
@@ -78,7 +93,7 @@ def draw_mark(axes, place, line, marker, colour):
     axes.annotate(f"{middle:,.4g}", (place, middle), (9, 0), textcoords="offset points", va="center")
 
 
-def caption(table):
+def caption(table, logarithmic):
     identical = table["counts_identical"].dropna()
     repeated = (
         f"Every count is the same in all repeats in {int(identical.sum())} of {len(identical)} repeated cells"
@@ -88,8 +103,9 @@ def caption(table):
     refuted = (
         "A larger count on another machine, with the same lock, would prove them wrong." if identical.any() else ""
     )
+    scale = "The axis is logarithmic; whiskers" if logarithmic else "Whiskers"
     return f"""
-Requests of a client other than data reads: repository, listings, paths, HEADs, small files. The axis is logarithmic;
-whiskers reach from the smallest to the largest repeat ({figures.counts(table["n"])}). {repeated}. Table `comparisons`
+Requests of a client other than data reads: repository, listings, paths, HEADs, small files. {scale} reach
+from the smallest to the largest repeat ({figures.counts(table["n"])}). {repeated}. Table `comparisons`
 decides which stacks differ. {refuted}
 """
