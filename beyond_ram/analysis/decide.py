@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit  # scipy.stats takes half a second to import
 
 from ..metrics import METRICS
 from ..metrics.base import EXACT
@@ -292,7 +292,8 @@ def middle(values: Sequence[float], *, counted: bool = False, level: float = LEV
     if len(sample) < AT_LEAST:
         return Middle(mean, n=len(sample))
     least = 0.0 if counted else _RESOLUTION * abs(mean) / math.sqrt(len(sample))
-    half = float(stats.t.ppf((1 + level) / 2, len(sample) - 1) * max(float(stats.sem(sample)), least))
+    error = max(float(sample.std(ddof=1)) / math.sqrt(len(sample)), least)
+    half = float(stdtrit(len(sample) - 1, (1 + level) / 2)) * error
     return Middle(mean, mean - half, mean + half, len(sample))
 
 
@@ -311,7 +312,7 @@ def geometric(values: Sequence[float], spread: Spread = NO_SPREAD) -> Middle:
     within, between = float(logs.var(ddof=1)) / n, spread.mean_sd_log**2
     total = within + between
     degrees = total**2 / (within**2 / (n - 1) + between**2 / spread.mean_degrees) if total else n - 1
-    half = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * math.sqrt(total)
+    half = float(stdtrit(degrees, (1 + LEVEL) / 2)) * math.sqrt(total)
     return Middle(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
 
 
@@ -330,7 +331,11 @@ def false_discovery(p: Sequence[float]) -> list[float]:
 
     Of the lines that are confirmed, one in twenty is expected to be wrong.
     """
-    return list(map(float, stats.false_discovery_control(p))) if len(p) else []
+    if not len(p):
+        return []
+    from scipy.stats import false_discovery_control
+
+    return list(map(float, false_discovery_control(p)))
 
 
 _CORRECTED: Mapping[Family, Callable[[Sequence[float]], list[float]]] = {

@@ -11,7 +11,8 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+from scipy import optimize
+from scipy.special import fdtrc, stdtr, stdtrit
 
 from ..metrics import Events, Record
 from ..units import GB, MB
@@ -288,7 +289,7 @@ class Scatter:
         more, less = self.left(simple), np.maximum(self.left(rich), 1e-300)
         degrees, extra = len(self.y) - parameters, parameters - simple.shape[1]
         f = np.maximum(more - less, 0) / extra / (less / degrees)
-        return float(self.weight @ stats.f.sf(f, extra, degrees))
+        return float(self.weight @ fdtrc(extra, degrees, f))
 
     def slope(self, design: Array, direction: Sequence[float]) -> Slope:
         """A combination of a fit's coefficients, over all q."""
@@ -304,7 +305,7 @@ class Scatter:
         mean, error = np.array(means), np.maximum(np.array(errors), 1e-12 * max(1.0, float(np.abs(means).max())))
 
         def below(value: float) -> float:
-            return float(self.weight @ stats.t.cdf((value - mean) / error, degrees))
+            return float(self.weight @ stdtr(degrees, (value - mean) / error))
 
         wide = 1e4 * error.max() + float(np.ptp(mean))
         low, high = (
@@ -369,7 +370,7 @@ def _level(x: Array, y: Array, risen: float, spread: Spread) -> Level | None:
     total = within + between
     if total:
         degrees = total**2 / (within**2 / degrees + between**2 / spread.mean_degrees)
-    half = float(stats.t.ppf((1 + LEVEL) / 2, degrees)) * math.sqrt(total)
+    half = float(stdtrit(degrees, (1 + LEVEL) / 2)) * math.sqrt(total)
     return Level(mean, mean - half, mean + half, float(values.min()), float(values.max()), float(at[0]))
 
 
