@@ -1,4 +1,4 @@
-"""The instrument: a command's process tree, weighed from outside. Knows nothing of the workflow."""
+"""Measure a command's process tree from outside. This package imports nothing of the workflow."""
 
 from .command import GuardError
 from .groups import LimitError

@@ -1,7 +1,7 @@
-"""Follow a running program until it ends or the user stops. The program is not changed.
+"""Follow a running program until it ends or the user stops.
 
-No ptrace, no signal, no code of ours in it: the kernel's files suffice. The kernel's marks go back to the start of each
-process; what of them is from before is told apart (`Followed.before`), and set back only where that is asked for.
+Nothing is done to the program: no ptrace, no signal, no code of ours in it. The kernel's high-water marks count from
+the start of each process. `Followed.before` keeps the marks from before the attach; `reset_marks` resets them.
 """
 
 import contextlib
@@ -26,18 +26,19 @@ from .targets import Followed, Target
 
 _STOP = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 ENDED, DETACHED = "ended", "detached"
-# A group may be empty for a while: between two steps of a job, or while a service begins again.
+# A group may be empty for a while: between two steps of a job, or while a service restarts.
 _EMPTY_S, _STEPS_APART_S = 1.0, 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(instrument.Options):
-    """How to follow it."""
+    """Options of `attach`."""
 
     reset_marks: bool = False
-    """Set the high-water marks of its processes back, now and at each phase: then they are of this run alone."""
+    """Reset the high-water marks of the processes at the attach and at each phase, so that they cover this measurement
+    only."""
     events: Path | None = None
-    """The file that its programs write events to, unless their environment names it."""
+    """The file that the programs write events to, unless their environment names one."""
     on_begin: Callable[[], object] = lambda: None
     """Called after the first sample."""
 
@@ -45,15 +46,15 @@ class Options(instrument.Options):
 def attach(target: Target, out: Path | None, **options: Any) -> dict[str, Any]:
     """Follow a target, write samples.csv and events.jsonl into `out`, and return the record for run.json.
 
-    `options` are those of `Options`. The record is that of a command, with `attached`: what was followed, and what the
-    kernel had kept of it from before. Its outcome is `ended`, or `detached` where following was ended first; how a
-    process ended that is not ours nobody tells. Raises OSError where `out` or an input cannot be what is asked.
+    `options` are those of `Options`. The record is that of a command plus `attached`: the target, and the kernel's
+    values from before the attach. The outcome is `ended`, or `detached` if following stopped first. The exit status is
+    unknown, because the process is not our child. Raises OSError if `out` or an input cannot be used.
     """
     chosen = Options(**options)
     delivery = Delivery(out, Missing())
     with contextlib.ExitStack() as stack:
         with delivery.missing.step("descriptors"):
-            stack.enter_context(descriptors.standard_held())
+            stack.enter_context(descriptors.standard_placeholders())
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)
         stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, mask)
         resident = pagecache.residency(chosen.inputs) if chosen.inputs else None
@@ -123,7 +124,7 @@ class _Following:
         return content | elsewhere
 
     def _events(self, environment: Mapping[str, str]) -> tuple[Path | None, int]:
-        """The file that its programs tell events to, and how much of it is from before."""
+        """The file that the programs write events to, and its size in bytes at the attach."""
         file = self.options.events or environment.get(events.VARIABLE)
         if not file:
             return None, 0
@@ -134,7 +135,7 @@ class _Following:
             return None, 0
 
     def _note_unreadable(self) -> None:
-        """Name what another user's process does not show."""
+        """Note values that the kernel does not show of another user's processes."""
         if HWM in self.tree.reader.unknown and self.options.reset_marks:
             self.missing.note("marks", f"they are not set back: {self.tree.reader.name} does not know them")
         for what, name in (("PSS and USS", "smaps_rollup"), ("bytes read and written", "io")):
@@ -149,7 +150,7 @@ class _Following:
                     continue
 
     def _follow(self, weighing: Instrument, began_s: float) -> str:
-        """Sample until it has ended, or a signal or the time says stop; the outcome."""
+        """Sample until the target has ended, or a signal or the time limit stops it. Returns the outcome."""
         empty_s, due = math.inf, time.monotonic()
         while True:
             stop = _stopped(max(0.0, due - time.monotonic()))
@@ -176,7 +177,7 @@ class _Following:
         return folder is None or not folder.is_dir() or empty_for_s > most_s
 
     def _attached(self, content: Mapping[str, Any], count: int, age_s: float) -> dict[str, Any]:
-        """The target, and its history before the attach: bytes, seconds."""
+        """The target, and its history before the attach, in bytes and seconds."""
         marks = sorted(self.tree.before.items(), key=lambda entry: -entry[1])
         since = {entry["pid"]: entry["hwm_bytes"] for entry in content["peak"]["hwm_bytes"]["processes"]}
         # For processes that the record does not name, no earlier peak is known.
@@ -203,10 +204,10 @@ class _Following:
 
 
 def _stopped(within_s: float) -> bool:
-    """Whether a signal says stop, waiting so long for one."""
+    """Wait up to `within_s` for a signal to stop; return whether one came."""
     if hasattr(signal, "sigtimedwait"):
         return signal.sigtimedwait(_STOP, within_s) is not None
-    time.sleep(within_s)  # macOS has none: the signals are blocked, and wait
+    time.sleep(within_s)  # macOS has no sigtimedwait: the blocked signals stay pending
     return bool(signal.sigpending() & _STOP)
 
 
@@ -217,7 +218,7 @@ def _words(pid: int) -> list[str]:
 
 
 def _environment(pid: int) -> dict[str, str]:
-    """The recorded environment variables that a process was started with, and the file for its events."""
-    wanted = {*machine.ALLOCATOR_VARIABLES, *machine.SCHEDULERS, events.VARIABLE}
+    """The environment variables of a process that go into the record, and the one for its events file."""
+    names = {*machine.ALLOCATOR_VARIABLES, *machine.SCHEDULERS, events.VARIABLE}
     pairs = (entry.partition(b"=") for entry in (procfs.read(pid, "environ") or b"").split(b"\0"))
-    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs if os.fsdecode(name) in wanted}
+    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs if os.fsdecode(name) in names}

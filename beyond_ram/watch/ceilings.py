@@ -1,16 +1,15 @@
-"""Ceilings of `beyond-ram watch`: compare the peaks of a run with them. Standard library only.
+"""Ceilings of `beyond-ram watch`: maximum peaks of a run. Standard library only.
 
-Nobody is killed for a ceiling: it is held against the record when the command has ended. The peak is the highest that
-some witness saw. Samples miss what lies between two of them; the kernel does not, and its marks and its group's peak
-raise the sampled peak as far as both vouch for it:
+A ceiling kills nobody: it is compared with the record after the command has ended. Samples miss what lies between two
+of them. The kernel's high-water marks and the group's peak do not, so they raise the sampled peak:
 
-- RSS: the mark of one process (VmHWM) is RSS that the tree had at that moment.
-- anonymous memory: what marks saw above the samples of their own processes, but no more than the group could not give
-  back, less its shared and kernel memory. A deleted page cache is in no mark, marks of processes that peaked at
-  different times are not in the group. Without a group, marks count where there was one process at a time.
-- PSS: the group's anonymous pages, each once, are at least in it.
+- RSS: the mark of one process (VmHWM) is a lower bound of the tree's RSS at that moment.
+- anonymous memory: marks above the samples of their own processes count, up to the group's unreclaimable memory minus
+  its shared and kernel memory. This excludes deleted page cache, which is in no mark, and marks of processes that
+  peaked at different times. Without a group, marks count only if there was one process at a time.
+- PSS: at least the group's anonymous pages, each counted once.
 
-`at_most_bytes` is what nothing can have been above.
+`at_most_bytes` is an upper bound of the true peak.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +20,10 @@ from .. import advice
 
 ABOVE, WITHIN, UNKNOWN = "above", "within", "unknown"
 STATUS = 3
-# Notes of the watcher after which a peak may have been higher than all that was read.
+# After these notes of the watcher, the true peak may exceed all readings.
 _BLIND = frozenset({"samples", "samples and events", "supervision", "run.json"})
-# Who had less than this share of a peak is not named.
-_HAD = 0.05
+# Processes with a smaller share of the peak are not named.
+_HOLDER_SHARE = 0.05
 _NAMES = {"anon": "anonymous memory", "rss": "RSS", "pss": "PSS"}
 KINDS = tuple(_NAMES)
 
@@ -37,7 +36,7 @@ class Ceiling:
     """`anon`, `rss` or `pss`."""
     max_bytes: int
     text: str
-    """The text of the option."""
+    """The option as typed."""
 
     @property
     def option(self) -> str:
@@ -45,19 +44,18 @@ class Ceiling:
 
 
 def judge(record: Mapping[str, Any], ceilings: Sequence[Ceiling]) -> list[dict[str, Any]]:
-    """An entry of run.json for each ceiling. Raises nothing."""
+    """Compare the record with each ceiling. Returns an entry of run.json for each; raises nothing."""
     return [_judged(record, ceiling) for ceiling in ceilings]
 
 
 def status(own: int, judged: Sequence[Mapping[str, Any]]) -> int:
-    """The exit status: 3 if a peak is above its ceiling, whatever the command's status; 3 instead of 0 if one is
-    unknown."""
+    """The exit status: 3 if a peak is above its ceiling, 3 instead of 0 if one is unknown, else the command's."""
     verdicts = {entry["verdict"] for entry in judged}
     return STATUS if ABOVE in verdicts or (UNKNOWN in verdicts and own == 0) else own
 
 
 def lines(record: Mapping[str, Any]) -> list[str]:
-    """A line for each ceiling, and one for the failure of a failed command."""
+    """A line for each ceiling, and one more if the command itself failed too."""
     judged = record.get("ceilings", [])
     shown = [_line(entry) for entry in judged]
     if record.get("watch_status") == STATUS and (record["exit_status"] or record["signal"]):
@@ -70,12 +68,12 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
     peak: int | None = None
     most: int | None = None
     why: str | None = None
-    held: Sequence[Any] = []
+    holders: Sequence[Any] = []
     try:
         peaks = record["peak"]
         peak, most = {"anon": _anon, "rss": _rss, "pss": _pss}[ceiling.kind](peaks)
-        held = peaks["held_by"].get("anon_bytes" if ceiling.kind == "anon" else "rss_bytes", [])
-    except Exception as error:  # a record without readings, or cut short by an error that it tells of
+        holders = peaks["held_by"].get("anon_bytes" if ceiling.kind == "anon" else "rss_bytes", [])
+    except Exception as error:  # a record without readings, or one that an error cut short
         why = f"the record has no {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
     blind = next((note for note in record.get("missing", []) if note.get("what") in _BLIND), None)
     if peak is not None and peak > ceiling.max_bytes:
@@ -94,7 +92,7 @@ def _judged(record: Mapping[str, Any], ceiling: Ceiling) -> dict[str, Any]:
         "at_most_bytes": most,
         "verdict": verdict,
         "why": why,
-        "held_by": list(held),
+        "held_by": list(holders),
     }
 
 
@@ -130,11 +128,11 @@ def _pss(peak: Mapping[str, Any]) -> tuple[int | None, int | None]:
         return None, None
     kept = peak.get("kept") or {}
     anonymous = kept.get("at_kept", {}).get("anon_bytes") if kept.get("basis") == advice.GROUP else None
-    seen = [size for size in (peak["pss_bytes"], anonymous) if size is not None]
+    readings = [size for size in (peak["pss_bytes"], anonymous) if size is not None]
     most = peak["hwm_bytes"]["concurrent_upper_bound_bytes"]
     if most is None:
-        return (max(seen), None) if seen else (None, None)
-    return (max(seen), max(*seen, most)) if seen else (None, most)
+        return (max(readings), None) if readings else (None, None)
+    return (max(readings), max(*readings, most)) if readings else (None, most)
 
 
 def _line(entry: Mapping[str, Any]) -> str:
@@ -143,12 +141,12 @@ def _line(entry: Mapping[str, Any]) -> str:
         return f"unknown     whether peak {name} is above {entry['option']} is not known: {entry['why']}"
     if entry["verdict"] == ABOVE:
         line = f"above       peak {name} {_amount(peak, allowed)} is above {entry['option']} ({_amount(allowed, peak)})"
-        had = ", ".join(
+        holders = ", ".join(
             f"{one['name']} ({one['pid']}) {one['bytes'] / 1e6:,.0f} MB"
             for one in entry["held_by"]
-            if one["bytes"] > _HAD * peak
+            if one["bytes"] > _HOLDER_SHARE * peak
         )
-        return f"{line}; of it {had}" if had else line
+        return f"{line}; of it {holders}" if holders else line
     bound = f"at most {_amount(most, allowed)}" if peak is None else _amount(peak, allowed)
     line = f"within      peak {name} {bound} is not above {entry['option']} ({_amount(allowed, peak or most)})"
     if peak is not None and most is not None and most > allowed:
@@ -157,6 +155,6 @@ def _line(entry: Mapping[str, Any]) -> str:
 
 
 def _amount(size_bytes: int, other_bytes: int) -> str:
-    """In MB; with more digits where another would look the same."""
+    """Megabytes as text, with three more digits if the two sizes would read the same."""
     same = f"{size_bytes / 1e6:,.0f}" == f"{other_bytes / 1e6:,.0f}" and size_bytes != other_bytes
     return f"{size_bytes / 1e6:,.3f} MB" if same else f"{size_bytes / 1e6:,.0f} MB"

@@ -1,8 +1,8 @@
 """The charge of a memory group, and how much of it the kernel cannot reclaim; cgroup v1 and v2.
 
-A limit kills for what cannot be reclaimed: anonymous memory, shared memory and tmpfs whether mapped or not, locked file
-pages, kernel memory (page tables, stacks, slabs, sockets). All of it is the usage less the file pages on the lists that
-reclaim takes from; what was swapped out comes on top, since elsewhere there may be no swap.
+A limit kills when unreclaimable memory exceeds it: anonymous memory, shared memory and tmpfs (mapped or not), locked
+file pages, kernel memory (page tables, stacks, slabs, sockets). It is the usage minus the file pages on the reclaimable
+lists, plus swapped-out memory, since another machine may have no swap.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ _V2 = {
 
 
 class Charges(NamedTuple):
-    """One reading, in bytes. `kernel_bytes` is without reclaimable slabs."""
+    """One reading, in bytes. `kernel_bytes` excludes reclaimable slabs."""
 
     usage_bytes: int
     evictable_bytes: int
@@ -34,18 +34,18 @@ class Charges(NamedTuple):
     kernel_bytes: int
     swap_bytes: int
     swapcached_bytes: int
-    """The part of it that is also in memory, and charged as usage too."""
+    """The part of swap that is also in memory, and charged as usage too."""
     inactive_file_bytes: int = 0
-    """The file pages that are reclaimed first."""
+    """File pages that the kernel reclaims first."""
 
     @property
     def working_set_bytes(self) -> int:
-        """As the kubelet and cAdvisor compute it."""
+        """Working set as the kubelet and cAdvisor compute it."""
         return max(0, self.usage_bytes - self.inactive_file_bytes)
 
     @property
     def away_bytes(self) -> int:
-        """Pages that are only in swap."""
+        """Pages that are in swap only."""
         return max(0, self.swap_bytes - self.swapcached_bytes)
 
     @property
@@ -57,44 +57,45 @@ class Charges(NamedTuple):
 
 
 def parse(version: int, stat: bytes, usage_bytes: int, swap_bytes: int | None = None) -> Charges:
-    """A reading from the text of memory.stat, the usage, and on v2 memory.swap.current."""
+    """Parse memory.stat; `usage_bytes` and (v2) `swap_bytes` come from files of their own."""
     fields = {name: int(value) for name, _, value in (line.partition(b" ") for line in stat.splitlines())}
     prefix = b"total_" if version == 1 else b""
 
-    def get(name: bytes) -> int:
+    def field(name: bytes) -> int:
         return fields.get(prefix + name, 0)
 
-    anon, file = (get(b"rss"), get(b"cache")) if version == 1 else (get(b"anon"), get(b"file"))
-    evictable = get(b"inactive_file") + get(b"active_file") + get(b"slab_reclaimable")
-    swapped = get(b"swap") if swap_bytes is None else swap_bytes
-    kernel = get(b"kernel") or usage_bytes - anon - file - get(b"swapcached")
-    kernel = max(0, kernel - get(b"slab_reclaimable"))
+    anon, file = (field(b"rss"), field(b"cache")) if version == 1 else (field(b"anon"), field(b"file"))
+    evictable = field(b"inactive_file") + field(b"active_file") + field(b"slab_reclaimable")
+    swapped = field(b"swap") if swap_bytes is None else swap_bytes
+    kernel = field(b"kernel") or usage_bytes - anon - file - field(b"swapcached")
+    kernel = max(0, kernel - field(b"slab_reclaimable"))
     return Charges(
-        usage_bytes, evictable, anon, get(b"shmem"), kernel, swapped, get(b"swapcached"), get(b"inactive_file")
+        usage_bytes, evictable, anon, field(b"shmem"), kernel, swapped, field(b"swapcached"), field(b"inactive_file")
     )
 
 
 class Meter:
-    """Follows one group from sample to sample. Its memory `before` is not counted; for a group that we made it is zero.
+    """Follows one group from sample to sample. Memory charged `before` the start is not counted, unless the group is
+    ours.
 
-    Between two samples the kernel's own peak tells how high the usage was: less the page cache there was at either end
-    it is how much could not be reclaimed, spikes included.
+    The kernel's peak shows the highest usage between two samples. That peak minus the page cache at either sample is
+    the unreclaimable memory at the peak, spikes included.
     """
 
     def __init__(self, path: Path, version: int, *, ours: bool, whole: bool = False) -> None:
-        """With `ours` its peak may be reset; with `whole` all its memory counts, whoever used it before."""
+        """`ours`: we made the group, so its peak may be reset. `whole`: count all its memory, even from before."""
         self.path, self.version = path, version
         self.can_reset, self._whole = ours, whole
         names = _V1 if version == 1 else _V2
         self._stat = os.open(path / "memory.stat", os.O_RDONLY | os.O_CLOEXEC)
         self._open = {name: _opened(path / file, write=ours and name == "peak") for name, file in names.items()}
         self._last_read: dict[int, bytes] = {}
-        """The last reading of each file, for a group that has been removed."""
+        """The last content of each file, for a group that has been removed."""
         self.kept_bytes = self.sampled_bytes = self.bound_bytes = 0
         self.working_set_bytes = 0
         """The largest sample, including earlier use of the group."""
         self.high_bytes: int | None = None
-        """The kernel's peak at the last reading, since the reading before if it can be reset."""
+        """The kernel's peak of usage: since the previous reading if it can be reset, else since the group's start."""
         self.at: Charges | None = None
         self.now = None if ours or whole else self.charges()
         """The last reading."""
@@ -121,7 +122,7 @@ class Meter:
         return self._last_read[descriptor]
 
     def peak_bytes(self) -> int | None:
-        """The kernel's peak of usage with page cache; since the last reading if it can be reset."""
+        """The kernel's peak of usage with page cache; since the last reading if it can be reset. None if unknown."""
         return self._number("peak")
 
     def charges(self) -> Charges:
@@ -129,7 +130,7 @@ class Meter:
         return parse(self.version, self._read(self._stat, 16384), usage, self._number("swap"))
 
     def kills(self) -> int | None:
-        """Number of its processes that the kernel killed for memory; None if unknown."""
+        """Number of its processes that the kernel killed for lack of memory; None if unknown."""
         return self.events().get("oom_kill")
 
     def events(self, name: str = "kills") -> dict[str, int]:
@@ -141,17 +142,18 @@ class Meter:
         return {name: int(count) for name, count in lines}
 
     def at_limit(self) -> bool:
-        """Whether the group's own limit has made the kernel kill, as far as it tells (v2, since 5.2)."""
+        """Whether the group's own limit made the kernel kill; True if the kernel does not report it (before 5.2, or
+        v1)."""
         return self.events("local").get("oom", 1) > 0
 
     def look(self) -> bool:
-        """Take a reading; whether anything is new since the last one."""
+        """Take a reading. Returns whether anything changed since the last one."""
         usage, high = self._number("usage"), self._number("peak")
         if self.now is not None and (usage, high) == (self._usage, self._high):
             return False
         now, fresh = self.charges(), self.can_reset or high != self._high
         self._note(now, high, fresh=fresh)
-        # A peak that has not risen since is from before.
+        # A peak that has not risen is from before this measurement.
         self.high_bytes = now.usage_bytes if self._whole and not fresh else high
         self._usage, self._high, self.now = usage, high, now
         if self.can_reset and high is not None:
@@ -172,7 +174,7 @@ class Meter:
         ends, swapped = (last.evictable_bytes, now.evictable_bytes), max(last.away_bytes, now.away_bytes)
         if fresh:
             self.kept_bytes = max(self.kept_bytes, high - max(ends) + swapped - before)
-        # If it cannot be reset, the peak may be older than the page cache of both readings.
+        # If the peak cannot be reset, it may be older than both readings of the page cache.
         evictable = min(ends) if self.can_reset else 0
         self.bound_bytes = max(self.bound_bytes, high - evictable + swapped - before)
 
@@ -185,18 +187,18 @@ class Meter:
 
     @property
     def kept_now_bytes(self) -> int:
-        """The unreclaimable memory at the last reading."""
+        """Unreclaimable memory at the last reading, in bytes."""
         return self._above_before(self.now) if self.now else 0
 
     def _reset(self) -> None:
-        """Start a new peak. Needs v2 and Linux 6.12; otherwise `can_reset` becomes false."""
+        """Start a new peak. Needs v2 and Linux 6.12; without them `can_reset` becomes false."""
         try:
             os.pwrite(self._open["peak"] or -1, b"0", 0)
         except OSError:
             self.can_reset = False
 
     def record(self) -> dict[str, Any]:
-        """The largest value of each, in bytes; `at_kept` is the sample with the largest kept memory."""
+        """The maxima in bytes; `at_kept` is the sample with the largest kept memory."""
         at = {name: value for name, value in (self.at._asdict() if self.at else {}).items() if name != "usage_bytes"}
         return {
             "kept_bytes": self.kept_bytes,
@@ -208,14 +210,14 @@ class Meter:
 
 
 class Around:
-    """The group that this process is in itself: a scheduler's, a container's, a login session's.
+    """The group of this process: a scheduler's, a container's, a login session's.
 
-    Its limit and its kills are of interest in any case. What it is charged with says what the command needs only where
-    nobody is in it but this process and those that have started it.
+    Its limit and its kills always matter. Its charge is the command's memory only if the group has no processes but
+    this one and its ancestors (`alone`).
     """
 
     def __init__(self, path: Path, version: int, *, whole: bool | None = None) -> None:
-        """`whole`: whether the processes that ran before are all of the group; then its whole memory counts."""
+        """`whole`: whether the processes that already run are all of the group; then its whole memory counts."""
         self.meter = Meter(path, version, ours=False, whole=bool(whole))
         self.limit_bytes = limit_bytes(path, version)
         self.whole = bool(whole)
@@ -225,7 +227,7 @@ class Around:
 
     @classmethod
     def find(cls) -> "Around | None":
-        """The memory group of this process; None where that is the machine's root, or cannot be read."""
+        """The memory group of this process; None if it is the root of all groups or unreadable."""
         own = own_group()
         if own is None:
             return None
@@ -234,7 +236,7 @@ class Around:
         return None
 
     def kills(self) -> int | None:
-        """Kills for want of memory since this began."""
+        """Kills for lack of memory since this object was made; None if unknown."""
         now = self.meter.kills()
         return None if now is None or self._kills is None else max(0, now - self._kills)
 
@@ -260,7 +262,7 @@ class Own(NamedTuple):
 
 
 def own_folder(proc: Path = Path("/proc/self"), groups: str | None = None) -> Own | None:
-    """The memory group of this process, or of one whose /proc/PID/cgroup is given; None if it is not visible."""
+    """The memory group of this process, or of the one with the /proc/PID/cgroup text `groups`; None if not visible."""
     try:
         text = (proc / "cgroup").read_text() if groups is None else groups
         lines = [line.split(":", 2) for line in text.splitlines()]
@@ -276,7 +278,7 @@ def own_folder(proc: Path = Path("/proc/self"), groups: str | None = None) -> Ow
                 continue
             if path.startswith("/.."):
                 continue  # a group outside of this namespace
-            if words[3].startswith("/.."):  # mounted from outside; the names on the way to the own group are unknown
+            if words[3].startswith("/.."):  # mounted from outside: the names on the way to our group are unknown
                 at = _holding(Path(words[4]), words[3].count("..")) if path == "/" and groups is None else None
                 if at is None:
                     continue
@@ -295,14 +297,14 @@ def own_folder(proc: Path = Path("/proc/self"), groups: str | None = None) -> Ow
 
 
 def own_group(proc: Path = Path("/proc/self"), groups: str | None = None) -> tuple[Path, int] | None:
-    """Folder and version of the memory group of this process, or of one whose /proc/PID/cgroup is given; None for the
-    root of all groups, and where the group is not charged with memory."""
+    """Folder and version of the memory group of this process, or of the one with the /proc/PID/cgroup text `groups`.
+    None for the root of all groups, and if the group is not charged with memory."""
     own = own_folder(proc, groups)
     if own is None or own.is_root:
         return None
     if own.version == 1:
         return (own.folder, 1) if (own.folder / "memory.usage_in_bytes").exists() else None
-    # A group that was not given the memory controller is charged as part of the one around it.
+    # A group without the memory controller is charged as part of its parent.
     for folder in (own.folder, *own.folder.parents):
         if (folder / "memory.current").exists():
             return folder, 2
@@ -312,7 +314,7 @@ def own_group(proc: Path = Path("/proc/self"), groups: str | None = None) -> tup
 
 
 def _holding(mount: Path, depth: int) -> Path | None:
-    """The group so deep below a mount that this process is in."""
+    """The group of this process, `depth` levels below a mount; None if there is none."""
     pid = str(os.getpid())
     for folder in mount.glob("/".join("*" * depth)):
         with contextlib.suppress(OSError):
@@ -322,13 +324,13 @@ def _holding(mount: Path, depth: int) -> Path | None:
 
 
 def own_folder_or(folder: Path) -> Path:
-    """The folder of the own group; `folder` if it is not visible."""
+    """The folder of this process's group; `folder` if it is not visible."""
     own = own_folder()
     return own.folder if own else folder
 
 
 def is_limited(folder: Path, name: str) -> bool:
-    """Whether a file of a group, such as memory.max or cpu.max, has a limit."""
+    """Whether a file of a group, such as memory.max or cpu.max, sets a limit."""
     try:
         return (folder / name).read_text().split()[0] != "max"
     except (OSError, IndexError):
@@ -336,9 +338,9 @@ def is_limited(folder: Path, name: str) -> bool:
 
 
 def limit_bytes(path: Path, version: int, name: str = "memory.max") -> int | None:
-    """The effective limit of a group: the lowest of its own and its ancestors'; None without one.
+    """The effective limit of a group in bytes: the lowest of its own and its ancestors'; None without one.
 
-    `name` is its file on v2.
+    `name` is the file's name on v2.
     """
     if version == 1:
         fields = dict(line.split() for line in (path / "memory.stat").read_text().splitlines())
@@ -363,10 +365,10 @@ def _alone(path: Path) -> bool:
         stat = procfs.read(pid, "stat")
         pid = int(procfs.stat_fields(stat)[1]) if stat else 0
     try:
-        here = {int(word) for file in path.rglob("cgroup.procs") for word in file.read_text().split()}
+        members = {int(word) for file in path.rglob("cgroup.procs") for word in file.read_text().split()}
     except OSError:
         return False
-    return bool(here) and here <= ours
+    return bool(members) and members <= ours
 
 
 def _opened(path: Path, *, write: bool) -> int | None:

@@ -1,7 +1,7 @@
 """The watched command: started through the guard, which reports its end.
 
-This is all that the command's own end depends on. It needs none of what is measured, and each of its steps has a second
-way: without a guard the command is a child of ours; a guard that cannot report ends with the command's status.
+The command's start, signals and status depend on this module and the guard only, not on the measurement. Each step has
+a fallback: without a guard the command is our own child; a guard that cannot report exits with the command's status.
 """
 
 import contextlib
@@ -31,11 +31,11 @@ _ATTEMPTS = 5
 
 
 class GuardError(RuntimeError):
-    """The guard ended without a report; the text is one line. What it guarded was killed."""
+    """The guard ended without a report, and its command was killed. The text is one line."""
 
 
 class _NoGuardError(RuntimeError):
-    """The guard could not begin: the command was not run."""
+    """The guard could not start; the command was not run."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class Order:
     new_session: bool = False
     stdout: int | None = None
     groups: Sequence[str] = ()
-    """Files that the command writes its process id into before it begins."""
+    """Files that the command writes its process id into before it starts."""
     limited: bool = False
     """Whether the command must not run outside of these groups."""
     folders: Sequence[str] = ()
     group_folders: Sequence[str] = ()
-    """Folders and groups that the guard removes if the watcher was killed."""
+    """Folders and groups that the guard removes if the watcher is killed."""
     leaf: str | None = None
-    """The group below its own one that the watcher has moved to; then the guard takes that back."""
+    """The group below our own that the watcher moved to; then the guard moves back."""
 
     def line(self) -> bytes:
         order = {
@@ -81,9 +81,9 @@ class Command:
         self.empty = False
         self.used: dict[str, float] = {}
         self.fatal: Exception | None = None
-        """Why there is nothing to watch any more."""
+        """The error after which there is nothing to watch."""
         self.no_group: str | None = None
-        """Why it does not run in its group."""
+        """Why the command does not run in its group."""
         self.replies = self._requests = -1
         self._order, self._missing = order, missing
         self._guard: subprocess.Popen[bytes] | None = None
@@ -95,7 +95,7 @@ class Command:
 
     @property
     def guard_pid(self) -> int | None:
-        """The process below which everything of the command is."""
+        """The ancestor of all processes of the command; None without a guard."""
         return self._guard.pid if self._guard else None
 
     def start(self) -> None:
@@ -111,7 +111,7 @@ class Command:
             was = ctypes.c_int()
             _libc.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(was), 0, 0, 0)
             self._was_subreaper, self._children_before = was.value, set(procfs.children(os.getpid()))
-            # If the guard itself is killed, its orphans come here and not to init.
+            # If the guard itself is killed, its orphans become our children and not init's.
             _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         opened: list[int] = []
         try:
@@ -121,15 +121,14 @@ class Command:
             opened += [replies]
             for descriptor in opened:
                 os.set_inheritable(descriptor, True)
-            # Descriptors that the caller passes on (a make jobserver's, a shell's) stay open: everything of ours
-            # closes on exec.
+            # Descriptors that the caller passes on (a make jobserver's, a shell's) stay open; ours close on exec.
             self._guard = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-B", "-c", _PROGRAM, str(requests), str(replies)],
                 stdout=self._order.stdout,
                 close_fds=False,
             )
             order = self._order.line()
-            _close(opened)  # otherwise the end of the guard would not be noticed
+            _close(opened)  # otherwise we would not notice the guard's end
             _write(self._requests, order)
         except Exception as error:
             raise _NoGuardError(one_line(error)) from None
@@ -137,7 +136,7 @@ class Command:
             _close(opened)
 
     def _await_start(self) -> None:
-        """Wait until the guard has reported the start. Where it reports nothing, its end shows what happened."""
+        """Wait until the guard reports the start. Without a report, its end shows what happened."""
         for _ in range(_ATTEMPTS):
             with self._missing.step("the command's process id"):
                 while not (self.pid or self.fatal) and self.returncode is None:
@@ -152,12 +151,12 @@ class Command:
                 self._look_for_it()
 
     def _look_for_it(self) -> None:
-        """The guard's only child so early is the command."""
+        """Take the guard's only child, which is the command at this time."""
         below = procfs.children(self._guard.pid) if self._guard else []
         self.pid = below[0] if below else 0
 
     def _start_alone(self, error: Exception) -> None:
-        """Run the command as a child of ours: nothing of it can be weighed, but it runs."""
+        """Run the command as our own child: it is not measured, but it runs."""
         self.end_guard()
         self._guard = self.fatal = None
         if self._order.limited:
@@ -213,7 +212,8 @@ class Command:
         self.empty = self.empty or bool(reply.get("empty"))
 
     def _guard_has_ended(self) -> None:
-        """The guard was killed, did not start, or could not report; then its own status is the command's."""
+        """Handle a guard that was killed, did not start, or could not report. In the last case its status is the
+        command's."""
         assert self._guard is not None
         if self.returncode is not None:
             self.empty = True
@@ -235,7 +235,7 @@ class Command:
             raise self.fatal
 
     def wait_only(self, signals: Iterable[int], keep_limits: Callable[[], None]) -> None:
-        """The last resort: pass signals on and wait, with only the guard's own end to learn from."""
+        """The last resort: pass signals on and wait for the guard or the command to end."""
         process = self._alone or self._guard
         assert process is not None
         if self._guard:
@@ -252,7 +252,7 @@ class Command:
         self.returncode, self.empty = status, True
 
     def send_signal(self, number: int) -> None:
-        """Pass a signal on. Where that fails, it is tried again with the next one or by `send_again`."""
+        """Pass a signal on. If that fails, `send_again` retries it."""
         self._signals.append((number, 0))
         self.send_again()
 
@@ -289,14 +289,14 @@ class Command:
             _write(self._requests, b"k")
 
     def kill_myself(self) -> None:
-        """Kill without the guard, which did not."""
+        """Kill the command and its descendants without the guard, if the guard failed to."""
         descendants = self._missing.attempt("supervision", lambda: procfs.descendants(self.guard_pid or self.pid), [])
         for pid in [self.pid, *descendants]:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
 
     def leave(self) -> None:
-        """Let the guard go. Processes that still run go on, with the next subreaper or init as parent."""
+        """End the guard and let remaining processes run, with the next subreaper or init as parent."""
         with self._missing.step("supervision"):
             self._not_subreaper()
         if not self._guard:
@@ -306,7 +306,7 @@ class Command:
         self._end(self._guard)
 
     def close(self) -> None:
-        """Kill what is left, unless `leave` was called."""
+        """Kill the remaining processes, unless `leave` was called."""
         with self._missing.step("supervision"):
             if self._alone and self._alone.poll() is None:
                 self._alone.kill()
@@ -316,7 +316,7 @@ class Command:
             self._not_subreaper()
 
     def end_guard(self) -> None:
-        """Close the pipes; the guard kills what is left when its end closes."""
+        """Close the pipes. The guard then kills the remaining processes."""
         requests, replies = [self._requests], [self.replies]
         self._requests = self.replies = -1
         _close(requests)
@@ -325,7 +325,7 @@ class Command:
         _close(replies)
 
     def _end(self, guard: "subprocess.Popen[bytes]") -> None:
-        """Wait until the guard has ended. One that has lost its command and does not react is killed."""
+        """Wait until the guard has ended. Kill it if it has lost its command and does not react."""
         with self._missing.step("supervision"):
             guard.wait(_GUARD_ENDS_S if self.returncode is not None else None)
             return
@@ -337,9 +337,9 @@ class Command:
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, self._was_subreaper, 0, 0, 0)
 
     def _kill_orphans(self) -> None:
-        """Kill what came here from a killed guard; children that were here before are none of ours."""
+        """Kill the orphans of a killed guard. Children from before the start are not ours."""
         assert self._guard is not None
-        self._guard.wait()  # its pipe closes first; its children have a new parent only when it has ended
+        self._guard.wait()  # its pipe closes first; its children get a new parent only when it has ended
         if self._children_before is None or procfs.why_not() is not None:
             return
         while orphans := set(procfs.children(os.getpid())) - self._children_before - {self._guard.pid}:
@@ -352,7 +352,7 @@ class Command:
 
 
 def _as_text(word: str) -> str:
-    """A word as text, one letter per byte, because JSON has no bytes and a word need not be UTF-8."""
+    """A word as text, one character per byte, because JSON has no bytes and a word need not be UTF-8."""
     return os.fsencode(word).decode("latin-1")
 
 
@@ -362,14 +362,14 @@ def _exit_code(status: int) -> int:
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    """All of it. A reader that has gone needs none of it."""
+    """Write all of it, unless the reader has closed the pipe."""
     with contextlib.suppress(BrokenPipeError):
         while data:
             data = data[os.write(descriptor, data) :]
 
 
 def _close(descriptors: list[int]) -> None:
-    """Close those that are open; they are no more in the list."""
+    """Close those that are open, and empty the list."""
     for descriptor in descriptors:
         with contextlib.suppress(Exception):
             if descriptor >= 0:

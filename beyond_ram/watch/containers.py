@@ -1,6 +1,6 @@
 """The memory group of a container or a pod, from the cgroup tree and the files of container runtimes.
 
-No client of a runtime is called. The id of a container stands in the name of its group, whoever has made it:
+No client of a runtime is called. A container's id is part of its group's name, whichever runtime made it:
 
     docker/ID, system.slice/docker-ID.scope                        Docker, drivers cgroupfs and systemd
     machine.slice/libpod-ID.scope, libpod_parent/libpod-ID         Podman; of a user below user@UID.service/user.slice
@@ -8,8 +8,8 @@ No client of a runtime is called. The id of a container stands in the name of it
     kubepods.slice/…/kubepods-burstable-podUID.slice/RUNTIME-ID.scope    driver systemd
     NAMESPACE/ID, system.slice/nerdctl-ID.scope                    containerd without Kubernetes
 
-RUNTIME is cri-containerd, crio or docker. In the name of a slice a pod's UID has `_` in the place of `-`. Groups of
-`conmon` hold Podman's and CRI-O's monitor.
+RUNTIME is cri-containerd, crio or docker. The name of a slice has `_` instead of `-` in a pod's UID. Groups of `conmon`
+hold Podman's and CRI-O's monitor.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from typing import Any
 from . import targets
 
 GROUPS = Path("/sys/fs/cgroup")
-# A shorter one is taken for a name alone.
+# A shorter word can only be a name.
 LEAST_DIGITS = 4
 _SHOWN_DIGITS, _CANDIDATES = 12, 8
 _CONTAINER = re.compile(r"(?:(?P<runtime>[a-z][a-z-]*)-)?(?P<id>[0-9a-f]{64})(?:\.scope)?")
@@ -34,41 +34,42 @@ _LOG = re.compile(r"(?P<pod>[^_]+)_(?P<namespace>[^_]+)_(?P<container>.+)-(?P<id
 
 @dataclass(frozen=True)
 class Container:
-    """A container or a pod that has a group here."""
+    """A container or a pod that has a group on this machine."""
 
     id: str
-    """64 digits; of a pod its UID."""
+    """64 digits; for a pod, its UID."""
     folder: Path
     kind: str
-    """The runtime in the group's name, `container` without one, or `pod`."""
+    """The runtime in the group's name, `container` if the name has none, or `pod`."""
     names: tuple[str, ...] = field(default=())
 
     def __str__(self) -> str:
-        named = f" ({self.names[0]})" if self.names else ""
-        return f"{self.kind} {self.id if self.kind == 'pod' else self.id[:_SHOWN_DIGITS]}{named}"
+        name = f" ({self.names[0]})" if self.names else ""
+        return f"{self.kind} {self.id if self.kind == 'pod' else self.id[:_SHOWN_DIGITS]}{name}"
 
 
 def target(word: str, reader: str | None = None, groups: Path = GROUPS, root: Path = Path("/")) -> targets.Target:
     """The processes of a container or pod. Raises ValueError for none or several matches.
 
-    `word` is an id or the beginning of one, or a name. `groups` is where groups are mounted; `root` is the folder below
-    which runtimes have left their files.
+    `word` is an id, the beginning of one, or a name. `groups` is the mount point of the groups; `root` is the folder
+    below which runtimes keep their files.
     """
     one = find(word, groups, root)
-    asked: dict[str, object] = {"container": word, "id": one.id}
-    return targets.of_folder(asked, f"container {one}" if one.kind != "pod" else str(one), one.folder, reader)
+    request: dict[str, object] = {"container": word, "id": one.id}
+    return targets.of_folder(request, f"container {one}" if one.kind != "pod" else str(one), one.folder, reader)
 
 
 def find(word: str, groups: Path = GROUPS, root: Path = Path("/")) -> Container:
-    """The container or pod that a word names. Raises ValueError with the candidates for none or several matches."""
-    present = list(_named(_present(groups), root))
-    meant = [one for one in present if word in (one.id, *one.names)] or [
+    """The container or pod with this id, beginning of an id, or name. Raises ValueError with the candidates for none or
+    several matches."""
+    present = list(_with_names(_present(groups), root))
+    matches = [one for one in present if word in (one.id, *one.names)] or [
         one for one in present if len(word) >= LEAST_DIGITS and one.id.startswith(word.lower())
     ]
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
-        raise ValueError(f"--container {word}: it means {len(meant)} of them, give a longer id: {_listed(meant)}")
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise ValueError(f"--container {word}: it means {len(matches)} of them, give a longer id: {_listed(matches)}")
     if not present:
         raise ValueError(
             f"--container {word}: no container has a group below {groups}; in a container of its own the watcher sees "
@@ -77,13 +78,13 @@ def find(word: str, groups: Path = GROUPS, root: Path = Path("/")) -> Container:
     raise ValueError(f"--container {word}: no container or pod has that id or name; here are {_listed(present)}")
 
 
-def _listed(some: list[Container]) -> str:
-    more = f", and {len(some) - _CANDIDATES} more" if len(some) > _CANDIDATES else ""
-    return ", ".join(map(str, some[:_CANDIDATES])) + more
+def _listed(containers: list[Container]) -> str:
+    more = f", and {len(containers) - _CANDIDATES} more" if len(containers) > _CANDIDATES else ""
+    return ", ".join(map(str, containers[:_CANDIDATES])) + more
 
 
 def _present(groups: Path) -> Iterator[Container]:
-    """Containers and pods by the names of their groups, each once: the outermost group with its id."""
+    """Containers and pods by the names of their groups, each once, with its outermost group."""
     memory = groups / "memory"
     top = memory if (memory / "cgroup.procs").exists() else groups
     above: set[str] = set()
@@ -100,12 +101,12 @@ def _present(groups: Path) -> Iterator[Container]:
 
 
 def _is_below(folder: str, container: str, above: set[str]) -> bool:
-    """Whether the group lies in another one of the same container."""
+    """Whether the group is inside another one of the same container."""
     return any(folder.startswith(f"{outer}/") and container in os.path.basename(outer) for outer in above)  # noqa: PTH119
 
 
-def _named(present: Iterator[Container], root: Path) -> Iterator[Container]:
-    """The same with the names from the runtimes; unreadable files give no names."""
+def _with_names(present: Iterator[Container], root: Path) -> Iterator[Container]:
+    """The containers with their names from the runtimes' files. Unreadable files give no names."""
     names: dict[str, dict[str, None]] = {}
     for container, name in (*_docker(root), *_storage(root), *_kubernetes(root)):
         names.setdefault(container, {})[name] = None
@@ -121,7 +122,7 @@ def _docker(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _storage(root: Path) -> Iterator[tuple[str, str]]:
-    """Podman's and CRI-O's, of the machine and of its users."""
+    """Podman's and CRI-O's names, of the machine and of its users."""
     places = [f"{lib}/containers/storage" for lib in ("var/lib", "run", "home/*/.local/share", "root/.local/share")]
     places.append("run/user/*/containers")
     for place in places:
@@ -133,7 +134,7 @@ def _storage(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _kubernetes(root: Path) -> Iterator[tuple[str, str]]:
-    """Containers as CONTAINER, POD/CONTAINER and NAMESPACE/POD/CONTAINER, pods as POD and NAMESPACE/POD."""
+    """Containers as CONTAINER, POD/CONTAINER and NAMESPACE/POD/CONTAINER; pods as POD and NAMESPACE/POD."""
     for file in root.glob("var/log/containers/*.log"):
         if match := _LOG.fullmatch(file.name):
             pod, container = match["pod"], match["container"]

@@ -1,4 +1,4 @@
-"""Memory over the time of a run: the maximum of each tenth, and what was copied on write."""
+"""Memory over the time of a run: the maximum of each tenth, and how much was copied on write."""
 
 import csv
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ PARTS = 10
 COPYING = ("shared_anon_bytes", "copied_on_write_bytes")
 _KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "kept_bytes")
 _AT = [COLUMNS.index(kind) for kind in _KINDS]
-# Shared memory is a difference of two sums, each with an error of some pages per process and processor.
+# Shared memory is a difference of two sums, each wrong by some pages per process and processor.
 _UNMAPPED = 0.01
 
 
 def of_lines(lines: Iterable[bytes], duration_s: float) -> list[dict[str, Any]]:
-    """From the lines of samples.csv: for each tenth of the time, its start and the maximum of each kind in bytes; None
-    if unknown."""
+    """Parse lines of samples.csv. Returns the start and the maximum of each kind in bytes for each tenth of the time;
+    None if unknown."""
     highest: dict[int, list[int | None]] = {}
     for words in csv.reader(map(bytes.decode, lines)):
         part = min(PARTS - 1, int(PARTS * float(words[0]) / max(duration_s, 1e-9)))
@@ -37,11 +37,11 @@ class _Reading(NamedTuple):
 
 
 class Copying:
-    """Anonymous memory that forked processes share, and that they no longer share, in bytes.
+    """Anonymous memory that forked processes share, and how much of it they have copied, in bytes.
 
-    `shared_bytes` is how much more the sum over processes was than the pages there were, at its highest. While the same
-    processes are there and none gives memory back, it becomes less by what is copied on write alone: `copied_bytes`
-    adds that up. What is copied before the first reading of a process is not in it: a lower bound.
+    `shared_bytes` is the largest excess of the sum over processes over the number of distinct pages. While the
+    processes stay the same and none releases memory, only copying on write lowers that excess; `copied_bytes` adds
+    these falls up. It is a lower bound, because copies before the first reading of a process are missing.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Copying:
         return self._settled + self._copied
 
     def note(self, processes: frozenset[int], anon_bytes: int, once_bytes: int) -> None:
-        """One reading: the sum of anonymous memory over processes, and the same with each page counted once."""
+        """Add a reading: anonymous memory summed over processes, and with each page counted once."""
         now = _Reading(processes, anon_bytes, max(0, anon_bytes - once_bytes))
         self.shared_bytes = max(self.shared_bytes, now.shared_bytes)
         then = self._highest

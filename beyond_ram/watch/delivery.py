@@ -1,4 +1,4 @@
-"""The files of a run while it runs, and their way into the requested folder."""
+"""The files of a run while it runs, and their delivery into the requested folder."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from ..run_files import RUN_FILES
 from .missing import Missing, one_line
 from .outfile import OutFile
 
-# Errors that mean a wrong folder, and no trouble of the machine: reported before anything is run.
+# Errors that mean a wrong folder, not a machine in trouble: reported before the command runs.
 _WRONG_FOLDER = {errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG}
 # The beginning of each file, without white space.
 _BEGINS = dict(zip(RUN_FILES, (b"t_s,phase,processes,", b'{"t_s":', b'{"outcome":'), strict=True))
@@ -21,24 +21,24 @@ _NOWHERE = Path(os.devnull, "none")
 
 
 class Delivery:
-    """The way into `out`; None where nothing is to be kept."""
+    """Delivers files into `out`; None delivers nothing."""
 
     def __init__(self, out: Path | None, missing: Missing) -> None:
         self.out, self.missing = out, missing
         self.scratch = _NOWHERE
         self.folders: list[str] = []
-        self._held: int | None = None
+        self._lock: int | None = None
 
     def make_scratch(self) -> None:
-        """A folder for the files during the run: in `out`, or elsewhere if `out` has no space.
+        """Make a folder for the files during the run: in `out`, or elsewhere if `out` has no space.
 
-        Raises OSError where `out` cannot be a folder for it, or holds files of those names that were not made here.
+        Raises OSError if `out` cannot be a folder, or has files of those names that beyond-ram did not write.
         """
         if self.out is not None:
             out = self.out
-            if taken := self.missing.attempt("the folder's earlier files", lambda: foreign(out), None):
+            if existing := self.missing.attempt("the folder's earlier files", lambda: foreign(out), None):
                 why = "not made by beyond-ram, and not replaced: choose another --out"
-                raise FileExistsError(errno.EEXIST, why, str(taken))
+                raise FileExistsError(errno.EEXIST, why, str(existing))
             try:
                 self.out.mkdir(parents=True, exist_ok=True)
                 self._scratch_in(self.out, ".watch-")
@@ -51,14 +51,14 @@ class Delivery:
                 self._scratch_in(None, "beyond-ram-")
 
     def _scratch_in(self, folder: Path | None, prefix: str) -> None:
-        self.scratch, self._held = folders.make_temporary(prefix, folder)
+        self.scratch, self._lock = folders.make_temporary(prefix, folder)
         self.folders = [str(self.scratch)]
 
     def put(self, files: list[OutFile]) -> str | None:
         """Move the files into `out`; if that fails, return the folder with the files."""
         if self.out is None:
             return None
-        # A record of an earlier run must not lie beside samples of this one.
+        # The record of an earlier run must not remain beside samples of this one.
         with self.missing.step("the folder's earlier record"):
             (self.out / RUN_FILES[2]).unlink(missing_ok=True)
         elsewhere: str | None = None
@@ -76,25 +76,25 @@ class Delivery:
         for folder in self.folders:
             with self.missing.step("tidying up"):
                 shutil.rmtree(folder, True)
-        if self._held is not None:
-            descriptor, self._held = self._held, None
+        if self._lock is not None:
+            descriptor, self._lock = self._lock, None
             with self.missing.step("tidying up"):
                 os.close(descriptor)
 
 
 def foreign(out: Path) -> Path | None:
-    """Files with a run's names that are not from a run are not replaced; folders cannot be."""
+    """The first path with a run file's name that is not a file of a run; None if there is none. Skips folders."""
     paths = [path for name in RUN_FILES if (path := out / name).exists() and not path.is_dir()]
     return next((path for path in paths if not path.is_file() or not _ours(path)), None)
 
 
 def _ours(path: Path) -> bool:
-    """Whether a file begins as those that are made here, in this version or an earlier one, cut or not. An empty one
+    """Whether a file begins as run files do, in this version or an earlier one, cut or not. Replacing an empty file
     loses nothing."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
     except PermissionError:
-        return True  # an unreadable file is not checked here; the delivery reports the error
-    begins = b"".join(head.split())
-    return begins.startswith(_BEGINS[path.name]) or _BEGINS[path.name].startswith(begins)
+        return True  # not checked here: the delivery reports the error
+    beginning = b"".join(head.split())
+    return beginning.startswith(_BEGINS[path.name]) or _BEGINS[path.name].startswith(beginning)

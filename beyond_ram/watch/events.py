@@ -1,4 +1,4 @@
-"""Events of the watched command: read while it runs, written with the watcher's times and readings at the end."""
+"""Events of the watched command: read while it runs, written at the end with the watcher's times and readings."""
 
 import json
 import math
@@ -28,12 +28,12 @@ READINGS = (
     "major_faults",
 )
 LINE_BYTES = 1 << 20
-"""The longest line that is an event."""
+"""The longest line that counts as an event, in bytes."""
 PLAIN = b"phase "
 """The prefix of lines from programs that cannot write JSON; the rest is the name of a phase."""
-# Between the start of the command and the note of it by the guard, or across a program's rounding.
+# The guard notes the start some time after the command began, and programs round their times.
 _EARLY_S = 1.0
-# Names that the watcher alone gives.
+# Fields that only the watcher sets.
 _OURS = ("t_s", "event", "tree", "monotonic_s")
 
 
@@ -45,7 +45,7 @@ class Reader:
         self._path, self._missing = path, missing or Missing()
         self._descriptor = -1
         self.at = 0
-        """Number of bytes read."""
+        """Number of bytes read so far."""
         self._rest, self._too_long = b"", False
         self._lines: list[bytes] = []
 
@@ -55,10 +55,8 @@ class Reader:
             os.close(descriptor)
 
     def new(self) -> list[dict[str, Any]]:
-        """The events that came since the last call, each with `t_s`, out of at most 1 MB of lines.
-
-        A line that is no event is passed over, and noted.
-        """
+        """The events since the last call, each with `t_s`, from at most 1 MB of lines. A line that is no event is
+        skipped, with a note."""
         if not self._lines:
             self._read()
         new_events = []
@@ -71,7 +69,7 @@ class Reader:
 
     @property
     def unfinished(self) -> bool:
-        """Whether the last line has no end."""
+        """Whether the last line has no line end."""
         return bool(self._rest)
 
     def _read(self) -> None:
@@ -81,7 +79,7 @@ class Reader:
         *lines, rest = (self._rest + data).split(b"\n")
         too_long = self._too_long or len(rest) > LINE_BYTES
         if self._too_long and lines:
-            del lines[0]  # the end of a line that was too long
+            del lines[0]  # the rest of a line that was too long
             too_long = len(rest) > LINE_BYTES
         if too_long and not self._too_long:
             self._missing.note("events", f"a line longer than {LINE_BYTES} bytes was passed over")
@@ -95,7 +93,7 @@ class Reader:
             name = line.removeprefix(PLAIN).decode(errors="replace").strip()
             return {"t_s": self._placed(time.monotonic()), "event": "phase", "phase": name}
         try:
-            # NaN and infinities become null, because JSON has no word for them.
+            # NaN and infinities become null, because JSON does not have them.
             event = json.loads(line, parse_constant=lambda _: None)
             at, name = event["monotonic_s"], str(event["event"])
             if not isinstance(at, int | float) or not math.isfinite(at):
@@ -107,10 +105,10 @@ class Reader:
         return {"t_s": self._placed(at), "event": name, **fields}
 
     def _placed(self, monotonic_s: float) -> float:
-        """When an event was, in seconds since the start.
+        """The time of an event in seconds since the start.
 
-        Nothing happens before the start or in the future: a program whose clock is another (a time namespace) is
-        placed where it was heard.
+        A time before the start or in the future comes from another clock (a time namespace). Such an event gets the
+        time of its reading.
         """
         now = time.monotonic() - self.start_s
         at = monotonic_s - self.start_s
@@ -118,7 +116,8 @@ class Reader:
 
 
 class Log:
-    """events.jsonl, written as events come; keeps only what the record needs of them, however many there are."""
+    """events.jsonl, written as events arrive. Keeps in memory only what the record needs, however many events there
+    are."""
 
     _KEPT = ("work", "provenance")
     _PROCESSES_KEPT = 10_000
@@ -147,7 +146,7 @@ class Log:
 
     def _written(self, event: dict[str, Any]) -> tuple[dict[str, Any], str]:
         """An event and its line, in ASCII, because a program's text may have unpaired surrogates or characters that
-        some treat as line ends."""
+        some tools treat as line ends."""
         try:
             return event, json.dumps(event, allow_nan=False) + "\n"
         except (ValueError, RecursionError):  # 1e999, or nested too deeply
@@ -156,7 +155,7 @@ class Log:
             return kept, json.dumps(kept, allow_nan=False) + "\n"
 
     def order(self) -> None:
-        """Sort the lines if events of several processes came out of order."""
+        """Sort the lines by time if events of several processes arrived out of order."""
         if not self._ordered:
             lines = [line for line in self.file.content().split(b"\n") if line]
             lines.sort(key=lambda line: json.loads(line)["t_s"])
@@ -169,12 +168,12 @@ class Log:
 
 
 def phase_name(event: dict[str, Any]) -> str:
-    """The name that samples and peaks carry: on one line, at most 300 characters."""
+    """The name of a phase in samples and peaks: one line, at most 300 characters."""
     return printable(str(event.get("phase", "")))
 
 
 def with_reading(event: dict[str, Any], row: dict[str, Any] | None) -> dict[str, Any]:
-    """An event with the sample that was taken on seeing it, under `tree`."""
+    """An event with the sample taken right after it, under `tree`."""
     if row is None:
         return event
     reading = {"t_s": row["t_s"], **{key: row[key] for key in READINGS if row[key] != ""}}

@@ -1,9 +1,9 @@
 """High-water marks of processes at their exit, from the kernel's taskstats(4).
 
-When a process has ended, its counters cannot be read any more: a zombie has no memory. The kernel publishes them once
-at the exit, over netlink, to processes with CAP_NET_ADMIN in the first PID namespace (root on the machine itself).
-Without that `Exits.open` gives None, the last sample is a lower bound, and the record says so. Layout:
-include/uapi/linux/taskstats.h; new fields are only added at its end.
+The counters of an ended process are gone: a zombie has no memory. The kernel publishes them once at the exit, over
+netlink, to processes with CAP_NET_ADMIN in the first PID namespace (root on the machine itself). Without that right
+`Exits.open` returns None, the last sample is a lower bound, and the record says so. The layout is that of
+include/uapi/linux/taskstats.h, which only ever grows at its end.
 """
 
 import errno
@@ -29,13 +29,13 @@ class Exit(NamedTuple):
     parent: int
     name: str
     hwm_bytes: int
-    """Of the whole process, even in the record of a thread."""
+    """The mark of the whole process, even in the record of a thread."""
     thread: bool = False
-    """Whether it is the record of a thread other than the first one."""
+    """Whether it is the record of a thread other than the main one."""
 
 
 class Exits:
-    """A listener for processes that end anywhere on the machine. `lost` says that some messages did not fit."""
+    """A listener for processes that end anywhere on the machine. `lost` is true if messages were dropped."""
 
     def __init__(self, link: socket.socket, family: int) -> None:
         self._link, self._family = link, family
@@ -43,7 +43,7 @@ class Exits:
 
     @classmethod
     def open(cls) -> "Exits | None":
-        """A listener, or None where the kernel has none or does not let us."""
+        """A listener; None if the kernel has none or does not permit it."""
         try:
             link = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _GENERIC)
         except (OSError, AttributeError):
@@ -56,7 +56,7 @@ class Exits:
             family = dict(_attributes(answer, 20))[_FAMILY_ATTRIBUTE]
             link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
             cpus = _possible_cpus()
-            # The acknowledgement says whether we have the capability. Without it nothing would ever arrive.
+            # The acknowledgement shows whether we have the capability. Without it no message would ever arrive.
             number = struct.unpack("=H", family)[0]
             link.send(_message(number, _COMMAND_GET, _REGISTER_CPUS, cpus + b"\0", acknowledge=True))
             error = struct.unpack_from("=i", link.recv(65536), 16)[0]
@@ -72,7 +72,7 @@ class Exits:
         self._link.close()
 
     def new(self) -> list[Exit]:
-        """Processes and threads that have ended since the last call, in no particular order of processors."""
+        """Processes and threads that have ended since the last call, in no particular order."""
         exits: list[Exit] = []
         while True:
             try:

@@ -1,14 +1,14 @@
 """The guard: a small process between the watcher and the command. Standard library only; run as a program.
 
-It starts the command, is the subreaper of everything that the command starts, reaps it, and reports to the watcher.
-When the watcher goes away without a message, also by SIGKILL, the guard kills all that is left below it, and removes
-the folders and groups that the watcher has made: no orphan survives. It is a program of its own: in the watcher's
-process it would reap children that other threads there have started.
+It starts the command, is the subreaper of all its descendants, reaps them, and reports to the watcher. If the watcher
+disappears without a message, even by SIGKILL, the guard kills everything below it, and removes the folders and groups
+that the watcher made. It is a separate program, because inside the watcher's process it would reap children that other
+threads started.
 
-An error of its own does not end the command: a turn of its loop that fails is repeated, and after many failures it only
-waits for the command and ends with its status.
+An error of its own does not end the command. The loop repeats a turn that fails; after many failures the guard only
+waits for the command and exits with its status.
 
-Descriptors in argv: one for requests of the watcher (a JSON line with what to run, then a letter for each request; its
+Descriptors in argv: one for requests of the watcher (a JSON line with the order, then a letter for each request; its
 end means that the watcher is gone), one for replies, a JSON line each.
 """
 
@@ -28,23 +28,23 @@ import descriptors  # type: ignore[import-not-found]  # beside this file: the gu
 import procfs  # type: ignore[import-not-found]
 
 NOT_STARTED = 70
-"""Exit status of a guard that could not begin: the command was not run."""
+"""Exit status of a guard that could not start; the command was not run."""
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
-# Python itself ignores these; every other one that is ignored here was ignored for the command as well (nohup).
+# Python itself ignores these; all other ignored signals were ignored for the command too (nohup).
 _PYTHON_IGNORES = {signal.SIGPIPE, signal.SIGXFSZ}
 _FAILURES = 20
-# After trouble, what may have been missed is looked for this often.
+# After trouble, the loop looks this often for what it may have missed.
 _AGAIN_MS = 20
 _trouble = contextlib.suppress(Exception)
-"""Around a step without which the command can run."""
+"""Around steps that the command can run without."""
 
 
 def main() -> int:
     guard = _Guard(int(sys.argv[1]), int(sys.argv[2]))
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         with _trouble:
-            held.enter_context(descriptors.standard_held())
+            stack.enter_context(descriptors.standard_placeholders())
         try:
             guard.prepare()
             if not guard.start():
@@ -62,7 +62,7 @@ class _Guard:
         self.wake = -1
         self.command = 0
         self.status: int | None = None
-        """Status of the command, from waitpid."""
+        """Status of the command from waitpid."""
         self.ignored: set[int] = set()
         self.group = 0
         self.order: dict[str, Any] = {}
@@ -72,7 +72,7 @@ class _Guard:
         self._alone = self._killing = self._ending = False
 
     def prepare(self) -> None:
-        """Become a guard, and read the order. Raises without one."""
+        """Become a guard, and read the order. Raises EOFError without one."""
         for descriptor in (self.requests, self.replies):
             with _trouble:
                 os.set_inheritable(descriptor, False)
@@ -85,7 +85,7 @@ class _Guard:
             self._wake_up()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
             with _trouble:
-                if number not in self.ignored:  # a handler, not SIG_IGN: the command's exec puts it back by itself
+                if number not in self.ignored:  # a handler, not SIG_IGN: the command's exec resets it
                     signal.signal(number, lambda *_: None)
         with _trouble:
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -102,7 +102,7 @@ class _Guard:
         self.order = json.loads(order)
 
     def _wake_up(self) -> None:
-        """Let the end of a child be seen by poll."""
+        """Make the end of a child wake poll."""
         wake, woken = os.pipe()
         for descriptor in (wake, woken):
             os.set_blocking(descriptor, False)
@@ -111,7 +111,7 @@ class _Guard:
         self.wake = wake
 
     def start(self) -> bool:
-        """Start the command, and report that or why not. Raises where that could not be tried."""
+        """Start the command; report its start or the error. Raises if it could not even be tried."""
         guard = os.getpid()
         command = [_bytes(word) for word in self.order["command"]]
         environment = {_bytes(key): _bytes(value) for key, value in self.order["env"]}
@@ -143,7 +143,7 @@ class _Guard:
         return True
 
     def _become(self, command: list[bytes], environment: dict[bytes, bytes], guard: int, failed: int) -> None:
-        """In the child: become the command."""
+        """Become the command, in the child."""
         try:
             with _trouble:
                 _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -164,7 +164,7 @@ class _Guard:
                 else:
                     os.setpgid(0, self.group)
             for number in set(range(1, signal.NSIG)) - {signal.SIGKILL, signal.SIGSTOP}:
-                with _trouble:  # C keeps two of them for itself
+                with _trouble:  # libc reserves two of them
                     signal.signal(number, signal.SIG_IGN if number in self.ignored else signal.SIG_DFL)
             with _trouble:
                 signal.pthread_sigmask(signal.SIG_SETMASK, self.order["mask"])
@@ -197,7 +197,7 @@ class _Guard:
                 time.sleep(_AGAIN_MS / 1000)
 
     def _turn(self, poll: Any) -> bool:
-        """Wait until something happens and take all of it; whether this was the last turn."""
+        """Wait until something happens and handle it. Returns whether this was the last turn."""
         if not self._killing:
             if poll is None:
                 time.sleep(_AGAIN_MS / 1000)
@@ -219,7 +219,7 @@ class _Guard:
         return self._ending and self.status is not None
 
     def _receive(self) -> bool:
-        """Read one letter of the watcher's; whether the guard may leave."""
+        """Read one letter from the watcher. Returns whether the guard may leave."""
         try:
             letter = os.read(self.requests, 1)
         except BlockingIOError:
@@ -230,7 +230,7 @@ class _Guard:
         return letter == b"q"
 
     def _release_standard_streams(self) -> None:
-        """Close the command's input and output here: who reads from it waits for the command, not for the guard."""
+        """Close the command's input and output here: their readers wait for the command, not for the guard."""
         quiet = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(quiet, descriptor)
@@ -238,7 +238,7 @@ class _Guard:
             os.close(quiet)
 
     def _reap(self, options: int = os.WNOHANG) -> None:
-        """Reap every child that has ended; report the command's end, and that nothing is left."""
+        """Reap every child that has ended; report the end of the command, and when no process is left."""
         self._send()
         while not self._empty:
             try:
@@ -258,27 +258,27 @@ class _Guard:
             self.report(empty=True, used=_used())
 
     def _kill_all_below(self) -> None:
-        """Kill until no child is left: what a dying process started meanwhile becomes a child here, the next to die."""
+        """Kill until no child is left. Children of killed processes become children of the guard, and die next."""
         while not self._empty:
             lives = False
-            # If /proc shows another namespace, only the command is known.
+            # If /proc shows another namespace, only the command's id is known.
             for pid in procfs.descendants(os.getpid()) if procfs.why_not() is None else [self.command]:
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     continue
-                except PermissionError:  # not ours to kill: it may go on for long
+                except PermissionError:  # a process of another user, which may run on for long
                     lives = True
                 except Exception:  # its children must not end before it
                     lives = True
                     break
             self._reap(os.WNOHANG if lives else 0)
-            self._reap()  # all that have ended: to list twenty thousand again for each of them takes an hour
+            self._reap()  # reap all: listing twenty thousand processes again for each of them would take an hour
             if lives:
                 time.sleep(_AGAIN_MS / 1000)
 
     def _clean_up(self) -> None:
-        """Remove what the watcher has made and cannot remove any more."""
+        """Remove what the watcher made and can no longer remove."""
         for folder in self.order["folders"]:
             with contextlib.suppress(OSError):
                 for name in os.listdir(folder):  # noqa: PTH208
@@ -306,8 +306,8 @@ class _Guard:
         os.rmdir(leaf)  # noqa: PTH106
 
     def _only_wait(self) -> int:
-        """The last resort: the command's end as this process's own."""
-        with _trouble:  # the watcher's requests are not read any more
+        """The last resort: wait for the command, and exit with its status."""
+        with _trouble:  # nobody reads the watcher's requests any more
             _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         while self.status is None:
             try:
@@ -325,9 +325,9 @@ class _Guard:
         status = self.status or 0
         return status >> 8 if status & 0x7F == 0 else 128 + (status & 0x7F)
 
-    def report(self, **what: Any) -> None:
-        """Send it to the watcher, if that is still there. What cannot be sent now is sent in the next turn."""
-        self._unsent.append(what)
+    def report(self, **fields: Any) -> None:
+        """Send a message to the watcher. A message that cannot be sent now is sent in the next turn."""
+        self._unsent.append(fields)
         self._send()
 
     def _send(self) -> None:

@@ -1,6 +1,6 @@
-"""Measuring a running command: events in, samples and lines out. The command runs without it too.
+"""Measure a running command: read events, take samples, write lines. The command runs without it too.
 
-Each of its steps is on its own: one that fails is noted and tried again, and the others go on.
+The steps are independent: a step that fails is noted and retried, and the others go on.
 """
 
 import math
@@ -30,13 +30,13 @@ class Options:
     inputs: Sequence[Path] = ()
     """Files whose page cache residency is recorded before and after."""
     live: bool = False
-    """Show a line on the terminal meanwhile."""
+    """Show a line on the terminal while it runs."""
     max_lines: int = MAX_LINES
     memory_limit_bytes: int | None = None
     """Memory limit of the whole tree; the caller must evict the inputs first."""
     timeout_s: float | None = None
-    """After this time it ends: a command is killed with all below it, and has `timed_out`; what ran already goes on,
-    `detached`."""
+    """Time limit. A command is killed with all its descendants (outcome `timed_out`); an attached program goes on
+    (outcome `detached`)."""
 
     def __post_init__(self) -> None:
         if self.interval_ms < 1:
@@ -44,7 +44,7 @@ class Options:
 
 
 class Instrument:
-    """The parts that could be set up; None for the others."""
+    """The parts of a measurement; None for those that could not be set up."""
 
     def __init__(
         self, options: Options, delivery: Delivery, counting: Counting, on_event: OnEvent | None = None
@@ -57,12 +57,12 @@ class Instrument:
         self.line = Line() if options.live else None
         self._cpu_s = self.missing.attempt("duty cycle", time.process_time, None)
         self.started_at: float | None = None
-        """Seconds of Unix time, so that runs can be put in order."""
+        """Unix time in seconds, to order runs."""
 
     def begin(self, began_s: float, tree: Tree | None, raw_events: Path | None, start: dict[str, Any]) -> None:
-        """Open everything, and take the first sample; `start` is what the first event says.
+        """Open everything and take the first sample. `start` are the fields of the first event.
 
-        `tree` is what is weighed; None where nothing can be.
+        `tree` is measured; None if no process can be read.
         """
         self.missing.began_s = began_s
         self.started_at = self.missing.attempt("start time", time.time, None)
@@ -88,14 +88,14 @@ class Instrument:
         return self.sampler.interval_s(requested_s) if self.sampler else requested_s
 
     def ceiling(self) -> tuple[str, int] | None:
-        """The ceiling of growth and its bytes: the run's limit, the job's limit, or the machine's memory."""
+        """The lowest ceiling of growth and its bytes: the run's limit, the job's limit, or the machine's memory."""
         around = self.counting.around
         return trend.ceiling(
             self.options.memory_limit_bytes, around.limit_bytes if around else None, machine.memory_bytes()
         )
 
     def spent_s(self) -> float | None:
-        """CPU time of this process since the beginning."""
+        """CPU time of this process since the start, in seconds; None if unknown."""
         now_s = self.missing.attempt("duty cycle", time.process_time, None)
         return None if now_s is None or self._cpu_s is None else now_s - self._cpu_s
 
@@ -103,7 +103,7 @@ class Instrument:
         return self.sampler.ignore_events_until_s() if self.sampler else -math.inf
 
     def look(self, pid: int) -> None:
-        """Take the events that came, and a sample."""
+        """Take new events and a sample."""
         new = self.missing.attempt("events", self.reader.new, []) if self.reader else []
         row = self._take(new)
         for event in new if self.on_event else ():
@@ -117,7 +117,7 @@ class Instrument:
                 self.line = None
 
     def finish(self, duration_s: float, exit_status: int | None) -> list[dict[str, Any]]:
-        """The last look, right after the command has ended; what of it still runs, as the last sample saw it."""
+        """Take the last sample, right after the command has ended. Returns its processes that still run."""
         if self.line:
             with self.missing.step("the line on the terminal"):
                 self.line.clear()
@@ -138,12 +138,12 @@ class Instrument:
         return []
 
     def deliver(self) -> dict[str, str]:
-        """Put the files where they were asked for; `elsewhere` for the record where they could not get there."""
+        """Move the files into the requested folder. Returns `elsewhere` for the record if that failed."""
         elsewhere = self.delivery.put(self.missing.attempt("files", self._files, []))
         return {"elsewhere": elsewhere} if elsewhere else {}
 
     def _files(self) -> list[OutFile]:
-        """samples.csv and events.jsonl; with nothing in it for what could not be begun."""
+        """samples.csv and events.jsonl, empty if they could not be begun."""
         samples, event_lines = (self.delivery.scratch / name for name in RUN_FILES[:2])
         rows = self.sampler.recorder if self.sampler else Recorder(samples)
         return [rows.file, self.log.file if self.log else OutFile(event_lines)]
@@ -165,7 +165,7 @@ class Instrument:
             self.missing.note("events", "the last line has no end")
 
     def _take(self, new: list[dict[str, Any]]) -> dict[str, Any] | None:
-        """Take one sample for the new events and write it beside them; after the start of a phase it is its first
+        """Take one sample for the new events and write it beside them. At the start of a phase it is the phase's first
         sample."""
         row = None
         for event in new:

@@ -1,7 +1,7 @@
 """One line about a scheduler's job: memory by kind, its request, and the next request.
 
-From the record of a watcher, or from what the kernel still keeps of the job's group: its highest usage, page cache
-included, since nobody has looked at the kinds meanwhile.
+The source is a watcher's record, or what the kernel keeps of the job's group: its highest usage, page cache included,
+not split by kind.
 """
 
 from collections.abc import Mapping
@@ -17,17 +17,18 @@ _UNKNOWN_BYTES = 1 << 62
 
 
 def of_record(record: Mapping[str, Any]) -> str:
-    """From a run.json. Raises KeyError for a record without readings."""
+    """The line for a run.json. Raises KeyError for a record without readings."""
     peak = record["peak"]
-    asked_for = (peak.get("around") or {}).get("limit_bytes")
+    limit_bytes = (peak.get("around") or {}).get("limit_bytes")
     kinds = (("anon_bytes", "anonymous"), ("file_bytes", "file"), ("shmem_bytes", "shared"))
     used = ", ".join(f"{megabytes(peak[key])} {word}" for key, word in kinds)
     advised = advice.advise(record)
     attached = record.get("attached") or {"running_s": 0.0}
     after = f", seen from {attached['running_s']:.0f} s after its start" if attached["running_s"] > 1 else ""
     return (
-        f"{_asked(asked_for)}; used {megabytes(peak['rss_bytes'])} of RSS at once, of each kind at its highest {used}; "
-        f"kept {mebibytes(advised.kept_bytes)}{_killed(advised.killed)}{after}; {_next(advised)}"
+        f"{_limit_text(limit_bytes)}; used {megabytes(peak['rss_bytes'])} of RSS at once, "
+        f"of each kind at its highest {used}; "
+        f"kept {mebibytes(advised.kept_bytes)}{_killed_text(advised.killed)}{after}; {_next(advised)}"
     )
 
 
@@ -36,16 +37,16 @@ def _next(advised: advice.Advice, *, at_most: bool = False) -> str:
     return f"next time ask for {bound}{mebibytes(advised.ask_bytes)} (--mem={-(-advised.ask_bytes // advice.MIB)}M)"
 
 
-def _asked(limit_bytes: int | None) -> str:
+def _limit_text(limit_bytes: int | None) -> str:
     return "no limit was set" if limit_bytes is None else f"asked for {mebibytes(limit_bytes)}"
 
 
-def _killed(killed: bool) -> str:
+def _killed_text(killed: bool) -> str:
     return ", killed for want of memory" if killed else ""
 
 
 def of_group(path: Path, version: int) -> str:
-    """Read a job's group. Raises OSError if it is gone."""
+    """The line for a job's group. Raises OSError if it is gone."""
     meter = charges.Meter(path, version, ours=False, whole=True)
     try:
         now, peak, killed = meter.charges(), meter.peak_bytes(), bool(meter.kills())
@@ -53,18 +54,20 @@ def of_group(path: Path, version: int) -> str:
         meter.close()
     limit = charges.limit_bytes(path, version)
     if peak is None:
-        return f"{_asked(limit)}; this kernel keeps no peak of a group: put `beyond-ram watch --` before the command"
+        return (
+            f"{_limit_text(limit)}; this kernel keeps no peak of a group: put `beyond-ram watch --` before the command"
+        )
     # Close to its limit, page cache may have filled the group.
     filled = limit is not None and peak > limit * (1 - advice.ROOM_SHARE)
     kept = max(now.kept_bytes, peak - now.evictable_bytes) if filled and not killed else peak
     outcome = {"outcome": "detached"} if filled and not killed else {}
     advised = advice.advise(_as_record(kept, killed, limit) | outcome)
-    held = f"{megabytes(peak)} at once with page cache, {megabytes(now.evictable_bytes)} of it page cache now"
-    return f"{_asked(limit)}; used {held}{_killed(killed)}; {_next(advised, at_most=True)}"
+    usage = f"{megabytes(peak)} at once with page cache, {megabytes(now.evictable_bytes)} of it page cache now"
+    return f"{_limit_text(limit)}; used {usage}{_killed_text(killed)}; {_next(advised, at_most=True)}"
 
 
 def _as_record(kept_bytes: int, killed: bool, limit_bytes: int | None) -> dict[str, Any]:
-    """The input of `advise` for a group that was not watched."""
+    """A record for `advise`, for a group that was not watched."""
     kept = {"basis": advice.AROUND, "kept_bytes": kept_bytes, "kept_sampled_bytes": kept_bytes, "at_kept": {}}
     peak = {
         "kept": kept | {"kept_upper_bound_bytes": kept_bytes},

@@ -16,7 +16,7 @@ _EVERY_S = 0.5
 
 
 class Line:
-    """One line on stderr, renewed in place twice a second; gone at the end."""
+    """One line on stderr, renewed in place twice a second and cleared at the end."""
 
     def __init__(self) -> None:
         self._shown_s = -math.inf
@@ -26,8 +26,8 @@ class Line:
         if now - self._shown_s < _EVERY_S:
             return
         self._shown_s = now
-        shown = text(row, sampler.peaks.highest_rss_bytes, sampler.trend.growth(), ceiling)
-        os.write(2, f"\r\x1b[K{shown}".encode())
+        line = text(row, sampler.peaks.highest_rss_bytes, sampler.trend.growth(), ceiling)
+        os.write(2, f"\r\x1b[K{line}".encode())
 
     def clear(self) -> None:
         if self._shown_s > -math.inf:

@@ -1,4 +1,4 @@
-"""Facts about the machine for a result. No host name, no environment."""
+"""Facts about the machine for the record. No host name, no environment."""
 
 import os
 import platform
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-# Settings of the allocators that decide what a process keeps; only these are looked at, and only if set.
+# Allocator settings that decide how much memory a process keeps. No other variables are read.
 ALLOCATOR_VARIABLES = (
     "ARROW_DEFAULT_MEMORY_POOL",
     "GLIBC_TUNABLES",
@@ -19,7 +19,7 @@ ALLOCATOR_VARIABLES = (
     "MIMALLOC_PURGE_DELAY",
     "PYTHONMALLOC",
 )
-# Variables for the number of threads, which need memory each, and for their busy waiting.
+# Variables for the number of threads, each of which needs memory, and for busy waiting.
 THREAD_VARIABLES = (
     "GOMP_SPINCOUNT",
     "KMP_BLOCKTIME",
@@ -54,24 +54,24 @@ def provenance(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def memory_bytes() -> int:
-    """Cores, memory, kernel of the machine."""
+    """The machine's memory in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def environment() -> dict[str, str]:
-    """This process's environment as it was given: without the LC_CTYPE that Python itself adds in the C locale."""
+    """This process's environment as it was started, without the LC_CTYPE that Python adds in the C locale."""
     variables = dict(os.environ)
     try:
-        given = Path("/proc/self/environ").read_bytes()
+        initial = Path("/proc/self/environ").read_bytes()
     except OSError:
         return variables
-    if "LC_CTYPE" in variables and not any(entry.startswith(b"LC_CTYPE=") for entry in given.split(b"\0")):
+    if "LC_CTYPE" in variables and not any(entry.startswith(b"LC_CTYPE=") for entry in initial.split(b"\0")):
         del variables["LC_CTYPE"]
     return variables
 
 
 def cgroup_version() -> int | None:
-    """2 with the memory controller in the unified hierarchy, 1 with one of its own, None without one."""
+    """2 if the unified hierarchy has the memory controller, 1 if a hierarchy of its own has it, else None."""
     try:
         controllers = Path("/sys/fs/cgroup/cgroup.controllers").read_text().split()
     except OSError:
@@ -82,7 +82,7 @@ def cgroup_version() -> int | None:
 
 
 def _chosen(path: Path) -> str | None:
-    """The value in brackets, as /sys marks the one of several that is in force."""
+    """The value in brackets, which is how /sys marks the active choice."""
     try:
         return path.read_text().partition("[")[2].partition("]")[0]
     except OSError:

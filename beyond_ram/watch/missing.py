@@ -1,7 +1,7 @@
-"""What the record of a run lacks, and why: the place for all errors of the watcher.
+"""What the record of a run lacks, and why. All errors of the watcher end here.
 
-Watching never harms what is watched. Whatever opens, reads, parses or writes does so inside a `step`, which turns an
-error into a note of the record; the command runs on.
+Watching never harms the watched command. All code that opens, reads, parses or writes runs inside a `step`, which turns
+an error into a note in the record; the command runs on.
 """
 
 import contextlib
@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 _KEPT, _WIDTH = 32, 300
-_Found = TypeVar("_Found")
-_Else = TypeVar("_Else")
+_Result = TypeVar("_Result")
+_Default = TypeVar("_Default")
 
 
 class Missing:
-    """Notes, one for each thing and reason, however often it happens."""
+    """Notes, one for each subject and reason, however often it recurs."""
 
     def __init__(self) -> None:
         self.began_s = 0.0
@@ -26,7 +26,7 @@ class Missing:
         self._notes: dict[tuple[str, str], dict[str, Any]] = {}
 
     def note(self, what: str, why: BaseException | str) -> None:
-        """Say that something of `what` is missing from now on, or again. Raises nothing."""
+        """Note that part of `what` is missing, and why. Raises nothing."""
         try:
             self._note(what, one_line(why))
         except Exception:
@@ -42,21 +42,21 @@ class Missing:
             self._notes[what, why] = {"what": what, "why": why, "since_s": now, "until_s": now, "times": 1}
 
     def has(self, what: str) -> bool:
-        """Whether something is noted of it."""
-        return any(noted == what for noted, _ in self._notes)
+        """Whether there is a note about `what`."""
+        return any(subject == what for subject, _ in self._notes)
 
     def step(self, what: str) -> "Step":
-        """A `with` block that an error leaves early and with a note, and nothing else."""
+        """A `with` block that turns an error into a note."""
         return Step(self, what)
 
-    def attempt(self, what: str, step: Callable[[], _Found], otherwise: _Else) -> _Found | _Else:
-        """The result of a step; after an error, a note and `otherwise`."""
+    def attempt(self, what: str, step: Callable[[], _Result], default: _Default) -> _Result | _Default:
+        """The result of `step`; after an error, `default` and a note."""
         with self.step(what):
             return step()
-        return otherwise
+        return default
 
     def record(self) -> list[dict[str, Any]]:
-        """`what`, `why`, when first and last, in seconds since the command's start, and how many times."""
+        """The notes: `what`, `why`, first and last time in seconds since the command's start, number of times."""
         return list(self._notes.values())
 
 
@@ -64,7 +64,7 @@ class Step:
     def __init__(self, missing: Missing, what: str) -> None:
         self._missing, self._what = missing, what
         self.failed = self.no_room = False
-        """Whether an error ended it; whether that was one of too many open files."""
+        """Whether an error ended the block; whether that was too many open files."""
 
     def __enter__(self) -> "Step":
         return self
@@ -79,7 +79,7 @@ class Step:
 
 
 def one_line(why: BaseException | str) -> str:
-    """A reason in one short line."""
+    """An error or a reason as one short line."""
     if isinstance(why, str):
         text = why
     elif isinstance(why, OSError) and why.strerror:
@@ -90,5 +90,5 @@ def one_line(why: BaseException | str) -> str:
 
 
 def printable(text: str) -> str:
-    """Foreign text without control characters and unencodable ones, at most 300 characters."""
+    """Foreign text with control characters and unencodable ones replaced by `?`, at most 300 characters."""
     return "".join(sign if sign.isprintable() else "?" for sign in text[:_WIDTH])

@@ -16,8 +16,8 @@ _CHUNK_BYTES = 1 << 20
 class OutFile:
     """Lines that are appended, and delivered at the end.
 
-    What cannot be written waits, at most 4 MB of it, and is tried again: on a full disk until there is room. A line is
-    written whole or not at all. Delivery works when the file's folder is gone.
+    Lines that cannot be written wait, up to 4 MB, and are retried: on a full disk until there is space. A line is
+    written whole or not at all. Delivery works even if the file's folder is gone.
     """
 
     def __init__(self, path: Path, missing: Missing | None = None) -> None:
@@ -31,7 +31,7 @@ class OutFile:
         self._try_to_flush()
 
     def append(self, text: str) -> None:
-        """Add lines; the text ends with a line break."""
+        """Add text that ends with a line break."""
         data = text.encode("utf-8", "replace")
         if len(self._waiting) + len(data) > _WAITING_BYTES:
             self._try_to_flush()
@@ -43,24 +43,24 @@ class OutFile:
             self._try_to_flush()
 
     def content(self) -> bytes:
-        """Everything that was appended."""
+        """Everything appended so far."""
         return b"".join(self._chunks())
 
     def replace(self, data: bytes | bytearray) -> None:
-        """Put `data` in the place of everything."""
+        """Replace the whole content by `data`."""
         self._waiting = bytearray(data)
         self._written, self._longer = 0, True
         self._try_to_flush()
 
     def close(self) -> None:
-        """Write what waits; `deliver` works before and not after."""
+        """Write the waiting lines. Call `deliver` before, not after."""
         self._try_to_flush()
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
 
     def deliver(self, target: Path) -> None:
-        """Move the file to its place, whole or not at all, as `files.whole` does. Raises OSError."""
+        """Move the file to `target`, whole or not at all, as `files.whole` does. Raises OSError."""
         self._try_to_flush()
         check_target(target)
         if not self._waiting and self._descriptor >= 0:
@@ -101,6 +101,6 @@ class OutFile:
 
 
 def copy(chunks: "list[bytes]", target: Path) -> None:
-    """Write a file whole or not at all, with its folder."""
+    """Write a file whole or not at all, and make its folder."""
     target.parent.mkdir(parents=True, exist_ok=True)
     write(target, b"".join(chunks))

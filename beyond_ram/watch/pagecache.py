@@ -1,4 +1,4 @@
-"""How much of a file is in the page cache, how to evict it without root, and whether another process changed that."""
+"""How much of a file is in the page cache; evict it without root; notice changes by other processes."""
 
 import ctypes
 import errno
@@ -14,7 +14,7 @@ _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
-# Smaller changes than these come from readahead and from the last page of a file, and are no drift.
+# Readahead and the last page of a file cause changes up to this size.
 _DRIFT_SHARE, _DRIFT_BYTES = 0.01, 4 << 20
 
 
@@ -30,16 +30,16 @@ class Residency(NamedTuple):
 def residency(paths: Iterable[Path]) -> Residency | None:
     """Bytes of the files in the page cache, in whole pages, by mincore(2); None for empty files.
 
-    Raises OSError where a file cannot be opened or mapped.
+    Raises OSError if a file cannot be opened or mapped.
     """
     resident = pages = 0
     for path in paths:
         # Without O_NONBLOCK, opening a FIFO would wait for a writer.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as handle:
-            described = os.fstat(handle.fileno())
-            if not stat.S_ISREG(described.st_mode):
+            status = os.fstat(handle.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 raise OSError(errno.EINVAL, "no regular file", str(path))
-            size = described.st_size
+            size = status.st_size
             if not size:
                 continue
             address = _libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, handle.fileno(), 0)
@@ -59,7 +59,7 @@ def residency(paths: Iterable[Path]) -> Residency | None:
 
 
 def evict(paths: Iterable[Path]) -> None:
-    """Ask the kernel to drop the files' clean pages (POSIX_FADV_DONTNEED); dirty ones are written first."""
+    """Drop the files' pages from the page cache (POSIX_FADV_DONTNEED), after writing dirty ones."""
     for path in paths:
         with path.open("rb") as handle:
             os.fdatasync(handle.fileno())
@@ -76,10 +76,10 @@ def fill(paths: Iterable[Path]) -> None:
 
 
 def drift(before: Residency | None, after: Residency | None, read_bytes: int) -> str | None:
-    """A warning, in one sentence, where residency changed more than the watched tree can have changed it.
+    """A one-sentence warning if residency changed by more than the watched tree can have caused; else None.
 
-    `read_bytes` is what the tree really read from storage, of all files. What became resident beyond that, another
-    process read; what was dropped, another process or memory pressure dropped (or the tree evicted it itself).
+    `read_bytes` is what the tree read from storage, of all files. Another process read what became resident beyond
+    that. What was dropped, another process or memory pressure dropped, or the tree itself evicted.
     """
     if before is None or after is None:
         return None

@@ -1,11 +1,11 @@
-"""Peaks from several witnesses, for the run and for each phase of it.
+"""Peaks from several sources, for the run and for each of its phases.
 
-- sampled: the highest sum over the tree in one sample. A lower bound: a spike between two samples is missed.
-- high water: VmHWM, which the kernel keeps for each process, exact however often it is read. It is reset at the start
-  of a phase (5 is written to /proc/PID/clear_refs), so each phase has its own. The sum over processes that lived at the
-  same time is an upper bound: they may have peaked at different times, and shared pages count in each of them.
-- cgroup: the kernel's own total of the whole tree, where the run has a group of its own. Page cache and kernel memory
-  count in it.
+- sampled: the highest sum over the tree in one sample. A lower bound: it misses spikes between two samples.
+- high water: VmHWM, the kernel's exact maximum for each process. Writing 5 to /proc/PID/clear_refs resets it at the
+  start of a phase. The sum over processes that lived at the same time is an upper bound: they may have peaked at
+  different times, and shared pages count in each of them.
+- cgroup: the kernel's own total of the whole tree, if the run has its own group. It includes page cache and kernel
+  memory.
 
 The kernel counts RSS per processor, so a reading may be wrong by up to 64 pages per processor and kind.
 """
@@ -24,8 +24,8 @@ KINDS = ("rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes", "swap_bytes", "
 # Maxima of a span besides the sums of its samples.
 _HIGHEST = ("high_water_bytes", "anon_bound_bytes", "together_bytes", "unseen_bytes", "processes_most", "pss_bytes",
             "uss_bytes", "cgroup_bytes")  # fmt: skip
-_PROCESSES_KEPT, _PHASES_KEPT, _OVER_KEPT = 64, 1000, 4096
-# Number of processes that are named at a peak, and by how much it must rise to name them again.
+_PROCESSES_KEPT, _PHASES_KEPT, _ENDED_LAST_KEPT = 64, 1000, 4096
+# Number of processes named at a peak, and by how much the peak must rise to name them again.
 _HOLDERS, _HELD_STEP = 3, 0.01
 
 
@@ -46,23 +46,23 @@ class Span:
     cgroup_bytes: int | None = None
     exact: bool = True
     unknown: frozenset[str] = frozenset()
-    """Values that its readings lack: kinds, and `hwm_bytes` for the kernel's marks."""
+    """Values that the readings lack: kinds, and `hwm_bytes` for the kernel's marks."""
     reset_lag_s: float | None = None
     end_s: float | None = None
 
     def take(self, totals: Sequence[int], **others: int | None) -> None:
-        """Add a sample of this span: its sums in the order of KINDS, and other candidates for maxima."""
+        """Add a sample of this span: its sums in the order of KINDS, and candidates for other maxima."""
         self.sampled = [max(pair) for pair in zip(self.sampled, totals, strict=True)]
         self.rise(**others)
 
     def rise(self, **sizes: int | None) -> None:
-        """Sizes that may be the highest so far, each by its name; None for one that is not known."""
+        """Raise each named maximum to the given size if that is higher; None for an unknown size."""
         for name, size in sizes.items():
             if size is not None:
                 setattr(self, name, max(getattr(self, name) or 0, size))
 
     def include(self, other: "Span") -> None:
-        """A part of this span: its peaks are this one's too."""
+        """Add the peaks of another span, which is part of this one."""
         self.take(other.sampled, **{name: getattr(other, name) for name in _HIGHEST})
 
     @property
@@ -70,7 +70,7 @@ class Span:
         return {kind: None if kind in self.unknown else size for kind, size in zip(KINDS, self.sampled, strict=True)}
 
     def marked(self, size_bytes: int) -> int | None:
-        """Values from the marks of processes; None if they are unknown."""
+        """A value that depends on the marks of processes; None if they are unknown."""
         return None if HWM in self.unknown else size_bytes
 
     def record(self) -> dict[str, Any]:
@@ -91,13 +91,10 @@ class Span:
 
 
 class Peaks:
-    """Takes readings in, gives peaks out. Bounded: 64 processes by name and 1,000 phases; the rest as sums."""
+    """Takes readings, returns peaks. Bounded: names 64 processes and 1,000 phases, and sums up the rest."""
 
     def __init__(self, *, resets: bool = True, unknown: frozenset[str] = frozenset()) -> None:
-        """Without `resets`, a phase has marks only if they rise in it.
-
-        Of what is `unknown` no peak is given.
-        """
+        """Without `resets`, a phase has only marks that rise during it. Values in `unknown` have no peak."""
         self._resets, self.unknown = resets, unknown
         self.run = Span("", 0.0, unknown=self.unknown)
         self.phase = Span("", 0.0, unknown=self.unknown)
@@ -106,25 +103,25 @@ class Peaks:
         self.ended_sum_bytes = 0
         self.seen = self.short_lived = self.lower_bounds = 0
         self.held_by: dict[str, list[dict[str, Any]]] = {}
-        """By kind of memory: the processes that had most of the highest sample, largest first."""
+        """By kind of memory: the processes with the most of it in the highest sample, largest first."""
         self._held = {kind: 0 for kind in ("rss_bytes", "anon_bytes") if kind not in self.unknown}
         self._orphans: dict[int, list[Exit]] = {}
         """Ended processes of the machine by their parent, which was in no known tree at the last look."""
         self._exits: dict[int, Exit] = {}
-        self._over: dict[int, dict[str, Any]] = {}
-        """The processes that ended last, by their ids."""
+        self._ended_last: dict[int, dict[str, Any]] = {}
+        """The processes that ended last, by id."""
 
     def note(
         self, totals: Sequence[int], living: Iterable[Process], gone: Iterable[Process], exits: Iterable[Exit]
     ) -> None:
-        """One sample: sums in the order of KINDS, living processes, ended processes, the kernel's exit records."""
+        """Add a sample: sums in the order of KINDS, living processes, ended processes, the kernel's exit records."""
         living = list(living)
         self._note_holders(totals, living)
         marks = [_marks_with_reading(process) for process in living]
-        here = {process.pid for process in living}
+        living_pids = {process.pid for process in living}
         new_exits = self._exits | {exit.pid: exit for exit in exits}
-        # The mark of a thread, or of a process that ended after its reading: kept until its end is noticed.
-        self._exits = {pid: new_exits.pop(pid) for pid in here & new_exits.keys()}
+        # The mark of a thread, or of a process that ended after its reading: kept until we notice the end.
+        self._exits = {pid: new_exits.pop(pid) for pid in living_pids & new_exits.keys()}
         for process in gone:
             exit = new_exits.pop(process.pid, None)
             if exit is None and process.last is None:
@@ -133,7 +130,7 @@ class Peaks:
                 process.final = exit.hwm_bytes > process.floor
                 process.name = process.name or exit.name
                 if exit.hwm_bytes > max(process.hwm, process.floor):
-                    # It rose after the last sample, by an unknown kind of memory.
+                    # It rose after the last sample; the kind of memory is unknown.
                     process.anon_high = process.hwm = exit.hwm_bytes
             marks.append(_marks(process))
             self._end_process(process)
@@ -155,13 +152,13 @@ class Peaks:
         )
 
     def _late(self, exit: Exit) -> bool:
-        """Whether it is the record of a thread that ended after its process, which is over and counted."""
-        over = self._over.get(exit.pid)
-        if over is None or not exit.thread:
+        """Whether this is the record of a thread that ended after its process, which is counted already."""
+        entry = self._ended_last.get(exit.pid)
+        if entry is None or not exit.thread:
             return False
-        if exit.hwm_bytes > over["hwm_bytes"]:
-            self.ended_sum_bytes += exit.hwm_bytes - over["hwm_bytes"]
-            over["hwm_bytes"] = exit.hwm_bytes
+        if exit.hwm_bytes > entry["hwm_bytes"]:
+            self.ended_sum_bytes += exit.hwm_bytes - entry["hwm_bytes"]
+            entry["hwm_bytes"] = exit.hwm_bytes
         return True
 
     def _note_holders(self, totals: Sequence[int], living: Sequence[Process]) -> None:
@@ -170,25 +167,25 @@ class Peaks:
             if total <= before * (1 + _HELD_STEP):
                 continue
             self._held[kind] = total
-            had = [(getattr(one.last, kind), one.pid, one.name) for one in living if one.last is not None]
+            sizes = [(getattr(one.last, kind), one.pid, one.name) for one in living if one.last is not None]
             self.held_by[kind] = [
-                {"pid": pid, "name": name, "bytes": size} for size, pid, name in heapq.nlargest(_HOLDERS, had)
+                {"pid": pid, "name": name, "bytes": size} for size, pid, name in heapq.nlargest(_HOLDERS, sizes)
             ]
 
     def note_proportional(self, pss_bytes: int | str, uss_bytes: int | str) -> None:
-        """The sums of a sample, "" for one that is not known."""
+        """Add the PSS and USS of a sample, in bytes; "" if unknown."""
         sizes = {"pss_bytes": pss_bytes, "uss_bytes": uss_bytes}
         self.phase.rise(**{name: size for name, size in sizes.items() if isinstance(size, int)})
 
     def note_cgroup(self, peak_bytes: int | None, *, by_phase: bool) -> None:
-        """The group's peak; `by_phase` if it was reset at the start of the phase."""
+        """Add the group's peak; `by_phase` if it was reset at the start of the phase."""
         for span in (self.run, self.phase) if by_phase else (self.run,):
             span.rise(cgroup_bytes=peak_bytes)
 
     def begin(self, name: str, at_s: float, now_s: float, living: Iterable[Process]) -> None:
-        """Close the phase and open the next, with the mark of every process reset. Call right after a `note`.
+        """End the phase and begin the next, with the mark of every process reset. Call right after a `note`.
 
-        What rises between the event and the reset counts to the phase before: `reset_lag_s` is that window.
+        Growth between the event and the reset counts in the phase before; `reset_lag_s` is that time.
         """
         self.end(at_s)
         self.phase = Span(name, at_s, reset_lag_s=round(now_s - at_s, 6), unknown=self.unknown)
@@ -202,7 +199,7 @@ class Peaks:
             process.hwm = process.anon_high = process.rss_high = 0
 
     def end(self, at_s: float) -> None:
-        """Close the phase: from now on its peaks are the run's too."""
+        """End the phase, and add its peaks to the run's."""
         self.phase.end_s = at_s
         self.run.include(self.phase)
         if len(self.phases) < _PHASES_KEPT:
@@ -225,24 +222,24 @@ class Peaks:
         self.ended_sum_bytes += hwm_bytes
         entry = {"pid": pid, "name": name, "hwm_bytes": hwm_bytes, "final": final}
         self.ended.append(entry)
-        self._over.pop(pid, None)
-        self._over[pid] = entry
-        if len(self._over) > _OVER_KEPT:
-            del self._over[next(iter(self._over))]
+        self._ended_last.pop(pid, None)
+        self._ended_last[pid] = entry
+        if len(self._ended_last) > _ENDED_LAST_KEPT:
+            del self._ended_last[next(iter(self._ended_last))]
         if len(self.ended) >= 2 * _PROCESSES_KEPT:
             self.ended.sort(key=lambda entry: -entry["hwm_bytes"])
             del self.ended[_PROCESSES_KEPT:]
 
     def own_exits(self, exits: Iterable[Exit], tree: set[int]) -> list[Exit]:
-        """The exits that belong to the tree, of all on the machine: of its processes and of their descendants.
+        """The exits of the machine that belong to the tree: those of its processes and of their descendants.
 
-        `tree` holds process ids. A child may have ended before its parent.
+        `tree` contains process ids. A child may have ended before its parent.
         """
         ours: dict[int, Exit] = {}
         orphans, self._orphans = self._orphans, {}
         for exit in exits:
             if exit.pid in tree or exit.parent in tree or exit.parent in ours:
-                # A thread may end after its process. The mark is that of the process: the highest one counts.
+                # A thread may end after its process. Its mark is that of the process; the highest one counts.
                 before = ours.get(exit.pid)
                 high = exit if before is None or exit.hwm_bytes > before.hwm_bytes else before
                 ours[exit.pid] = high._replace(thread=exit.thread and (before is None or before.thread))
@@ -254,18 +251,18 @@ class Peaks:
             for parent in waiting.keys() & tree:
                 for child in waiting.pop(parent):
                     ours.setdefault(child.pid, child)
-        # Orphans from the last reading belong to others: by now their parent is listed or has ended. Kept longer, they
-        # would be mistaken when the kernel reuses the parent's id.
+        # Orphans from the last reading belong to others: by now their parent is listed or has ended. If they were kept
+        # longer, the kernel could reuse the parent's id and we would count them by mistake.
         return list(ours.values())
 
 
 def _marks(process: Process) -> tuple[int, int, int]:
-    """The mark of a process, how much of it may be anonymous, and how much of it no sample has seen, in bytes."""
+    """The mark of a process, how much of it may be anonymous, and how much of it no sample saw, in bytes."""
     return process.hwm, process.anon_high, max(0, process.hwm - process.rss_high)
 
 
 def _marks_with_reading(process: Process) -> tuple[int, int, int]:
-    """The same with its newest reading."""
+    """The same, updated with the process's newest reading."""
     now, before = process.last, process.before
     assert now is not None
     mark = now.hwm_bytes if now.hwm_bytes > process.floor else now.rss_bytes
@@ -273,7 +270,7 @@ def _marks_with_reading(process: Process) -> tuple[int, int, int]:
     if mark > process.hwm:
         process.hwm = mark
         if mark > now.rss_bytes:
-            # It peaked between two readings. Only files mapped at both of them were surely not anonymous.
+            # It peaked between two readings. Only files mapped at both of them are surely not anonymous.
             other = min(now.file_bytes + now.shmem_bytes, before.file_bytes + before.shmem_bytes) if before else 0
             process.anon_high = max(process.anon_high, mark - other)
     process.anon_high = max(process.anon_high, now.anon_bytes)
@@ -281,7 +278,7 @@ def _marks_with_reading(process: Process) -> tuple[int, int, int]:
 
 
 def reset_high_water(pid: int) -> bool:
-    """Set VmHWM back to the present RSS; whether that worked. A process that has ended needs no reset."""
+    """Reset VmHWM to the present RSS. Returns whether that worked; true for a process that has ended."""
     try:
         Path(f"/proc/{pid}/clear_refs").write_bytes(b"5")
     except (FileNotFoundError, ProcessLookupError):

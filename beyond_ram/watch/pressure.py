@@ -1,8 +1,8 @@
 """How long processes waited for memory: pressure stall information of a group or of the whole machine.
 
-`some` is the time in which at least one process waited for memory to be freed, or for a page to come back that had just
-been taken away. `full` is the part of it in which no other process of the group could work either. Both are sums that
-the kernel keeps in microseconds; here they count from the moment the object is made.
+`some` is the time in which at least one process waited for free memory, or for a page that had just been reclaimed.
+`full` is the part of it in which no other process of the group could work either. The kernel keeps both sums in
+microseconds; here they are seconds since the object was made.
 """
 
 import contextlib
@@ -26,10 +26,10 @@ class Stalls(NamedTuple):
 
 
 class Pressure:
-    """Reads one file of pressure stall information again and again."""
+    """Reads a file of pressure stall information repeatedly."""
 
     def __init__(self, path: Path, of: str) -> None:
-        """`of` says whose waiting the file counts. Raises OSError or ValueError where the file does not say it."""
+        """`of` names the processes that the file counts. Raises OSError or ValueError for an unreadable file."""
         self.path, self.of = path, of
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -40,7 +40,7 @@ class Pressure:
         self._last = Stalls(0.0, 0.0)
 
     def read(self) -> Stalls:
-        """Seconds of waiting until now; of a group that was removed the last reading. Raises OSError."""
+        """Seconds of waiting until now; the last reading if the group was removed. Raises OSError."""
         try:
             now = parse(os.pread(self._descriptor, 512, 0))
         except OSError as error:
@@ -52,11 +52,11 @@ class Pressure:
         return self._last
 
     def record(self) -> dict[str, Any]:
-        """For run.json: whose waiting it is, and the last reading in seconds."""
+        """The entry of run.json: whose waiting it is, and the last reading in seconds."""
         return {"of": self.of, **self._last._asdict()}
 
     def close(self) -> None:
-        """Close the file; the last reading stays."""
+        """Close the file; `record` still works."""
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
                 os.close(self._descriptor)
@@ -64,7 +64,7 @@ class Pressure:
 
 
 def parse(text: bytes) -> Stalls:
-    """Both sums of a pressure file, in seconds. Raises ValueError where one is missing."""
+    """Both sums of a pressure file, in seconds. Raises ValueError if one is missing."""
     totals = {}
     for line in text.splitlines():
         name, _, rest = line.partition(b" ")
@@ -78,7 +78,7 @@ def parse(text: bytes) -> Stalls:
 def open_first(group: Path | None, around: Around | None) -> Pressure | None:
     """The pressure of the command's group, else of the group around it, else of the machine.
 
-    None where the kernel counts none: it has no such file, or counting is switched off. cgroup v1 has none per group.
+    None if the kernel counts none: it has no such file, or counting is switched off. cgroup v1 has none per group.
     """
     for folder, of in _candidates(group, around):
         with contextlib.suppress(OSError, ValueError):

@@ -1,7 +1,7 @@
 """Readings of one process from /proc. Standard library only.
 
-Every function gives None for a process that is gone or is not ours to read, and raises OSError for errors
-of the machine, such as too many open files.
+Every function returns None for a process that has ended or is not readable for us, and raises OSError for errors of the
+machine, such as too many open files.
 """
 
 import errno
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 """Errors for processes that have ended or belong to another user."""
 NO_ROOM = (errno.EMFILE, errno.ENFILE)
-"""This process, or the machine, may open no more files."""
+"""Error numbers if this process or the machine cannot open more files."""
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 # Lines of /proc/PID/status in the kernel's order. A zombie and a kernel thread have none of them.
 _LINE = rb"\s+(\d+) kB\n"
@@ -55,14 +55,14 @@ class Usage(NamedTuple):
     major_faults: int = 0
     read_bytes: int | None = None
     written_bytes: int | None = None
-    """Bytes read from and written to storage; None if they are not readable."""
+    """Bytes read from and written to storage; None if unreadable."""
 
 
-def combined(how: Callable[[list[Any]], Any], usages: Iterable[Usage]) -> Usage:
-    """Each number by `how`, as `sum` or `max`, over those that know it."""
+def combined(combine: Callable[[list[Any]], Any], usages: Iterable[Usage]) -> Usage:
+    """Combine each number with `combine`, such as `sum` or `max`, over the usages that know it."""
     columns = zip(Usage(), *usages, strict=True)
     numbers_of = [[number for number in column if number is not None] for column in columns]
-    return Usage._make(how(numbers) if numbers else None for numbers in numbers_of)
+    return Usage._make(combine(numbers) if numbers else None for numbers in numbers_of)
 
 
 def why_not() -> str | None:
@@ -75,14 +75,14 @@ def why_not() -> str | None:
 
 
 def read(pid: int, name: str) -> bytes | None:
-    """A whole file below /proc/PID. By the system's own calls: a file object takes twice as many, in every sample."""
+    """A whole file below /proc/PID. Uses system calls directly: a file object needs twice as many, in every sample."""
     try:
         descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY)
     except GONE:
         return None
     try:
         chunks = [os.read(descriptor, 65536)]
-        while chunks[-1]:  # the kernel gives such a file a page at a time, so that a short read is no end
+        while chunks[-1]:  # the kernel returns such a file a page at a time, so a short read is not its end
             chunks.append(os.read(descriptor, 65536))
         return b"".join(chunks)
     except GONE:
@@ -92,13 +92,13 @@ def read(pid: int, name: str) -> bytes | None:
 
 
 def memory_lines(status: bytes) -> bytes:
-    """The lines of /proc/PID/status about memory; the same bytes mean the same reading. Empty for a zombie."""
+    """The lines of /proc/PID/status about memory; equal bytes mean an equal reading. Empty for a zombie."""
     first = status.find(_FIRST)
     return status[first : status.find(_PAST, first)] if first >= 0 else b""
 
 
 def parse_memory(status: bytes) -> Memory | None:
-    """The split that the kernel keeps in /proc/PID/status: 4 to 10 µs to read, whatever is mapped."""
+    """Memory by kind from /proc/PID/status: 4 to 10 µs to read, however much is mapped."""
     match = _STATUS.search(status)
     if match is None:
         return None
@@ -113,12 +113,12 @@ def memory(pid: int) -> Memory | None:
 
 
 class Proportional(NamedTuple):
-    """Proportional memory of a process: shared pages are divided among their owners."""
+    """Proportional memory of a process: shared pages are divided by the number of their owners."""
 
     pss_bytes: int
     uss_bytes: int
     pss_anon_bytes: int | None
-    """The part of PSS that is anonymous; None before Linux 5.9, which does not say."""
+    """The anonymous part of PSS; None before Linux 5.9, which does not report it."""
     shared_anon_bytes: int = 0
     """Anonymous memory and swap that is resident here beyond the process's proportional part."""
     pss_shmem_bytes: int | None = None
@@ -141,12 +141,12 @@ def proportional(pid: int) -> Proportional | None:
 
 
 def stat_fields(stat: bytes) -> list[bytes]:
-    """The fields of /proc/PID/stat after the name, which may contain anything: state, parent, …"""
+    """The fields of /proc/PID/stat after the name, which may contain any character: state, parent, …"""
     return stat[stat.rindex(b")") + 2 :].split()
 
 
 def parse_usage(stat: bytes, io: bytes | None, *, own: bool = True) -> Usage:
-    """From the files of those names; without `own` the CPU time and faults of the waited-for children only."""
+    """Usage from the files /proc/PID/stat and io; without `own`, CPU time and faults of reaped children only."""
     fields = stat_fields(stat)
     first = 0 if own else 1
     minor, major = (sum(map(int, fields[at + first : at + 2])) for at in (7, 9))
@@ -162,9 +162,9 @@ class Origin(NamedTuple):
     parent: int
     minor_faults: int
     image: tuple[int, int] | None
-    """Addresses of its code and stack, which are random per exec and equal after a fork; None if not readable."""
+    """Addresses of its code and stack: random per exec, equal after a fork; None if unreadable."""
     reaped_faults: int
-    """The minor faults of its children that were waited for."""
+    """Minor faults of its reaped children."""
 
 
 def parse_origin(stat: bytes) -> Origin:
@@ -178,7 +178,7 @@ def name(pid: int) -> str:
 
 
 def last_pid(loadavg: bytes) -> bytes:
-    """The last id given out in this process's PID namespace; if it does not change, nothing was started."""
+    """The last process id assigned in our PID namespace; while it stays the same, no process has started."""
     return loadavg[loadavg.rfind(b" ") + 1 :]
 
 
@@ -207,7 +207,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def below(pid: int, children_of: Callable[[int], Iterable[int]]) -> list[int]:
-    """All processes below one, parents before children, given the children of each."""
+    """All processes below one, parents before children; `children_of` returns the children of a process."""
     pids, pending = [], [*children_of(pid)]
     while pending:
         pids.append(pending.pop())
@@ -216,10 +216,10 @@ def below(pid: int, children_of: Callable[[int], Iterable[int]]) -> list[int]:
 
 
 def _descendants_by_parent(pid: int) -> list[int]:
-    """The same for a kernel without the children files: one pass over all processes."""
+    """`descendants` for a kernel without the children files: one pass over all processes."""
     listed: dict[int, list[int]] = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
-        try:  # not by `read`, which may be what has failed
+        try:  # not by `read`, which may be the cause of the failure
             with open(f"/proc/{entry}/stat", "rb") as file:  # noqa: PTH123
                 stat = file.read()
         except GONE:

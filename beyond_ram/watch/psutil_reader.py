@@ -1,8 +1,8 @@
-"""Read processes with psutil: RSS, CPU time and parents everywhere; PSS, USS and storage if it knows them. Imported
-only if used.
+"""Read processes with psutil: RSS, CPU time and parents everywhere; PSS, USS and storage if it knows them.
 
-On Linux psutil reads the same /proc, so it helps where /proc is there and `status` does not tell kinds apart, as in
-gVisor. RSS less `shared` of statm is anonymous memory there; gVisor writes a 0 for `shared`, and then that is unknown.
+Imported only if used. On Linux psutil reads the same /proc, so it helps if `status` lacks the kinds of memory, as in
+gVisor. RSS minus `shared` of statm is anonymous memory; gVisor reports 0 for `shared`, and then anonymous memory is
+unknown.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from .tree import Process
 
 _GONE = (psutil.Error, *procfs.GONE)
-# Values that psutil does not know, or that mean something else here.
+# Values that psutil does not know, or defines differently.
 _NEVER = {"file_bytes", "shmem_bytes", "swap_bytes", "hugetlb_bytes", "pss_anon_bytes", "pss_shmem_bytes", HWM, *FAULTS}
 
 
 class Psutil:
-    """The reader; this process shows what is `unknown`."""
+    """The reader. `unknown` is determined by reading this process."""
 
     name = "psutil"
 
@@ -35,7 +35,7 @@ class Psutil:
         self.why = why
         self.unknown: frozenset[str] = frozenset(_NEVER)
         self._why_not: str | None = None
-        self._tells_shared = False
+        self._counts_shared = False
         try:
             self._look_at_self()
         except Exception as error:  # whatever a platform lacks
@@ -43,9 +43,9 @@ class Psutil:
 
     def _look_at_self(self) -> None:
         own = psutil.Process()
-        # Some of the interpreter is always mapped: without any shared page, none is counted.
-        self._tells_shared = getattr(own.memory_info(), "shared", 0) > 0
-        unknown = set(_NEVER) if self._tells_shared else {*_NEVER, "anon_bytes"}
+        # Part of the interpreter is always mapped: 0 shared pages means that they are not counted.
+        self._counts_shared = getattr(own.memory_info(), "shared", 0) > 0
+        unknown = set(_NEVER) if self._counts_shared else {*_NEVER, "anon_bytes"}
         full = _quietly(own.memory_full_info)
         unknown |= {f"{kind}_bytes" for kind in ("pss", "uss") if not hasattr(full, kind)}
         if not hasattr(_quietly(getattr(own, "io_counters", None)), "read_bytes"):
@@ -66,7 +66,7 @@ class Psutil:
         return str(_quietly(lambda: psutil.Process(pid).name()) or "?")
 
     def started(self, pid: int) -> float | None:
-        """Seconds from boot: Unix time changes for all processes where the machine's clock is set."""
+        """Seconds since boot, because setting the machine's clock changes the Unix times of all processes."""
         since_boot_s = _quietly(lambda: psutil.Process(pid).create_time() - psutil.boot_time())
         return None if since_boot_s is None else round(float(since_boot_s), 4)
 
@@ -87,7 +87,7 @@ class Psutil:
         try:
             if process.handle is None:
                 process.handle = psutil.Process(process.pid)
-            if not process.handle.is_running():  # also where another has its id
+            if not process.handle.is_running():  # false also if another process has its id
                 return b""
             text = self._text(process.handle.memory_info())
             if text != process.lines:
@@ -97,15 +97,15 @@ class Psutil:
             return b""
 
     def _text(self, info: Any) -> bytes:
-        """Empty for a zombie, whose RSS is 0."""
-        shared = info.shared if self._tells_shared else info.rss
+        """RSS and shared bytes as text; empty for a zombie, whose RSS is 0."""
+        shared = info.shared if self._counts_shared else info.rss
         return b"%d %d" % (info.rss, shared) if info.rss else b""
 
     def parse(self, lines: bytes) -> Memory | None:
         if not lines:
             return None
         rss, shared = map(int, lines.split())
-        # RSS and its parts are counted apart, and one may run ahead.
+        # RSS and its parts are counted separately, and one may lead.
         shared = min(shared, rss)
         return Memory(0, rss - shared, 0, 0, 0, 0, other_bytes=shared)
 
@@ -134,7 +134,7 @@ class Psutil:
         process.handle = None
 
     def keep_fewer_open(self) -> None:
-        """None is kept open."""
+        """Nothing to do: no file stays open."""
 
 
 def _below(pid: int) -> list[int]:
@@ -145,8 +145,8 @@ def _below(pid: int) -> list[int]:
 
 
 def _quietly(read: Any) -> Any:
-    """The result of a call; None if it is unknown here."""
+    """The result of a call; None if it fails here."""
     try:
         return read()
-    except Exception:  # psutil raises its own, and whatever a platform's files make it raise
+    except Exception:  # psutil's own errors, and others from a platform's files
         return None

@@ -1,7 +1,7 @@
 """Readers of processes: /proc, or psutil if /proc is limited or missing.
 
-Both readers give the same things, so that trees, samples and peaks know one interface. What a reader never knows stands
-in its `unknown`: such columns are empty and such peaks null, never 0.
+Both readers have one interface for trees, samples and peaks. `unknown` lists what a reader never knows: such columns
+are empty and such peaks null, never 0.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _NO_ROOM = procfs.NO_ROOM
 
 
 class Reader(Protocol):
-    """Readings of processes. None means that a process is gone or not readable."""
+    """Reads processes. Its methods return None for a process that has ended or is unreadable."""
 
     name: str
     why: str
-    """Why this one reads."""
+    """Why this reader was chosen."""
     unknown: frozenset[str]
-    """Columns of samples.csv that it never knows; `hwm_bytes` if it knows no high-water marks."""
+    """Columns of samples.csv that it never knows; `hwm_bytes` if it has no high-water marks."""
 
     def why_not(self) -> str | None:
         """Why processes cannot be read here; None if they can."""
@@ -41,7 +41,7 @@ class Reader(Protocol):
     def name_of(self, pid: int) -> str: ...
 
     def started(self, pid: int) -> float | None:
-        """When a process was started, in seconds of `now`."""
+        """When a process started, on the clock of `now`, in seconds."""
 
     def now(self) -> float: ...
 
@@ -50,37 +50,37 @@ class Reader(Protocol):
     def proportional(self, pid: int) -> procfs.Proportional | None: ...
 
     def lines(self, process: Process) -> bytes:
-        """The memory of a followed process as text; the same bytes mean the same reading. Empty when it has ended."""
+        """The memory of a followed process as text; equal bytes mean an equal reading. Empty after its end."""
 
     def parse(self, lines: bytes) -> procfs.Memory | None: ...
 
     def used(self, process: Process) -> tuple[procfs.Usage, int] | None:
-        """Resources with reaped children, and the parent."""
+        """Resources including reaped children, and the parent."""
 
     def reaped(self, pid: int) -> procfs.Usage | None:
-        """Resources of reaped children; storage with its own."""
+        """Resources of reaped children; storage includes the process's own."""
 
     def origin(self, process: Process) -> procfs.Origin | None: ...
 
     def forget(self, process: Process) -> None:
-        """Nothing more is asked of it."""
+        """Release the resources kept for a process."""
 
     def keep_fewer_open(self) -> None:
-        """This process may open no more files."""
+        """React to too many open files."""
 
 
 class Procfs:
     """/proc, with the files of followed processes kept open.
 
-    They are read again in place: no path look-up, and a descriptor stays with its process even when the kernel gives
-    its number to another.
+    Rereading an open file saves the path look-up, and the descriptor stays with its process even if the kernel reuses
+    the process id.
     """
 
     name, why = "procfs", ""
     unknown: frozenset[str] = frozenset()
 
     def __init__(self, lacks: str | None = None) -> None:
-        """`lacks`: what nobody can read here."""
+        """`lacks` names what no reader can read here."""
         self._lacks = lacks
         self._opened_by: dict[int, Process] = {}
         self._open, self._kept_open = 0, _KEPT_OPEN
@@ -164,20 +164,20 @@ class Procfs:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
 
-def choose(asked: str | None = None) -> Reader:
+def choose(name: str | None = None) -> Reader:
     """The requested reader; by default /proc if it suffices, else psutil.
 
-    Raises ValueError for a name that none has, and where psutil is asked for and is not there or reads nothing.
+    Raises ValueError for an unknown name, and if psutil is requested but missing or unable to read.
     """
-    if asked == "procfs":
+    if name == "procfs":
         return Procfs()
-    if asked == "psutil":
+    if name == "psutil":
         reader = _through_psutil("it was asked for")
         if isinstance(reader, str):
             raise ValueError(f"--reader psutil: {reader}")
         return reader
-    if asked is not None:
-        raise ValueError(f"--reader {asked}: a reader is one of {', '.join(NAMES)}")
+    if name is not None:
+        raise ValueError(f"--reader {name}: a reader is one of {', '.join(NAMES)}")
     lacks = lacking()
     reader = _through_psutil(lacks) if lacks else ""
     return Procfs(f"{lacks}; {reader}" if lacks else None) if isinstance(reader, str) else reader
@@ -189,7 +189,7 @@ def lacking() -> str | None:
         if not sys.platform.startswith("linux"):
             return f"{sys.platform} has no /proc"
         poor = procfs.why_not() is None and procfs.memory(os.getpid()) is None
-    except Exception:  # such as too many open files; noted where samples are lost for it
+    except Exception:  # such as too many open files, noted with the samples that are lost
         return None
     return "/proc tells no kinds of memory here" if poor else None
 

@@ -1,4 +1,4 @@
-"""The record of a run: what goes into run.json."""
+"""The record of a run: the content of run.json."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ from .peaks import Peaks
 from .reader import HWM
 from .sampler import CPU_BUDGET, Counting, Sampler
 
-# Witnesses that differ by more than this, and by more than this share, disagree: then both are printed.
+# Sources that differ by more than these bytes and this share disagree: the record then names both.
 _NOTEWORTHY_BYTES, _NOTEWORTHY_SHARE = 1_000_000, 0.005
 _PROCESSES_IN_RECORD = 64
-# Fields of the event `work` for the record.
+# Fields of the event `work` that go into the record.
 _OF_WORK = (  # noqa: SIM905
     "rows bytes_in tokens rows_per_worker rows_expected rows_delivered rows_twice rows_missing rows_wrong"
 ).split()
@@ -30,7 +30,7 @@ class Outcome:
     environment: Mapping[str, str]
     pid: int
     returncode: int = 0
-    """The command's own, or less than 0 for a signal."""
+    """The command's exit status; less than 0 for a signal."""
     used: Mapping[str, float] = field(default_factory=dict)
     ended_by: str | None
     killed_for_memory: bool
@@ -41,43 +41,17 @@ class Outcome:
     no_group: str | None
     resident: pagecache.Residency | None
     """Page cache of the inputs before the run."""
-    tells_work: bool = False
-    """A program with phases says itself that its work is done."""
+    reports_work: bool = False
+    """Whether a program with phases reports when its work is done."""
     attached: bool = False
     """Attached to a running program, whose resources are known only from the tree."""
 
 
 def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
     """The record of a run. Parts that fail stay empty, with a note in `missing`."""
-    status, sampler, log, missing = outcome.returncode, weighing.sampler, weighing.log, weighing.missing
+    sampler, log, missing = weighing.sampler, weighing.log, weighing.missing
     interval_ms, inputs, counting = weighing.options.interval_ms, weighing.options.inputs, weighing.counting
-    content: dict[str, Any] = {
-        "outcome": outcome.ended_by or ("completed" if status == 0 else "failed"),
-        "completed_work": status == 0,
-        "exit_status": status if status >= 0 else None,
-        "signal": None if status >= 0 else signal_name(-status),
-        "command": outcome.command,
-        "pid": outcome.pid,
-        "cell": {},
-        "provenance": {"versions": {}},
-        "work": {},
-        "memory_limit_bytes": outcome.memory_limit_bytes,
-        # By the limit above, or by that of a group around ours: a job's, a container's.
-        "killed_for_memory": outcome.killed_for_memory,
-        "peak": {},
-        "phases": [],
-        "faults": {"minor": None, "major": None},
-        "storage": {"read_bytes": None, "written_bytes": None},
-        # Time of waiting for memory; None where the kernel does not count it.
-        "pressure": None,
-        # Growth of kept memory at the end.
-        "growth": None,
-        "left_running": outcome.left_running,
-        "sampler": {"interval_ms": interval_ms, "samples": 0},
-        "started_at": None if weighing.started_at is None else round(weighing.started_at, 3),
-        "duration_s": outcome.duration_s,
-        "cpu_s": None,
-    }
+    content = _initial(outcome, weighing)
     parts: list[Callable[[], dict[str, Any]]] = [
         lambda: _end(outcome, log),
         lambda: {"provenance": _provenance(outcome, log)},
@@ -105,12 +79,44 @@ def make(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
     return content
 
 
+def _initial(outcome: Outcome, weighing: Instrument) -> dict[str, Any]:
+    """The record with the facts that cannot fail, and empty values for the measurements."""
+    status = outcome.returncode
+    return {
+        "outcome": outcome.ended_by or ("completed" if status == 0 else "failed"),
+        "completed_work": status == 0,
+        "exit_status": status if status >= 0 else None,
+        "signal": None if status >= 0 else signal_name(-status),
+        "command": outcome.command,
+        "pid": outcome.pid,
+        "cell": {},
+        "provenance": {"versions": {}},
+        "work": {},
+        "memory_limit_bytes": outcome.memory_limit_bytes,
+        # By the limit above, or by that of a group around ours: a job's, a container's.
+        "killed_for_memory": outcome.killed_for_memory,
+        "peak": {},
+        "phases": [],
+        "faults": {"minor": None, "major": None},
+        "storage": {"read_bytes": None, "written_bytes": None},
+        # Time of waiting for memory; None if the kernel does not count it.
+        "pressure": None,
+        # Growth of kept memory at the end.
+        "growth": None,
+        "left_running": outcome.left_running,
+        "sampler": {"interval_ms": weighing.options.interval_ms, "samples": 0},
+        "started_at": None if weighing.started_at is None else round(weighing.started_at, 3),
+        "duration_s": outcome.duration_s,
+        "cpu_s": None,
+    }
+
+
 def _end(outcome: Outcome, log: events.Log | None) -> dict[str, Any]:
     status = outcome.returncode
     work = log.last.get("work", {}) if log else {}
     return {
         "command": list(outcome.command),
-        "completed_work": "work" in log.last if outcome.tells_work and log and log.has_phases else status == 0,
+        "completed_work": "work" in log.last if outcome.reports_work and log and log.has_phases else status == 0,
         "work": {key: work[key] for key in _OF_WORK if key in work},
         "duration_s": round(outcome.duration_s, 6),
     }
@@ -145,7 +151,7 @@ def _growth(weighing: Instrument) -> dict[str, Any] | None:
 
 
 def _used(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
-    """CPU time, faults and storage: the sum over all that was reaped, or the last sample's where that is higher."""
+    """CPU time, faults and storage: the sum over all reaped processes, or that of the last sample if higher."""
     reaped = outcome.used
     used = sampler.tree.usage() if sampler else procfs.Usage()
     if not reaped and not used.cpu_s and not outcome.attached:
@@ -153,8 +159,8 @@ def _used(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
     unknown = sampler.reader.unknown if sampler else frozenset()
 
     def most(name: str) -> int | None:
-        seen = getattr(used, name) or 0
-        return None if name in unknown and name not in reaped else max(int(reaped.get(name, 0)), seen)
+        sampled = getattr(used, name) or 0
+        return None if name in unknown and name not in reaped else max(int(reaped.get(name, 0)), sampled)
 
     return {
         "faults": {"minor": most("minor_faults"), "major": most("major_faults")},
@@ -164,10 +170,10 @@ def _used(outcome: Outcome, sampler: Sampler | None) -> dict[str, Any]:
 
 
 def _marks(peaks: Peaks, log: events.Log | None) -> list[dict[str, Any]]:
-    """The high-water marks of processes that have ended, highest first.
+    """The high-water marks of ended processes, highest first.
 
-    A process may report its own mark, which is newer than the last sample. It counts where the kernel has no exit
-    record of the process, and where it is not more than the machine's memory.
+    A process may report its own mark, which is newer than the last sample. It counts if the kernel has no exit record
+    of the process, and if it does not exceed the machine's memory.
     """
     processes = {entry["pid"]: dict(entry) for entry in peaks.ended}
     if HWM in peaks.unknown:  # except those from the kernel's exit records
@@ -186,15 +192,20 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
     run = peaks.run
     ranked = _marks(peaks, log)
     exits = sampler.exits if sampler else None
-    seen = sampler is not None and sampler.recorder.samples > 0
+    has_samples = sampler is not None and sampler.recorder.samples > 0
 
     def marked(size_bytes: int) -> int | None:
-        """A sum or maximum of marks; None where there was nothing that had one."""
-        return run.marked(size_bytes) if seen or ranked else None
+        """A sum or maximum of marks; None if no process had one."""
+        return run.marked(size_bytes) if has_samples or ranked else None
 
     high_water, together = marked(run.high_water_bytes), marked(run.together_bytes)
     witnesses = (
-        ("sampled", run.sampled[0] if seen else None, "lower bound", "highest sample of RSS summed over the tree"),
+        (
+            "sampled",
+            run.sampled[0] if has_samples else None,
+            "lower bound",
+            "highest sample of RSS summed over the tree",
+        ),
         ("high water, one process", high_water, "exact", "kernel's mark of the largest process"),
         ("high water, summed", together, "upper bound", "marks of all that lived at the same time"),
         ("pss", run.pss_bytes, "lower bound", "highest reading of PSS: shared pages once, read seldom"),
@@ -206,11 +217,11 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
     highest = run.sampled[0] if together is None else together
     marks_bytes = max(peaks.ended_sum_bytes, sum(entry["hwm_bytes"] for entry in ranked))
     return {
-        **(run.by_kind if seen else dict.fromkeys(run.by_kind)),
+        **(run.by_kind if has_samples else dict.fromkeys(run.by_kind)),
         "pss_bytes": run.pss_bytes,
         "uss_bytes": run.uss_bytes,
         "anon_upper_bound_bytes": marked(run.anon_bound_bytes),
-        # By how much marks were above the samples of their own process, summed over those that lived at one time.
+        # By how much marks exceed the samples of their own process, summed over processes that lived together.
         "unseen_bytes": marked(run.unseen_bytes),
         "hwm_bytes": {
             "processes": ranked[:_PROCESSES_IN_RECORD],
@@ -229,7 +240,7 @@ def _peak(sampler: Sampler | None, log: events.Log | None, group: dict[str, Any]
         "cgroup_bytes": run.cgroup_bytes,
         "cgroup": group,
         "witnesses": [dict(zip(("witness", "bytes", "bound", "means"), witness, strict=True)) for witness in witnesses],
-        "disagreements": _disagreements(run.sampled[0], highest, *others) if seen else [],
+        "disagreements": _disagreements(run.sampled[0], highest, *others) if has_samples else [],
     }
 
 
@@ -243,7 +254,7 @@ def _group(counting: Counting, no_group: str | None) -> dict[str, Any]:
 
 
 def _kept(sampler: Sampler | None, counting: Counting) -> dict[str, Any]:
-    """The unreclaimable memory with its source, and the group around ours."""
+    """Unreclaimable memory with its source, and the group around ours."""
     kept = None
     if sampler and sampler.meter:
         basis = advice.GROUP if counting.group and sampler.meter is counting.group.meter else advice.AROUND
@@ -256,7 +267,7 @@ def _kept(sampler: Sampler | None, counting: Counting) -> dict[str, Any]:
 def _disagreements(
     sampled: int, together: int, cgroup: int | None, processes: int, pss: int | None = None
 ) -> list[str]:
-    """One sentence for each pair of witnesses that are further apart than reading can make them."""
+    """One sentence for each pair of sources that differ by more than reading errors explain."""
     sentences = []
     if _apart(together, sampled):
         why = "a spike between two samples" if processes <= 1 else "spikes between samples, or peaks at different times"
@@ -276,7 +287,7 @@ def _rss(sampled: int, processes: int) -> str:
 
 
 def _elsewhere(pss: int | None, cgroup: int) -> str:
-    """Memory that a group was not charged for, if PSS, which counts each page once, is above the group's peak."""
+    """A clause if PSS exceeds the group's peak: another group was charged for the rest. Else ""."""
     if pss is None or pss <= cgroup or not _apart(pss, cgroup):
         return ""
     return f": PSS was read at {_mb(pss)}, so {_mb(pss - cgroup)} of it at least were charged to another group"

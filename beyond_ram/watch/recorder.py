@@ -1,9 +1,9 @@
-"""samples.csv, bounded: however long the run, never more than a fixed number of lines.
+"""samples.csv, bounded: never more than a fixed number of lines, however long the run.
 
-One line is written for every `per_line` samples: the one with the highest RSS. It is a real reading, so peaks are kept
-and rss = anon + file + shmem holds in every line. When the file is full, neighbours are joined in the
-same way and `per_line` doubles. 12 hours at 20 ms are 2.2 million samples: they end as 10,000 to 20,000 lines of some
-100 bytes, one for every 128 samples. The first 400 s of a run at 20 ms are kept line by line.
+Of every `per_line` samples, the one with the highest RSS is written. It is a real reading, so peaks are kept and rss =
+anon + file + shmem holds in every line. When the file is full, neighbouring lines are merged in the same way and
+`per_line` doubles. 12 hours at 20 ms are 2.2 million samples: they end as 10,000 to 20,000 lines of some 100 bytes, one
+for every 128 samples. The first 400 s of a run at 20 ms are kept line by line.
 """
 
 import csv
@@ -17,7 +17,7 @@ from .outfile import OutFile
 
 MAX_LINES = 20_000
 _RSS, _PSS = COLUMNS.index("rss_bytes"), COLUMNS.index("pss_bytes")
-# PSS is rare, so its line represents neighbouring lines if it is this close to their peak.
+# PSS is read seldom, so a line with PSS represents its neighbours if it is this close to their peak.
 _CLOSE = 0.99
 
 Row = Sequence[object]
@@ -60,7 +60,7 @@ class Recorder:
 
     def _halve(self) -> None:
         lines = csv.reader(line.decode() for line in io.BytesIO(self.file.content()))  # names contain no line break
-        # In one piece, which is given back whole: thousands of small ones leave holes in the memory of a long run.
+        # One buffer, freed as a whole: thousands of small ones fragment the memory of a long run.
         joined, kept = bytearray(_text(next(lines)).encode()), 0
         for row in _pairs(lines):
             joined += _text(row).encode()
@@ -71,7 +71,7 @@ class Recorder:
 
 
 def _text(row: Row) -> str:
-    """A row as a line, quoted where need be."""
+    """A row as a CSV line."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(row)
     return line.getvalue()
@@ -85,7 +85,7 @@ def _better(one: Row, other: Row) -> Row:
 
 
 def _pairs(rows: Iterator[Row]) -> Iterator[Row]:
-    """Neighbouring rows, joined two by two."""
+    """Merge neighbouring rows two by two."""
     for first in rows:
         second = next(rows, None)
         yield first if second is None else _better(first, second)

@@ -1,4 +1,4 @@
-"""Samples of a process tree, from outside, within a stated share of one core."""
+"""Samples of a process tree, taken from outside, within a stated share of one core."""
 
 import math
 import time
@@ -19,11 +19,11 @@ from .sharing import Sample, Sharing, Twice, read_now
 from .tree import Process, Tree
 from .trend import Trend
 
-# The sampler's own CPU time as a share of one core: while memory moves, and while every reading is as it was. Samples
-# come less often where they cost more than their part of it.
+# Budget of the sampler's own CPU time as a share of one core: while memory changes, and while no reading changes.
+# Samples that cost more come less often.
 CPU_BUDGET, CALM_CPU_BUDGET = 0.04, 0.007
-# Every event gets a sample at once, unless a program emits thousands a second: samples for events have an allowance of
-# this much CPU time, refilled at CPU_BUDGET. When it is used up, events wait for the next regular sample.
+# Every event gets a sample at once, unless a program emits thousands a second: these samples have an allowance of this
+# much CPU time, refilled at CPU_BUDGET. When it is used up, events wait for the next regular sample.
 _EVENTS_ALLOWANCE_S = 0.1
 _EVENTS_APART_S = 0.005
 # PSS and USS walk the page tables, under the lock of the process's address space: 14 to 50 ms per GB. Phase marks
@@ -31,17 +31,17 @@ _EVENTS_APART_S = 0.005
 PROPORTIONAL_BUDGET = 0.001
 PROPORTIONAL = "PSS and USS"
 _EVENTS_PROPORTIONAL_BUDGET = 0.01
-# CPU seconds that a run may spend on them at once, so that a short run has a reading too.
+# CPU seconds that a run may spend on PSS and USS at once, so that a short run has a reading too.
 _PROPORTIONAL_ALLOWANCE_S = 0.03
-# While memory rises and is close to its highest so far, a peak may come: samples come this many times as often.
+# While memory rises and is close to its maximum so far, samples come this many times as often, to catch a peak.
 _PEAK_SPEEDUP, _PEAK_FROM = 5, 0.9
 _PROPORTIONAL_EVERY_S = 0.25
 # Without a group, PSS counts shared pages once: CPU seconds to spend on it at once, and as a share of the time.
 _SHARING_ALLOWANCE_S, _SHARING_BUDGET, _SHARING_APART_S = 0.3, 0.005, 0.05
-# A reading of PSS during which memory moved by more than this is none.
+# A reading of PSS during which memory changed by more than this is discarded.
 _STILL_BYTES, _STILL_SHARE = 1_000_000, 0.01
 _PROPORTIONAL_S_PER_BYTE = 40e-12
-# CPU, faults and storage grow steadily and have no peaks to miss: they are read this often, and at events.
+# CPU, faults and storage grow steadily and have no peaks to miss: read this often, and at events.
 _USAGE_EVERY_S = 0.5
 _EMPTY = ("",) * 13  # PSS, USS, CPU, storage, faults, PSS by kind, pressure, and kept memory of a row without them
 
@@ -88,26 +88,10 @@ class Sampler:
             self._missing.note(f"{', '.join(self._unknown)}, and the kernel's marks", why)
         self.exits = self._missing.attempt("exit records", Exits.open, None)
         self.cost_s = 0.0
-        counting = counting or Counting()
-        group, around = counting.group, counting.around
-        self.meter: Meter | None = None
-        """The group with the tree and nothing else."""
-        if group:
-            self.meter = group.meter
-        elif around and around.alone:
-            self.meter = around.meter
-        # Whether all of it is the tree's: its peak is too.
-        self._ours = bool(group or (around and around.whole))
-        # Before anything is sampled: waiting counts from here.
-        self.pressure = self._missing.attempt(
-            "pressure", lambda: pressure.open_first(group.path if group else None, around), None
-        )
+        self._open_counting(counting or Counting())
         self._last_pids: set[int] = set()
-        self.sharing: Sharing | None = None
-        if self.meter is None and not self._unknown:
-            self.sharing = counting.sharing or self._missing.attempt("shared pages", Sharing, None)
         self.copying: Copying | None = None
-        """Whether something counts each page once."""
+        """None if nothing counts each page once."""
         self.course: list[dict[str, Any]] = []
         self.trend = Trend()
         self._sharing_s = 0.0
@@ -117,10 +101,29 @@ class Sampler:
         self._proportional_at = start_s
         self._usage_at = -math.inf
         self._phase = ""
-        self._begun = False
-        """Whether a phase has no reading yet."""
+        self._phase_is_new = False
+        """Whether the phase has no reading yet."""
         self._peaking, self._changed = False, True
         self._events_s, self._events_at = 0.0, start_s
+
+    def _open_counting(self, counting: Counting) -> None:
+        """Choose what counts each page of the tree once, and open the pressure file."""
+        group, around = counting.group, counting.around
+        self.meter: Meter | None = None
+        """The meter of a group that contains only the tree; None without one."""
+        if group:
+            self.meter = group.meter
+        elif around and around.alone:
+            self.meter = around.meter
+        # Whether all of the group is the tree's: then its peak is too.
+        self._ours = bool(group or (around and around.whole))
+        # Opened before the first sample: waiting counts from here.
+        self.pressure = self._missing.attempt(
+            "pressure", lambda: pressure.open_first(group.path if group else None, around), None
+        )
+        self.sharing: Sharing | None = None
+        if self.meter is None and not self._unknown:
+            self.sharing = counting.sharing or self._missing.attempt("shared pages", Sharing, None)
 
     def close(self) -> None:
         closes = [part.close for part in (self.recorder, self.tree, self.exits, self.sharing, self.pressure) if part]
@@ -129,10 +132,10 @@ class Sampler:
                 close()
 
     def sample(self, *, event: bool = False, proportional: bool = False) -> dict[str, Any] | None:
-        """Read the tree once, keep the line and return it; None when no process could be read.
+        """Read the tree once, write the row and return it; None if no process could be read.
 
-        At an `event` CPU, faults and storage are read too, and PSS and USS where their budget allows; `proportional`
-        asks for these whatever they cost. What cannot be read is noted, and read again with the next sample.
+        At an `event`, CPU, faults and storage are read too, and PSS and USS if their budget allows; `proportional`
+        reads these whatever they cost. Values that cannot be read are noted, and read again with the next sample.
         """
         with self._missing.step("samples") as step:
             return self._sample(event=event, proportional=proportional)
@@ -147,9 +150,9 @@ class Sampler:
         changed, ended = self.tree.memory()
         living = self.tree.living
         self._peaking, self._changed = False, changed
-        if changed or self._begun:  # otherwise the processes and their memory are unchanged
+        if changed or self._phase_is_new:  # otherwise the processes and their memory are unchanged
             self._note(living, ended)
-            self._begun = False
+            self._phase_is_new = False
         self._changed |= self._note_kept(living)
         spent = time.process_time()
         own_s = max(0.0, spent - self._spent_s)
@@ -159,8 +162,8 @@ class Sampler:
             self._events_at = now
         row = None
         if living:
-            seen = (round(now - self.start_s, 6), self._phase, len(living), *self._sums, *_EMPTY)
-            row = dict(zip(COLUMNS, seen, strict=True))
+            values = (round(now - self.start_s, 6), self._phase, len(living), *self._sums, *_EMPTY)
+            row = dict(zip(COLUMNS, values, strict=True))
             for name in self._unknown:
                 row[name] = ""
             self._put_kept(row)
@@ -200,7 +203,7 @@ class Sampler:
         self.peaks.note(totals, living, ended, exits)
 
     def _note_kept(self, living: list[Process]) -> bool:
-        """Note how much cannot be reclaimed; whether there was anything new in the group."""
+        """Note unreclaimable memory. Returns whether the group's usage changed."""
         new = False
         with self._missing.step("cgroup"):
             if self.meter:
@@ -212,13 +215,14 @@ class Sampler:
                 if new and self._ours:
                     self.peaks.note_cgroup(self.meter.high_bytes, by_phase=self.meter.can_reset)
         with self._missing.step("shared pages"):
-            # The machine's shared memory may be others': it makes no haste. What is copied on write moves nothing else.
+            # Other programs may change the machine's shared memory, so it does not speed up sampling. Copying on write
+            # changes nothing else.
             if self.sharing and (self.sharing.look() or self.tree.moved or self.sharing.shares) and living:
                 self.sharing.note(self._sharing_sample(self.sharing, living))
         return new
 
     def _put_kept(self, row: dict[str, Any]) -> None:
-        """Unreclaimable memory, and the group's memory with page cache, as far as something counts them."""
+        """Set kept memory, and the group's usage with page cache, if something counts them."""
         if self.meter and self.meter.now:
             row["kept_bytes"] = self.meter.kept_now_bytes
             row["cgroup_bytes"] = self.meter.now.usage_bytes if self._ours else ""
@@ -236,19 +240,19 @@ class Sampler:
         return sharing.sample(readings, self.tree.faults)
 
     def begin_phase(self, name: str, at_s: float) -> dict[str, Any] | None:
-        """Take the last reading of the phase that ends, reset every mark, and take the first of the one that begins."""
+        """Take the last reading of the ending phase, reset every mark, and take the first reading of the new phase."""
         self.sample()
         self.peaks.begin(name, at_s, time.monotonic() - self.start_s, self.tree.living)
-        self._phase, self._begun = name, True
+        self._phase, self._phase_is_new = name, True
         return self.sample(event=True, proportional=True)
 
     def note_course(self, duration_s: float) -> None:
-        """Memory over time, from the written lines; the last one must have been written."""
+        """Compute memory over time from the written lines. Write the last line first."""
         lines = self.recorder.file.content().splitlines()[1:]
         self.course = course.of_lines(lines, duration_s)
 
     def finish(self, end_s: float) -> None:
-        """The last look, right after the command has ended: mostly the kernel's exit records."""
+        """Take the last sample, right after the command has ended. It mostly reads the kernel's exit records."""
         self.sample()
         with self._missing.step("pressure"):
             if self.pressure:
@@ -268,12 +272,12 @@ class Sampler:
         ]
 
     def interval_s(self, requested_s: float) -> float:
-        """Time from one sample to the next: as requested, or longer where a sample costs too much."""
+        """Seconds from one sample to the next: as requested, or longer if samples cost too much."""
         budget = CPU_BUDGET if self._changed else CALM_CPU_BUDGET
         return max(requested_s / _PEAK_SPEEDUP if self._peaking else requested_s, min(self.cost_s / budget, 5.0))
 
     def ignore_events_until_s(self) -> float:
-        """Until when an event does not wake the watcher, and is read with the next sample."""
+        """The time until which events do not wake the watcher, on the monotonic clock."""
         beyond_s = max(0.0, self._events_s - _EVENTS_ALLOWANCE_S)
         return self._events_at + max(_EVENTS_APART_S, beyond_s / CPU_BUDGET)
 
@@ -318,30 +322,30 @@ class Sampler:
                 row[name] = sum(sizes) if len(sizes) == len(read) else ""
             if row["pss_anon_bytes"] != "" and self.meter is None and len(living) > 1 and not self._unknown:
                 shared = sum(one.shared_anon_bytes for one in read)
-                held = sum(one.last.anon_bytes + one.last.swap_bytes for one in living if one.last)
-                self._note_copying(living, held - shared)
+                anon = sum(one.last.anon_bytes + one.last.swap_bytes for one in living if one.last)
+                self._note_copying(living, anon - shared)
             self.peaks.note_proportional(row["pss_bytes"], row["uss_bytes"])
-        # Somebody who came meanwhile has a part of the others' pages, and may go again unseen.
+        # A process that started meanwhile has a part of the others' pages, and may end again unseen.
         if before and sharing and set(self.tree.listed()) <= self.tree.listed_pids():
             now = read_now(before.processes)
             shmem = [one.pss_shmem_bytes for one in read if one.pss_shmem_bytes is not None]
             if now and len(shmem) == len(read):
-                mapped = sum(held.shmem_bytes for held in before.processes.values())
+                mapped = sum(anon.shmem_bytes for anon in before.processes.values())
                 twice = Twice(sum(one.shared_anon_bytes for one in read), max(0, mapped - sum(shmem)))
                 self.tree.origins()
                 sharing.read(before, sharing.sample(now, self.tree.faults), twice)
 
     def _note_denied(self, pids: list[int]) -> None:
-        """Say once where one that still runs does not show its part of shared pages."""
+        """Note once that a running process does not show its part of shared pages."""
         if self._missing.has(PROPORTIONAL) or all(self.reader.memory(pid) is None for pid in pids):
             return
         self._missing.note(PROPORTIONAL, "of a process they may not be read, so that there is no sum")
 
     def _stood_still(self, living: list[Process]) -> bool:
-        """Whether the processes have the same memory as before they were read one after another.
+        """Whether memory stayed the same while the processes were read one after another.
 
         If a second process maps a page between the two readings, the page counts whole in the first process and half in
-        the second. The sum is wrong by as much as memory has moved.
+        the second. The error of the sum is at most the change of memory.
         """
         moved = 0
         for process in living:

@@ -1,19 +1,18 @@
 """Unreclaimable memory of a process tree with each shared page counted once, without a group.
 
-Sums over processes count a page in each that has it, and PSS, which does not, is dear to read. So it is read now and
-then, and followed in between from what is cheap. Of the pages that are counted more than once is known:
+Sums over processes count a shared page in each process. PSS does not, but it is expensive to read. So PSS is read now
+and then, and cheap readings bound the change in between. Bounds on the pages that are counted more than once:
 
-- A process that was forked shares with its parent what both have, but for one page for each page fault of either.
-- From then on they become fewer by no more than what processes unmap, and one for each page fault that did not add to a
-  process's memory: a page that is copied on write is such a fault.
-- Before a reading they were fewer by no more than what processes have mapped until then: anonymous pages become shared
-  by forks alone, and a fork is a new process.
+- After a fork, child and parent share everything except one page for each page fault of either.
+- After a reading, this number falls at most by what processes unmap, plus one page for each page fault that did not add
+  memory to a process (copying on write is such a fault).
+- Before a reading, it was lower at most by what processes have mapped until the reading: anonymous pages become shared
+  by forks only, and a fork is a new process.
 
-So a reading holds for the samples on both sides of it, and without one the sum is still never less than what there was,
-with one exception: huge pages that a process takes, in the same moment in which it gives up as much that is shared.
-
-What no process has mapped (files written to /dev/shm, memfd) is seen in the machine's own count of shared memory alone,
-and so is what others put there meanwhile.
+So a reading bounds the samples on both sides of it, and even without one the result is never too low, with one
+exception: a process that takes huge pages while it gives up as much shared memory. Memory that no process has mapped
+(files written to /dev/shm, memfd) shows only in the machine's own count of shared memory, together with what other
+programs put there meanwhile.
 """
 
 import math
@@ -32,9 +31,9 @@ _PENDING = 64
 _MOVED_BYTES = 1 << 20
 # A thread's kernel stack, and other kernel memory for it.
 _THREAD_BYTES = 32 << 10
-# Samples this close to each other are one.
+# Samples this close to each other count as one.
 _ALIKE = 0.01
-# Read PSS if the largest sample is this share above what is settled, and more if much time was spent.
+# Read PSS if the largest sample exceeds the settled one by this share, and by more if much time was spent.
 _WORTH = 0.05
 _SHMEM = re.compile(rb"^Shmem:\s+(\d+) kB$", re.MULTILINE)
 
@@ -52,27 +51,27 @@ class Twice(NamedTuple):
 NONE = Twice(0, 0)
 
 
-class Held(NamedTuple):
+class ProcessMemory(NamedTuple):
     """Memory of one process in bytes, and its origin."""
 
     anon_bytes: int
-    """Swapped-out memory included."""
+    """Includes swapped-out memory."""
     shmem_bytes: int
     minor_faults: int
     origin: tuple[int, tuple[int, int] | None] = (0, None)
-    """Its parent, and the addresses that an exec has given it; a fork has its parent's."""
+    """Its parent, and the addresses that exec chose; a fork has its parent's addresses."""
     reaped_faults: int = 0
-    """Of its children that have ended."""
+    """Minor faults of its children that have ended."""
 
 
 @dataclass(frozen=True)
 class Sample:
     """The processes at one time with their sums, and the machine's shared memory, in total and above its start."""
 
-    processes: Mapping[int, Held]
+    processes: Mapping[int, ProcessMemory]
     swap_bytes: int = 0
     kernel_bytes: int = 0
-    """Page tables and threads of a process."""
+    """Page tables, and memory for threads."""
     locked_bytes: int = 0
     machine_shmem_bytes: int = 1 << 62
     rise_bytes: int = 0
@@ -80,7 +79,7 @@ class Sample:
     """Of the whole tree so far, with ended processes."""
 
     def kept_bytes(self, twice: Twice) -> int:
-        """With this much of it counted more than once."""
+        """Unreclaimable memory in bytes, with `twice` of it counted more than once."""
         anon = sum(held.anon_bytes for held in self.processes.values()) - twice.anon_bytes
         return anon + self._shmem(twice) + self.kernel_bytes + self.locked_bytes
 
@@ -100,20 +99,20 @@ class Sample:
         }
 
     def lost(self, before: "Sample") -> Twice:
-        """Upper bound of shared memory that its processes may have unmapped or copied until now."""
+        """Upper bound of shared memory that the processes of `before` may have unmapped or copied until now."""
         anon = shmem = 0
         for pid, then in before.processes.items():
-            now = self.processes.get(pid, Held(0, 0, then.minor_faults))
+            now = self.processes.get(pid, ProcessMemory(0, 0, then.minor_faults))
             faulted = PAGE * max(0, now.minor_faults - then.minor_faults)
             anon += _lost(now.anon_bytes - then.anon_bytes, faulted)
             shmem += _lost(now.shmem_bytes - then.shmem_bytes, faulted)
         return Twice(anon, shmem)
 
     def mapped(self, before: "Sample") -> Twice:
-        """Upper bound of shared memory that its processes may have mapped since."""
+        """Upper bound of shared memory that the processes may have mapped since `before`."""
         anon = shmem = 0
         for pid, now in self.processes.items():
-            then = before.processes.get(pid, Held(0, 0, now.minor_faults))
+            then = before.processes.get(pid, ProcessMemory(0, 0, now.minor_faults))
             anon += max(0, now.anon_bytes - then.anon_bytes)
             faulted = PAGE * max(0, now.minor_faults - then.minor_faults)
             shmem += max(0, now.shmem_bytes - then.shmem_bytes, faulted)
@@ -127,7 +126,7 @@ class Sample:
             if before is None or pid not in before.processes
         )
 
-    def _with_parent(self, child: Held, before: "Sample | None") -> int:
+    def _with_parent(self, child: ProcessMemory, before: "Sample | None") -> int:
         pid, image = child.origin
         parent = self.processes.get(pid)
         if image is None or parent is None or parent.origin[1] != image:
@@ -136,9 +135,9 @@ class Sample:
         given_up = self._at_most(parent, pid, before) - parent.anon_bytes
         return int(max(0, min(inherited, parent.anon_bytes, inherited - given_up)))
 
-    def _at_most(self, held: Held, pid: int, before: "Sample | None") -> float:
-        """Upper bound of the anonymous memory that a process had at any time since: one page per fault, besides what it
-        had or inherited."""
+    def _at_most(self, held: ProcessMemory, pid: int, before: "Sample | None") -> float:
+        """Upper bound of a process's anonymous memory at any time since `before`: what it had or inherited, and one
+        page per fault."""
         first = before.processes.get(pid) if before else None
         if first is not None:
             return first.anon_bytes + PAGE * (held.minor_faults - first.minor_faults)
@@ -147,19 +146,19 @@ class Sample:
         if image is not None and parent is not None and parent.origin[1] == image:
             return PAGE * held.minor_faults + self._at_most(parent, pid, before)
         own = PAGE * held.minor_faults
-        return own if held.anon_bytes <= own else math.inf  # forked from one that has gone
+        return own if held.anon_bytes <= own else math.inf  # forked from a process that has ended
 
 
 def _lost(grown_bytes: int, faulted_bytes: int) -> int:
-    """Memory that one process has unmapped or copied, if it grew or shrank by this much."""
+    """Upper bound of memory that one process has unmapped or copied, in bytes."""
     return max(0, -grown_bytes) + max(0, faulted_bytes - max(0, grown_bytes))
 
 
 class Sharing:
-    """Takes samples and readings of PSS in; `kept_bytes` is the highest, in bytes."""
+    """Takes samples and readings of PSS; `kept_bytes` is the maximum, in bytes."""
 
     def __init__(self) -> None:
-        """Make it before the command begins: the machine's shared memory is counted from here."""
+        """Create it before the command starts: the machine's shared memory counts from here."""
         self._meminfo = os.open("/proc/meminfo", os.O_RDONLY | os.O_CLOEXEC)
         self._began_bytes = self._machine_bytes = self._read_machine()
         self.highest_rise_bytes = 0
@@ -179,7 +178,7 @@ class Sharing:
         return int(match[1]) << 10 if match else 0
 
     def look(self) -> bool:
-        """Read the machine's shared memory; whether it has moved enough to take a sample."""
+        """Read the machine's shared memory. Returns whether it changed enough to take a sample."""
         now = self._read_machine()
         if abs(now - self._machine_bytes) < _MOVED_BYTES:
             return False
@@ -189,18 +188,18 @@ class Sharing:
 
     @property
     def shares(self) -> bool:
-        """Whether processes share much anonymous memory: it may be copied, and no process's memory moves."""
+        """Whether processes share much anonymous memory: copying it changes no process's memory."""
         if self._last is None:
             return False
         held = sum(one.anon_bytes for one in self._last.processes.values())
         return self._twice.anon_bytes > max(_MOVED_BYTES, _WORTH * held)
 
     def sample(self, processes: Mapping[int, tuple[Memory, Origin]], faults: int = 0) -> Sample:
-        """One reading of each process, and the faults of the whole tree so far."""
+        """Make a sample from a reading of each process, and the faults of the whole tree so far."""
         memories = [memory for memory, _ in processes.values()]
         return Sample(
             {
-                pid: Held(
+                pid: ProcessMemory(
                     memory.anon_bytes + memory.swap_bytes,
                     memory.shmem_bytes,
                     origin.minor_faults,
@@ -223,16 +222,16 @@ class Sharing:
 
     @property
     def kept_now_bytes(self) -> int | str:
-        """The same for the last sample, as far as readings of PSS show; an empty string before the first one."""
+        """Unreclaimable memory at the last sample, as far as readings of PSS show; "" before the first sample."""
         return self._last.kept_bytes(self._twice) if self._last else ""
 
     def _highest(self) -> int:
         return max((sample.kept_bytes(twice) for sample, twice in self._pending), default=0)
 
     def note(self, sample: Sample) -> None:
-        """One sample of the tree."""
+        """Add a sample of the tree."""
         if self._last is not None and not self._last.processes.keys() <= sample.processes.keys():
-            # Copies by processes that ended since the last sample are only in the faults of the tree.
+            # Copies by processes that ended since the last sample show only in the faults of the tree.
             copied = PAGE * max(0, sample.faults - self._last.faults)
             self._consider(self._last, self._twice.less(copied, copied))
         self._follow(sample)
@@ -242,7 +241,7 @@ class Sharing:
         self._consider(sample, self._twice)
 
     def _consider(self, sample: Sample, twice: Twice) -> None:
-        """Hold on to a sample that may be the highest, until a reading of PSS says more of it."""
+        """Keep a sample that may be the highest, until a reading of PSS narrows its bound."""
         size = sample.kept_bytes(twice)
         if size <= self.settled_bytes:
             return
@@ -259,14 +258,14 @@ class Sharing:
             self._thin()
 
     def _follow(self, sample: Sample) -> None:
-        """Keep account of memory counted more than once."""
+        """Update the bound of memory counted more than once."""
         if self._last is not None:
             self._twice = self._twice.less(*sample.lost(self._last))
         self._twice = Twice(self._twice.anon_bytes + sample.forked(self._last), self._twice.shmem_bytes)
         self._last = sample
 
     def _thin(self) -> None:
-        """Keep the higher one of two neighbours."""
+        """Keep the higher one of each pair of neighbours."""
         pairs = zip(self._pending[::2], self._pending[1::2], strict=False)
         rest = self._pending[len(self._pending) // 2 * 2 :]
         self._pending = [max(pair, key=lambda entry: entry[0].kept_bytes(entry[1])) for pair in pairs] + rest
@@ -276,10 +275,10 @@ class Sharing:
         return self._highest() > self.settled_bytes * (1 + _WORTH + max(0.0, spent))
 
     def read(self, before: Sample, after: Sample, twice: Twice) -> None:
-        """A reading of PSS: samples right before and after it, and how much was counted more than once in it.
+        """Add a reading of PSS: samples right before and after it, and how much was counted more than once in it.
 
-        The pages were looked at one process after another: what was unmapped or copied meanwhile is taken off. A child
-        that came and went meanwhile had a part of them: then it is no reading.
+        The processes are read one after another, so memory unmapped or copied meanwhile is subtracted. If a child
+        started and ended meanwhile, it had a part of the pages: the reading is discarded.
         """
         if any(now.reaped_faults != before.processes[pid].reaped_faults for pid, now in after.processes.items()):
             return
@@ -308,7 +307,7 @@ class Sharing:
             self.settled_bytes, self._terms = size, sample.terms(twice)
 
     def end(self) -> None:
-        """No later reading can show more about the time until now."""
+        """Settle all pending samples: no later reading can narrow them."""
         for sample, twice in self._pending:
             self._settle(sample, twice)
         self._pending = []
@@ -325,7 +324,7 @@ class Sharing:
 
 
 def read_now(pids: Mapping[int, object]) -> dict[int, tuple[Memory, Origin]] | None:
-    """A reading of each process; None where one has ended."""
+    """A reading of each process; None if one has ended."""
     readings: dict[int, tuple[Memory, Origin]] = {}
     for pid in pids:
         memory, stat = procfs.memory(pid), procfs.read(pid, "stat")

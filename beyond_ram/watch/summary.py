@@ -9,7 +9,7 @@ from . import ceilings, pressure, trend, why
 _TERMS = {"shmem": "shared or in tmpfs", "kernel": "kernel", "swap": "swapped out", "locked_file": "locked file"}
 _WORTH_BYTES = 8_000_000
 _PHASES = 8
-# The least that is not 0.0 s when it is printed.
+# The shortest time that does not print as 0.0 s.
 _SHOWN_S = 0.05
 
 
@@ -18,14 +18,14 @@ def megabytes(size_bytes: float | None) -> str:
 
 
 def mebibytes(size_bytes: int) -> str:
-    """As limits and requests are written; rounded up."""
+    """A size in the unit of limits and requests, rounded up."""
     return f"{-(-size_bytes // advice.MIB):,} MiB"
 
 
 def lines(record: dict[str, Any]) -> Iterable[str]:
     """Ten lines, and one more for each warning."""
     peak, sampler = record["peak"], record["sampler"]
-    marks, asked = peak["hwm_bytes"], advice.advise(record)
+    marks, advised = peak["hwm_bytes"], advice.advise(record)
     yield f"outcome     {_outcome(record)}"
     if "attached" in record:
         yield from _attached(record["attached"])
@@ -41,26 +41,26 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
         yield f"  {word} {megabytes(size)} {means}" if known else f"  {word} unknown here"
     if peak["pss_bytes"] is None:
         yield "PSS         not sampled"
-    elif advice.FAR * peak["pss_bytes"] >= asked.kept_bytes:  # otherwise it was read before the peak
+    elif advice.FAR * peak["pss_bytes"] >= advised.kept_bytes:  # otherwise it was read before the peak
         pss, uss = megabytes(peak["pss_bytes"]), megabytes(peak["uss_bytes"])
         yield f"PSS         {pss}, each shared page counted once; USS {uss}; largest of a few readings, not a peak"
     yield f"high water  {_marked(marks)}"
     if peak["cgroup_bytes"] is not None:
-        reclaimable = megabytes(max(0, peak["cgroup_bytes"] - asked.kept_bytes))
+        reclaimable = megabytes(max(0, peak["cgroup_bytes"] - advised.kept_bytes))
         yield f"cgroup      {megabytes(peak['cgroup_bytes'])} with page cache; about {reclaimable} of it reclaimable"
     else:
         reclaimable = "" if peak["file_bytes"] is None else f"; {megabytes(peak['file_bytes'])} of the peak reclaimable"
         yield f"cgroup      none ({peak['cgroup']['reason']}){reclaimable}"
     if "container" in record.get("attached", {}).get("to", {}):
-        yield from _of_container(record, asked)
+        yield from _of_container(record, advised)
     yield from _waited(record)
-    yield from _asked(asked, peak)
-    yield from _for_speed(asked)
+    yield from _request(advised, peak)
+    yield from _for_speed(advised)
     slowed = sampler["interval_used_ms"] > 1.5 * sampler["interval_ms"]
     pace = f"every {sampler['interval_ms']} ms" + (", slowed down" if slowed else "")
     yield f"sampler     {sampler['samples']:,} samples {pace}, {sampler['duty_cycle']:.2%} of one core"
     yield from _details(record)
-    yield from _enforced(record, asked)
+    yield from _enforced(record, advised)
     for sentence in peak["disagreements"]:
         yield f"note        {sentence}"
     if record["left_running"]:
@@ -72,8 +72,8 @@ def lines(record: dict[str, Any]) -> Iterable[str]:
     yield from ceilings.lines(record)
 
 
-def _of_container(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]:
-    """Working set (which a kubelet evicts by), usage (which the kernel kills by), and kept memory, one per line."""
+def _of_container(record: dict[str, Any], advised: advice.Advice) -> Iterable[str]:
+    """Working set (by which a kubelet evicts), usage (by which the kernel kills), and kept memory, one per line."""
     peak, around = record["peak"], record["peak"].get("around") or {}
     limit, kills = around.get("limit_bytes"), around.get("kills")
     working_set = (peak.get("kept") or {}).get("working_set_bytes")
@@ -81,7 +81,7 @@ def _of_container(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]
     yield f"evicted by  {megabytes(working_set)} of working set: usage less inactive file, as the kubelet counts it"
     killed = "kills are not counted" if kills is None else f"{kills} killed"
     yield f"killed by   {megabytes(peak['cgroup_bytes'])} of usage {at}, page cache goes first; {killed}"
-    yield f"kept        {megabytes(asked.kept_bytes)}, which the kernel cannot take back"
+    yield f"kept        {megabytes(advised.kept_bytes)}, which the kernel cannot take back"
 
 
 _WAITED_BY = {
@@ -101,7 +101,7 @@ def _waited(record: dict[str, Any]) -> Iterable[str]:
 
 
 def _marked(marks: dict[str, Any]) -> str:
-    """The kernel's marks."""
+    """The kernel's high-water marks."""
     if marks["concurrent_upper_bound_bytes"] is None:
         return "not known: spikes between two samples are missed"
     ends = "exact" if not marks["lower_bounds"] else "exact up to the last sample of each process"
@@ -120,8 +120,8 @@ def _details(record: dict[str, Any]) -> Iterable[str]:
             yield f"phase       {named}, {length}: {kinds}, {megabytes(one['file_bytes'])} file at their highest"
         if len(phases) > _PHASES:
             yield f"phase       {len(phases) - _PHASES} more in run.json"
-    if held := why.shares(peak):
-        names = ", ".join(f"{one['name']} ({one['pid']}) {megabytes(one['bytes'])}" for one in held)
+    if holders := why.shares(peak):
+        names = ", ".join(f"{one['name']} ({one['pid']}) {megabytes(one['bytes'])}" for one in holders)
         yield f"held by     {names}, of {megabytes(peak['anon_bytes'])} anonymous at the peak"
     if shared := forks(peak):
         yield f"forks       {shared}"
@@ -140,14 +140,14 @@ def forks(peak: Mapping[str, Any]) -> str:
 
 
 def _attached(attached: dict[str, Any]) -> Iterable[str]:
-    """The followed program, and the kernel's values from before."""
+    """The followed program, and the kernel's values from before the attach."""
     before, name = attached["before"], attached["name"]
     mark = before["hwm_bytes"]
     yield f"attached    to {name}, {attached['processes']} at once, {attached['running_s']:.1f} s after it began"
     high, group = "not known" if mark is None else megabytes(mark), before["cgroup_peak_bytes"]
     used = "" if before["cpu_s"] is None else f", {before['cpu_s']:.1f} s of CPU"
-    held = f", {megabytes(group)} in its group with page cache" if group is not None else ""
-    yield f"before      high water {high} in one process{held}{used}; nothing else is known about that time"
+    in_group = f", {megabytes(group)} in its group with page cache" if group is not None else ""
+    yield f"before      high water {high} in one process{in_group}{used}; nothing else is known about that time"
 
 
 _COUNTED_BY = {
@@ -159,54 +159,60 @@ _COUNTED_BY = {
 }
 
 
-def _asked(asked: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
-    """The request to paste, the check if it depends on the cluster, and how far another run may need more."""
-    ask = f"{'at least ' if asked.at_least else ''}--mem={advice.mem(asked.ask_bytes)}"
-    if asked.killed:
-        at = f" at the limit of {mebibytes(asked.killed_at_bytes)}" if asked.killed_at_bytes else " for want of memory"
+def _request(advised: advice.Advice, peak: dict[str, Any]) -> Iterable[str]:
+    """The request to paste, the check if it depends on the cluster, and the request if another run needs more."""
+    ask = f"{'at least ' if advised.at_least else ''}--mem={advice.mem(advised.ask_bytes)}"
+    if advised.killed:
+        at = (
+            f" at the limit of {mebibytes(advised.killed_at_bytes)}"
+            if advised.killed_at_bytes
+            else " for want of memory"
+        )
         yield f"ask for     {ask}: killed{at}; how much more it needs is unknown"
         return
-    if advice.depends(asked):
+    if advice.depends(advised):
         check = "check: scontrol show config | grep TaskPlugin"
-        polled = advice.mem(asked.polled_bytes)
+        polled = advice.mem(advised.polled_bytes)
         yield f"ask for     {ask} if your Slurm uses task/cgroup ({check}), else --mem={polled}"
-        yield f"  made of   {made_of(asked)}"
+        yield f"  made of   {made_of(advised)}"
     else:
-        yield f"ask for     {ask}: {made_of(asked)}"
-    if asked.high_bytes > advice.FAR_REPEATS * asked.ask_bytes:
-        yield f"  up to     {up_to(asked, peak)}"
+        yield f"ask for     {ask}: {made_of(advised)}"
+    if advised.high_bytes > advice.FAR_REPEATS * advised.ask_bytes:
+        yield f"  up to     {up_to(advised, peak)}"
 
 
-def up_to(asked: advice.Advice, peak: Mapping[str, Any]) -> str:
+def up_to(advised: advice.Advice, peak: Mapping[str, Any]) -> str:
     """The request that another run may need, and why."""
-    does = "copy shared memory" if asked.high_bytes == asked.polled_bytes else "peak"
+    does = "copy shared memory" if advised.high_bytes == advised.polled_bytes else "peak"
     when = f"if its {peak['processes']} processes {does} at the same time"
-    return f"--mem={advice.mem(asked.high_bytes)} {when}, which may happen in another run"
+    return f"--mem={advice.mem(advised.high_bytes)} {when}, which may happen in another run"
 
 
-def made_of(asked: advice.Advice) -> str:
+def made_of(advised: advice.Advice) -> str:
     """The terms of the request."""
-    if asked.killed:
+    if advised.killed:
         return "it was killed; how much more it needs is unknown"
-    if asked.enforced_by == advice.POLLING and asked.ask_bytes == asked.polled_bytes:
+    if advised.enforced_by == advice.POLLING and advised.ask_bytes == advised.polled_bytes:
         return "its scheduler adds up the RSS of processes; no memory group has a limit"
-    reserve = f"{mebibytes(asked.mapped_bytes)} mapped + {mebibytes(advice.ROOM_BYTES)} reserve"
-    kept = f"{mebibytes(asked.kept_bytes)} kept ({_COUNTED_BY[asked.basis]})"
+    reserve = f"{mebibytes(advised.mapped_bytes)} mapped + {mebibytes(advice.ROOM_BYTES)} reserve"
+    kept = f"{mebibytes(advised.kept_bytes)} kept ({_COUNTED_BY[advised.basis]})"
     return f"{kept} + {advice.ROOM_SHARE:.0%} + {reserve}"
 
 
-def _for_speed(asked: advice.Advice) -> Iterable[str]:
+def _for_speed(advised: advice.Advice) -> Iterable[str]:
     """The request that keeps the speed, if it is larger."""
-    if asked.speed_bytes is not None and asked.speed_bytes > asked.ask_bytes:
-        most = "" if asked.speed_is_measured else "at most "
-        speed = f"{most}--mem={advice.mem(asked.speed_bytes)}"
+    if advised.speed_bytes is not None and advised.speed_bytes > advised.ask_bytes:
+        most = "" if advised.speed_is_measured else "at most "
+        speed = f"{most}--mem={advice.mem(advised.speed_bytes)}"
         yield f"  at speed  {speed}: with less it completes, but may wait for its files"
 
 
-def _enforced(record: dict[str, Any], asked: advice.Advice) -> Iterable[str]:
+def _enforced(record: dict[str, Any], advised: advice.Advice) -> Iterable[str]:
     """The kinds of kept memory, and the limit around the command."""
-    terms = {name: asked.terms.get(f"{name}_bytes", 0) for name in ("anon", "shmem", "kernel", "swap", "locked_file")}
-    terms["swap"] = max(terms["swap"], asked.terms.get("swapcached_bytes", 0))  # v1 counts these there alone
+    terms = {name: advised.terms.get(f"{name}_bytes", 0) for name in ("anon", "shmem", "kernel", "swap", "locked_file")}
+    terms["swap"] = max(
+        terms["swap"], advised.terms.get("swapcached_bytes", 0)
+    )  # v1 counts swapped-out memory only there
     beside = [
         f"{megabytes(size)} {_TERMS[name]}" for name, size in terms.items() if name != "anon" and size >= _WORTH_BYTES
     ]

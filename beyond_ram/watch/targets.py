@@ -1,6 +1,6 @@
 """Targets to follow: processes with their descendants, a memory group, a Slurm job.
 
-A process is known by its id and the time it was started, so an id that is given out again is never taken for it.
+A process is identified by its id and start time, because the kernel reuses ids.
 """
 
 import os
@@ -24,8 +24,8 @@ _OF_JOB = ("memory/slurm*/**/job_{id}", "system.slice/*slurmstepd.scope/job_{id}
 _AGAIN_S = 0.1
 
 
-class _NotThereError(ValueError):
-    """It does not exist or is empty, yet."""
+class _NoTargetError(ValueError):
+    """The target does not exist or is empty, at least so far."""
 
 
 @dataclass(frozen=True)
@@ -35,38 +35,38 @@ class Target:
     asked: dict[str, object]
     name: str
     listed: Callable[[Iterable[int]], list[int]]
-    """Given the ids of those that are known to belong to it and still run."""
+    """Its argument: the ids of known processes of the target that still run."""
     group: tuple[Path, int] | None = None
-    """The memory group that has exactly the target, and its version."""
+    """The memory group that contains exactly the target, and its cgroup version."""
     around: tuple[Path, int] | None = None
-    """The group that the first of its processes is in."""
+    """The group of the target's first process."""
     pids: Sequence[int] = field(default=())
-    """The processes that were asked for, and still ran when they were looked for."""
+    """The requested processes that still ran at the start."""
     reader: Reader = field(default_factory=Procfs)
 
 
 def processes(pids: Sequence[int], reader: str | None = None) -> Target:
-    """Processes and all that they start. Raises ValueError for one that cannot be followed.
+    """Processes and their descendants. Raises ValueError for one that cannot be followed.
 
-    `reader` is `procfs` or `psutil`, here as below; without one it is what suffices here.
+    `reader` is `procfs` or `psutil`, here as below; None chooses.
     """
-    through = choose(reader)
+    chosen = choose(reader)
     for pid in pids:
-        _refuse_unreadable(pid, through)
+        _refuse_unreadable(pid, chosen)
     ours = os.getpid()
 
     def listed(running: Iterable[int]) -> list[int]:
         followed: dict[int, None] = {}
         for pid in running:
             if pid not in followed:
-                followed |= dict.fromkeys([pid, *through.descendants(pid)])
+                followed |= dict.fromkeys([pid, *chosen.descendants(pid)])
         return [pid for pid in followed if pid != ours]
 
     around = group_of(pids[0])
     everyone = set(listed(pids)) | {ours}
     alone = around is not None and set(members(around[0])) <= everyone and all(group_of(p) == around for p in pids)
-    names = ", ".join(f"{through.name_of(pid)} ({pid})" for pid in pids)
-    return Target({"pids": list(pids)}, names, listed, around if alone else None, around, tuple(pids), through)
+    names = ", ".join(f"{chosen.name_of(pid)} ({pid})" for pid in pids)
+    return Target({"pids": list(pids)}, names, listed, around if alone else None, around, tuple(pids), chosen)
 
 
 def _refuse_unreadable(pid: int, reader: Reader) -> None:
@@ -96,7 +96,7 @@ def _refuse_unreadable(pid: int, reader: Reader) -> None:
 def group(path: Path, reader: str | None = None) -> Target:
     """All processes of a memory group and the groups below. Raises ValueError if it does not exist or is empty.
 
-    `path` is a folder, or the path of a group as /proc/PID/cgroup has it.
+    `path` is a folder, or the path of a group as in /proc/PID/cgroup.
     """
     places = [path, *(place / str(path).strip("/") for place in (_GROUPS / "memory", _GROUPS))]
     folder = next((place for place in places if (place / "cgroup.procs").is_file()), None)
@@ -106,15 +106,15 @@ def group(path: Path, reader: str | None = None) -> Target:
 
 
 def slurm_job(job: str, wait_s: float = 0.0, reader: str | None = None) -> Target:
-    """A job of Slurm, as far as it runs on this node; one that is to begin within `wait_s` is waited for.
+    """The part of a Slurm job that runs on this node. Waits up to `wait_s` for the job to start.
 
-    Raises ValueError where it cannot be found here.
+    Raises ValueError if it is not found here.
     """
     until = time.monotonic() + wait_s
     while True:
         try:
             return _slurm_job(job, reader)
-        except _NotThereError:
+        except _NoTargetError:
             if time.monotonic() > until:
                 raise
         time.sleep(_AGAIN_S)
@@ -128,16 +128,16 @@ def _slurm_job(job: str, reader: str | None) -> Target:
     folder = _group_of_job(job)
     if folder is None:
         pids = _listed_by_slurm(job)
-        folder = _group_of_job(job)  # a job that has begun meanwhile: steps that come later are in its group alone
+        folder = _group_of_job(job)  # the job may have started meanwhile; later steps are in its group only
     if folder is not None:
         return of_folder({"slurm_job": job}, f"Slurm job {job}", folder, reader)
     if not pids:
-        raise _NotThereError(f"--slurm {job}: no process of it runs on this node; squeue says on which it does")
+        raise _NoTargetError(f"--slurm {job}: no process of it runs on this node; squeue says on which it does")
     return replace(processes(pids, reader), asked={"slurm_job": job}, name=f"Slurm job {job}")
 
 
 def _group_of_job(job: str) -> Path | None:
-    """The group of a job on this node; None if it has none, or none yet."""
+    """The group of a job on this node; None if it has none, or none yet. Raises ValueError if it has several."""
     for pattern in _OF_JOB:
         folders = sorted(_GROUPS.glob(pattern.format(id=job)))
         if len(folders) > 1:
@@ -149,7 +149,7 @@ def _group_of_job(job: str) -> Path | None:
 
 
 def _listed_by_slurm(job: str) -> list[int]:
-    """The processes of a job on this node from scontrol, if it has no group."""
+    """The processes of a job on this node from scontrol, for a job without a group."""
     import subprocess
 
     try:
@@ -169,14 +169,14 @@ def of_folder(asked: dict[str, object], name: str, folder: Path, reader: str | N
 
     pids = listed(())
     if not pids:
-        raise _NotThereError(f"{name}: nobody is in it")
+        raise _NoTargetError(f"{name}: nobody is in it")
     version = _version(folder)
     counted = (folder, version) if version else None
     return Target(asked, name, listed, counted, counted or group_of(pids[0]), reader=choose(reader))
 
 
 def _version(folder: Path) -> int | None:
-    """Limit of the memory controller of a group; None without one."""
+    """The cgroup version of a group with the memory controller; None without it."""
     for version, name in ((1, "memory.usage_in_bytes"), (2, "memory.current")):
         if (folder / name).exists() and (folder / "memory.stat").exists():
             return version
@@ -204,18 +204,18 @@ def group_of(pid: int) -> tuple[Path, int] | None:
 
 
 class Followed(Tree):
-    """The processes of a target, and what they had used before."""
+    """The processes of a target, and their usage before the attach."""
 
     def __init__(self, target: Target, *, reset: bool = False) -> None:
-        """With `reset`, high-water marks from before are reset."""
+        """`reset` resets the high-water marks at the attach."""
         super().__init__(0, target.reader)  # no process of ours adopts theirs
         self.target, self.resets = target, reset and self.resets
         self._members: set[int] = set()
         self._began_s = self.reader.now()
         self._started: dict[int, float] = {}
-        """When each of them was started, in seconds as its reader counts them."""
+        """The start time of each process, in seconds on its reader's clock."""
         self._now: dict[int, float] = {}
-        """The same for the last listing, whoever has these ids now."""
+        """The start times at the last listing, of whichever processes have these ids now."""
         self._seen: dict[int, procfs.Usage] = {}
         self._parents: dict[int, int] = {}
         self._gone = procfs.Usage()
@@ -237,14 +237,14 @@ class Followed(Tree):
 
     def memory(self) -> tuple[bool, list[Process]]:
         changed, ended = super().memory()
-        # They were moved into another group.
+        # They moved to another group.
         left = [process for process in self.living if process.pid not in self._members]
         for process in left:
             self._forget(process)
         return changed or bool(left), [*ended, *left]
 
     def age_s(self) -> float:
-        """How long the oldest process had run when it was first seen."""
+        """How long the oldest process had run at the attach, in seconds."""
         return max(0.0, self._began_s - min(self._started.values(), default=self._began_s))
 
     def _list_if_needed(self) -> bool:
@@ -254,7 +254,7 @@ class Followed(Tree):
             at = self._now.get(pid) or self.reader.started(pid)
             if at is None:
                 continue
-            if self._started.setdefault(pid, at) != at:  # the id of one that has ended
+            if self._started.setdefault(pid, at) != at:  # the id of a process that has ended
                 self._replace(pid, at)
             elif HWM in self.reader.unknown:
                 continue
@@ -277,7 +277,7 @@ class Followed(Tree):
         self.living.append(self.processes[pid])
 
     def _let_go(self, pid: int) -> None:
-        """Resources of an ended process count on if no process of the target has reaped it."""
+        """Forget an ended process. Its resources still count, unless a process of the target reaped it."""
         self._started.pop(pid, None)
         used = self._seen.pop(pid, None)
         if used is not None and self._parents.pop(pid, 0) not in self._started:
@@ -298,5 +298,5 @@ class Followed(Tree):
 
     @property
     def used_before_s(self) -> float | None:
-        """CPU time of those that were there, and of their children that had ended, before they were followed."""
+        """CPU seconds of the followed processes and their ended children before the attach; None if unknown."""
         return self._first.cpu_s if self._first else None

@@ -1,7 +1,7 @@
 """The processes below one process, followed cheaply from sample to sample.
 
-The tree is listed again only when the kernel has given out a process id since then, or one of ours has ended, and once
-a second: otherwise no process can have joined.
+The tree is listed again only if the kernel has assigned a process id since, if one of its processes has ended, or after
+a second. Otherwise no process can have joined.
 """
 
 import math
@@ -18,12 +18,12 @@ _LIST_AT_LEAST_EVERY_S = 1.0
 
 @dataclass(slots=True, eq=False)
 class Process:
-    """One process: what its reader keeps of it, as open files, and what the peaks need to remember of it, in bytes."""
+    """One process: its reader's open files, and what the peaks need to remember of it, in bytes."""
 
     pid: int
     name: str = ""
     comm: bytes = b""
-    """Its name as the kernel has it now: another after an exec."""
+    """Its current name in the kernel; an exec changes it."""
     lines: bytes = b""
     status: int = -1
     stat: int = -1
@@ -41,12 +41,12 @@ class Process:
 
 
 class Tree:
-    """All that is below `root`, which is not counted itself."""
+    """All processes below `root`, which does not count itself."""
 
     def __init__(self, root: int, reader: Reader | None = None) -> None:
         self.root, self.reader = root, reader or Procfs()
         self.resets = HWM not in self.reader.unknown
-        """Whether the kernel's marks of its processes may be set back."""
+        """Whether the kernel's marks of its processes may be reset."""
         self.processes: dict[int, Process] = {}
         self.living: list[Process] = []
         self._zombies: dict[int, Process] = {}
@@ -69,7 +69,7 @@ class Tree:
             os.close(self._loadavg)
 
     def listed(self) -> list[int]:
-        """The processes that belong to it now."""
+        """The ids of the processes that belong to the tree now."""
         return self.reader.descendants(self.root)
 
     @property
@@ -78,21 +78,20 @@ class Tree:
         return {self.root}
 
     def listed_pids(self) -> set[int]:
-        """The processes of the last listing, those that have ended and were not reaped yet included."""
+        """The processes of the last listing, with those that have ended but are not yet reaped."""
         return {*self.processes, *self._zombies}
 
     def origins(self) -> dict[int, procfs.Origin]:
-        """Origin of the living processes, and their faults so far; sets `faults` of the whole tree."""
-        here = [(process.pid, self.reader.origin(process)) for process in (*self.living, *self._zombies.values())]
-        origins = {pid: origin for pid, origin in here if origin}
+        """Origin of the living processes, and their faults so far. Sets `faults` of the whole tree."""
+        readings = [(process.pid, self.reader.origin(process)) for process in (*self.living, *self._zombies.values())]
+        origins = {pid: origin for pid, origin in readings if origin}
         reaped = self.reader.reaped(self.root)
         count = reaped.minor_faults if reaped else 0
         self.faults = max(self.faults, count + sum(one.minor_faults + one.reaped_faults for one in origins.values()))
         return origins
 
     def memory(self) -> tuple[bool, list[Process]]:
-        """Read every process. Returns whether anything has changed since the last call, and the processes that have
-        ended."""
+        """Read every process. Returns whether anything has changed since the last call, and the ended processes."""
         changed = self._list_if_needed()
         self.moved, ended = False, []
         for process in self.living:
@@ -112,19 +111,19 @@ class Tree:
 
     def usage(self) -> procfs.Usage:
         """CPU, faults and storage of the whole tree since its root began to reap; never less than at the last call."""
-        here = [*self.processes.values(), *self._zombies.values()]
-        usages = [used[0] for process in here if (used := self.reader.used(process))]
+        processes = [*self.processes.values(), *self._zombies.values()]
+        usages = [used[0] for process in processes if (used := self.reader.used(process))]
         if reaped := self.reader.reaped(self.root):
             usages.append(reaped)
         return self._at_least(procfs.combined(sum, usages))
 
     def _at_least(self, now: procfs.Usage) -> procfs.Usage:
-        # A child that is reaped between two of these readings would be missing from both it and its parent.
+        # A child that is reaped between the two readings would be missing from both it and its parent.
         self._used = procfs.combined(max, [self._used, now])
         return self._used if now.read_bytes is not None else self._used._replace(read_bytes=None, written_bytes=None)
 
     def _list_if_needed(self) -> bool:
-        """Whether the tree was listed, so that somebody may have come and gone."""
+        """List the tree if a process may have joined. Returns whether it was listed."""
         now, last_pid = time.monotonic(), b""
         if self._loadavg >= 0:
             last_pid = procfs.last_pid(os.pread(self._loadavg, 128, 0))
@@ -143,13 +142,13 @@ class Tree:
         return True
 
     def doubt(self) -> None:
-        """Forget the last reading: a sample was lost halfway, and the next one must not report "unchanged"."""
+        """Forget the last reading. A sample was lost halfway, and the next one must not report "unchanged"."""
         self._someone_ended = True
         for process in self.living:
             process.lines = b""
 
     def _forget(self, process: Process) -> None:
-        """It has no memory any more. Its resources can be read until its parent reaps it."""
+        """Mark a process as ended: it has no memory, but its resources stay readable until its parent reaps it."""
         self._zombies[process.pid] = self.processes.pop(process.pid)
         self.living.remove(process)
         self._someone_ended = True

@@ -8,13 +8,13 @@ from typing import Any
 
 from ..units import duration, short_size
 
-# The highest reading of each bin is kept, so that a saw-tooth is its upper edge. Full, neighbours are joined.
+# Each bin keeps its highest reading, so a saw-tooth shows as its upper edge. When full, neighbours are merged.
 _BINS, _FIRST_BIN_S = 64, 0.1
 # The last half of the time is divided into parts; memory grows if each is higher than the one before by more than
 # noise.
 _PARTS = 5
 _LEAST_S, _LEAST_BYTES, _LEAST_SHARE = 1.0, 8_000_000, 0.03
-# Growth that slows down to less than this share of its rate is on its way to a level.
+# Growth that slows down to less than this share of its rate is levelling off.
 _STEADY = 0.5
 LIMIT, AROUND, MACHINE = "limit", "around", "machine"
 
@@ -28,7 +28,7 @@ class Growth:
     now_bytes: int
 
     def reaches_in_s(self, size_bytes: int) -> float:
-        """From the last reading on; 0 for a size that it has reached."""
+        """Seconds from the last reading to this size; 0 if it is reached already."""
         return max(0.0, (size_bytes - self.now_bytes) / self.bytes_per_s)
 
     def record(self, ceiling: tuple[str, int] | None) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Trend:
             self._bins[number] = (t_s, size_bytes)
 
     def growth(self) -> Growth | None:
-        """The growth that still goes on; None for a level, a fall, and a time that is too short to tell."""
+        """The growth that still goes on; None for a level, a fall, or too short a time."""
         readings = list(self._bins.values())
         if not readings:
             return None
@@ -89,8 +89,8 @@ def _tops(readings: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
 
 def ceiling(own_bytes: int | None, around_bytes: int | None, machine_bytes: int | None) -> tuple[str, int] | None:
     """The lowest limit that the growth can reach: the run's, its surrounding group's, or the machine's memory."""
-    named = ((LIMIT, own_bytes), (AROUND, around_bytes), (MACHINE, machine_bytes))
-    return min(((name, size) for name, size in named if size), key=lambda one: one[1], default=None)
+    limits = ((LIMIT, own_bytes), (AROUND, around_bytes), (MACHINE, machine_bytes))
+    return min(((name, size) for name, size in limits if size), key=lambda one: one[1], default=None)
 
 
 def sentence(growth: dict[str, Any]) -> str:

@@ -1,8 +1,8 @@
-"""Waiting for whichever comes first: a signal, a new event, a message of the guard, the time of the next sample.
+"""Wait for whichever comes first: a signal, a new event, a message of the guard, the time of the next sample.
 
-signalfd(2) and inotify(7) are called through the C library, since Python has neither. With signalfd a blocked signal
-waits until the loop looks: none is lost, and none interrupts a reading. With inotify an event wakes the watcher within
-a fraction of a millisecond, and not at the next sample.
+signalfd(2) and inotify(7) are called through the C library, since Python has neither. With signalfd, a blocked signal
+waits until the loop looks: none is lost, and none interrupts a reading. With inotify, an event wakes the watcher within
+a fraction of a millisecond instead of at the next sample.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ _AGAIN_S = 0.02
 
 
 class Waiting:
-    """Descriptors to wait on. Must be made and used in the thread that blocks the signals."""
+    """Descriptors to wait on. Create and use it in the thread that blocks the signals."""
 
     def __init__(self, signals: Iterable[int], events: Path, guard: int, missing: Missing) -> None:
         self.guard = guard
@@ -40,7 +40,7 @@ class Waiting:
         except BaseException:
             self.close()
             raise
-        with missing.step("events at once"):  # without it they are read with the next sample
+        with missing.step("events at once"):  # without it, events are read with the next sample
             self._events = _checked(_libc.inotify_init1(_IN_NONBLOCK | _IN_CLOEXEC))
             _checked(_libc.inotify_add_watch(self._events, os.fsencode(events), _IN_MODIFY))
             self._all.register(self._events, select.POLLIN)
@@ -69,7 +69,7 @@ class Waiting:
         return self.guard in descriptors, self._signals in descriptors, self._events in descriptors
 
     def signal(self) -> tuple[int, bool] | None:
-        """A pending signal, and whether a process sent it. One of the terminal has reached the command already."""
+        """A pending signal, and whether a process sent it. One from the terminal has reached the command already."""
         return _pending(self._set, 0)
 
 

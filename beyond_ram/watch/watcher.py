@@ -1,10 +1,10 @@
-"""Runs a command and weighs its process tree from outside: samples.csv, events.jsonl and the record for run.json.
+"""Run a command and measure its process tree from outside: samples.csv, events.jsonl and the record for run.json.
 
-Whatever happens to the watcher, the command runs to its own end and its status is passed on. What could be recorded is
-recorded, and the record says what is missing. Three parts make sure of that. `Command` starts it, passes signals on and
-learns of its end, with a second way for each step. The loop here falls back to simpler ways of waiting. Everything that
-weighs (`Instrument`, the folders, the group, the record) runs in steps that an error leaves with a note (`Missing`).
-Only a memory limit, a time limit, its caller or a user ends a command.
+Whatever happens to the watcher, the command runs to its own end and its status is passed on. The watcher records what
+it can, and the record lists what is missing. Three parts ensure this. `Command` starts the command, passes signals on
+and learns of its end, with a fallback for each step. The loop here falls back to simpler ways of waiting. All measuring
+code (`Instrument`, the folders, the group, the record) runs in steps that turn errors into notes (`Missing`). Only a
+memory limit, a time limit, the caller or a user ends a command.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ _KILLED_WITHIN_S = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Options(instrument.Options):
-    """How to watch a command."""
+    """Options of `watch`."""
 
     new_session: bool = False
     """Give the command its own session and process group."""
@@ -52,30 +52,30 @@ class Options(instrument.Options):
     on_event: OnEvent | None = None
     """Called with every event of the command and the id of the command's process."""
     follow: bool = False
-    """Wait until all processes of the command have ended; otherwise the rest is left running and named."""
+    """Wait until all processes of the command have ended; otherwise the remaining ones run on and are named."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Additions to the command's environment."""
-    tells_work: bool = False
+    reports_work: bool = False
     """A command with phases has finished its work if it reported that, whatever its exit status."""
     reader: str | None = None
     """Reader of processes: `procfs` or `psutil`; None to choose."""
     needed: Callable[[], bool] | None = None
-    """Called with every sample; if it returns no, the whole tree is killed and the outcome is `failed`."""
+    """Called with every sample; once it returns false, the whole tree is killed and the outcome is `failed`."""
 
 
 def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str, Any]:
     """Run a command to its end, write samples.csv and events.jsonl into `out`, and return the record for run.json.
 
-    `options` are those of `Options`; signals that reach this process are passed on. What could not be recorded stands
-    in the record's `missing`; files that `out` cannot take are in the folder that `elsewhere` names. Raises OSError
-    where the command cannot be started or `out` or an input cannot be what is asked, LimitError where no limit can be
-    set, GuardError where the guard was killed.
+    `options` are those of `Options`; signals that reach this process are passed on. The record's `missing` lists what
+    could not be recorded; `elsewhere` is the folder of files that could not be written to `out`. Raises OSError if the
+    command cannot be started or `out` or an input cannot be used, LimitError if the limit cannot be set, GuardError if
+    the guard was killed.
     """
     chosen = Options(**options)
     with contextlib.ExitStack() as stack:
         run = _Run(command, out, chosen, stack)
         with run.missing.step("descriptors"):
-            stack.enter_context(descriptors.standard_held())
+            stack.enter_context(descriptors.standard_placeholders())
         # Blocked signals wait until the loop looks at them between two samples: none is lost, none interrupts.
         mask: frozenset[int] = frozenset()
         with run.missing.step("signals") as step:
@@ -89,17 +89,17 @@ def watch(command: Sequence[str], out: Path | None, **options: Any) -> dict[str,
         run.make_group()
         run.look_around()
         content = run.weigh(mask)
-    return content  # noqa: RET504 (a stack might have swallowed an error, for all that mypy knows)
+    return content  # noqa: RET504 (for mypy, the stack might swallow an error)
 
 
 def write_record(content: dict[str, Any], out: Path, *, whole_command: bool = False) -> None:
     """Write run.json, whole or not at all, with secrets of the command line masked unless `whole_command`.
 
-    Raises OSError where it cannot be.
+    Raises OSError if it cannot be written.
     """
     if not whole_command and "command" in content:
         content = content | {"command": masked.command(content["command"])}
-    # In ASCII: an argument need not be UTF-8.
+    # In ASCII, because an argument need not be UTF-8.
     copy([(json.dumps(content, indent=2) + "\n").encode()], out / RUN_FILES[2])
 
 
@@ -114,7 +114,7 @@ class _Run:
         self.counting = Counting()
         self.no_group: str | None = None
         self.ended_by: str | None = None
-        self.noted: list[int] = []
+        self.recorded_signals: list[int] = []
         self.killed_s = 0.0
         self.resident: pagecache.Residency | None = None
 
@@ -127,11 +127,11 @@ class _Run:
         for number in _PASSED_ON:
             with self.missing.step("signals"):
                 if signal.getsignal(number) != signal.SIG_IGN:
-                    before = signal.signal(number, lambda number, _: self.noted.append(number))
+                    before = signal.signal(number, lambda number, _: self.recorded_signals.append(number))
                     self.stack.callback(self.quietly, signal.signal, number, before)
 
     def look_at_inputs(self) -> None:
-        """Page cache of the inputs. Raises OSError for a missing or non-regular file."""
+        """Read the page cache of the inputs. Raises OSError for a missing or non-regular file."""
         for path in self.options.inputs:
             wrong: OSError | None = None
             with self.missing.step("page cache"):
@@ -145,7 +145,7 @@ class _Run:
         self.resident = self.missing.attempt("page cache", lambda: pagecache.residency(self.options.inputs), None)
 
     def look_around(self) -> None:
-        """The group that we are in, and the machine's shared memory, before the command begins."""
+        """Open the group of this process, and the machine's shared memory, before the command starts."""
         self.counting.around = around = self.missing.attempt("the group around", Around.find, None)
         if around:
             self.stack.callback(self.quietly, around.meter.close)
@@ -154,7 +154,7 @@ class _Run:
             self.stack.callback(self.quietly, sharing.close)
 
     def make_group(self) -> None:
-        """A memory group for the command, where one can be made. Raises LimitError where a limit needs one."""
+        """Make a memory group for the command if possible. Raises LimitError if a limit needs one."""
         try:
             self.counting.group = group = groups.make(self.options.memory_limit_bytes)
             self.stack.callback(self.quietly, group.remove)
@@ -164,25 +164,13 @@ class _Run:
                 raise LimitError(f"no memory limit can be set here: {self.no_group}") from None
 
     def weigh(self, mask: frozenset[int]) -> dict[str, Any]:
-        """Run the command, weigh it, deliver the files, and return the record."""
-        options, missing, group = self.options, self.missing, self.counting.group
+        """Run the command, measure it, deliver the files, and return the record."""
+        options, missing = self.options, self.missing
         raw_events = missing.attempt("events", self._events_file, None)
         environment = self._environment(raw_events)
         weighing = Instrument(options, self.delivery, self.counting, options.on_event)
         left: list[dict[str, Any]] = []
-        order = Order(
-            words=self.command,
-            environment=environment,
-            mask=mask,
-            new_session=options.new_session,
-            stdout=options.stdout,
-            groups=group.processes_files if group else (),
-            limited=options.memory_limit_bytes is not None,
-            folders=self.delivery.folders,
-            group_folders=group.folders if group else (),
-            leaf=group.leaf if group else None,
-        )
-        running = Command(order, missing)
+        running = Command(self._order(environment, mask), missing)
         try:
             running.start()
             if running.no_group:
@@ -217,12 +205,27 @@ class _Run:
             left_running=left,
             no_group=self.no_group,
             resident=self.resident,
-            tells_work=options.tells_work,
+            reports_work=options.reports_work,
         )
         return record.make(outcome, weighing) | elsewhere
 
+    def _order(self, environment: Mapping[str, str], mask: frozenset[int]) -> Order:
+        options, group = self.options, self.counting.group
+        return Order(
+            words=self.command,
+            environment=environment,
+            mask=mask,
+            new_session=options.new_session,
+            stdout=options.stdout,
+            groups=group.processes_files if group else (),
+            limited=options.memory_limit_bytes is not None,
+            folders=self.delivery.folders,
+            group_folders=group.folders if group else (),
+            leaf=group.leaf if group else None,
+        )
+
     def _events_file(self) -> Path:
-        """The file that programs append to."""
+        """Create the file that programs append events to."""
         path = self.delivery.scratch / "events.raw"
         path.touch()
         return path
@@ -245,13 +248,13 @@ class _Run:
         return bool(group and self.missing.attempt("memory limit", group.killed_at_limit, False))
 
     def _killed_around(self, status: int | None) -> bool:
-        """Whether the kernel has killed a process in the group around us, which may have others too."""
+        """Whether the kernel killed a process in the group around us, which may have other processes too."""
         around = self.counting.around
         kills = around and self.missing.attempt("the group around", around.kills, None)
         return bool(around and kills and (around.alone or status))
 
     def _follow(self, running: Command, weighing: Instrument, raw_events: Path | None) -> None:
-        """Sample until the command ends, taking events, passing signals on, keeping the limits."""
+        """Sample until the command ends: read events, pass signals on, enforce the limits."""
         waiting: Waiting | PlainWaiting = PlainWaiting(_PASSED_ON)
         with self.missing.step("events at once"):
             waiting = Waiting(_PASSED_ON, raw_events or Path("/"), running.replies, self.missing)
@@ -272,19 +275,19 @@ class _Run:
             self.quietly(waiting.close)
 
     def _is_over(self, running: Command) -> bool:
-        # A tree that was ended from outside is followed to its last process: all of it was killed.
+        # A tree that we killed is followed to its last process.
         to_the_last = self.options.follow or self.ended_by is not None
         return running.returncode is not None and (running.empty or not to_the_last)
 
     def _turn(self, running: Command, weighing: Instrument, waiting: Waiting | PlainWaiting, due: float) -> float:
-        """Wait, take what came, and sample when due. Returns the monotonic time at which the next sample is due."""
+        """Wait, handle what arrived, and sample when due. Returns the monotonic time of the next sample."""
         message, signalled, arrived = waiting.until(due, min(due, weighing.ignore_events_until_s()))
         while signalled and (pending := waiting.signal()):
             number, by_process = pending
-            if by_process:  # one of the terminal has reached the whole foreground group already
+            if by_process:  # a signal from the terminal has reached the whole foreground group already
                 running.send_signal(number)
-        while self.noted:
-            running.send_signal(self.noted.pop(0))
+        while self.recorded_signals:
+            running.send_signal(self.recorded_signals.pop(0))
         running.send_again()
         if message:
             running.listen()

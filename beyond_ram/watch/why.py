@@ -1,25 +1,26 @@
 """Why a command needed its memory: sentences, each with its own condition on the readings.
 
-What holds the memory inside a process no reading from outside can tell; `snakemake explain` does, by letting go of it.
+Readings from outside cannot show which objects keep the memory inside a process; `snakemake explain` can, by releasing
+them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-# Only runs of this length have a course.
+# Shorter runs have no course.
 _SAMPLES, _LONG_S = 50, 1.0
-# Below this, in share of the peak and in bytes, nothing is reported.
+# Below this share of the peak and these bytes, nothing is reported.
 _WORTH_SHARE, _WORTH_BYTES = 0.10, 8_000_000
 _MOST = 0.5
-# A tenth that is so close to the one before, or to the peak, is level with it.
+# Tenths this close to each other, or to the peak, are level.
 _LEVEL = 0.03
 _SHORT_TENTHS, _SHORT = 2, 0.8
 _ALIKE = 0.10
 
 
 def sentences(record: Mapping[str, Any]) -> Iterable[str]:
-    """The most telling first; none where the readings say nothing."""
+    """The causes, most important first; none if the readings show none."""
     peak = record["peak"]
     if not peak["rss_bytes"] or peak["rss_bytes"] < _WORTH_BYTES:
         return
@@ -82,11 +83,11 @@ def _course(record: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _processes(peak: Mapping[str, Any]) -> Iterable[str]:
-    held, count = peak.get("held_by", {}).get("anon_bytes") or [], peak["processes"]
-    if count < 3 or len(held) < 2:
+    holders, count = peak.get("held_by", {}).get("anon_bytes") or [], peak["processes"]
+    if count < 3 or len(holders) < 2:
         return
-    sizes = [one["bytes"] for one in held]
-    # Shared memory does not shrink with fewer processes.
+    sizes = [one["bytes"] for one in holders]
+    # Fewer processes do not need less shared memory.
     shared = (peak.get("shared_anon_bytes") or 0) - (peak.get("copied_on_write_bytes") or 0)
     most = _MOST * peak["anon_bytes"]
     if sizes[-1] >= (1 - _ALIKE) * sizes[0] and sum(sizes) >= most and peak["anon_bytes"] - shared >= most:
@@ -94,7 +95,7 @@ def _processes(peak: Mapping[str, Any]) -> Iterable[str]:
 
 
 def by_phase(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The peaks of each phase by its name, the highest of all times that it was entered; bytes and seconds."""
+    """The peaks of each phase by name, over all times that it was entered; bytes and seconds."""
     peaks: dict[str, dict[str, Any]] = {}
     for span in record["phases"]:
         length = max(0.0, (span["end_s"] or span["start_s"]) - span["start_s"])
@@ -107,8 +108,8 @@ def by_phase(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def shares(peak: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """The processes with most anonymous memory at the peak, largest first; empty with a single process."""
-    held: Sequence[Mapping[str, Any]] = peak.get("held_by", {}).get("anon_bytes") or []
-    return held if len(held) > 1 else []
+    holders: Sequence[Mapping[str, Any]] = peak.get("held_by", {}).get("anon_bytes") or []
+    return holders if len(holders) > 1 else []
 
 
 def _mb(size_bytes: float | None) -> str:

@@ -132,7 +132,7 @@ def weighed(setting: Setting, work: Path, out: Path, **how: Any) -> dict[str, An
     limits = {"timeout_s": job.timeout_s, "memory_limit_bytes": _limit_bytes(job)}
     how = limits | how | {"interval_ms": job.interval_ms, "stdout": sys.stderr.fileno(), "inputs": inputs}
     try:
-        record = watch(words, out, environment=environment, tells_work=True, **how)
+        record = watch(words, out, environment=environment, reports_work=True, **how)
         record["provenance"]["randomised"] = randomised.provenance(seed, environment)
         for note in lacking(record):
             print(f"{job.path}: {note}", file=sys.stderr)

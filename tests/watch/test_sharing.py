@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from beyond_ram.watch.sharing import Held, Sample, Sharing, Twice
+from beyond_ram.watch.sharing import ProcessMemory, Sample, Sharing, Twice
 
 PAGE = mmap.PAGESIZE
 IMAGE = (1, 2)
@@ -25,7 +25,7 @@ class World:
     def sample(self) -> Sample:
         return Sample(
             {
-                pid: Held(
+                pid: ProcessMemory(
                     len(self.private[pid]) * PAGE,
                     len(self.shared[pid]) * PAGE,
                     self.faults[pid],
@@ -117,7 +117,7 @@ def test_the_truth_where_every_sample_is_read(sharing: Sharing, seed: int) -> No
 
 
 def held(**anon: int) -> Sample:
-    return Sample({int(pid[1:]): Held(size * PAGE, 0, 0) for pid, size in anon.items()})
+    return Sample({int(pid[1:]): ProcessMemory(size * PAGE, 0, 0) for pid, size in anon.items()})
 
 
 def test_a_reading_holds_for_what_came_before_it(sharing: Sharing) -> None:
@@ -132,20 +132,28 @@ def test_a_reading_holds_for_what_came_before_it(sharing: Sharing) -> None:
 
 
 def test_a_fork_shares_with_its_parent_what_it_has_not_touched(sharing: Sharing) -> None:
-    parent = Held(1000 * PAGE, 0, 1000, (1, IMAGE))
+    parent = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
     sharing.note(Sample({2: parent}))
-    sharing.note(Sample({2: parent, 3: Held(1000 * PAGE, 0, 30, (2, IMAGE))}))
+    sharing.note(Sample({2: parent, 3: ProcessMemory(1000 * PAGE, 0, 30, (2, IMAGE))}))
     assert sharing.kept_bytes == 1030 * PAGE
     # Another program has its addresses from its own exec, and a stranger shares with nobody.
-    sharing.note(Sample({2: parent, 3: Held(1000 * PAGE, 0, 30, (2, IMAGE)), 4: Held(500 * PAGE, 0, 10, (2, (3, 4)))}))
+    sharing.note(
+        Sample(
+            {
+                2: parent,
+                3: ProcessMemory(1000 * PAGE, 0, 30, (2, IMAGE)),
+                4: ProcessMemory(500 * PAGE, 0, 10, (2, (3, 4))),
+            }
+        )
+    )
     assert sharing.kept_bytes == 1530 * PAGE
 
 
 def test_forks_of_forks_between_two_samples(sharing: Sharing) -> None:
-    first = Held(1000 * PAGE, 0, 1000, (1, IMAGE))
+    first = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
     sharing.note(Sample({2: first}))
     forks = {3: (2, 10), 4: (3, 20), 5: (4, 30)}
-    tree = {pid: Held(1000 * PAGE, 0, faults, (parent, IMAGE)) for pid, (parent, faults) in forks.items()}
+    tree = {pid: ProcessMemory(1000 * PAGE, 0, faults, (parent, IMAGE)) for pid, (parent, faults) in forks.items()}
     sharing.note(Sample({2: first, **tree}))
     assert 1060 * PAGE <= sharing.kept_bytes <= 1150 * PAGE
 
@@ -154,26 +162,30 @@ def test_a_page_that_is_copied_is_a_fault(sharing: Sharing) -> None:
     now = held(p1=1000, p2=1000)
     sharing.note(now)
     sharing.read(now, now, Twice(1000 * PAGE, 0))
-    sharing.note(Sample({1: Held(1000 * PAGE, 0, 700), 2: Held(1000 * PAGE, 0, 0)}))  # RSS does not move
+    sharing.note(
+        Sample({1: ProcessMemory(1000 * PAGE, 0, 700), 2: ProcessMemory(1000 * PAGE, 0, 0)})
+    )  # RSS does not move
     assert sharing.kept_bytes == 1700 * PAGE
 
 
 def test_a_child_that_came_and_went_spoils_a_reading(sharing: Sharing) -> None:
-    before, after = (Sample({1: Held(PAGE, 0, 0, (0, None), faults), 2: Held(PAGE, 0, 0)}) for faults in (0, 90))
+    before, after = (
+        Sample({1: ProcessMemory(PAGE, 0, 0, (0, None), faults), 2: ProcessMemory(PAGE, 0, 0)}) for faults in (0, 90)
+    )
     sharing.note(before)
     sharing.read(before, after, Twice(PAGE, 0))
     assert sharing.kept_bytes == 2 * PAGE
 
 
 def test_shared_memory_that_nobody_has_mapped_is_the_machines(sharing: Sharing) -> None:
-    sharing.note(Sample({1: Held(10 * PAGE, 5 * PAGE, 0)}, rise_bytes=700 * PAGE))
+    sharing.note(Sample({1: ProcessMemory(10 * PAGE, 5 * PAGE, 0)}, rise_bytes=700 * PAGE))
     assert sharing.kept_bytes == 710 * PAGE
     sharing.end()
     assert sharing.record()["at_kept"]["shmem_bytes"] == 700 * PAGE
 
 
 def test_a_tree_has_no_more_shared_memory_than_the_machine(sharing: Sharing) -> None:
-    both = {1: Held(0, 500 * PAGE, 0), 2: Held(0, 500 * PAGE, 0)}
+    both = {1: ProcessMemory(0, 500 * PAGE, 0), 2: ProcessMemory(0, 500 * PAGE, 0)}
     sharing.note(Sample(both, machine_shmem_bytes=520 * PAGE))
     assert sharing.kept_bytes == 520 * PAGE
 
@@ -186,9 +198,9 @@ def test_it_holds_few_samples_however_many_come(sharing: Sharing) -> None:
 
 
 def test_what_ends_has_copied_until_its_end(sharing: Sharing) -> None:
-    first = Held(1000 * PAGE, 0, 1000, (1, IMAGE))
+    first = ProcessMemory(1000 * PAGE, 0, 1000, (1, IMAGE))
     sharing.note(Sample({2: first}, faults=1000))
-    sharing.note(Sample({2: first, 3: Held(1000 * PAGE, 0, 0, (2, IMAGE))}, faults=1000))
+    sharing.note(Sample({2: first, 3: ProcessMemory(1000 * PAGE, 0, 0, (2, IMAGE))}, faults=1000))
     assert sharing.kept_bytes == 1000 * PAGE
     sharing.note(Sample({2: first}, faults=1800))  # all that is left of it is how many pages it has copied
     assert sharing.kept_bytes == 1800 * PAGE
@@ -198,7 +210,7 @@ def test_a_reading_while_memory_grows_is_not_the_last_word(sharing: Sharing) -> 
     """Eight workers map the same segment, and are read halfway and at the end."""
 
     def mapped(size: int) -> Sample:
-        return Sample({pid: Held(0, size * PAGE, size // 16) for pid in range(1, 9)})
+        return Sample({pid: ProcessMemory(0, size * PAGE, size // 16) for pid in range(1, 9)})
 
     sharing.note(mapped(1000))
     sharing.read(mapped(1000), mapped(4000), Twice(0, 7000 * PAGE))

@@ -1,4 +1,4 @@
-"""Weighs programs whose memory is known, and says how far off the instrument is on this machine."""
+"""Run programs of known memory, and compare the readings with the truth on this machine."""
 
 import sys
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ __all__ = ["CASES", "Check", "Result", "self_test", "weigh"]
 
 
 def self_test(out: TextIO = sys.stdout) -> int:
-    """Run every calibration program and print a table; 1 where one is out of tolerance."""
+    """Run every calibration program and print a table. Returns 1 if a reading is out of tolerance."""
     failed = not_run = 0
     print(f"{'':40}{'truth':>12}{'reading':>12}{'error':>10}  within", file=out)
     for case in CASES:

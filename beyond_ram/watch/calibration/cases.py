@@ -1,7 +1,7 @@
-"""Programs of known memory, and the expected value of every column.
+"""Calibration programs, and the expected value of every column.
 
-What a program takes is known to the byte: pages of its own mapping, each touched. So every check is a difference: a
-phase's peak less the reading at the phase's start, before anything was taken; interpreter and libraries cancel out.
+Each program allocates a known number of bytes: pages of its own mapping, each touched. Every check is a difference: the
+peak of a phase minus the reading at its start. Interpreter and libraries cancel out.
 """
 
 import csv
@@ -28,7 +28,7 @@ _KERNEL = "page tables (0.2 %) and charges in batches of 64 pages per processor 
 
 @dataclass(frozen=True)
 class Check:
-    """One reading and its true value, in bytes unless noted."""
+    """A reading and its true value, in bytes unless noted."""
 
     what: str
     truth: float
@@ -55,7 +55,7 @@ class Run:
     samples: list[dict[str, float]]
 
     def start(self, phase: str) -> dict[str, Any]:
-        """The tree as it was when a phase began."""
+        """The readings of the tree at the start of a phase."""
         begun = (event for event in self.events if event["event"] == "phase" and event.get("phase") == phase)
         return dict(next(begun, {}).get("tree", {}))
 
@@ -63,13 +63,13 @@ class Run:
         return next((span for span in self.record["phases"] if span["phase"] == phase), {})
 
     def grown(self, column: str, phase: str = "filling") -> float | None:
-        """The rise of a phase's peak above its start."""
+        """The peak of a phase minus the reading at its start, in bytes."""
         before = "rss_bytes" if column == "hwm_bytes" else column.replace("anon_upper_bound", "anon")
         start, peak = self.start(phase).get(before), self.peak(phase).get(column)
         return None if start is None or peak is None else peak - start
 
     def between(self, column: str, one: str = "filling", other: str = "full") -> float | None:
-        """The difference of the readings at the start of two phases."""
+        """The reading at the start of one phase subtracted from that at the start of another."""
         first, second = self.start(one).get(column), self.start(other).get(column)
         return None if first is None or second is None else second - first
 
@@ -108,7 +108,7 @@ def weigh(case: Case, interval_ms: int = 20) -> Result:
 
 
 def command(program: str, arguments: Sequence[str], folder: Path, python: Path | str = sys.executable) -> list[str]:
-    """The command line of a calibration program; {folder} in its arguments is a folder for its files."""
+    """The command line of a calibration program. `{folder}` in the arguments becomes a folder for its files."""
     words = [word.replace("{folder}", str(folder)) for word in arguments]
     start = f"import sys; sys.path.insert(0, {str(PROGRAMS)!r}); import runpy; sys.argv = sys.argv[1:]; "
     start += "runpy.run_path(sys.argv[0], run_name='__main__')"
@@ -127,7 +127,7 @@ def run_program(program: str, arguments: Sequence[str], **how: Any) -> Run:
 
 
 def _disk() -> str | None:
-    """A folder on a real file system where /tmp is in memory: there a mapped file is shared memory."""
+    """A folder on a disk if /tmp is in memory, where a mapped file is shared memory; None if /tmp is on a disk."""
     mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines()]
     in_memory = [at for at, kind in mounts if kind in ("tmpfs", "ramfs")]
     return "/var/tmp" if tempfile.gettempdir() in in_memory else None
@@ -146,7 +146,7 @@ def _grown(run: Run, what: str, truth: float, column: str, phase: str = "filling
 
 
 def _late(pages: int, tasks: int) -> int:
-    """Bytes that a kernel before 6.2 has not counted yet: each task tells of its pages after 64 faults."""
+    """Bytes that a kernel before 6.2 may not have counted yet: each task reports its pages after 64 faults."""
     release = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
     return 64 * pages * mmap.PAGESIZE * tasks if release < (6, 2) else 0
 

@@ -1,7 +1,7 @@
 """A memory group for the command: the kernel's own peak of the whole tree, and a limit.
 
-A module for each way to make one: `v1` and `v2` by the kernel's files, `systemd` by a scope in which `v2` may write.
-`make` takes the first way that works here. Where none does, it says in one line which step failed and what would help.
+There is a module for each way to make one: `v1` and `v2` by the kernel's files, `systemd` by a scope in which `v2` may
+write. `make` takes the first way that works here.
 """
 
 from .. import charges
@@ -12,10 +12,10 @@ __all__ = ["Group", "GroupError", "LimitError", "make"]
 
 
 def make(limit_bytes: int | None = None) -> Group:
-    """A fresh group, limited to `limit_bytes` of memory and no swap beyond it.
+    """Make a new group, limited to `limit_bytes` of memory without swap.
 
-    May move this process, and processes that it has started, into another group: below its own one, or into a scope of
-    systemd's. Raises GroupError with the reason.
+    May move this process and its descendants into another group: below its own, or into a scope of systemd's. Raises
+    GroupError, whose text names the step that failed and what would help.
     """
     own = charges.own_folder()
     if own is None:

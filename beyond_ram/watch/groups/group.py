@@ -1,4 +1,4 @@
-"""The group that a command runs in, whatever made it."""
+"""The group that a command runs in, whichever way it was made."""
 
 import contextlib
 import itertools
@@ -21,7 +21,7 @@ class GroupError(RuntimeError):
 
 
 class LimitError(RuntimeError):
-    """A memory limit that cannot be set here; the text is one line with the reason."""
+    """A memory limit cannot be set here; the text is one line with the reason."""
 
 
 class Group:
@@ -36,48 +36,48 @@ class Group:
         self.folders = [str(path)]
         self.processes_files = [f"{path}/cgroup.procs"]
         self.leaf = str(home) if was_made_here(home, "watcher") else None
-        """The group that this process was moved to, to make room for the command's."""
+        """The group that this process was moved to, to make room for the command's group; None if it was not moved."""
         self._home, self._undo = home, undo
         self.meter = Meter(path, version, ours=True)
 
     def killed(self) -> bool:
-        """Whether the kernel has killed a process of the group for want of memory, by whatever limit."""
+        """Whether the kernel killed a process of the group for lack of memory, at whichever limit."""
         return bool(self.meter.kills())
 
     def killed_at_limit(self) -> bool:
-        """Whether it has killed one by the limit of this group. A limit below or around it may kill as well."""
+        """Whether this group's own limit made the kernel kill. Limits below or above it may kill as well."""
         return self.killed() and self.meter.at_limit()
 
     def remove(self) -> None:
-        """Take the group away; processes that still run in it go to the group around it."""
+        """Remove the group; processes that still run in it move to `home`."""
         self.meter.close()
         remove(self.path, self._home)
         self._undo()
 
 
 def new_name(kind: str) -> str:
-    """A name that tells who has made a group: PID namespace, process and the time of its start."""
+    """A name with the maker of a group: PID namespace, process id and start time."""
     return f"beyond-ram-{_namespace()}-{os.getpid()}-{_started(os.getpid())}-{kind}{next(_counter)}"
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether a group was made by this process."""
+    """Whether this process made the group."""
     return _maker(folder)[:3] == (_namespace(), str(os.getpid()), _started(os.getpid()))
 
 
 def was_made_here(folder: Path, kind: str) -> bool:
-    """Whether a group was made by a process of this program, which may have ended."""
+    """Whether a process of this program, which may have ended, made the group."""
     return _maker(folder)[3:] == (kind,)
 
 
 def _maker(folder: Path) -> tuple[str | None, ...]:
-    """PID namespace, process and start of the process that made a group, and of which kind it is; () for others."""
-    made = _NAME.fullmatch(folder.name)
-    return made.groups() if made else ()
+    """PID namespace, process id and start time of a group's maker, and the group's kind; () for other groups."""
+    match = _NAME.fullmatch(folder.name)
+    return match.groups() if match else ()
 
 
 def remove_abandoned(parent: Path) -> None:
-    """Remove empty groups below a group whose makers were killed."""
+    """Remove empty groups below `parent` whose makers were killed."""
     with contextlib.suppress(OSError):
         for folder in parent.glob("beyond-ram-*-*-*-*"):
             namespace, pid, started = _maker(folder)[:3] or ("", "0", "")

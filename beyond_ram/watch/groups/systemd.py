@@ -1,7 +1,7 @@
-"""A scope of systemd's, in which this process may make groups: the user's manager, or the system's for root.
+"""A scope of systemd's in which this process may make groups: the user's manager, or the system's for root.
 
-The process is put into the scope as it is, by its id. No limit is left behind by that: a process in a group with a
-limit, or in one that a scheduler or a container runtime has made, stays where it is.
+systemd moves the running process into the scope, by its id. That must escape no limit: a process in a group with a
+limit, or in a scheduler's or a container runtime's group, stays where it is.
 """
 
 import os
@@ -19,12 +19,12 @@ from .group import Group, GroupError, new_name
 _RUNS = "/run/systemd/system"
 _CALL_S, _MOVED_S = 25.0, 10.0
 _MANAGER = ("org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager")
-# Groups of other supervisors: processes that leave them are no longer counted, limited and ended with the rest.
-_OTHERS = re.compile(r"slurm|htcondor|pbs|sge|lsf|kubepods|docker|libpod|crio|cri-containerd|machine\.slice|lxc")
+# Groups of other supervisors, which count, limit and end their processes together.
+_SUPERVISORS = re.compile(r"slurm|htcondor|pbs|sge|lsf|kubepods|docker|libpod|crio|cri-containerd|machine\.slice|lxc")
 
 
 def is_delegated(own: Own) -> bool:
-    """Whether the unit of systemd's that this process is in is left to its processes; so is all that is in none."""
+    """Whether systemd leaves the unit of this process to its processes. True outside of any unit."""
     unit = next((at for at in (own.folder, *own.folder.parents) if at.suffix in (".scope", ".service")), None)
     if unit is None or not Path(_RUNS).is_dir():
         return True
@@ -51,25 +51,25 @@ def in_scope(own: Own, limit_bytes: int | None) -> Group:
     properties += ["Description", "s", "A command that beyond-ram weighs"]
     count = 4
     slices = [part for part in own.folder.parts if part.endswith(".slice")]
-    if not user and slices:  # its limits remain
+    if not user and slices:  # keep its limits
         properties += ["Slice", "s", slices[-1]]
         count += 1
     call = [busctl, *(["--user"] if user else []), "call", *_MANAGER, "StartTransientUnit", "ssa(sv)a(sa(sv))"]
     try:
-        done = subprocess.run(
+        call_result = subprocess.run(
             [*call, name, "fail", str(count), *properties, "0"],
             env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_CALL_S,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GroupError(f"systemd was asked for a scope: {type(error).__name__}") from None
-    if done.returncode:
-        raise GroupError(f"systemd was asked for a scope: {' '.join(done.stderr.split())[:200]}")
+    if call_result.returncode:
+        raise GroupError(f"systemd was asked for a scope: {' '.join(call_result.stderr.split())[:200]}")
     scope = _arrived(name)
     return v2.below(scope, limit_bytes, f"systemd, scope of the {'user' if user else 'system'} manager")
 
 
 def _arrived(name: str) -> Own:
-    """The scope, once this process is in it: systemd answers before that. Raises GroupError."""
+    """Wait until this process is in the scope, because systemd answers before. Raises GroupError."""
     until = time.monotonic() + _MOVED_S
     while True:
         own = charges.own_folder()
@@ -81,8 +81,8 @@ def _arrived(name: str) -> Own:
 
 
 def _refuse_to_leave(own: Own, user: bool) -> None:
-    """Raises GroupError where the own group limits this process, or belongs to somebody who counts on it."""
-    if other := _OTHERS.search(str(own.folder)):
+    """Raise GroupError if leaving its group would free this process from a limit or from another supervisor."""
+    if other := _SUPERVISORS.search(str(own.folder)):
         raise GroupError(f"this process is in {own.folder}, and leaves no group of {other[0]}")
     for folder in (own.folder, *own.folder.parents):
         if folder.name == f"user-{os.getuid()}.slice" if user else folder.name.endswith(".slice"):

@@ -1,6 +1,6 @@
-"""cgroup v1: a child of the group that this process is in, in the hierarchy of the memory controller alone.
+"""cgroup v1: a child of this process's group, in the hierarchy of the memory controller only.
 
-A scheduler kills by a hierarchy of its own, and would miss what has left it.
+A scheduler kills by a hierarchy of its own, and would miss processes that left it.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ from .group import Group, GroupError, new_name, remove, remove_abandoned
 
 
 def make(own: Own, limit_bytes: int | None) -> Group:
-    """Raises GroupError with the reason."""
+    """Make a child group. Raises GroupError with the reason."""
     remove_abandoned(own.folder)
     folder = own.folder / new_name("command")
     step = f"mkdir {folder}"
@@ -19,7 +19,7 @@ def make(own: Own, limit_bytes: int | None) -> Group:
         if limit_bytes is not None:
             step = f"memory.limit_in_bytes of {folder}"
             (folder / "memory.limit_in_bytes").write_text(str(limit_bytes))
-            # Memory and swap together; not there where the kernel does not count swap.
+            # Memory and swap together; missing if the kernel does not count swap.
             with contextlib.suppress(FileNotFoundError):
                 if (folder / "memory.memsw.limit_in_bytes").exists():
                     (folder / "memory.memsw.limit_in_bytes").write_text(str(limit_bytes))

@@ -1,7 +1,7 @@
-"""cgroup v2 by the kernel's files: a group below the own one, or below one that is around it.
+"""cgroup v2 by the kernel's files: a group below our own, or below one of its ancestors.
 
-A group that gives its controllers to groups below holds no processes itself (but the root of all). So the processes of
-the own group go to a group of their own first, where all of them are ours: this process and what it has started.
+Except for the root, a group that passes controllers on to child groups cannot have processes itself. So the processes
+of our group, if all of them are this process and its descendants, first move to a child group of their own.
 """
 
 import contextlib
@@ -24,44 +24,44 @@ class _TakenBackError(Exception):
 
 
 def below(own: Own, limit_bytes: int | None, mechanism: str = BELOW) -> Group:
-    """A group below the own one. Raises GroupError with the step that failed."""
-    if was_made_here(own.folder, "watcher"):  # one of us has moved us there: its parent has room for groups
+    """Make a group below our own. Raises GroupError with the step that failed."""
+    if was_made_here(own.folder, "watcher"):  # another run moved us here: the parent has room for groups
         own = Own(own.folder.parent, 2, is_root=False)
     remove_abandoned(own.folder)
     for _ in range(_ATTEMPTS):
-        gave = _give_memory(own)
-        home, undo = charges.own_folder_or(own.folder), _restore(own, gave=gave)
+        enabled = _give_memory(own)
+        home, undo = charges.own_folder_or(own.folder), _restore(own, enabled=enabled)
         with contextlib.suppress(_TakenBackError):
             return _limited(own.folder, limit_bytes, mechanism, home, undo)
     raise GroupError(f"memory is given to groups below {own.folder}, and taken back by others")
 
 
 def beside(own: Own, limit_bytes: int | None) -> Group:
-    """A group below one that is around the own one and gives memory to groups below. Raises GroupError."""
-    left = own.folder
-    while (parent := left.parent) != left and (parent / "cgroup.subtree_control").exists():
+    """Make a group below an ancestor that passes memory on to its children. Raises GroupError."""
+    inner = own.folder
+    while (parent := inner.parent) != inner and (parent / "cgroup.subtree_control").exists():
         if not os.access(parent, os.W_OK):
             break
-        if made := _OF_OTHERS.match(left.name):
-            raise GroupError(f"this process is in {own.folder}, and a group beside it would leave {made[0]}")
-        if limits := [name for name in LIMITS if charges.is_limited(left, name)]:
-            raise GroupError(f"a group beside {own.folder} would leave {limits[0]} of {left}")
+        if match := _FOREIGN.match(inner.name):
+            raise GroupError(f"this process is in {own.folder}, and a group beside it would leave {match[0]}")
+        if limits := [name for name in LIMITS if charges.is_limited(inner, name)]:
+            raise GroupError(f"a group beside {own.folder} would leave {limits[0]} of {inner}")
         if "memory" in (parent / "cgroup.subtree_control").read_text().split():
             remove_abandoned(parent)
             with contextlib.suppress(_TakenBackError):
                 return _limited(parent, limit_bytes, BESIDE, own.folder)
-        left = parent
+        inner = parent
     raise GroupError("")
 
 
-# Groups made by a container runtime or scheduler, which ends them as a whole.
-_OF_OTHERS = re.compile(r"(docker|cri-containerd|crio|libpod)-.*|kubepods.*|job_\d+|pod.*")
+# Groups of container runtimes and schedulers, which end them as a whole.
+_FOREIGN = re.compile(r"(docker|cri-containerd|crio|libpod)-.*|kubepods.*|job_\d+|pod.*")
 LIMITS = ("memory.max", "memory.high", "cpu.max")
 """Limits that a command must not escape by leaving a group."""
 
 
 def advice(own: Own) -> str:
-    """The command that would help to make a group here."""
+    """The command that would make it possible to make a group here."""
     folder = own.folder
     if not os.access(folder / "cgroup.subtree_control", os.W_OK):
         if os.statvfs(folder).f_flag & os.ST_RDONLY:
@@ -77,7 +77,7 @@ def advice(own: Own) -> str:
 
 
 def _give_memory(own: Own) -> bool:
-    """Give the memory controller to groups below; whether that was new. Raises GroupError."""
+    """Pass the memory controller on to child groups. Returns whether that changed anything. Raises GroupError."""
     folder = own.folder
     control = folder / "cgroup.subtree_control"
     step = "cgroup.controllers"
@@ -125,7 +125,7 @@ def _limited(
             (folder / "memory.max").write_text(str(limit_bytes))
             if (folder / "memory.swap.max").exists():
                 (folder / "memory.swap.max").write_text("0")
-            # The kernel kills all of it: the rest might wait for ever for the one that was killed.
+            # Let the kernel kill the whole group: the rest might wait for ever for the killed process.
             (folder / "memory.oom.group").write_text("1")
         return Group(folder, 2, mechanism, home, undo)
     except OSError as error:
@@ -136,26 +136,26 @@ def _limited(
         raise GroupError(f"{step} {parent}: {error.strerror}") from None
 
 
-def _restore(own: Own, *, gave: bool) -> Callable[[], None]:
-    """Takes back what `_give_memory` has changed, once no group is left below but the one that we are in."""
+def _restore(own: Own, *, enabled: bool) -> Callable[[], None]:
+    """A function that undoes `_give_memory`, once no group but that of this process remains below."""
 
     def restore() -> None:
         with contextlib.suppress(OSError):
-            left = [folder for folder in own.folder.iterdir() if folder.is_dir()]
+            remaining = [folder for folder in own.folder.iterdir() if folder.is_dir()]
             control = own.folder / "cgroup.subtree_control"
-            if not left and gave:
+            if not remaining and enabled:
                 control.write_text("-memory")
-            if len(left) != 1 or not is_ours(left[0]) or set(_members(left[0])) - _ours():
+            if len(remaining) != 1 or not is_ours(remaining[0]) or set(_members(remaining[0])) - _ours():
                 return
             control.write_text("-memory")
-            _move(left[0], own.folder)
-            remove(left[0], own.folder)
+            _move(remaining[0], own.folder)
+            remove(remaining[0], own.folder)
 
     return restore
 
 
 def _move(source: Path, target: Path) -> None:
-    """Move all processes of a group; those that start meanwhile as well."""
+    """Move all processes of a group, including those that start meanwhile."""
     for _ in range(_MOVES):
         pids = _members(source)
         if not pids:
@@ -166,7 +166,7 @@ def _move(source: Path, target: Path) -> None:
 
 
 def _members(folder: Path) -> list[int]:
-    """The processes of a group; 0 is one of another PID namespace."""
+    """The process ids of a group; 0 stands for a process of another PID namespace."""
     return [int(word) for word in (folder / "cgroup.procs").read_text().split()]
 
 

@@ -25,7 +25,7 @@ def emit(event: str, **fields: object) -> None:
 
 
 def phase(name: str, hold_s: float = HOLD_S) -> None:
-    """A phase begins, with a pause in which nothing changes, so that what follows is all that grows in it."""
+    """Begin a phase and pause, so that the first reading precedes all growth."""
     emit("phase", phase=name)
     time.sleep(hold_s)
 
@@ -45,9 +45,9 @@ def private(size: int) -> mmap.mmap:
 
 
 def by_workers(count: int, glance: Callable[[], None], look: Callable[[], None], fill: Callable[[], None]) -> None:
-    """Fork workers; each runs `fill` in phase `filling`, and ends after phase `full`.
+    """Fork `count` workers. Each runs `look` in phase `filling` and ends after phase `full`; the parent runs `fill`.
 
-    Each glances first: a worker's own code is resident before anything is counted.
+    Each worker runs `glance` first, so that its own code is resident before the measurement.
     """
     start, starting = os.pipe()
     ready, done = os.pipe()
@@ -60,7 +60,7 @@ def by_workers(count: int, glance: Callable[[], None], look: Callable[[], None],
             os.read(start, 1)
             look()
             os.write(done, b".")
-            os.read(end, 1)  # ends with the parent's end of it
+            os.read(end, 1)  # returns when the parent closes its end
             os._exit(0)
     for _ in range(count):
         os.read(ready, 1)

@@ -1,7 +1,7 @@
-"""A list of objects of one page each, only looked at in K forked workers: counting references copies every page.
+"""A list of one-page objects, read by K forked workers: counting references copies every page.
 
-A bytes object of 4055 bytes takes 33 of header and 8 of malloc's: 4096, so that every object's counter has a page of
-its own. RSS cannot see the growth, since the pages were resident in the workers before; PSS and USS can.
+A bytes object of 4055 bytes takes 33 of header and 8 of malloc's: 4096, so each object's counter has its own page. RSS
+does not show the growth, because the pages were resident in the workers before; PSS and USS do.
 """
 
 import sys

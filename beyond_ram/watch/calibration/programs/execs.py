@@ -1,4 +1,4 @@
-"""Allocate N MB, then exec another program. exec frees the memory, and the next peak belongs to the new program."""
+"""Allocate N MB, then exec another program. exec frees the memory; the next peak belongs to the new program."""
 
 import os
 import sys

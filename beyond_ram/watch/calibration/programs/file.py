@@ -1,4 +1,4 @@
-"""N MB of a file, dropped from the page cache, mapped and read; then unmapped: file pages, and no anonymous one."""
+"""Map and read N MB of a file dropped from the page cache, then unmap it: file pages, no anonymous ones."""
 
 import mmap
 import os

@@ -1,4 +1,4 @@
-"""N MB in transparent huge pages (argv 2: thp) or reserved ones (hugetlb); one byte in each of 2 MiB is written."""
+"""Touch N MB in transparent huge pages (argv 2: thp) or reserved ones (hugetlb), one byte per 2 MiB."""
 
 import ctypes
 import mmap

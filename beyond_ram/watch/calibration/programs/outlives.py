@@ -10,7 +10,7 @@ alive, parents = os.pipe()
 if os.fork() == 0:
     os.setsid()
     os.close(parents)
-    os.read(alive, 1)  # ends with the parent
+    os.read(alive, 1)  # returns when the parent has ended
     phase("filling")
     memory = private(size)
     touch(memory, size)

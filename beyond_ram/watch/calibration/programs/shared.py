@@ -1,4 +1,4 @@
-"""N MB of shared memory, written once and read by K workers: resident in each, in memory once."""
+"""Write N MB of shared memory once and read it in K workers: resident in each, in memory once."""
 
 import mmap
 import sys

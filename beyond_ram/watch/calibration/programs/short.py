@@ -1,4 +1,4 @@
-"""K children one after the other, each with N MB for a moment: gone before a sample can see most of them."""
+"""Run K children one after the other; each allocates N MB and ends before most samples see it."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Spikes of N MB that last from 5 to 50 ms each, a phase a spike: between two samples, most of them."""
+"""Allocate N MB for 5 to 50 ms, once per phase: most spikes fall between two samples."""
 
 import sys
 import time

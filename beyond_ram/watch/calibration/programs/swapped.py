@@ -1,4 +1,4 @@
-"""N MB of anonymous memory that the kernel is asked to page out: swap, and no longer resident."""
+"""Allocate N MB of anonymous memory and have the kernel page it out."""
 
 import sys
 

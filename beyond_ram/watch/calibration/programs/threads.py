@@ -1,4 +1,4 @@
-"""N MB taken by eight threads of one process, at once."""
+"""Allocate N MB in eight threads of one process at once."""
 
 import sys
 import threading
@@ -7,13 +7,13 @@ from common import PAGE, phase, private, touch, whole_pages  # type: ignore[impo
 
 THREADS = 8
 part = whole_pages(float(sys.argv[1]) / THREADS)
-held: list[object] = []
+mappings: list[object] = []
 
 
 def take() -> None:
     memory = private(part)
     touch(memory, part, PAGE)
-    held.append(memory)
+    mappings.append(memory)
 
 
 phase("filling")
