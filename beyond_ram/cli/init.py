@@ -2,12 +2,11 @@
 
 import argparse
 import csv
-import gzip
 import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 # Text that a first config takes, so that its corpus is made in a minute; and its files.
 _MOST_BYTES, _FILES = 500_000_000, 16
@@ -73,7 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _files(folder: Path) -> tuple[list[Path], int]:
     """The first files with text, up to a bounded size, and how many are left out. Raises ValueError."""
-    from ..experiment.corpora import ENDINGS
+    from ..experiment import inputs
+    from ..experiment.corpora import FORMATS
 
     if not folder.is_dir():
         raise ValueError(f"{folder}: no such folder")
@@ -82,17 +82,12 @@ def _files(folder: Path) -> tuple[list[Path], int]:
     taken_bytes = 0
     for path in existing:
         size = path.stat().st_size
-        if _ending(path) in ENDINGS and size and (not taken or taken_bytes + size <= _MOST_BYTES):
+        if inputs.format_of(path.name) and size and (not taken or taken_bytes + size <= _MOST_BYTES):
             taken.append(path.resolve())
             taken_bytes += size
     if not taken:
-        raise ValueError(f"{folder}: no file with text in it; it has to end in {', '.join(ENDINGS)}")
+        raise ValueError(f"{folder}: no file with text in it; it has to end in {', '.join(FORMATS)}")
     return taken, len(existing) - len(taken)
-
-
-def _ending(path: Path) -> str:
-    """The ending of a name, without that of its packing."""
-    return (path.with_suffix("") if path.suffix.lower() in (".gz", ".zst") else path).suffix.lower()
 
 
 def _look(files: list[Path]) -> tuple[int, str]:
@@ -110,13 +105,15 @@ def _look(files: list[Path]) -> tuple[int, str]:
 
 def _rows(file: Path) -> tuple[int, list[str]]:
     """Number of documents in a file, and its text columns, the longest first; none for a file that is one document."""
-    ending = _ending(file)
+    from ..experiment import inputs
+
+    ending = inputs.ending(file.name)
     if ending in (".txt", ".text"):
         return 1, []
     try:
         if ending in (".parquet", ".arrow", ".feather", ".ipc"):
             return _table(file, ending)
-        with _opened(file) as lines:
+        with inputs.opened(str(file)) as lines:
             head = next(lines, b"").decode("utf-8-sig")
             count = sum(1 for line in lines if line.strip())
         if ending in (".csv", ".tsv"):
@@ -125,18 +122,6 @@ def _rows(file: Path) -> tuple[int, list[str]]:
         return count + 1, _longest(row if isinstance(row, dict) else {})
     except (OSError, ValueError, EOFError) as error:
         raise ValueError(f"{file}: cannot be read ({' '.join(str(error).split())[:200]})") from None
-
-
-def _opened(file: Path) -> IO[bytes] | gzip.GzipFile:
-    if file.suffix.lower() == ".gz":
-        return gzip.open(file)
-    if file.suffix.lower() == ".zst":
-        import io
-
-        import pyarrow as pa
-
-        return io.BufferedReader(pa.CompressedInputStream(pa.OSFile(str(file)), "zstd"))
-    return file.open("rb")
 
 
 def _table(file: Path, ending: str) -> tuple[int, list[str]]:

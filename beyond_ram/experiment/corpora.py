@@ -90,10 +90,13 @@ class SyntheticCorpus(Corpus):
         return self
 
 
-ENDINGS = (
-    ".txt", ".text", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".ipc",
-)  # fmt: skip
-"""Your own files; text, JSON Lines and CSV may have .gz or .zst after the ending."""
+FORMATS = {
+    ".txt": "txt", ".text": "txt", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv",
+    ".tsv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+}  # fmt: skip
+"""How a file is read, by its ending; scripts/corpora/files.py reads them."""
+PACKED = (".gz", ".zst")
+"""May follow the ending of text, JSON Lines and CSV."""
 
 
 class FilesCorpus(Corpus):

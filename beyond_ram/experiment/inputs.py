@@ -4,21 +4,17 @@ import ast
 import contextlib
 import glob
 import gzip
+import io
 import os
 import re
 import symtable
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
-from .corpora import FilesCorpus
+from .corpora import FORMATS, PACKED, FilesCorpus
 from .tokens import OwnLoader, TokenDataset
-
-# How a corpus file is read, by its ending; scripts/corpora/files.py reads them.
-FORMATS = {
-    ".txt": "txt", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".arrow": "arrow",
-}  # fmt: skip
 
 
 def unreadable(path: Path | str) -> str | None:
@@ -58,7 +54,7 @@ def corpus(spec: FilesCorpus) -> str | None:
         for file in files:
             if fault := unreadable(file):
                 return fault
-            if spec.format is None and not _format(file):
+            if spec.format is None and not format_of(file):
                 return f"{file} ends in none of {', '.join(FORMATS)}; say how to read it with `format`"
     return None
 
@@ -74,7 +70,7 @@ def files_at_most(spec: FilesCorpus, enough: int) -> int | None:
     files = sorted({file for pattern in _patterns(spec) for file in _matched(pattern)})
     documents, wanted = 0, enough * spec.documents_per_file
     for file in files:
-        more = _documents_at_most(file, spec.format or _format(file), wanted - documents)
+        more = _documents_at_most(file, spec.format or format_of(file), wanted - documents)
         if more is None:
             return None
         documents += more
@@ -181,8 +177,27 @@ def _looping(pattern: str) -> str | None:
     return None
 
 
-def _format(file: str) -> str | None:
-    return FORMATS.get(Path(file.removesuffix(".gz")).suffix.lower())
+def ending(file: str) -> str:
+    """The ending of a name, without that of its packing."""
+    packed = next((one for one in PACKED if file.lower().endswith(one)), "")
+    return Path(file[: len(file) - len(packed)]).suffix.lower()
+
+
+def format_of(file: str) -> str | None:
+    """How a corpus file is read; None if it is not. Parquet and Arrow have packing of their own."""
+    form = FORMATS.get(ending(file))
+    return None if form in ("parquet", "arrow") and file.lower().endswith(PACKED) else form
+
+
+def opened(file: str) -> IO[bytes]:
+    """The bytes of a corpus file, unpacked. Raises OSError."""
+    if file.lower().endswith(".gz"):
+        return cast(IO[bytes], gzip.open(file))
+    if file.lower().endswith(".zst"):
+        import pyarrow
+
+        return io.BufferedReader(pyarrow.CompressedInputStream(pyarrow.OSFile(file), "zstd"))
+    return Path(file).open("rb")
 
 
 def _documents_at_most(file: str, form: str | None, enough: int) -> int | None:
@@ -193,14 +208,14 @@ def _documents_at_most(file: str, form: str | None, enough: int) -> int | None:
         import pyarrow.parquet
 
         try:
-            with pyarrow.parquet.ParquetFile(file) as opened:
-                return int(opened.metadata.num_rows)
+            with pyarrow.parquet.ParquetFile(file) as table:
+                return int(table.metadata.num_rows)
         except (OSError, ValueError):
             return None  # reported when it is read
     if form not in ("jsonl", "csv"):
         return None
     try:
-        with gzip.open(file) if file.endswith(".gz") else Path(file).open("rb") as lines:
+        with opened(file) as lines:
             header = int(form == "csv")
             counted = sum(1 for _ in islice(_filled_lines(lines), enough + header))
             return max(0, counted - header)
@@ -208,7 +223,7 @@ def _documents_at_most(file: str, form: str | None, enough: int) -> int | None:
         return None
 
 
-def _filled_lines(file: IO[bytes] | gzip.GzipFile) -> Iterator[None]:
+def _filled_lines(file: IO[bytes]) -> Iterator[None]:
     """Yield once per line that is not blank, without keeping a whole line, which may be longer than memory."""
     filled = False
     while piece := file.readline(1 << 20):

@@ -139,7 +139,7 @@ def _why(record: Mapping[str, Any]) -> Iterator[str]:
         reasons.append(f"It grew by {trend.sentence(growth)}.")
     reasons += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in why.sentences(record)]
     if forks := summary.forks(peak):
-        reasons.append(f"Forks {forks}.")
+        reasons.append(f"Forks: {forks}.")
     if not reasons:
         reasons.append("No growth to explain: kept memory did not rise at the end, and no reading points to a cause.")
     items = "".join(f"<li>{_text(sentence)}</li>" for sentence in reasons)

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from beyond_ram.cli import main
-from beyond_ram.experiment import Config
-from beyond_ram.experiment.corpora import ENDINGS
+from beyond_ram.experiment import Config, inputs
+from beyond_ram.experiment.corpora import FORMATS
 
 from ..conftest import ROOT
 
@@ -37,6 +37,7 @@ def test_rows_are_counted_and_the_longest_column_is_the_text(folder: Path) -> No
     corpus = made().corpora["mine"]
     assert [Path(file).name for file in corpus.glob] == ["a.jsonl.zst", "b.parquet"]
     assert corpus.text_column == "body"
+    assert inputs.corpus(corpus) is None, "the workflow reads what init names"
     assert corpus.documents_per_file == 80 // 16
     assert corpus.tokenizer.train == "byte-level"
 
@@ -69,4 +70,4 @@ def test_mistakes_are_a_line_and_leave_nothing(folder: Path, capsys: pytest.Capt
 def test_corpora_tokenize_and_init_read_the_same_files(file: str) -> None:
     text = (ROOT / file).read_text()
     endings = text[text.index("\nENDS = {") :].partition("}")[0]
-    assert {*ENDINGS} == {part.split('"')[1] for part in endings.splitlines() if '": "' in part}
+    assert {*FORMATS} == {part.split('"')[1] for part in endings.splitlines() if '": "' in part}

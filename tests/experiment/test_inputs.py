@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import pyarrow as pa
 import pytest
 import yaml
 
@@ -172,14 +173,19 @@ def test_the_files_of_a_corpus_are_there_and_as_many_as_asked(tmp_path: Path) ->
     (tmp_path / "c.txt").write_text("a")
     (tmp_path / "d.txt").write_text("a")
     (tmp_path / "e.log").write_text("a")
+    (tmp_path / "f.tsv.zst").write_bytes(pa.compress(b"text\na\nb\n", codec="zstd", asbytes=True))
+    (tmp_path / "g.parquet.gz").write_text("a")
     (tmp_path / "tokenizer").mkdir()
     assert corpus(tmp_path, 3, glob="*.jsonl") == ""
+    assert corpus(tmp_path, 2, glob="*.zst") == ""
     assert corpus(tmp_path, 2, glob="*.jsonl", documents_per_file=2) == ""
     assert corpus(tmp_path, 2, glob=["c.*", "d.*"]) == ""
     for num_files, keys, words in (
         (1, {"glob": "*.json"}, "corpora.mine.glob: "),
         (1, {"glob": ["*.jsonl", "*.parquet"]}, "matches no file"),
         (1, {"glob": "e.*"}, "e.log ends in none of "),
+        (1, {"glob": "g.*"}, "g.parquet.gz ends in none of "),
+        (3, {"glob": "*.zst"}, "corpus 'mine' has 2"),
         (4, {"glob": "*.jsonl"}, "num_files: 4 files asked for, and corpus 'mine' has 3, of 1 document each"),
         (3, {"glob": "*.jsonl", "documents_per_file": 2}, "corpus 'mine' has 2, of 2 documents each"),
         (3, {"glob": "*.csv"}, "corpus 'mine' has 2"),
