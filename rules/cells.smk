@@ -27,7 +27,7 @@ def code_of_cell(cell):
 def code_in(name, of):
     """The program of an experiment, the module of its loader, format or mode, and all our files that they import."""
     one = CONFIG.experiments[name]
-    modules = [f"scripts/workloads/{one.PROGRAM}"]
+    modules = [f"scripts/workloads/{program}" for program in one.programs]
     if "loader" in one.axes():
         modules.append(CONFIG.loader_module(of))
     elif "format" in one.axes():

@@ -1,7 +1,7 @@
-"""Why memory grew: owners that released it, repeated work, remedies, and the cause for every cell.
+"""Why memory grew: owners that released it, repeated work, remedies, the cause for every cell, and holders of scripts.
 
-Needs: runs, each of which ends with a teardown. Makes: tables `owners`, `verdicts`, `regrowth`, `remedies`, four
-figures. Always holds: causes follow only the rules in docs/explain.md.
+Needs: runs, each of which ends with a teardown. Makes: tables `owners`, `verdicts`, `regrowth`, `remedies`, `holders`,
+four figures. Always holds: causes follow only the rules in docs/explain.md.
 """
 
 
@@ -25,4 +25,11 @@ OUTPUTS.add(
         "what_helps": Figure("What remedies do", varies("remedy")),
         "encoders": Figure("Ways to the same ids", varies("subject")),
     },
+)
+
+OUTPUTS.add(
+    "explain",
+    "Explanation",
+    covers=lambda one: getattr(one, "why", False),
+    tables=["holders"],
 )

@@ -89,6 +89,8 @@ class Ladder:
     out: Path
     budget_s: float
     memory_limit_bytes: int | None = None
+    options: Sequence[str] = ("--with",)
+    """The options of a command that runs the script with the same packages; `--with` is the last."""
     tell: Callable[[str], None] = lambda line: None
     clock: Callable[[], float] = time.monotonic
     ended: dict[str, list[Ended]] = field(default_factory=dict)

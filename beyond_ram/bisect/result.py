@@ -96,9 +96,8 @@ class Result:
         step = next((one.interval for one in self.steps if one.interval.metric in _HELD), None)
         if step is None:
             return []
-        words = ["beyond-ram", "why", self.ladder.script.name]
-        words += ["--args", shlex.join(self.ladder.words)] if self.ladder.words else []
-        sides = [shlex.join([*words, "--with", f"{self.package}=={side}"]) for side in (step.first, step.second)]
+        words = ["beyond-ram", "why", self.ladder.script.name, *self.ladder.options]
+        sides = [shlex.join([*words, f"{self.package}=={side}"]) for side in (step.first, step.second)]
         return [f"what holds it: {sides[0]}", f"  and: {sides[1]}"]
 
     def _yanked(self, *versions: str) -> str:

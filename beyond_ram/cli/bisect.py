@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .. import files
 from .progress import minutes, show
+from .project import project
 
 if TYPE_CHECKING:
     from ..bisect.ladder import Ladder
@@ -56,7 +57,14 @@ def add_script_to(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--with", dest="more", nargs="+", action="extend", default=[], metavar="REQ", help="what it requires beside"
     )
+    add_stack_to(parser)
     parser.add_argument("--args", default="", metavar="WORDS", help="arguments of the script, as a shell reads them")
+
+
+def add_stack_to(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--stack", metavar="NAME|LOCK", help="packages that it runs with beside: a stack of envs/, or a file of pins"
+    )
 
 
 def add_limit_to(parser: argparse.ArgumentParser) -> None:
@@ -83,12 +91,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     script, words = script_of(arguments)
     metrics = chosen(arguments.metric)
-    inline = read(script, arguments.more)
+    inline = read(script, arguments.more, stack_of(arguments))
     with opened(arguments.out.absolute()) as out, index.for_uv():
         show(f"asking the package index for {arguments.package}")
         releases = range_of(arguments.package, arguments.good, arguments.bad)
         ladder = Ladder(script, words, inline, releases, arguments.also, out, 60 * arguments.budget,
-                        arguments.memory_limit, show)  # fmt: skip
+                        arguments.memory_limit, _asked(arguments), show)  # fmt: skip
         ladder.begin()
         wanted = [*metrics, *(() if arguments.metric else (ANSWER,)), *(() if OUTCOME in metrics else (OUTCOME,))]
         search = Search(releases.versions, list(dict.fromkeys(wanted)), ladder.weigh)
@@ -111,6 +119,22 @@ def script_of(arguments: argparse.Namespace) -> tuple[Path, list[str]]:
         return script, shlex.split(arguments.args)
     except ValueError as error:
         raise ValueError(f"--args {arguments.args!r} cannot be split into words: {error}") from None
+
+
+def stack_of(arguments: argparse.Namespace) -> Path | None:
+    """The lock of `--stack`. Raises StackError, ValueError."""
+    from ..stacks.locks import ENVS, lock_of
+
+    if arguments.stack is None:
+        return None
+    file = Path(arguments.stack).absolute()
+    return file if file.is_file() else lock_of(arguments.stack, project() / ENVS)
+
+
+def _asked(arguments: argparse.Namespace) -> list[str]:
+    """The options that say what the script runs with, for another command."""
+    stack = ["--stack", arguments.stack] if arguments.stack else []
+    return [*(["--args", arguments.args] if arguments.args else []), *stack, "--with", *arguments.more]
 
 
 def chosen(names: list[str]) -> list[str]:

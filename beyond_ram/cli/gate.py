@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import files
+from .bisect import add_stack_to, stack_of
 from .progress import minutes, show
 from .project import project
 
@@ -44,6 +45,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--script", nargs="+", type=Path, default=[], metavar="FILE",
         help="Python files instead of cells; what each requires stands in it (PEP 723)",
     )  # fmt: skip
+    add_stack_to(parser)
     parser.add_argument(
         "--budget", type=minutes, default=BUDGET_MINUTES, metavar="MINUTES",
         help=f"time to measure, at most (default: {BUDGET_MINUTES:g})",
@@ -69,14 +71,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise ValueError("--script and --cells: give one of them")
     if missing := [file for file in arguments.script if not file.is_file()]:
         raise ValueError(f"there is no file {missing[0]}")
-    here, out = Path.cwd(), arguments.out.absolute()
+    if arguments.stack and not arguments.script:
+        raise ValueError("--stack is for scripts: give --script with it")
+    here, out, stack = Path.cwd(), arguments.out.absolute(), stack_of(arguments)
     with _opened(out), contextlib.chdir(project()):
         show("reading and building the requirements")
         with contextlib.chdir(here):
             asked = {side: requirements(getattr(arguments, side), out / "wheels") for side in SIDES}
         named = {one.package for side in asked.values() for one in side}
         if arguments.script:
-            chosen = cells.of_scripts([here / file for file in arguments.script], named, out)
+            chosen = cells.of_scripts([here / file for file in arguments.script], named, out, stack)
         else:
             chosen = cells.choose(arguments.cells, named, out, Path.cwd(), here)
     with contextlib.chdir(project()):

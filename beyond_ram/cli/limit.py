@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import files
-from .bisect import add_script_to, opened, script_of
+from .bisect import add_script_to, opened, script_of, stack_of
 from .progress import show
 
 if TYPE_CHECKING:
@@ -66,11 +66,13 @@ def setting_of(arguments: argparse.Namespace, name: str, out: Path, **job: Any) 
     from ..weighing.scripts import cell_of, job_of
 
     script, words = script_of(arguments)
-    inline = read(script, arguments.more)
+    inline = read(script, arguments.more, stack_of(arguments))
     show("building its environment")
-    lock = scripts.lock(inline.requirements, inline.until, out / "locks" / "script.txt")
+    lock = scripts.lock(inline.requirements, inline.until, out / "locks" / "script.txt", inline.kept)
     build(lock.path, out / "stacks" / "script")
     show("")
+    if lock.moved:
+        print(f"had to move: {lock.moved}")
     asked = job_of(cell_of(name, "script", script, 1), script, words, **job)
     return Setting(asked, str(out / "stacks" / "script" / "bin" / "python"), lock.path, out / "private")
 

@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..weighing.interruption import weigh_interrupted
     from ..weighing.limit import weigh_limit
     from ..weighing.processes import age_s
+    from ..weighing.why import add_why
 
     # An end that is asked for takes the private folder along.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
@@ -40,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = [Setting(job, arguments.python, arguments.lock, arguments.work, began=began) for job in jobs]
     if len(settings) == 1:
         (weigh_limit if jobs[0].find_limit else weigh)(settings[0], arguments.runs)
+        if jobs[0].why:
+            add_why(settings[0], arguments.runs)
     else:
         interrupted, rerun = settings
         weigh_interrupted(interrupted, rerun, arguments.runs)

@@ -37,17 +37,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """The exit status."""
     from ..stacks import index
-    from ..stacks.differences import pins
     from ..weighing.why import explain
 
     script, _ = script_of(arguments)
     with opened(arguments.out.absolute()) as out, index.for_uv():
-        setting = setting_of(arguments, "why", out)
-        show("running the script, and releasing what it holds")
-        result = explain(setting, out / "run", 60 * arguments.budget)
-        if "memray" in pins(setting.lock.read_text(encoding="utf-8")):
-            show("running it again under memray")
-            result["sites"] = explain(setting, out / "memray", 60 * arguments.budget, memray=True)["sites"]
+        result = explain(setting_of(arguments, "why", out), out, 60 * arguments.budget, show)
         show("")
         files.write(out / "why.json", json.dumps({"script": script.name, **result}, indent=1) + "\n")
     print("\n".join([*lines(script.name, result), f"files: {arguments.out}"]))

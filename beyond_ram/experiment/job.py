@@ -58,6 +58,8 @@ class Job(Strict):
     """Run the program with --check afterwards, unweighed, to say what came out."""
     find_limit: bool = False
     """Look for the smallest memory limit as well."""
+    why: bool = False
+    """Run it once more, and find what holds its memory at its end."""
     limit_speed_share: float | None = None
     """Look also for the smallest limit under which the work keeps this share of its speed without one."""
 

@@ -34,8 +34,9 @@ class Cells:
         return list(dict.fromkeys(str(cell["stack"]) for cell in self.cells))
 
 
-def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path) -> Cells:
-    """A cell for each script, on a stack with its requirements; their locks go to `out`/envs.
+def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path, stack: Path | None = None) -> Cells:
+    """A cell for each script, on a stack with its requirements, and with the packages of the lock of a `stack`; the
+    locks go to `out`/envs.
 
     Raises ConfigError, also where a script has none of the `packages`; ValueError, StackError.
     """
@@ -44,11 +45,11 @@ def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path) -> C
         raise ConfigError(f"{', '.join(twice)}: two scripts of this name")
     content: dict[str, Any] = {"defaults": "none", "results": str(out / "results"), "scripts": {}, "experiments": {}}
     for stem, file in zip(stems, files, strict=True):
-        inline = read(file)
+        inline = read(file, stack=stack)
         base = out / ENVS / f"{stem}.in"
         base.parent.mkdir(parents=True, exist_ok=True)
         write(base, "".join(f"{line}\n" for line in inline.requirements))
-        lock = scripts.lock(inline.requirements, inline.until, base.with_suffix(".txt"))
+        lock = scripts.lock(inline.requirements, inline.until, base.with_suffix(".txt"), inline.kept)
         if not lock.pins.keys() & set(packages):
             raise ConfigError(f"{file}: requires none of {', '.join(sorted(packages))}; leave it out")
         content["scripts"][stem] = {"file": str(file)}

@@ -5,6 +5,7 @@ from .base import EXACT, MARK, Column
 _FIT = "scipy.stats.linregress"
 _DECIDED = "with a 95 % interval of this comparison alone: see docs/method.md"
 _OWNERS = "read from outside at each step of the teardown; memory released by a step was held by its owner alone"
+_HOLDERS = "read by the script's own process after each step of a run that is never compared"
 _SHARD = "tree at the mark `shard`"
 
 COLUMNS: list[Column] = [
@@ -53,6 +54,16 @@ COLUMNS: list[Column] = [
         "tree before the step less tree after it; for the residue, what remains above the imports", _OWNERS),
     Column("share", "Share of the growth", "share", ("owners",),
         "anon_released_bytes / anon_grown_bytes; those of a run add up to 1", _OWNERS),
+    Column("released_bytes", "Memory released", "bytes", ("holders",),
+        "anonymous memory before the step less that after it; for `imports` and `stayed`, what no step released",
+        _HOLDERS),
+    Column("share", "Share of the memory at the end", "share", ("holders",),
+        "released_bytes / (heap at the end - heap at the start); those of a run add up to 1", _HOLDERS),
+    Column("objects_bytes", "Size of the objects", "bytes", ("holders",),
+        "sizes that the objects below the holder give of themselves, large containers from a sample",
+        "an estimate; native memory is missing where an object does not count it"),
+    Column("fragments", "Whether pages were kept in use", "yes or no", ("holders",),
+        "released_bytes over three times objects_bytes, all objects Python's own", "by the estimate of the sizes"),
     Column("anon_grown_bytes", "Heap growth", "bytes", ("owners", "verdicts"),
         "from the mark `imported` to the first reading of the teardown; median of a cell, with "
         "the 95 % interval of the mean", MARK, direction="lower"),

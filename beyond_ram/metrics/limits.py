@@ -21,8 +21,8 @@ def ended_at(probe: Record) -> str:
     return ENDED_AT.get(probe["outcome"], ENDED_AT["failed"])
 
 
-_PROBED = "by a bisection of whole runs under the kernel's limit, to 5 %"
-_PAIRED = "pairs of runs with and without a limit, until one answer leads by three; to 5 %"
+_PROBED = "by a bisection of whole runs under the kernel's limit, to 3 %"
+_PAIRED = "pairs of runs with and without a limit, until one answer leads by three; to 3 %"
 _OF_PROBE = "of the run that completed nearest to the limit"
 
 COLUMNS: list[Column] = [
@@ -70,7 +70,7 @@ COLUMNS: list[Column] = [
     Column("probes", "Runs under a memory limit", "runs", ("limits",), "steps of the bisection", EXACT),
     Column("error_PREDICTOR", "Error of a predictor", "share", ("limits",),
         f"the reading / completed_at_bytes - 1: {', '.join(PREDICTORS.values())}, and the memory request",
-        "as exact as the reading; the limit is known to 5 %",
+        "as exact as the reading; the limit is known to 3 %",
         names=(*(f"error_{name.removesuffix('_bytes')}" for name in PREDICTORS), "error_ask")),
     Column("time_ratio", "Time at the smallest limit", "ratio", ("limits",),
         f"time {_OF_PROBE} / time without one", CLOCK, direction="lower"),

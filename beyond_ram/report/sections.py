@@ -119,6 +119,33 @@ def finding(finding: Finding) -> Line:
     }
 
 
+def holders(table: pd.DataFrame) -> Iterator[Line]:
+    """What holds the memory of each cell at its end."""
+    for cell, group in cells(table):
+        lines = group.to_dict("records")
+        yield {
+            "title": ", ".join([cell["experiment"], *describe(cell, (axis for axis in cell if axis != "rep"))]),
+            "not_run": lines[0]["not_run"],
+            "lines": [_holder(line) for line in lines] if not lines[0]["not_run"] else [],
+            "tags": tags([cell]),
+        }
+
+
+def _holder(line: Mapping[Any, Any]) -> Line:
+    notes = [f"{line['also_held_by']} held it too"] if _is_set(line["also_held_by"]) else []
+    notes += (
+        [f"its objects are {line['objects_bytes'] / MB:,.1f} MB; they kept pages in use"] if line["fragments"] else []
+    )
+    same = line["holder"] == line["kind"]
+    return {
+        "holder": line["holder"],
+        "kind": "" if same else ": ".join(filter(None, (line["kind"], line["type"]))),
+        "released": _number(line["released_bytes"] / MB, "{:,.1f}"),
+        "share": _number(line["share"], "{:.0%}"),
+        "notes": "; ".join(notes),
+    }
+
+
 def _number(value: Any, form: str = "{:,.0f}") -> str:
     return form.format(value) if _is_set(value) else ""
 

@@ -170,6 +170,7 @@ def report(
         source=tables["claims"]["source"].iloc[0] if len(tables.get("claims", ())) else "",
         pareto=list(sections.pareto(tables["pareto"])) if "pareto" in tables else [],
         unranked=sections.unranked(tables.get("loaders"), tables["pareto"]) if "pareto" in tables else [],
+        holders=list(sections.holders(tables["holders"])) if "holders" in tables else [],
         changes=[] if changed is None else sections.changes(changed),
         changed="" if changed is None else changes.counts(changed),
         differences=[] if changed is None else sections.differences(changed, tables.get("stack_differences")),

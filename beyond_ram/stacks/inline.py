@@ -3,16 +3,16 @@
 import platform
 import re
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from .differences import canonical
-from .locks import PYTHON
+from .differences import canonical, pins
+from .locks import PYTHON, text_of
 
 # The pattern of the PEP.
 _BLOCK = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
@@ -25,6 +25,8 @@ class Inline:
     requirements: tuple[str, ...] = ()
     until: str | None = None
     """The time until which releases count, as uv's `exclude-newer` gives it."""
+    kept: Mapping[str, str] = field(default_factory=dict)
+    """The versions of a stack, by package. Each is kept where it can be."""
 
     @property
     def packages(self) -> list[str]:
@@ -39,8 +41,11 @@ class Inline:
         return [*(one for one in self.requirements if one not in same), named]
 
 
-def read(script: Path, more: Sequence[str] = ()) -> Inline:
-    """The requirements of a script, and `more`. Raises ValueError where they cannot be met or read."""
+def read(script: Path, more: Sequence[str] = (), stack: Path | None = None) -> Inline:
+    """The requirements of a script, `more`, and all packages of the lock of a `stack`.
+
+    Raises ValueError where they cannot be met or read.
+    """
     metadata = _metadata(script)
     if bound := metadata.get("requires-python"):
         _check_python(script, bound)
@@ -56,7 +61,12 @@ def read(script: Path, more: Sequence[str] = ()) -> Inline:
         except InvalidRequirement:
             raise ValueError(f"{script}: {one!r} is no requirement, such as numpy or pandas<3") from None
     until = uv.get("exclude-newer")
-    return Inline((*asked, *more), None if until is None else str(until))
+    pinned = pins(text_of(stack)) if stack else {}
+    if stack and not pinned:
+        raise ValueError(f"{stack}: pins no package; a stack is a lock of lines such as numpy==2.4.0")
+    named = {canonical(Requirement(one).name) for one in more}
+    kept = {name: pin for name, pin in pinned.items() if name not in named}
+    return Inline((*asked, *kept, *more), None if until is None else str(until), kept)
 
 
 def _metadata(script: Path) -> dict[str, Any]:

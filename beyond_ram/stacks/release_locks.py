@@ -38,7 +38,8 @@ class ReleaseLocks:
         Raises StackError.
         """
         newest = max(releases, key=lambda one: one.version)
-        self.until = self.inline.until or _day_after(*(one.uploaded for one in dated))
+        # The packages of a stack may be younger than the releases.
+        self.until = self.inline.until or (None if self.inline.kept else _day_after(*(one.uploaded for one in dated)))
         first = self.folder / FIRST
         if self.is_begun:
             self._first = scripts.read(first)
@@ -74,7 +75,9 @@ class ReleaseLocks:
         if self.also and self._first:
             until = _day_after(release.uploaded) or until
         free = {canonical(self.package), *map(canonical, self.also)}
-        return scripts.lock(asked, until, self.path(release.text), self._first, free)
+        pins = self._first.pins if self._first else self.inline.kept
+        kept = {name: pin for name, pin in pins.items() if name not in free}
+        return scripts.lock(asked, until, self.path(release.text), kept)
 
 
 def _day_after(*times: datetime | None) -> str:

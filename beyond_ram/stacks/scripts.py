@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,16 +27,13 @@ class Locked:
     """Other packages that differ from the first lock: `NAME VERSION to VERSION, …`."""
 
 
-def lock(requirements: Sequence[str], until: str | None, path: Path, first: Locked | None = None,
-         free: Collection[str] = ()) -> Locked:  # fmt: skip
-    """Lock requirements with hashes.
-
-    Of a `first` lock each pin is kept that can be, but those of packages in `free`.
+def lock(requirements: Sequence[str], until: str | None, path: Path, kept: Mapping[str, str] | None = None) -> Locked:
+    """Lock requirements with hashes, each package at the version that is `kept` of it, where it can be.
 
     Raises StackError with the resolver's reason, without the address of an index.
     """
     try:
-        return _lock(requirements, until, path, first, free)
+        return _lock(requirements, until, path, kept or {})
     except StackError as error:
         raise type(error)(_ADDRESS.sub("(the package index)", str(error))) from None
 
@@ -46,10 +43,7 @@ def read(path: Path) -> Locked:
     return Locked(path, pins(text_of(path)), variants.moved(path) or "")
 
 
-def _lock(
-    requirements: Sequence[str], until: str | None, path: Path, first: Locked | None, free: Collection[str]
-) -> Locked:
-    kept = {} if first is None else {name: pin for name, pin in first.pins.items() if name not in free}
+def _lock(requirements: Sequence[str], until: str | None, path: Path, kept: Mapping[str, str]) -> Locked:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         asked, solved = Path(folder, "asked.in"), Path(folder, "solved.txt")

@@ -1,27 +1,68 @@
 """Why a script holds memory at its end: a run of its own, in which what it holds is released. It is never compared."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..experiment import records
 from ..experiment.workloads.base import PROGRAMS
+from ..experiment.workloads.script import WHY_PROGRAM
 from ..files import read_json, write
+from ..stacks.locks import has_package
 from ..watch import write_record
 from .cell import Setting, WeighingError, check_end, weighed
 from .private import private_folder
 from .scripts import PROJECT, apart, end_of
 
-_PROGRAM = str(PROJECT / PROGRAMS / "why.py")
+_PROGRAM = str(PROJECT / PROGRAMS / WHY_PROGRAM)
 # As the program writes it.
 _RESULT, _LAST = "why.json", "malloc_bytes_more"
 # memray sees each object only where Python takes it from malloc.
 _MEMRAY = {"PYTHONMALLOC": "malloc"}
+# Releasing takes longer than the run: many times as long as it at most, and some minutes.
+_PATIENCE, _PATIENCE_S = 10, 300
 
 
-def explain(setting: Setting, out: Path, timeout_s: float, memray: bool = False) -> dict[str, Any]:
+class EndedEarlyError(WeighingError):
+    """The script ended before what it holds could be released."""
+
+
+def add_why(setting: Setting, runs: Path) -> None:
+    """Run a cell's script once more, and put what holds its memory at its end into the record of its run.
+
+    Nothing is done for a run that did not finish its work. Raises WeighingError where the run was ended from outside.
+    """
+    out = runs / setting.job.path
+    record = records.record(out)
+    if not record["completed_work"]:
+        return
+    with private_folder(setting.work, f"why/{setting.job.path}") as folder:
+        try:
+            record["why"] = explain(setting, folder, _PATIENCE * record["duration_s"] + _PATIENCE_S)
+        except EndedEarlyError as reason:
+            record["why"] = {"not_run": str(reason)}
+    record["weighing_s"] = round(time.monotonic() - setting.began, 3)
+    write_record(record, out)
+
+
+def explain(
+    setting: Setting, out: Path, timeout_s: float, tell: Callable[[str], None] = lambda line: None
+) -> dict[str, Any]:
     """Run the script and release what it holds at its end; the result of the program, with the peak of the run.
 
-    `memray`: with the call sites of what stayed. Raises WeighingError where the run has no result.
+    With memray in its environment a second run gives the call sites of what stayed. Raises EndedEarlyError where a run
+    has no result, WeighingError where it was ended from outside.
     """
+    tell("running the script, and releasing what it holds")
+    result = _explained(setting, out / "run", timeout_s)
+    if has_package(setting.lock, "memray"):
+        tell("running it again under memray")
+        result["sites"] = _explained(setting, out / "memray", timeout_s, memray=True)["sites"]
+    return result
+
+
+def _explained(setting: Setting, out: Path, timeout_s: float, memray: bool = False) -> dict[str, Any]:
     job = setting.job.but(program=_PROGRAM, arguments=(*setting.job.arguments, *(["--memray"] if memray else [])))
     setting = apart(Setting(job, setting.python, setting.lock, setting.work))
     out.mkdir(parents=True, exist_ok=True)
@@ -32,7 +73,7 @@ def explain(setting: Setting, out: Path, timeout_s: float, memray: bool = False)
         check_end(job, record)
         path = work / _RESULT
         if not path.is_file():
-            raise WeighingError(f"cannot say: the script ended early, {_ending(record)}")
+            raise EndedEarlyError(f"cannot say: the script ended early, {_ending(record)}")
         result: dict[str, Any] = read_json(path, "steps")
     if _LAST not in result:
         result["ended_early"] = _ending(record)

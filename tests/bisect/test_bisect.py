@@ -65,6 +65,25 @@ def test_an_outcome_under_a_limit_and_a_clean_no_step(place):
 
 
 @pytest.mark.slow
+def test_a_script_without_metadata_runs_with_the_versions_of_a_stack(tmp_path, monkeypatch, capfd):
+    wheels = {name: [served.wheel(tmp_path, name, version, BODY.format(mb=mb, answer="a"))
+                     for version, mb in (("1.0", 10), ("1.1", 60), ("1.2", 60))]
+              for name in ("stairs", "beside")}  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "case.py").write_text("import stairs, beside\n")
+    (tmp_path / "mine.txt").write_text("beside==1.0\nstairs==1.2\n")
+    with served.index({name: served.page(name, files) for name, files in wheels.items()}, tmp_path) as address:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", address)
+        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+        status, found = bisect(tmp_path, "--good", "1.0", "--bad", "1.2", "--metric", "end", "--stack", "mine.txt")
+    assert status == 0
+    assert [(one["from_version"], one["to_version"]) for one in found["steps"]] == [("1.0", "1.1")]
+    locks = [path.read_text() for path in (tmp_path / "found/locks").iterdir()]
+    assert locks and all("beside==1.0" in lock for lock in locks)
+    assert "why case.py --stack mine.txt --with stairs==1.0" in capfd.readouterr().out
+
+
+@pytest.mark.slow
 def test_a_script_that_changes_meanwhile_ends_the_search(place, capfd):
     (place / "case.py").write_text(SCRIPT + "open(__file__, 'a').write('# more')\n")
     assert main(["bisect", "case.py", "--package", "stairs", "--good", "1.0", "--bad", "1.6", "--out", "steps"]) == 2

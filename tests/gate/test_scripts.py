@@ -5,6 +5,9 @@ import json
 import pytest
 
 from beyond_ram.cli import main
+from beyond_ram.gate import cells
+from beyond_ram.stacks import variants
+from beyond_ram.stacks.differences import pins
 from tests.bisect import served
 
 BODY = "kept = b'x' * {mb} * 1_000_000\ndef answer(): return {answer!r}\n"
@@ -31,8 +34,26 @@ def test_a_script_that_needs_more_is_worse(tmp_path, monkeypatch):
     assert "the answer" in found["differs_beside"]["case-1"]
 
 
+def test_a_script_without_metadata_runs_on_a_stack(tmp_path, monkeypatch):
+    wheels = {name: [served.wheel(tmp_path, name, version, "") for version in ("1.0", "1.1")]
+              for name in ("stairs", "beside")}  # fmt: skip
+    script, stack = tmp_path / "case.py", tmp_path / "mine.txt"
+    script.write_text("import stairs, beside\n")
+    stack.write_text("beside==1.0\nstairs==1.0\n")
+    with served.index({name: served.page(name, files) for name, files in wheels.items()}, tmp_path) as address:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", address)
+        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+        made = cells.of_scripts([script], ["stairs"], tmp_path / "out", stack)
+        asked = {"stairs": "stairs==1.1"}
+        variants.exchange("case", asked, tmp_path / "out/envs", tmp_path / "candidate.txt")
+    assert made.bases == ["case"]
+    assert pins((tmp_path / "candidate.txt").read_text()) == {"beside": "1.0", "stairs": "1.1"}
+
+
 def test_bad_scripts_are_one_line(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     words = ["gate", "--baseline", "a==1", "--candidate", "a==2", "--script", "none.py"]
     assert main(words) == 2 and capfd.readouterr().err == "beyond-ram: there is no file none.py\n"
     assert main([*words, "--cells", "read"]) == 2 and not list(tmp_path.iterdir())
+    without = [*words[:-2], "--stack", "current"]
+    assert main(without) == 2 and "--stack is for scripts" in capfd.readouterr().err

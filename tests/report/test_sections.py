@@ -44,6 +44,23 @@ def test_counts_of_conditions_agree_with_their_verbs() -> None:
     assert claim["summary"] == "Of 5 conditions: 2 hold; 2 do not hold; 1 undecided"
 
 
+def test_holders_are_listed_by_cell_or_a_reason_is() -> None:
+    known = {"experiment": "e", "stack": "s", "rep": 1, "objects_bytes": 2e6, "also_held_by": "", "share": 0.5}
+    table = pd.DataFrame([
+        known | {"script": "a", "holder": "rows", "kind": "name", "type": "list of 9", "released_bytes": 9e6,
+                 "fragments": True, "also_held_by": "f.rows", "not_run": ""},
+        known | {"script": "a", "holder": "stayed", "kind": "stayed", "type": "", "released_bytes": 1e6,
+                 "fragments": False, "not_run": ""},
+        known | {"script": "b", "holder": "", "kind": "", "not_run": "it ended early"},
+    ])  # fmt: skip
+    first, second = sections.holders(table)
+    line, rest = first["lines"]
+    assert (line["holder"], line["kind"], line["released"], line["share"]) == ("rows", "name: list of 9", "9.0", "50%")
+    assert "f.rows" in line["notes"] and "2.0 MB" in line["notes"] and not rest["kind"] and not rest["notes"]
+    assert second["not_run"] == "it ended early" and not second["lines"]
+    assert first["tags"]["stack"] == ["s"] and "a" in first["title"]
+
+
 def test_an_experiment_and_its_stack_of_one_name_are_named_once() -> None:
     assert named("loaders", "loaders", "no workers", "") == ["loaders", "no workers"]
     table = pd.DataFrame([{"experiment": "loaders", "stack": "loaders", "workers": n} for n in (0, 2)])

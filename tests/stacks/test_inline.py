@@ -27,6 +27,17 @@ def test_requirements_are_read(tmp_path):
     assert read(script(tmp_path, BLOCK.replace("\n", "\r\n"))).packages == ["pandas", "numpy"]
 
 
+def test_a_stack_gives_its_packages_and_their_versions(tmp_path):
+    lock = tmp_path / "mine.txt"
+    lock.write_text("numpy==1.26.4 --hash=sha256:0\npandas==2.1.4\n")
+    inline = read(script(tmp_path, "print(1)\n"), ["pandas==2.2.0"], lock)
+    assert inline.requirements == ("numpy", "pandas==2.2.0")
+    assert inline.kept == {"numpy": "1.26.4"}, "what is asked for besides does not keep its version"
+    lock.write_text("# nothing\n")
+    with pytest.raises(ValueError, match="pins no package"):
+        read(script(tmp_path, ""), stack=lock)
+
+
 def test_without_a_block_there_is_nothing(tmp_path):
     assert read(script(tmp_path, "print(1)\n")).requirements == ()
 

@@ -273,6 +273,11 @@ class Experiment(Strict):
         "its speed, with at least three pairs of runs. null: no such search.",
     )
 
+    @property
+    def programs(self) -> list[str]:
+        """The programs of its runs."""
+        return [self.PROGRAM]
+
     def cells(self, name: str, repeats: int = 1) -> list[Cell]:
         """Every cell of the matrix with its repeats: `repeats`, unless the config sets them."""
         return self.matrix.cells(name, self.repeats or repeats)

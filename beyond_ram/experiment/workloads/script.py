@@ -11,6 +11,8 @@ from ..paths import Cell
 from .base import Axis, Experiment, Matrix, Name, Names, Places, Values
 
 NO_ARGUMENTS = "none"
+WHY_PROGRAM = "why.py"
+"""Runs a script and releases what it holds at its end."""
 
 
 class ScriptMatrix(Matrix):
@@ -34,10 +36,20 @@ class ScriptExperiment(Experiment):
     CHECKED = True
 
     workload: Literal["script"]
+    why: bool = Field(
+        False,
+        description="Also find what holds the memory of each cell at its end (table `holders`), in one more run, which "
+        "is never compared ([docs/scripts.md](scripts.md#what-holds-its-memory)).",
+    )
     matrix: ScriptMatrix = Field(description="The axes; every combination is a cell.")
+
+    @property
+    def programs(self) -> list[str]:
+        return [*super().programs, *([WHY_PROGRAM] if self.why else [])]
 
     def job(self, cell: Cell, places: Places) -> Job:
         script = places.scripts[str(cell["script"])]
         name = str(cell["arguments"])
         words = [] if name == NO_ARGUMENTS else shlex.split(script.arguments[name])
-        return super().job(cell, places).but(arguments=arguments(script.file, words), reads=script.file)
+        job = super().job(cell, places).but(arguments=arguments(script.file, words), reads=script.file)
+        return job.but(why=self.why and cell.rep == 1)
