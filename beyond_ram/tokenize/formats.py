@@ -1,5 +1,6 @@
 """The tokenizer file to read, and for other formats the command that makes it."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -33,7 +34,7 @@ def _instead(name: str, path: Path) -> str:
     if name.removeprefix("tiktoken:") in _TIKTOKEN:
         convert = (
             "from transformers.integrations.tiktoken import convert_tiktoken_to_fast as to; import tiktoken; "
-            f"to(tiktoken.get_encoding({name.removeprefix('tiktoken:')!r}), 'tokenizer')"
+            f'to(tiktoken.get_encoding("{name.removeprefix("tiktoken:")}"), "tokenizer")'
         )
         return f"; convert this encoding of tiktoken: python -c {shlex.quote(convert)}, then --tokenizer tokenizer"
     if path.is_file() and path.suffix == ".tiktoken":
@@ -47,5 +48,6 @@ def _instead(name: str, path: Path) -> str:
 
 
 def _saved(folder: Path) -> str:
-    code = f"import transformers as t; t.AutoTokenizer.from_pretrained({str(folder)!r}).save_pretrained('tokenizer')"
+    made = f"AutoTokenizer.from_pretrained({json.dumps(str(folder))})"
+    code = f'import transformers as t; t.{made}.save_pretrained("tokenizer")'  # no quote that a shell has to escape
     return f"python -c {shlex.quote(code)}"

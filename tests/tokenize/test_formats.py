@@ -1,5 +1,6 @@
 """Tokenizers of other kinds: the line that is printed is run, where the libraries for it are there."""
 
+import ast
 import shlex
 from pathlib import Path
 
@@ -20,11 +21,11 @@ def refused(name: str) -> str:
     return line
 
 
-def command(line: str) -> list[str]:
-    """The command that a line names, as a shell takes it."""
+def strings(line: str) -> set[str]:
+    """The texts in the Python code that a line gives to a shell."""
     words = shlex.split(line[line.index("python -c") :].rpartition(", then")[0])
-    compile(words[2], "hint", "exec")
-    return words
+    constants = [node.value for node in ast.walk(ast.parse(words[2])) if isinstance(node, ast.Constant)]
+    return {value for value in constants if isinstance(value, str)}
 
 
 @pytest.mark.parametrize("made_of", ["spiece.model", "tokenizer.model", "vocab.json"])
@@ -33,12 +34,12 @@ def test_a_slow_tokenizer_is_named_and_converted(made_of: str, tmp_path: Path) -
     folder.mkdir()
     (folder / made_of).write_text("x")
     for name in [str(folder), *([str(folder / made_of)] if made_of.endswith(".model") else [])]:
-        assert f"from_pretrained({str(folder)!r})" in command(refused(name))[2]
+        assert str(folder) in strings(refused(name))
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "tiktoken:o200k_base"])
 def test_an_encoding_of_tiktoken_is_converted(name: str) -> None:
-    assert repr(name.removeprefix("tiktoken:")) in command(refused(name))[2]
+    assert name.removeprefix("tiktoken:") in strings(refused(name))
 
 
 @pytest.mark.parametrize("name", ["gpt2", "openai-community/gpt2"])
