@@ -48,13 +48,14 @@ def floors(changes: pd.DataFrame, runs: pd.DataFrame) -> list[Floor]:
 def _floors(changes: pd.DataFrame, runs: pd.DataFrame) -> Iterator[Floor]:
     if "rows" not in runs:
         return
+    most_bytes = runs["machine_memory_bytes"].max() if "machine_memory_bytes" in runs else math.inf
     rows: dict[Key, float] = {}
     for line in runs.dropna(subset=["rows"]).to_dict("records"):
         rows[key(line)] = max(rows.get(key(line), 0.0), float(line["rows"]))
     for line in changes[changes["metric"].isin(_GROWTH)].to_dict("records"):
         count = rows.get(key(line), 0.0)
         size = _smallest(line)
-        if count and not math.isnan(size):
+        if count and size <= most_bytes:  # else too few repeats show nothing that the machine could hold
             batch = line.get("batch_size")
             batches = math.ceil(count / batch) if isinstance(batch, (int, float)) and batch >= 1 else None
             yield Floor(str(line["experiment"]), str(line["metric"]), size, count, batches)

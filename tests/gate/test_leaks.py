@@ -22,28 +22,30 @@ def with_growth(grown: float, **more: Any) -> dict[str, Any]:
 
 
 def test_the_threshold_is_the_floor_of_a_quiet_cell() -> None:
-    (found,) = gate((with_growth(20.0), with_growth(20.0))).smallest_leaks
-    made = found.as_json()
-    assert made["bytes"] == LEAST["bytes"]
-    assert (made["rows"], made["batches"]) == (2000, 200)
-    assert made["bytes_per_row"] == LEAST["bytes"] / 2000
-    assert made["bytes_per_batch"] == LEAST["bytes"] / 200
+    (floor,) = gate((with_growth(20.0), with_growth(20.0))).smallest_leaks
+    entry = floor.as_json()
+    assert entry["bytes"] == LEAST["bytes"]
+    assert (entry["rows"], entry["batches"]) == (2000, 200)
+    assert entry["bytes_per_row"] == LEAST["bytes"] / 2000
+    assert entry["bytes_per_batch"] == LEAST["bytes"] / 200
 
 
-def test_the_most_sensitive_cell_is_told_and_json_has_all() -> None:
+def test_the_most_sensitive_cell_is_named_and_json_has_all() -> None:
     few = (with_growth(20.0, rows=10), with_growth(20.0, rows=10))
-    found = gate(few, (with_growth(20.0), with_growth(20.0)))
-    assert found.leak in found.lines()
-    assert "cell-1" in found.leak
-    assert "4 kB a row" in found.leak
-    assert "40 kB a batch" in found.leak
-    assert [one["cell"] for one in found.as_json()["smallest_leaks"]] == ["cell-1", "cell-0"]
-    assert found.leak in found.markdown()
+    result = gate(few, (with_growth(20.0), with_growth(20.0)))
+    assert result.leak in result.lines()
+    assert "cell-1" in result.leak
+    assert "4 kB a row" in result.leak
+    assert "40 kB a batch" in result.leak
+    assert [one["cell"] for one in result.as_json()["smallest_leaks"]] == ["cell-1", "cell-0"]
+    assert result.leak in result.markdown()
 
 
 def test_one_repeat_and_a_cell_without_rows_show_no_leak() -> None:
     assert not gate((with_growth(20.0), with_growth(20.0)), n=1).smallest_leaks
     assert not gate((SAME, SAME)).smallest_leaks
+    small = with_growth(20.0, machine_memory_bytes=1e6)
+    assert not gate((small, small)).smallest_leaks, "a leak beyond the machine's memory is no answer"
     assert gate((SAME, SAME)).leak in gate((SAME, SAME)).lines()
 
 
