@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import glob
 import json
 import os
 import subprocess
@@ -42,8 +43,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="shipped sets of cells, or your own configs (default: all shipped cells with these packages)",
     )  # fmt: skip
     parser.add_argument(
-        "--script", nargs="+", type=Path, default=[], metavar="FILE",
-        help="Python files instead of cells; what each requires stands in it (PEP 723)",
+        "--script", nargs="+", default=[], metavar="FILE",
+        help="Python files instead of cells, or patterns such as 'cases/*.py'; what each requires stands in it "
+        "(PEP 723), and one that requires no package of the two sides is left out",
     )  # fmt: skip
     add_stack_to(parser)
     parser.add_argument(
@@ -69,8 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.script and arguments.cells:
         raise ValueError("--script and --cells: give one of them")
-    if missing := [file for file in arguments.script if not file.is_file()]:
-        raise ValueError(f"there is no file {missing[0]}")
+    scripts = _scripts(arguments.script)
     if arguments.stack and not arguments.script:
         raise ValueError("--stack is for scripts: give --script with it")
     here, out, stack = Path.cwd(), arguments.out.absolute(), stack_of(arguments)
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             asked = {side: requirements(getattr(arguments, side), out / "wheels") for side in SIDES}
         named = {one.package for side in asked.values() for one in side}
         if arguments.script:
-            chosen = cells.of_scripts([here / file for file in arguments.script], named, out, stack)
+            chosen = cells.of_scripts([here / file for file in scripts], named, out, stack)
         else:
             chosen = cells.choose(arguments.cells, named, out, Path.cwd(), here)
     with contextlib.chdir(project()):
@@ -88,7 +89,20 @@ def run(arguments: argparse.Namespace) -> int:
     show("")
     _write(gate, out)
     print("\n".join(gate.lines()))
+    if chosen.left_out:
+        print(f"left out, because they require no package of the sides: {', '.join(chosen.left_out)}")
     return STATUS[gate.verdict]
+
+
+def _scripts(names: list[str]) -> list[Path]:
+    """The files of some names, of which any may be a pattern. Raises ValueError."""
+    files = list[Path]()
+    for name in names:
+        matching = [name] if Path(name).is_file() else sorted(glob.glob(name))  # noqa: PTH207 (Path: not absolute ones)
+        if not matching:
+            raise ValueError(f"there is no file {name}")
+        files += map(Path, matching)
+    return files
 
 
 def _weighed(

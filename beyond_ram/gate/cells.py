@@ -27,6 +27,8 @@ class Cells:
     file: Path
     """The config, for Snakemake."""
     cells: tuple[Cell, ...]
+    left_out: tuple[str, ...] = ()
+    """Scripts that require none of the packages."""
 
     @property
     def bases(self) -> list[str]:
@@ -35,15 +37,16 @@ class Cells:
 
 
 def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path, stack: Path | None = None) -> Cells:
-    """A cell for each script, on a stack with its requirements, and with the packages of the lock of a `stack`; the
-    locks go to `out`/envs.
+    """A cell for each script that requires one of the `packages`, on a stack with its requirements, and with the
+    packages of the lock of a `stack`; the locks go to `out`/envs.
 
-    Raises ConfigError, also where a script has none of the `packages`; ValueError, StackError.
+    Raises ConfigError, also where no script is left; ValueError, StackError.
     """
     stems = [re.sub(r"[^a-z0-9._-]", "-", file.stem.lower()).lstrip("._-") or "script" for file in files]
     if twice := sorted({stem for stem in stems if stems.count(stem) > 1}):
         raise ConfigError(f"{', '.join(twice)}: two scripts of this name")
     content: dict[str, Any] = {"defaults": "none", "results": str(out / "results"), "scripts": {}, "experiments": {}}
+    left_out = []
     for stem, file in zip(stems, files, strict=True):
         inline = read(file, stack=stack)
         base = out / ENVS / f"{stem}.in"
@@ -51,14 +54,17 @@ def of_scripts(files: Sequence[Path], packages: Collection[str], out: Path, stac
         write(base, "".join(f"{line}\n" for line in inline.requirements))
         lock = scripts.lock(inline.requirements, inline.until, base.with_suffix(".txt"), inline.kept)
         if not lock.pins.keys() & set(packages):
-            raise ConfigError(f"{file}: requires none of {', '.join(sorted(packages))}; leave it out")
+            left_out.append(file.name)
+            continue
         content["scripts"][stem] = {"file": str(file)}
         matrix = {"stack": [stem], "script": [stem]}
         content["experiments"][stem] = {"workload": ScriptExperiment.name(), "matrix": matrix}
+    if not content["scripts"]:
+        raise ConfigError(f"none of these scripts requires {' or '.join(sorted(packages))}: {', '.join(left_out)}")
     config = load(content, (), out)
     file = out / "cells.yaml"
     write(file, yaml.safe_dump(content, sort_keys=False))
-    return Cells(config, file, tuple(cell for name in config.run() for cell in config.cells(name)))
+    return Cells(config, file, tuple(cell for name in config.run() for cell in config.cells(name)), tuple(left_out))
 
 
 def shipped(project: Path) -> dict[str, Path]:

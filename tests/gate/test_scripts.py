@@ -5,6 +5,7 @@ import json
 import pytest
 
 from beyond_ram.cli import main
+from beyond_ram.experiment import ConfigError
 from beyond_ram.gate import cells
 from beyond_ram.stacks import variants
 from beyond_ram.stacks.differences import pins
@@ -26,7 +27,7 @@ def test_a_script_that_needs_more_is_worse(tmp_path, monkeypatch):
     with served.index({"stairs": served.page("stairs", wheels)}, tmp_path) as address:
         monkeypatch.setenv("UV_DEFAULT_INDEX", address)
         monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
-        words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "Case 1.py"]
+        words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "Case*.py"]
         assert main(["gate", *words, "--budget", "1", "--out", "found"]) == 1
     found = json.loads((tmp_path / "found/gate.json").read_text())
     worse = {one["metric"] for one in found["changes"] if one["verdict"] == "worse"}
@@ -34,18 +35,26 @@ def test_a_script_that_needs_more_is_worse(tmp_path, monkeypatch):
     assert "the answer" in found["differs_beside"]["case-1"]
 
 
-def test_a_script_without_metadata_runs_on_a_stack(tmp_path, monkeypatch):
+def test_scripts_are_chosen_by_what_they_require(tmp_path, monkeypatch):
     wheels = {name: [served.wheel(tmp_path, name, version, "") for version in ("1.0", "1.1")]
               for name in ("stairs", "beside")}  # fmt: skip
     script, stack = tmp_path / "case.py", tmp_path / "mine.txt"
     script.write_text("import stairs, beside\n")
     stack.write_text("beside==1.0\nstairs==1.0\n")
+    other = tmp_path / "other.py"
+    other.write_text("# /// script\n# dependencies = ['beside']\n# ///\n")
+    block = tmp_path / "block.py"
+    block.write_text(SCRIPT)
     with served.index({name: served.page(name, files) for name, files in wheels.items()}, tmp_path) as address:
         monkeypatch.setenv("UV_DEFAULT_INDEX", address)
         monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
         made = cells.of_scripts([script], ["stairs"], tmp_path / "out", stack)
         asked = {"stairs": "stairs==1.1"}
         variants.exchange("case", asked, tmp_path / "out/envs", tmp_path / "candidate.txt")
+        several = cells.of_scripts([other, block], ["stairs"], tmp_path / "several")
+        with pytest.raises(ConfigError, match="none of these scripts requires stairs"):
+            cells.of_scripts([other], ["stairs"], tmp_path / "none")
+    assert (several.bases, several.left_out) == (["block"], ("other.py",))
     assert made.bases == ["case"]
     assert pins((tmp_path / "candidate.txt").read_text()) == {"beside": "1.0", "stairs": "1.1"}
 
