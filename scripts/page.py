@@ -1,4 +1,4 @@
-"""The page of a table, by its name: what its template in report/ shows."""
+"""Write the page of a table from its template in report/, by the page's name."""
 
 from beyond_ram import logs, pages, tables
 from beyond_ram.analysis import changes as changed
@@ -6,7 +6,7 @@ from beyond_ram.analysis import history as locks
 from beyond_ram.analysis import stack_differences as differ
 from beyond_ram.report import sections
 
-# Metrics of cells without a step that are drawn; all are in table `history`.
+# Maximum number of metrics without a step on the page; table `history` has all.
 MOST = 500
 
 
@@ -37,8 +37,8 @@ def claims(table):
 
 
 def main(snakemake):
-    given = {name: tables.read(snakemake.input[name]) for name in ("table", *snakemake.params.tables)}
-    values = {page.__name__: page for page in (changes, history, pareto, claims)}[snakemake.params.name](**given)
+    arguments = {name: tables.read(snakemake.input[name]) for name in ("table", *snakemake.params.tables)}
+    values = {page.__name__: page for page in (changes, history, pareto, claims)}[snakemake.params.name](**arguments)
     pages.write(snakemake.input["template"], snakemake.output[0], **values)
 
 

@@ -1,4 +1,4 @@
-"""The report: one page, from all tables, figures and runs."""
+"""Write the report: one page, from all tables, figures and runs."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ from beyond_ram.report.workflow import Again, Drawn, in_brief, report
 def main(snakemake):
     params = snakemake.params
     figures = [Drawn(Path(svg), *described) for svg, described in zip(snakemake.input.svg, params.figures, strict=True)]
-    given = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}
+    tables_by_name = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}
     report(
         Path(snakemake.output.page),
-        given,
+        tables_by_name,
         figures,
         runs := Runs(snakemake.input.runs),
         Samples(snakemake.input.samples, runs),
@@ -23,7 +23,7 @@ def main(snakemake):
         Again(params.configfiles, params.folder, params.locks),
         params.lost,
     )
-    write(snakemake.output.brief, "\n".join([*in_brief(given, Path(snakemake.output.page), params.lost), ""]))
+    write(snakemake.output.brief, "\n".join([*in_brief(tables_by_name, Path(snakemake.output.page), params.lost), ""]))
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

@@ -1,4 +1,4 @@
-"""A table, by the function of its name in beyond_ram/analysis."""
+"""Compute a table with the function of its name in beyond_ram/analysis."""
 
 from beyond_ram import logs, making, tables
 from beyond_ram.collected import Runs
@@ -6,11 +6,11 @@ from beyond_ram.collected import Runs
 
 def main(snakemake):
     params = snakemake.params
-    given = making.arguments(params.needs, snakemake.input, params.pairs, params.claimed, params.questions)
-    made = making.table(snakemake.params.name, given, Runs(snakemake.input.collected))
-    for warning in made.attrs.pop("warnings", ()):
+    arguments = making.arguments(params.needs, snakemake.input, params.pairs, params.claimed, params.questions)
+    table = making.table(snakemake.params.name, arguments, Runs(snakemake.input.collected))
+    for warning in table.attrs.pop("warnings", ()):
         logs.warn(warning)
-    tables.write(made, *snakemake.output)
+    tables.write(table, *snakemake.output)
 
 
 with logs.to_file(snakemake.log[0]):  # noqa: F821

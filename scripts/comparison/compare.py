@@ -1,9 +1,9 @@
 """The reading of each tool for programs of known memory, its error, and its cost.
 
-Every program runs twice under every tool, large and small: what is compared is the difference, so that interpreters and
-libraries cancel out. (The small one is still larger than its interpreter where the peak of one process is asked for.)
-Each row asks one question, and beyond-ram answers with the one number that its docs name for it; of the numbers of
-another tool the nearest to the truth counts.
+Every program runs twice under every tool, large and small. The difference is compared, so interpreters and libraries
+cancel out. (If the question is the peak of one process, the small one is still larger than its interpreter.) Each row
+asks one question. For beyond-ram the row uses the one number that its docs name for it; for another tool it uses the
+number nearest to the truth.
 """
 
 import argparse
@@ -55,7 +55,7 @@ QUESTIONS = (
     Question("execs", "exec", HIGHEST, ["150", "80", THEN], ["1", "1", THEN], 149, "high water"),
     Question("threads", "8 threads", HIGHEST, ["200"], ["1"], 199, "high water"),
 )
-# For the overhead: work that allocates small objects, as Python does.
+# For the overhead: work that allocates small objects, as Python programs do.
 WORK = "held = []\nfor n in range({}):\n    held.append((n, str(n)))\n    if n % 1000 == 0:\n        held.clear()\n"
 REPEATS, ROUNDS = 5, 4_000_000
 
@@ -71,8 +71,8 @@ def main() -> None:
     arguments = parser.parse_args()
     stack = arguments.stack.absolute()
     costs = overheads(stack, arguments.repeats, arguments.rounds)
-    asked = [q for q in QUESTIONS if not arguments.programs or q.program in arguments.programs]
-    rows = [row(question, tool, stack) | costs[tool] for question in asked for tool in TOOLS]
+    questions = [q for q in QUESTIONS if not arguments.programs or q.program in arguments.programs]
+    rows = [row(question, tool, stack) | costs[tool] for question in questions for tool in TOOLS]
     tables.write(judged(pd.DataFrame(rows)), arguments.csv, arguments.parquet)
 
 
@@ -99,7 +99,7 @@ def readings(program: str, words: Sequence[str], tool: str, stack: Path) -> Read
 
 
 def overheads(stack: Path, repeats: int, rounds: int) -> dict[str, dict[str, float | None]]:
-    """CPU time of a computation under each tool over that of the computation alone, runs interleaved."""
+    """CPU time of a computation under each tool divided by that of the computation alone, runs interleaved."""
     taken: dict[str, list[float]] = {tool: [] for tool in ("alone", *TOOLS)}
     with tempfile.TemporaryDirectory(prefix="comparison-") as folder:
         work = Path(folder, "work.py")
@@ -129,7 +129,7 @@ def overheads(stack: Path, repeats: int, rounds: int) -> dict[str, dict[str, flo
 def judged(table: pd.DataFrame) -> pd.DataFrame:
     """Add whether each reading is within tolerance, and which other tools are closer to the truth than beyond-ram.
 
-    Readings that are both within tolerance are equally near: below it the order is the noise of one run.
+    Readings that are both within tolerance count as equally near, because below it the order is noise.
     """
     tolerance = (0.005 * table["truth_bytes"]).clip(lower=1 * MB)
     off = table["error_bytes"].astype(float).abs()

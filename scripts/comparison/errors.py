@@ -24,7 +24,7 @@ def draw(table: pd.DataFrame):  # type: ignore[no-untyped-def]
     grid = grid.loc[table["label"].unique(), table["tool"].unique()]
     labels = grid.map(lambda mb: "not run" if pd.isna(mb) else "0" if abs(mb) < 0.5 else f"{mb:+,.0f}")
     figure, axes = figures.plt.subplots(figsize=(10, 0.55 * len(grid) + 1.5))
-    # Errors span from 0 to 900 MB: the root, and an end, keep the small ones apart.
+    # Errors span 0 to 900 MB: a square root, capped, keeps the small ones distinguishable.
     colours = grid.abs().fillna(0).map(lambda mb: min(mb, 200) ** 0.5)
     sns.heatmap(colours, annot=labels, fmt="", cmap="Reds", cbar=False, linewidths=1, vmax=14, ax=axes)
     axes.set(xlabel="", ylabel="")

@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def kinds():  # type: ignore[no-untyped-def]
-    """Anonymous and file memory over time, of a program that takes each and gives it back."""
+    """Anonymous and file memory over time, of a program that allocates each and releases it."""
     figure, panels = plt.subplots(1, 2, figsize=(11, 3.4), sharey=True)
     for axes, program, title in zip(
         panels, ("anonymous", "file"), ("200 MB of its own", "200 MB of a file"), strict=True
@@ -41,7 +41,7 @@ def kinds():  # type: ignore[no-untyped-def]
 
 
 def sharing():  # type: ignore[no-untyped-def]
-    """Summed RSS, PSS and USS before and after workers share memory, and copy it by looking at it."""
+    """Summed RSS, PSS and USS before and after workers share memory, and copy it by reading it."""
     figure, panels = plt.subplots(1, 2, figsize=(11, 3.6))
     cases = {
         "8 workers read 100 MB of shared memory": run_program("shared", ["100", "8"]),
@@ -57,7 +57,7 @@ def sharing():  # type: ignore[no-untyped-def]
 
 
 def spikes():  # type: ignore[no-untyped-def]
-    """25 spikes: what samples saw, and what the kernel's mark says of each phase."""
+    """25 spikes: the samples, and the kernel's high-water mark of each phase."""
     run = run_program("spikes", ["20", "25"], interval_ms=50)
     figure, axes = plt.subplots(figsize=(11, 3.4))
     samples = pd.DataFrame(run.samples)

@@ -1,7 +1,7 @@
-"""The tools that are compared, one function each: run a command under the tool, return every number that it reports.
+"""The compared tools: a function each that runs a command under the tool and returns every number it reports.
 
-Sizes in bytes, by the name that the tool gives the number. A function raises NotRunError with the reason where the tool
-cannot be run here. Standard library only.
+Sizes are in bytes, by the tool's own names for them. A function raises NotRunError with the reason if the tool cannot
+run here. Standard library only.
 """
 
 import json
@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 MIB = 1 << 20
-# psrecord and mprof poll at the interval that they are given; beyond-ram is compared at the same one.
+# psrecord and mprof poll at an interval; beyond-ram is compared at the same one.
 INTERVAL_S = 0.05
-# memray leaves a file for each process; of a hundred children that are all alike some are enough.
+# memray leaves a file for each process. A hundred children are all alike, so some of them suffice.
 _FILES_READ = 12
-# Lines of `memray stats`; a child that ends with _exit leaves an incomplete file.
+# Prints peaks of memray's files. A child that ends with _exit leaves an incomplete file.
 _PEAKS = """import sys, memray
 for file in sys.argv[1:]:
     try:
@@ -65,7 +65,7 @@ def mprof(command: Sequence[str], folder: Path, stack: Path) -> Readings:
 
 
 def memray(command: Sequence[str], folder: Path, stack: Path) -> Readings:
-    # It runs a script inside its own interpreter: the program in the command line.
+    # memray runs a script inside its own interpreter: the program in the command line.
     script = next(at for at, word in enumerate(command) if word.endswith(".py"))
     program = [stack / "bin" / "python", "-m", "memray"]
     _run([*program, "run", "--quiet", "--follow-fork", "-o", folder / "data", *command[script:]])
@@ -123,9 +123,9 @@ def _run(command: Sequence[str | Path]) -> str:
     if not shutil.which(command[0]):
         raise NotRunError(f"{Path(command[0]).name} is not installed")
     words = [str(word) for word in command]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-    if done.returncode:
+    result = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    if result.returncode:
         raise NotRunError(
-            f"it ended with status {done.returncode}: {(done.stderr.strip() or '?').splitlines()[-1][:120]}"
+            f"it ended with status {result.returncode}: {(result.stderr.strip() or '?').splitlines()[-1][:120]}"
         )
-    return done.stdout + done.stderr
+    return result.stdout + result.stderr

@@ -1,12 +1,12 @@
-"""The default corpus: documents without white space, cut from the shared libraries of the interpreter that runs this.
+"""The default corpus: documents without white space, cut from the shared libraries of the running interpreter.
 
     {"source": "binaries", "documents": 40, "seed": 0}
 
 Byte b of a library becomes the character U+2A00 + b, 3 bytes of UTF-8. The libraries of the locked wheels, in the order
-of their paths, form one strip of bytes; every document is a piece of it, and no byte is used twice. The sizes follow
-the quartiles of the corpus where the question was first asked; in every block of 20 documents each twentieth of the
-distribution occurs once, so that a prefix of 20 files has the profile already. Which documents there are depends on
-the lock and the seed alone: asking for more adds to the end.
+of their paths, form one strip of bytes. Every document is a piece of it, and no byte is used twice. The sizes follow
+the quartiles of the corpus where the question was first asked. Every block of 20 documents has one document from each
+twentieth of the distribution, so the first 20 files already have the profile. The documents depend only on the lock and
+the seed; more documents are added at the end.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ FIRST_SYMBOL = 0x2A00
 UTF8_BYTES_PER_SYMBOL = 3
 SYMBOLS = "".join(chr(FIRST_SYMBOL + byte) for byte in range(256))
 
-# Quantile and size in UTF-8 bytes. The quartiles, the 95 % point and the largest are recorded; the smallest is the one
-# that gives the recorded mean of 1.38 MB when sizes between two points grow by equal factors.
+# Quantile and size in UTF-8 bytes. The quartiles, the 95 % point and the largest size are recorded. The smallest is
+# chosen to give the recorded mean of 1.38 MB if sizes between two points grow by equal factors.
 PROFILE = ((0.0, 0.1e6), (0.25, 0.35e6), (0.5, 0.85e6), (0.75, 2.55e6), (0.95, 3.6e6), (1.0, 4.2e6))
 BLOCK = 20
 
@@ -46,9 +46,9 @@ class Library(NamedTuple):
 
 
 def libraries() -> list[Library]:
-    """The shared libraries that the wheels themselves list, in the order of their names.
+    """The shared libraries that the wheels list, in the order of their names.
 
-    RECORD, and not what lies in the folder: caches and entry points differ from machine to machine.
+    Reads RECORD instead of the folder, because caches and entry points differ from machine to machine.
     """
     site_packages = sysconfig.get_path("purelib")
     by_name: dict[str, Library] = {}
@@ -67,7 +67,7 @@ def libraries() -> list[Library]:
 
 
 def size_at(quantile: float) -> int:
-    """Bytes of the library behind a document at this quantile of the recorded distribution."""
+    """Bytes of library for a document at this quantile of the recorded distribution."""
     upper = min(bisect_right([point for point, _ in PROFILE], quantile), len(PROFILE) - 1)
     (low, low_size), (high, high_size) = PROFILE[upper - 1], PROFILE[upper]
     share = (quantile - low) / (high - low)
@@ -75,7 +75,7 @@ def size_at(quantile: float) -> int:
 
 
 def sizes(random: Random) -> Iterator[int]:
-    """Document sizes in bytes of library, without end."""
+    """Document sizes in bytes of library, endlessly."""
     while True:
         strata = [(random.random(), stratum) for stratum in range(BLOCK)]
         for _, stratum in sorted(strata):
@@ -83,7 +83,7 @@ def sizes(random: Random) -> Iterator[int]:
 
 
 def layout(material_bytes: int, seed: int) -> list[tuple[int, int]]:
-    """The place of each document in the bytes, as (start, size), until the bytes end."""
+    """The place of each document in the strip, as (start, size), until the strip ends."""
     random = Random(seed)
     lengths: list[int] = []
     used = 0
@@ -92,7 +92,7 @@ def layout(material_bytes: int, seed: int) -> list[tuple[int, int]]:
             break
         lengths.append(size)
         used += size
-    # Neighbours on the strip must not be neighbours in the corpus: a prefix would be a single library.
+    # Shuffle, so that the first files are not all from one library.
     order = sorted(range(len(lengths)), key=[random.random() for _ in lengths].__getitem__)
     ends = dict(zip(order, accumulate(lengths[document] for document in order), strict=True))
     return [(ends[document] - size, size) for document, size in enumerate(lengths)]
@@ -110,7 +110,7 @@ class Strip:
         return bisect_right(self._ends, position)
 
     def read(self, start: int, size: int) -> bytes:
-        """`size` bytes from `start`, across libraries where need be."""
+        """`size` bytes from `start`, which may span several libraries."""
         parts = []
         while size:
             index = self.library_at(start)

@@ -1,4 +1,4 @@
-"""From rows with columns to documents. Shared by the sources that read tables."""
+"""Turn table rows into documents. Shared by the sources that read tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shards import Document, RefusedError
 
 @dataclass
 class Columns:
-    """The columns of text and label. Rows without text are left out and counted."""
+    """The columns of text and label. Skips and counts rows without text."""
 
     text: str
     label: str | None
@@ -27,7 +27,7 @@ class Columns:
         return [self.text] if self.label in (None, self.text) else [self.text, self.label]
 
     def check(self, names: Iterable[str], where: str) -> None:
-        """Refuses a table that lacks a column, and says which it has."""
+        """Refuse a table that lacks a column; the message lists the columns it has."""
         names = list(names)
         for key, column in (("text_column", self.text), ("label_column", self.label)):
             if column is not None and names.count(column) > 1:
@@ -36,7 +36,7 @@ class Columns:
                 raise RefusedError(f"{where} has no column {column!r} ({key}); it has: {', '.join(map(str, names))}")
 
     def document(self, row: Mapping[str, Any], where: str, label: str) -> Document | None:
-        """The document of a row; `label` is used without a label column."""
+        """The document of a row; without a label column its label is `label`."""
         text = row[self.text]
         if text is None or text == "":
             self.left_out_without_text += 1

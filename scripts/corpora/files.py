@@ -4,8 +4,9 @@
      "documents_per_file": 1}
 
 `glob` is a pattern or a list of patterns, relative to the working directory; files are read in the order of their
-paths. A text file is one document, any other a document per row. Without `format` the end of the name decides. Without
-a label column the label is the file's name. JSON Lines and CSV are read by line, Arrow by batch, Parquet by page.
+paths. A text file is one document; other formats have a document per row. Without `format` the file's ending decides.
+Without a label column the label is the file's name. JSON Lines and CSV are read by line, Arrow by batch, Parquet by
+page.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ BATCH_ROWS = 8  # documents may be megabytes each
 
 
 def matched(patterns: str | list[str]) -> list[str]:
-    """The files behind the patterns, sorted, each once."""
+    """The files that match the patterns, sorted, each once."""
     files: set[str] = set()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         paths = [
@@ -59,7 +60,7 @@ def matched(patterns: str | list[str]) -> list[str]:
 
 
 def format_of(path: str, wanted: str | None) -> str:
-    """The format and compression of a file."""
+    """The format of a file, by its name unless `wanted` is set."""
     if wanted is not None:
         return wanted
     suffix = inner(path).suffix.lower()
@@ -72,17 +73,17 @@ def format_of(path: str, wanted: str | None) -> str:
 
 
 def packing(path: str) -> str | None:
-    """The ending that says how a file is packed."""
+    """The ending of a compressed file's name; None without compression."""
     return next((ending for ending in PACKED if path.lower().endswith(ending)), None)
 
 
 def inner(path: str) -> Path:
-    """The name of the compression."""
+    """The name without the ending of the compression."""
     return Path(path[: -len(ending)] if (ending := packing(path)) else path)
 
 
 def opened(path: str) -> BufferedReader | gzip.GzipFile:
-    """The bytes of a file, unpacked where need be."""
+    """A file's bytes, decompressed if necessary."""
     if packing(path) == ".gz":
         return gzip.GzipFile(path)
     if packing(path) == ".zst":
@@ -93,7 +94,7 @@ def opened(path: str) -> BufferedReader | gzip.GzipFile:
 
 
 def decoded(line: bytes, where: str) -> str:
-    """UTF-8 or a refusal that names the byte."""
+    """Decode UTF-8, or refuse with the position of the wrong byte."""
     try:
         return line.decode()
     except UnicodeDecodeError as error:
@@ -126,7 +127,7 @@ def json_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str
 def csv_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
     csv.field_size_limit(sys.maxsize)
     with opened(path) as handle:
-        if handle.peek(3)[:3] == codecs.BOM_UTF8:  # as spreadsheets write it
+        if handle.peek(3)[:3] == codecs.BOM_UTF8:  # spreadsheets write a BOM
             handle.read(3)
         lines = (decoded(line, f"{path}, line {number}") for number, line in enumerate(handle, 1))
         reader = csv.DictReader(lines, strict=True, delimiter="\t" if inner(path).suffix.lower() == ".tsv" else ",")
@@ -141,9 +142,9 @@ def csv_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]
 def parquet_rows(path: str, columns: Columns) -> Iterator[tuple[dict[str, Any], str]]:
     import pyarrow.parquet as pq
 
-    # By default a whole row group is fetched ahead: 195 MB instead of 6 for one of 200 MB. A page is the least that can
-    # be read, and as large as its writer made it. One or two columns gain nothing from threads, and the allocator keeps
-    # memory for each.
+    # By default a whole row group is fetched ahead: 195 MB instead of 6 for one of 200 MB. A page is the smallest
+    # readable unit, as large as its writer made it. One or two columns gain nothing from threads, for each of which the
+    # allocator keeps memory.
     with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
         columns.check(file.schema_arrow.names, path)
         for batch in file.iter_batches(BATCH_ROWS, columns=columns.names(), use_threads=False):
@@ -176,7 +177,7 @@ READERS: dict[str, Callable[[str, Columns], Iterator[tuple[dict[str, Any], str]]
 
 
 def documents(inputs: list[tuple[str, str]], columns: Columns, notes: dict[str, Any]) -> Iterator[Document]:
-    """The documents of all files, in order; a file that cannot be read is a refusal that names it."""
+    """The documents of all files, in order. Refuses a file that cannot be read, by name."""
     empty = [path for path, _ in inputs if not Path(path).stat().st_size]
     notes["empty_files"] = len(empty)
     documents = 0

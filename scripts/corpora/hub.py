@@ -3,8 +3,8 @@
     {"source": "hub", "id": "org/name", "config": null, "split": "train", "revision": null, "text_column": "text",
      "label_column": null, "documents": 200, "documents_per_file": 1}
 
-`revision` is a branch, a tag or a commit; the commit it stands for is written down. `HF_ENDPOINT` and a token are taken
-from the environment, as the Hub's own client does; the token goes nowhere else.
+`revision` is a branch, a tag or a commit; the manifest records its commit. `HF_ENDPOINT` and a token come from the
+environment, as in the Hub's own client; the token goes nowhere else.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def reason(error: BaseException) -> str:
 
 
 def resolved_commit(identifier: str, revision: str | None, kind: str = "dataset") -> str:
-    """The commit of `revision` (default: the main branch); refuses if the Hub does not answer."""
+    """The commit of `revision` (default: the main branch). Refuses if the Hub does not answer."""
     from huggingface_hub import HfApi, errors
 
     try:
@@ -52,7 +52,7 @@ def resolved_commit(identifier: str, revision: str | None, kind: str = "dataset"
         raise RefusedError(f"{kind} {identifier!r} has no revision {revision!r} on {endpoint()}") from None
     except errors.OfflineModeIsEnabled:
         raise RefusedError(f"{kind} {identifier!r} is on the Hub, but HF_HUB_OFFLINE is set") from None
-    except Exception as error:  # whatever HTTP library this version of the client uses
+    except Exception as error:  # depends on the HTTP library of the client's version
         raise RefusedError(f"{endpoint()} does not answer for {kind} {identifier!r} ({reason(error)})") from None
     return str(info.sha)
 
@@ -60,28 +60,28 @@ def resolved_commit(identifier: str, revision: str | None, kind: str = "dataset"
 def documents(
     dataset: Any, columns: Columns, wanted: int | None, where: str, label: str, notes: dict[str, Any]
 ) -> Iterator[Document]:
-    """The first `wanted` rows with text; `label` is used without a label column."""
-    # Names behind a column of class numbers.
+    """The first `wanted` rows with text; without a label column the label is `label`."""
+    # Names of the classes, if the label column has class numbers.
     names = getattr((dataset.features or {}).get(columns.label), "names", None)
-    taken = 0
+    count = 0
     rows = iter(dataset)
-    while wanted is None or taken < wanted:
+    while wanted is None or count < wanted:
         try:
             row = next(rows)
         except StopIteration:
             break
         except Exception as error:
-            raise RefusedError(f"{where} broke off after {taken} documents ({reason(error)})") from None
-        if taken == 0:
+            raise RefusedError(f"{where} broke off after {count} documents ({reason(error)})") from None
+        if count == 0:
             columns.check(row, where)
         if names is not None and isinstance(number := row[columns.label], int) and 0 <= number < len(names):
             row = {**row, columns.label: names[number]}
         document = columns.document(row, where, label)
         if document is not None:
-            taken += 1
+            count += 1
             yield document
-    if wanted is not None and taken < wanted:
-        raise RefusedError(f'"documents" is {wanted}; {where} has {taken}')
+    if wanted is not None and count < wanted:
+        raise RefusedError(f'"documents" is {wanted}; {where} has {count}')
     notes["left_out_without_text"] = columns.left_out_without_text
 
 

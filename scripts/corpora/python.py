@@ -1,8 +1,8 @@
-"""Real text with white space: the sources of the standard library of the interpreter that runs this.
+"""Real text with white space: the sources of the running interpreter's standard library.
 
     {"source": "python", "documents": 200, "documents_per_file": 20}
 
-One module is one document, in the order of the paths; `documents` null takes all. What is not UTF-8 is left out.
+One module is one document, in the order of the paths; `documents` null takes all. Skips modules that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 
 from shards import Document, Plan, RefusedError, run
 
-# Without installed packages; and without lib2to3, which exists only up to Python 3.12 and has invalid test files.
+# Without installed packages, and without lib2to3, which exists only up to Python 3.12 and has invalid test files.
 LEFT_OUT = {"site-packages", "dist-packages", "lib2to3", "__pycache__"}
 
 
 def sources(root: Path) -> list[str]:
-    """Relative paths of the modules under `root`, sorted. Some thousands of names."""
+    """Relative paths of the modules under `root`, sorted; some thousands."""
     paths = []
     for folder, folders, names in os.walk(root):
         folders[:] = [name for name in folders if name not in LEFT_OUT]
-        # Written when the interpreter was built, with the paths of the machine that built it.
+        # The build of the interpreter writes these, with paths of the build machine.
         folders[:] = [name for name in folders if not name.startswith("config-")]
         modules = [name for name in names if name.endswith(".py") and not name.startswith("_sysconfigdata")]
         paths += [(Path(folder) / name).relative_to(root).as_posix() for name in modules]
@@ -33,7 +33,7 @@ def sources(root: Path) -> list[str]:
 
 
 def documents(root: Path, notes: dict[str, Any]) -> Iterator[Document]:
-    """Every module that is UTF-8; the others are counted in `notes`."""
+    """Every module that is UTF-8; `notes` counts the others."""
     notes["left_out_not_utf8"] = 0
     for name in sources(root):
         try:

@@ -1,11 +1,11 @@
-"""Parts of every corpus program: its command line, writing shards as a stream, refusing in one line.
+"""Common parts of the corpus programs: command line, writing shards as a stream, refusing in one line.
 
 Standard library only. A corpus is a folder:
 
     files/000000.jsonl …   one object {"text": str, "label": str} a line, UTF-8
-    manifest.json          what is in it, written last
+    manifest.json          its content, written last
 
-A program fills an empty folder. `beyond-ram make` gives it one, and puts it into its place when it is whole.
+A program fills an empty folder. `beyond-ram make` provides it, and moves it into place when it is complete.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Document(NamedTuple):
 class Plan:
     """The result of a source: its documents as a stream, and how to divide them into files.
 
-    `notes` goes into the manifest after the last document was read, so a source may still fill it while it streams.
+    `notes` goes into the manifest after the last document is read, so a source may fill it while it streams.
     """
 
     documents: Iterable[Document]
@@ -54,9 +54,9 @@ class Plan:
 
 
 def run(source: str, plan: Callable[[dict[str, Any]], Plan]) -> NoReturn:
-    """The whole command line of a corpus program: `--name NAME --spec FILE --out FOLDER`.
+    """The command line of a corpus program: `--name NAME --spec FILE --out FOLDER`.
 
-    Ends with status 0, or 2 and one line on stderr where the input cannot be used.
+    Exits with status 0, or with 2 and one line on stderr if the input cannot be used.
     """
     parser = argparse.ArgumentParser(description=f"Prepares a corpus from the source {source!r}.")
     parser.add_argument("--name", required=True, help="name of the corpus in the config")
@@ -72,10 +72,11 @@ def run(source: str, plan: Callable[[dict[str, Any]], Plan]) -> NoReturn:
 
 
 def exit_with(work: Callable[[], None], subject: str) -> NoReturn:
-    """Runs `work` and ends the process: 0, 2 for a refusal, 1 for trouble of the machine (both a line), 130.
+    """Run `work` and end the process with status 0, 2 for a refusal, 1 for an error of the machine (both with a line),
+    or 130.
 
-    All files are closed by then, so the interpreter is not taken down: threads of Arrow may still be giving back what
-    Python owns, and abort the process where they come too late (status 134; github.com/apache/arrow/issues/36389).
+    All files are closed by then, so the interpreter is not shut down: threads of Arrow may still be releasing objects
+    of Python, and abort the process if they do so too late (status 134; github.com/apache/arrow/issues/36389).
     """
     status = 0
     try:
@@ -83,7 +84,7 @@ def exit_with(work: Callable[[], None], subject: str) -> NoReturn:
     except RefusedError as error:
         print(f"{subject}: {' '.join(str(error).split())}", file=sys.stderr)
         status = 2
-    except OSError as error:  # a full disk, a folder that cannot be written
+    except OSError as error:  # a full disk, a folder without write permission
         print(f"{subject}: {error}", file=sys.stderr)
         status = 1
     except KeyboardInterrupt:
@@ -101,7 +102,7 @@ def read_spec(path: Path) -> dict[str, Any]:
 
 
 def empty_folder(path: Path) -> Path:
-    """The folder to fill, made if missing; refused if it is not empty."""
+    """The folder to fill, made if missing. Refuses one that is not empty."""
     if path.exists() and not path.is_dir():
         raise RefusedError(f"{path} is a file; --out has to name a folder")
     path.mkdir(parents=True, exist_ok=True)
@@ -138,7 +139,7 @@ class _Shard:
 
 
 def write_corpus(name: str, spec: dict[str, Any], plan: Plan, folder: Path) -> None:
-    """Writes the documents of `plan` and then the manifest. Holds one document at a time."""
+    """Write the documents of `plan`, then the manifest. Keeps one document in memory at a time."""
     (folder / "files").mkdir()
     files: list[dict[str, Any]] = []
     last_report = time.monotonic()
@@ -175,5 +176,5 @@ def digest_of(digests: Iterable[str]) -> str:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Readable JSON with a line end."""
+    """Write indented JSON with a line end."""
     path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -1,11 +1,12 @@
-"""Made-up text of any size, written in a stream: 100 GB takes no more memory than 1 MB.
+"""Generated text of any size, written as a stream: 100 GB takes no more memory than 1 MB.
 
     {"source": "synthetic", "documents": 1000, "document_characters": [2000, 20000], "vocabulary": 20000,
      "white_space": true, "documents_per_file": 50, "seed": 0}
 
-Words are drawn with Zipf's frequencies into one stretch of text, once; a document is runs of words copied from random
-places of that stretch. Word frequencies are therefore those of the stretch, and drawing costs nothing per word. A
-document has exactly the length asked for, so its last word may be cut short. `white_space` false leaves out the blanks.
+Words are drawn once, with Zipf's frequencies, into one stretch of text. A document consists of runs of words copied
+from random places of the stretch, so its word frequencies are those of the stretch, and drawing costs nothing per word.
+A document has exactly the requested length, so its last word may be cut short. With `white_space` false there are no
+blanks.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ZIPF_SHIFT = 2.7  # Mandelbrot's: without it the first word alone would be a ten
 
 
 def pick(random: Random, choices: list[str]) -> str:
-    """One of `choices`, from `random.random()` alone: the other methods may change between Python versions."""
+    """One of `choices`, by `random.random()` only: other methods may change between Python versions."""
     return choices[int(random.random() * len(choices))]
 
 
@@ -47,7 +48,7 @@ def vocabulary(random: Random, size: int) -> list[str]:
 
 
 def stretch(random: Random, words: list[str], blank: str) -> tuple[str, list[int]]:
-    """The text that documents are copied from, and where each of its words starts."""
+    """The text that documents are copied from, and the start of each of its words."""
     cumulative = list(accumulate(1 / (rank + ZIPF_SHIFT) for rank in range(1, len(words) + 1)))
     drawn = [words[bisect(cumulative, random.random() * cumulative[-1])] + blank for _ in range(STRETCH_WORDS)]
     return "".join(drawn), [0, *accumulate(map(len, drawn))]

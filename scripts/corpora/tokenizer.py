@@ -7,8 +7,8 @@
 
     tokenizer.py --spec FILE --corpus results/corpora/NAME --out results/corpora/NAME/tokenizer
 
-makes a folder that `transformers.AutoTokenizer.from_pretrained` opens, with a manifest.json of where it comes from. The
-release of `tokenizers` that trains is the oldest of all stacks: newer ones read its files, not the reverse. The same
+makes a folder that `transformers.AutoTokenizer.from_pretrained` opens, with its origin in manifest.json. Training uses
+the oldest release of `tokenizers` of all stacks, because newer releases read its files, not the reverse. The same
 corpus gives the same bytes.
 """
 
@@ -50,7 +50,7 @@ FILES = (
     "chat_template.jinja",
     "config.json",
 )
-# One document without white space is one word to the trainer, whose time grows with the square of a word.
+# To the trainer, a document without white space is one word, and its time grows with the square of a word's length.
 PIECE_CHARACTERS = 512
 SAMPLED_FILES = 64
 SAMPLE_CHARACTERS = 4_000_000
@@ -68,7 +68,7 @@ def read_manifest(corpus: Path) -> dict[str, Any]:
 def pieces(corpus: Path, manifest: dict[str, Any]) -> Iterator[str]:
     """About SAMPLE_CHARACTERS of the corpus: pieces from random places of files spread evenly over it.
 
-    Reads of each file only as many documents as its share needs; holds one document.
+    Reads only as many documents of each file as its share needs, and keeps one in memory.
     """
     random = Random(0)
     files = manifest["files"]
@@ -92,14 +92,14 @@ def pieces(corpus: Path, manifest: dict[str, Any]) -> Iterator[str]:
 
 
 def trained(spec: dict[str, Any], corpus: Path, folder: Path) -> dict[str, Any]:
-    """Trains on a bounded sample of the corpus. Returns what the manifest says of it."""
+    """Train on a bounded sample of the corpus. Returns notes for the manifest."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
     kind, entries, manifest = spec["train"], spec["entries"], read_manifest(corpus)
     tokenizer = Tokenizer(models.BPE(unk_token=SPECIAL["unk_token"]))
     if kind == "characters":
         tokenizer.normalizer = normalizers.NFKC()
-        # A piece is no beginning of a word: the blank that Metaspace puts in front of a text comes after training.
+        # A piece is not the beginning of a word: Metaspace's leading blank comes after training.
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(add_prefix_space=False)
         tokenizer.decoder = decoders.Metaspace()
         alphabet = ["▁"]
@@ -120,9 +120,9 @@ def trained(spec: dict[str, Any], corpus: Path, folder: Path) -> dict[str, Any]:
     tokenizer.train_from_iterator(pieces(corpus, manifest), trainer)
     if kind == "characters":
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    got = tokenizer.get_vocab_size()
-    if got < entries:
-        print(f"tokenizer: {got} entries, not {entries}: the corpus has no more pairs to merge", file=sys.stderr)
+    size = tokenizer.get_vocab_size()
+    if size < entries:
+        print(f"tokenizer: {size} entries, not {entries}: the corpus has no more pairs to merge", file=sys.stderr)
 
     tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
     write_json(folder / "special_tokens_map.json", SPECIAL)
@@ -135,11 +135,11 @@ def trained(spec: dict[str, Any], corpus: Path, folder: Path) -> dict[str, Any]:
             **SPECIAL,
         },
     )
-    return {"entries": got, "corpus": manifest["name"], "corpus_sha256": manifest["sha256"]}
+    return {"entries": size, "corpus": manifest["name"], "corpus_sha256": manifest["sha256"]}
 
 
 def copied(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Takes the tokenizer's files out of a folder."""
+    """Copy the tokenizer's files from a folder."""
     source = Path(spec["path"]).expanduser()
     if not source.is_dir():
         raise RefusedError(f'"path" is {spec["path"]!r}; it has to be a folder with a tokenizer.json')
@@ -147,7 +147,7 @@ def copied(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def fetched(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Downloads the tokenizer's files, and no others, from the Hub."""
+    """Download the tokenizer's files from the Hub, and no others."""
     from hub import endpoint, reason, resolved_commit
     from huggingface_hub import snapshot_download
     from huggingface_hub.utils import disable_progress_bars
@@ -163,7 +163,7 @@ def fetched(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def copy_files(source: Path, folder: Path, where: str) -> dict[str, Any]:
-    """Copies what `FILES` names; refuses a folder without a readable tokenizer.json."""
+    """Copy the files that `FILES` names. Refuses a folder without a readable tokenizer.json."""
     try:
         json.loads((source / "tokenizer.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -171,16 +171,16 @@ def copy_files(source: Path, folder: Path, where: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise RefusedError(f"tokenizer.json of {where} is not JSON ({error})") from None
     for path in sorted({path for pattern in FILES for path in source.glob(pattern)}):
-        # The Hub's cache has links.
+        # The Hub's cache consists of links.
         shutil.copyfile(path.resolve(), folder / path.name)
     if not any((folder / name).exists() for name in ("tokenizer_config.json", "config.json")):
-        # transformers 4 takes no tokenizer.json without the class that reads it.
+        # transformers 4 opens a tokenizer.json only with the class that reads it.
         write_json(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast"})
     return {"opens_in_tokenizers": {metadata.version("tokenizers"): opens_here(folder, where)}}
 
 
 def opens_here(folder: Path, where: str) -> bool:
-    """Whether this release of `tokenizers`, the oldest of all stacks, can open the file; prints a line if not."""
+    """Whether this release of `tokenizers`, the oldest of all stacks, can open the file. Prints a line if not."""
     from tokenizers import Tokenizer
 
     try:
@@ -196,7 +196,7 @@ def opens_here(folder: Path, where: str) -> bool:
 
 
 def make(spec: dict[str, Any], corpus: Path, folder: Path) -> None:
-    """Fills `folder` as `spec` says."""
+    """Fill `folder` as `spec` requests."""
     if "train" in spec:
         notes = trained(spec, corpus, folder)
     elif "path" in spec:

@@ -54,7 +54,7 @@ def total(row, mode, epochs, end=""):
 
 
 def way(axes, row, mode, last, colour, label):
-    """One way's time over epochs: measured and extrapolated."""
+    """Draw one way's time over epochs: measured and extrapolated."""
     measured, epochs = np.arange(1, int(row[f"{mode}_epochs"]) + 1), np.arange(1, last + 1)
     filled = colour if row[f"{mode}_n"] > 1 else "white"
     axes.plot(
@@ -69,7 +69,7 @@ def way(axes, row, mode, last, colour, label):
 
 
 def of_endpoint(table):
-    """The endpoint's share of streamed epochs, if it had a meter."""
+    """A sentence with the endpoint's share of streamed epochs, if it was measured."""
     shares = table["stream_endpoint_share"].dropna()
     least, most = (f"{share:.0%}" for share in (shares.min(), shares.max()))
     busy = least if least == most else f"{least} to {most}"
@@ -78,7 +78,7 @@ def of_endpoint(table):
 
 
 def verdict(row):
-    """From which epoch on a copy is faster, between what, and whether that many were measured."""
+    """From which epoch on a copy is faster, how certain that is, and whether that many epochs were measured."""
     even = "never" if math.isinf(row["epochs"]) else f"from epoch {row['epochs']:.0f} on"
     least, most = row["epochs_least"], row["epochs_most"]
     if math.isnan(least):

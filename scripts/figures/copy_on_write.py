@@ -3,7 +3,7 @@
 from beyond_ram import figures
 from beyond_ram.analysis.frame import describe, same_but_for, varied
 
-# Panels; nothing else differs in one.
+# Axes that are the same within a panel.
 ALWAYS = ("workers", "start")
 OBJECTS = ("dicts", "strings")
 DISPROOF = """That forked workers copy objects and leave buffers shared would be disproved by a line of numpy, arrow or
@@ -47,8 +47,8 @@ def draw_line(axes, group, colour, marker):
 
 
 def title(cell, table):
-    shown = [axis for axis in varied(table) if axis not in ("experiment", "holding", *ALWAYS)]
-    return ", ".join(describe(cell, [*shown, *ALWAYS]))
+    axes = [axis for axis in varied(table) if axis not in ("experiment", "holding", *ALWAYS)]
+    return ", ".join(describe(cell, [*axes, *ALWAYS]))
 
 
 def caption(table):
@@ -71,6 +71,6 @@ lowest to the highest of n = {" or ".join(map(str, counts))}. {DISPROOF if both_
 
 
 def both_kinds(table):
-    """Whether forked workers read objects and buffers."""
+    """Whether forked workers read objects and also buffers."""
     forked = table.loc[table["start"] == "fork", "holding"].isin(OBJECTS)
     return forked.any() and not forked.all()

@@ -63,6 +63,6 @@ n = {counts.min()} a cell.{again} Chunking would not help where `on` is no light
 
 
 def writer(compression, lines):
-    # Writes of one run are no repeats of each other.
+    # Writes of one run are not repeats of each other.
     off, on = (lines[lines["cdc"] == cdc].groupby("rep")["file_write_cpu_s"].sum() for cdc in ("off", "on"))
     return f"{compression} {on.mean() / off.mean():.2f} times (n = {min(len(off), len(on))}, not decided)"

@@ -1,4 +1,4 @@
-"""Peak of anonymous memory and speed of the ways to get the same ids."""
+"""Peak of anonymous memory and speed of the functions that return the same ids."""
 
 from beyond_ram import figures
 from beyond_ram.metrics import METRICS

@@ -21,11 +21,11 @@ def plot(fit):
         ends = [mine[["low", "kept_bytes"]].min().min() / MB, mine[["high", "kept_bytes"]].max().max() / MB]
         axes.plot(ends, ends, color="#999999", linewidth=0.8)
         for inside, (label, colour) in SHOWN.items():
-            some = mine[mine["inside"].astype(bool) == inside]
-            middle = some["predicted_bytes"]
-            errors = [(middle - some["low"]) / MB, (some["high"] - middle) / MB]
+            part = mine[mine["inside"].astype(bool) == inside]
+            middle = part["predicted_bytes"]
+            errors = [(middle - part["low"]) / MB, (part["high"] - middle) / MB]
             axes.errorbar(
-                some["kept_bytes"] / MB, middle / MB, errors, fmt="o", markersize=3, linewidth=0.8,
+                part["kept_bytes"] / MB, middle / MB, errors, fmt="o", markersize=3, linewidth=0.8,
                 color=colour, label=label, alpha=figures.opacity(mine["n"].min()),
             )  # fmt: skip
         axes.set_title(f"{name}, {figures.counts(mine['n'])}")

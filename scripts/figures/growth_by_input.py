@@ -1,4 +1,4 @@
-"""Memory by input, and whether it grows: straight, to a level, or not."""
+"""Memory by input, and whether it grows: linearly, to a level, or not."""
 
 import pandas as pd
 
@@ -68,13 +68,13 @@ def named(growth):
 
 
 def places(cells, line):
-    """Return the places of the runs behind a line of table `growth`."""
-    held = {axis: line[axis] for axis in axes_of(pd.DataFrame([line]))}
-    return [place for place, cell in enumerate(cells) if all(cell.get(axis) == held[axis] for axis in held)]
+    """The places of the runs behind a line of table `growth`."""
+    settings = {axis: line[axis] for axis in axes_of(pd.DataFrame([line]))}
+    return [place for place, cell in enumerate(cells) if all(cell.get(axis) == settings[axis] for axis in settings)]
 
 
 def far_away(growth):
-    """Say how far a gigabyte is from the measured input."""
+    """A clause that says how far a gigabyte is from the measured input."""
     far = growth["gb_over_largest"].min()
     return f"; a gigabyte, at least {far:,.0f} times as much, was not measured" if far > 1 else ""
 

@@ -36,7 +36,7 @@ def plot(loaders):
     columns, names = list(dict.fromkeys(loaders["column"])), list(dict.fromkeys(loaders["loader"]))
     size = (max(0.55 * len(columns), 3) + 2.7, 0.34 * len(names) + 3.2)
     figure, axes = plt.subplots(figsize=size, layout="constrained")
-    # The worst of several cells in one place is shown.
+    # If several cells share a place, the worst is shown.
     worst = loaders.assign(rank=loaders["state"].map(WORST_LAST.index))
     worst = worst.sort_values("rank").drop_duplicates(["loader", "column"], keep="last")
     for line in worst.to_dict("records"):
@@ -47,8 +47,8 @@ def plot(loaders):
     axes.set_xticks(range(len(columns)), columns, rotation=90)
     axes.set_yticks(range(len(names)), names)
     axes.grid(False)
-    shown = [STATES[name] for name in STATES if (worst["state"] == name).any()]
-    handles = [plt.Rectangle((0, 0), 1, 1, color=colour, label=label) for label, colour in shown]
+    states = [STATES[name] for name in STATES if (worst["state"] == name).any()]
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colour, label=label) for label, colour in states]
     figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
     faults = worst[worst["state"].isin(["wrong", "failed"])]
     accounts = "; ".join(

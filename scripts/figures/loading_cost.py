@@ -11,7 +11,7 @@ def plot(loaders):
     loaders = whole(loaders)
     if loaders.empty:
         return "no experiment of this config loads token datasets"
-    # One line per mark: a cold page cache before a warm one, and the first way to start workers in the config.
+    # One line per mark: a cold page cache before a warm one, and the first start method in the config.
     loaders = loaders.sort_values("page_cache", kind="stable").drop_duplicates(["tokens", "loader", "order", "workers"])
     counts = sorted(loaders["workers"].unique())
     rows = list(loaders.groupby(["tokens", "order"], sort=False))
@@ -70,7 +70,7 @@ def draw_rates(axes, line, y, step, marker):
 
 
 def draw_memory(axes, line, y, step):
-    """Draw kept memory as a bar, and PSS as a line that goes on from it to its end."""
+    """Draw kept memory as a bar, and PSS as a line from the end of the bar."""
     kept, pss = line["held_bytes"] / figures.MB, line["end_pss_bytes"] / figures.MB
     axes.barh(y, kept, height=0.7 * step, linewidth=0, **style_of(line))
     axes.plot([kept, pss], [y, y], linewidth=1, **style_of(line))
@@ -101,7 +101,7 @@ def caption(loaders):
     faults = "; ".join(f"{line.loader} ({line.account})" for line in wrong.drop_duplicates("loader").itertuples())
     states = " or ".join(loaders["page_cache"].unique())
     short = loaders["rows_per_cpu_s"].isna().sum()
-    # Complete lines, so that a loader's name stays beside its share.
+    # Whole lines, so that a loader's name stays beside its share.
     shared = loaders.dropna(subset="share_of_limit").sort_values("share_of_limit")
     best = shared.groupby("order").tail(1).sort_values("order")
     shares = "; ".join(

@@ -1,4 +1,4 @@
-"""Under a memory limit smaller than the data: who lives, and how fast."""
+"""Loaders under a memory limit smaller than the data: which complete, and how fast."""
 
 from beyond_ram import figures
 from beyond_ram.analysis.loaders import by_way
@@ -42,8 +42,8 @@ def plot(loaders):
     axes.set_xlabel(f"rows per second, first epoch, {caches} page cache")
     percent = sorted(loaders["limit_percent"].unique())
     done = (loaders["outcome"] == "completed").sum()
-    seen = {figures.loader_kind(kind) for kind in loaders.loc[loaders["n"] > 0, "loader_kind"]}
-    handles = [figures.handle(label, linestyle="", marker="o", color=colour) for label, colour in sorted(seen)]
+    kinds = {figures.loader_kind(kind) for kind in loaders.loc[loaders["n"] > 0, "loader_kind"]}
+    handles = [figures.handle(label, linestyle="", marker="o", color=colour) for label, colour in sorted(kinds)]
     if furthest > 0:
         figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False)
     else:

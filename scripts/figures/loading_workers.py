@@ -18,7 +18,7 @@ def plot(loaders):
     loaders = loaders[loaders["page_cache"] == "warm"] if loaders["page_cache"].nunique() > 1 else loaders
     if loaders.empty:
         return "no experiment of this config loads with several numbers of workers"
-    # A panel a loader: of several datasets and orders the last.
+    # A panel per loader, for the last dataset and order.
     last = loaders.groupby("loader")[["tokens", "order"]].transform("last")
     loaders = loaders[(loaders[["tokens", "order"]] == last).all(axis=1)]
     names = list(dict.fromkeys(loaders["loader"]))

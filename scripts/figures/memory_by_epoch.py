@@ -25,8 +25,10 @@ def plot(records, regrowth):
 
 
 def points_of(record, events):
-    """Memory after each epoch of a run with enough epochs, with each page counted once if known; and whether it is only
-    a sum over processes."""
+    """Memory after each epoch, with each page counted once if known, and whether there is only a sum over processes.
+
+    No points for a run with few epochs.
+    """
     epochs = readings(events, "epoch")
     if len(epochs) <= 2:
         return [], False
@@ -48,12 +50,12 @@ def points_of(record, events):
 
 def fewer(points, regrowth):
     """The settings with most memory at the end, if there are too many to show all, and their lines of `regrowth`."""
-    held = [axis for axis in axes_of(points) if axis != "stack"]
-    cells = points.groupby(held, dropna=False, sort=False)
+    axes = [axis for axis in axes_of(points) if axis != "stack"]
+    cells = points.groupby(axes, dropna=False, sort=False)
     if len(cells) <= MOST_LINES:
         return points, regrowth, ""
     highest = cells["mb"].max().nlargest(MOST_LINES).index
-    shown = [frame[frame.set_index(held).index.isin(highest)] for frame in (points, regrowth)]
+    shown = [frame[frame.set_index(axes).index.isin(highest)] for frame in (points, regrowth)]
     return *shown, f" Of {len(cells)} settings those that come highest are shown; table `regrowth` has all."
 
 
@@ -70,7 +72,7 @@ def draw(points, regrowth, summed):
     for axes, stack in zip(grid[:, 0], stacks, strict=True):
         mine = points[points["stack"] == stack]
         for number, (what, line) in enumerate(mine.groupby("what", sort=False)):
-            beside = 0.08 * (number - (mine["what"].nunique() - 1) / 2)  # lines that agree would hide each other
+            beside = 0.08 * (number - (mine["what"].nunique() - 1) / 2)  # equal lines would hide each other
             label = f"{what} (n = {line['rep'].nunique()})"
             style = {"marker": "osDX^v"[number % 6], "markerfacecolor": "none", "color": colours[what]}
             for _, run in line.groupby("rep"):
@@ -86,32 +88,35 @@ def draw(points, regrowth, summed):
     labels = figures.cell_labels(fitted)
     sentences = [f"{label}: {slope_of(row)}" for label, row in zip(labels, fitted.to_dict("records"), strict=True)]
     caption = f"""
-Anonymous memory after each epoch; every epoch repeats the same input{taken(points)}. A line is a run. A warm-up levels
+Anonymous memory after each epoch; every epoch repeats the same input{
+        work_of(points)
+    }. A line is a run. A warm-up levels
 off, a leak does not. Slopes over the later half of the epochs, over all runs:
 {"; ".join(sentences) or "too few epochs for a slope"}. A cell grows if the interval lies above
 {EPOCH_BYTES / MB:.1f} MB and {EPOCH_SHARE:.0%} of the input of an epoch, and levels off if it lies below.{hidden}{
-        more_than_asked(points)
+        more_than_requested(points)
     }{left_out(summed)}
 """
     return figure, caption
 
 
-def taken(points):
+def work_of(points):
     """The work of an epoch, for the drawn workloads."""
-    taken = [TAKEN[workload] for workload in points["workload"].unique() if workload in TAKEN]
-    return f": {'; '.join(taken)}" if taken else ""
+    work = [TAKEN[workload] for workload in points["workload"].unique() if workload in TAKEN]
+    return f": {'; '.join(work)}" if work else ""
 
 
-def more_than_asked(points):
-    """Of loaders' epochs those after the first are repeated (scripts/workloads/load.py)."""
+def more_than_requested(points):
+    """A sentence if more epochs ran than requested. Loaders repeat epochs after the first
+    (scripts/workloads/load.py)."""
     if "epochs" not in points:
         return ""
     drawn = points.groupby(axes_of(points), dropna=False)["epoch"].max().reset_index()
     more = drawn[drawn["epoch"] > drawn["epochs"]]
     if more.empty:
         return ""
-    asked, run = figures.span(more["epochs"]), more["epoch"].max()
-    return f" Instead of the requested {asked} epochs, up to {run} ran, until they were long enough for a rate."
+    requested, run = figures.span(more["epochs"]), more["epoch"].max()
+    return f" Instead of the requested {requested} epochs, up to {run} ran, until they were long enough for a rate."
 
 
 def left_out(summed):

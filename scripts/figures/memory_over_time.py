@@ -12,9 +12,10 @@ READ = ("cell", "work", "peak", "sampler", "duration_s")
 
 
 def chosen(records):
-    """Per mode and stack the cold run with most input, of its repeats the middle one by peak; ties go to small batches.
+    """Per mode and stack, the cold run with most input; of its repeats the one with the median peak; ties go to small
+    batches.
 
-    Of experiments that vary the size of the input, where there are any: others are small on purpose.
+    Only from experiments that vary the size of the input, if there are any: others are small on purpose.
     """
     cells = pd.DataFrame(
         [
@@ -43,7 +44,7 @@ def draw(axes, samples, kinds, top_mb, longest_s):
     starts = samples.dropna(subset="phase").drop_duplicates("phase")[["t_s", "phase"]]
     for (start, phase), until in zip(starts.to_numpy(), [*starts["t_s"][1:], end], strict=False):
         axes.axvline(start, color="0.25", linewidth=0.7, linestyle=":")
-        if until - start > longest_s / 20:  # shorter ones have no room for their name
+        if until - start > longest_s / 20:  # shorter phases have no room for their name
             axes.text(start, top_mb * 0.98, f" {phase}", rotation=90, va="top", ha="left", color="0.2")
     axes.set_ylim(0, top_mb)
     axes.set_xlim(0, longest_s)
@@ -51,12 +52,14 @@ def draw(axes, samples, kinds, top_mb, longest_s):
 
 def peaks_of(records, place):
     """The peaks of a run and its repeats, in MB."""
-    held = {axis: value for axis, value in records[place]["cell"].items() if axis != "rep"}
-    return [r["peak"][PEAK] / figures.MB for r in records if all(r["cell"][axis] == held[axis] for axis in held)]
+    settings = {axis: value for axis, value in records[place]["cell"].items() if axis != "rep"}
+    return [
+        r["peak"][PEAK] / figures.MB for r in records if all(r["cell"][axis] == settings[axis] for axis in settings)
+    ]
 
 
 def peak_in_words(record, peaks):
-    """The peak of a run, and of its repeats from the smallest to the largest."""
+    """The peak of a run, and the range over its repeats."""
     ends = f"{min(peaks):,.0f} to {max(peaks):,.0f}, " if len(peaks) > 1 else ""
     return f"{record['peak'][PEAK] / figures.MB:,.0f} MB ({ends}n = {len(peaks)})"
 

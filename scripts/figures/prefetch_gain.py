@@ -9,7 +9,7 @@ from beyond_ram import figures
 from beyond_ram.analysis.comparisons import of
 from beyond_ram.analysis.frame import same_but_for
 
-# Full colour is a factor of two.
+# log2 of the ratio with full colour: a factor of two.
 REACH = 1.0
 
 

@@ -48,13 +48,13 @@ def plot(streaming):
 
 
 def by_start(cell, group):
-    """A panel per way to start workers. Cells without workers belong to each."""
+    """A panel per start method. Cells without workers belong to each."""
     starts = [start for start in ("fork", "spawn") if start in set(group["start"])] or ["none"]
     return [(cell, start, group[group["start"].isin([start, "none"])]) for start in starts]
 
 
 def draw_panel(axes, lines, stacks, colours):
-    """Draw a group of marks per number of workers. They are not joined: no number between was run."""
+    """Draw a group of marks per number of workers, without lines between: no number between was run."""
     counts = sorted(lines["workers"].unique())
     step = GROUP / len(stacks)
     for line in lines.to_dict("records"):

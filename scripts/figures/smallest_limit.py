@@ -53,7 +53,7 @@ def label(name, lines):
 
 
 def handles(colours):
-    """Return the entries of the legend."""
+    """The entries of the legend."""
     readings = [
         figures.handle(label, linestyle="", marker=MARKERS[n], color=colours[n], markerfacecolor="none", markersize=8)
         for n, label in enumerate(PREDICTORS.values())

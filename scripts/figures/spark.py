@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 from beyond_ram import figures
 from beyond_ram.analysis.spark import tried
 
-# Colour-blind safe, and written in words too.
+# Colour-blind safe; each cell has words too.
 COLOURS = {True: "#56B4E9", False: "#E69F00"}
 
 
@@ -18,10 +18,10 @@ def plot(spark):
     for (version, step), runs in lines.groupby(["pyspark_huggingface", "step"]):
         works = bool(runs["works"].all())
         x, y = steps.index(step), versions.index(version)
-        # Pale where one run is all there is.
+        # Pale for a single run.
         strong = 1.0 if len(runs) > 1 else 0.4
         axes.add_patch(plt.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=COLOURS[works], alpha=strong))
-        # A reason is the clearest of them: that of the first run that failed.
+        # Of several reasons, the first one.
         failed = runs[~runs["works"].astype(bool)]
         often = f"{len(failed)} of {len(runs)}"
         text = (

@@ -19,14 +19,14 @@ def plot(shards):
     figure, panels = figures.panels(len(subjects), 3.2, 1, sharey=True)
     for axes, subject in zip(panels, subjects, strict=True):
         for place, state in enumerate(states):
-            beside = 0.08 * (place - (len(states) - 1) / 2)  # states that agree would hide each other
+            beside = 0.08 * (place - (len(states) - 1) / 2)  # offset, because equal states would hide each other
             for _, run in shards[(shards["subject"] == subject) & (shards["cache"] == state)].groupby("rep"):
                 x, y = run["shard"] + 1 + beside, run["anon_bytes"] / figures.MB
                 axes.plot(x, y, color=colours[state], linewidth=1.5)
                 for cached, face in ((True, "white"), (False, colours[state])):
-                    some = run["from_cache"] == cached
+                    chosen = run["from_cache"] == cached
                     style = {"marker": MARKERS[state], "facecolor": face, "edgecolor": colours[state]}
-                    axes.scatter(x[some], y[some], s=64, linewidth=1.6, zorder=3, **style)
+                    axes.scatter(x[chosen], y[chosen], s=64, linewidth=1.6, zorder=3, **style)
         mine = shards[shards["subject"] == subject]
         axes.set_title(f"{subject} ({figures.counts(mine.groupby('cache')['rep'].nunique())} a state)")
         axes.set_xlabel("shards done")

@@ -7,7 +7,7 @@ from beyond_ram.analysis.remedies import SHOWN
 from beyond_ram.metrics import METRICS
 
 TICKS = (0.05, 0.1, 0.2, 0.5, 0.7, 1, 1.4, 2, 5, 10, 20)
-# An interval from two scattered repeats may span thousands; it ends at the panel's edge.
+# An interval from two scattered repeats may span thousands, so it ends at the panel's edge.
 WIDEST = (0.04, 25)
 
 
@@ -17,7 +17,6 @@ def plot(remedies):
     first = remedies[remedies["metric"] == SHOWN[0]]
     order = first.groupby("remedy")["ratio"].min().sort_values(na_position="last").index.tolist()
     subjects = figures.subject_order(remedies)
-    colours = figures.colours(subjects)
     height = len(SHOWN) * (0.36 * len(order) + 0.7) + 1
     figure, grid = figures.rows(len(SHOWN), height, sharey=True, sharex=True)
     grid = grid[:, 0]
@@ -25,17 +24,7 @@ def plot(remedies):
     for axes, metric in zip(grid, SHOWN, strict=True):
         mine = remedies[remedies["metric"] == metric]
         axes.axvline(1, color="#555555", linewidth=1)
-        for number, subject in enumerate(subjects):
-            lines = mine[(mine["subject"] == subject) & mine["ratio"].notna()]
-            # Not `map`, which returns text for an empty table.
-            places = np.array([order.index(remedy) for remedy in lines["remedy"]], float)
-            y = places + 0.22 * (number - (len(subjects) - 1) / 2)
-            reach = np.nan_to_num([lines["ratio"] - lines["low"], lines["high"] - lines["ratio"]]).clip(min=0)
-            n = figures.counts(mine.loc[(mine["subject"] == subject) & (mine["n"] > 0), "n"].astype(int))
-            style = {"color": colours[subject], "markerfacecolor": "none", "label": f"{subject} ({n})"}
-            axes.errorbar(lines["ratio"], y, xerr=reach, fmt="o", capsize=3, linewidth=1.2, **style)
-            shown = lines["result"].isin(["better", "worse"])
-            axes.plot(lines.loc[shown, "ratio"], y[shown], "o", color=colours[subject])
+        draw_ratios(axes, mine, subjects, order)
         for row in mine[mine["result"] == "not run"].drop_duplicates("remedy").itertuples():
             axes.annotate("not run", (0.02, order.index(row.remedy)), xycoords=("axes fraction", "data"), va="center")
         axes.set_xscale("log")
@@ -64,3 +53,21 @@ whiskers are not corrected. Growth of anonymous memory is lower with: {best or "
 {", ".join(idle) or "none of them"}. The effect on growth is undecided for: {", ".join(open_) or "none of them"}.
 """
     return figure, caption
+
+
+def draw_ratios(axes, lines_of_metric, subjects, order):
+    """Draw the ratio of each remedy with its interval, offset by subject; confirmed ones are full."""
+    colours = figures.colours(subjects)
+    for number, subject in enumerate(subjects):
+        lines = lines_of_metric[(lines_of_metric["subject"] == subject) & lines_of_metric["ratio"].notna()]
+        # Not `map`, which returns text for an empty table.
+        places = np.array([order.index(remedy) for remedy in lines["remedy"]], float)
+        y = places + 0.22 * (number - (len(subjects) - 1) / 2)
+        reach = np.nan_to_num([lines["ratio"] - lines["low"], lines["high"] - lines["ratio"]]).clip(min=0)
+        n = figures.counts(
+            lines_of_metric.loc[(lines_of_metric["subject"] == subject) & (lines_of_metric["n"] > 0), "n"].astype(int)
+        )
+        style = {"color": colours[subject], "markerfacecolor": "none", "label": f"{subject} ({n})"}
+        axes.errorbar(lines["ratio"], y, xerr=reach, fmt="o", capsize=3, linewidth=1.2, **style)
+        confirmed = lines["result"].isin(["better", "worse"])
+        axes.plot(lines.loc[confirmed, "ratio"], y[confirmed], "o", color=colours[subject])

@@ -9,13 +9,13 @@ MOST_BARS = 14
 
 
 def plot(owners, verdicts):
-    if "workers" in owners:  # several processes: what they share would count once for each
+    if "workers" in owners:  # several processes: shared pages would count once for each
         owners = owners[~(owners["workers"] > 0)]
     if owners.empty:
         return "no run of this config let its owners go"
     smaller = len(owners) > len(owners := largest(owners))
     owners = owners.assign(cell=figures.cell_labels(owners))
-    # A step may be there several times a run: what an owner released is their sum.
+    # A step may occur several times a run: an owner's release is their sum.
     released = owners.groupby(["cell", "rep", "owner"])["anon_released_bytes"].sum().unstack("owner").fillna(0)
     grown = owners.groupby(["cell", "rep"])["anon_grown_bytes"].first() / figures.MB
     middle = grown.groupby("cell").median().sort_values(ascending=False)
@@ -24,15 +24,8 @@ def plot(owners, verdicts):
     most = parts.max().sort_values(ascending=False)
     names = [name for name in most[most > 0.005 * middle.max()].index if name != RESIDUE]
     colours = figures.colours(names) | {RESIDUE: "#555555"}
-    labels = {name: f"released with: {name}" for name in names} | {RESIDUE: "not released: residue"}
     figure, (axes,) = figures.panels(1, 0.5 * len(cells) + 2.4, 0)
-    left = dict.fromkeys(cells, 0.0)
-    for name in [*names, RESIDUE]:
-        widths = parts[name].clip(lower=0) if name in parts else parts.sum(axis=1) * 0
-        axes.barh(
-            cells, widths, left=[left[cell] for cell in cells], color=colours[name], label=labels[name], height=0.7
-        )
-        left = {cell: left[cell] + widths[cell] for cell in cells}
+    left = draw_bars(axes, parts, names, colours)
     verdicts = largest(verdicts)
     judged = verdicts.assign(cell=figures.cell_labels(verdicts, like=owners)).drop_duplicates("cell").set_index("cell")
     for place, cell in enumerate(cells):
@@ -66,10 +59,24 @@ because shared pages would count once per process.
     return figure, caption
 
 
+def draw_bars(axes, parts, names, colours):
+    """Draw a stacked bar per cell, and return the end of each. `parts` [cells, owners] is in MB."""
+    cells = parts.index.tolist()
+    labels = {name: f"released with: {name}" for name in names} | {RESIDUE: "not released: residue"}
+    left = dict.fromkeys(cells, 0.0)
+    for name in [*names, RESIDUE]:
+        widths = parts[name].clip(lower=0) if name in parts else parts.sum(axis=1) * 0
+        axes.barh(
+            cells, widths, left=[left[cell] for cell in cells], color=colours[name], label=labels[name], height=0.7
+        )
+        left = {cell: left[cell] + widths[cell] for cell in cells}
+    return left
+
+
 def largest(owners):
     """The lines of the largest input of each setting."""
-    held = [axis for axis in axes_of(owners) if axis != SIZE]
+    axes = [axis for axis in axes_of(owners) if axis != SIZE]
     if SIZE in owners:
-        most = owners.groupby(held, dropna=False)[SIZE].transform("max")
+        most = owners.groupby(axes, dropna=False)[SIZE].transform("max")
         owners = owners[(owners[SIZE] == most) | most.isna()]
     return owners

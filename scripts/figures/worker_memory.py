@@ -53,7 +53,7 @@ def settings(table, cells):
 
 
 def placed(lines, names):
-    """Give each line its place from top to bottom; return the lines, and places and labels of the settings."""
+    """Give each line its place from top to bottom. Returns the lines, and places and labels of the settings."""
     groups, ticks, top = [], [], 0.0
     for name in names:
         group, label = lines[lines["setting"] == name], figures.fill(name, 2.3)

@@ -1,9 +1,7 @@
 """Repository `parquet`: files of numbered rows with random payloads, laid out as a dataset of the Hub.
 
-The manifest has the id, configuration and split to stream, and the rows and bytes that are in them.
-
-A row has its number (`row`), its payload, and the payload's CRC-32 (`crc`): a reader can tell whether it came
-once, and whole.
+The manifest has the id, configuration and split to stream, and their rows and bytes. A row has its number (`row`), its
+payload, and the payload's CRC-32 (`crc`), so a reader can check that it arrives once and complete.
 """
 
 import zlib
@@ -42,15 +40,15 @@ def rows(spec, number):
 
 
 def card(spec):
-    """README.md: on the Hub it names the configurations."""
+    """README.md, which names the configurations on the Hub."""
     if spec["configs"] == 1:
         return "---\nlicense: cc0-1.0\n---\n\nGenerated rows.\n"
-    named = "".join(
+    configs = "".join(
         f"- config_name: config-{number:03d}\n  data_files:\n  - split: train\n"
         f"    path: config-{number:03d}/**/train-*.parquet\n"
         for number in range(spec["configs"])
     )
-    return f"---\nlicense: cc0-1.0\nconfigs:\n{named}---\n\nGenerated rows.\n"
+    return f"---\nlicense: cc0-1.0\nconfigs:\n{configs}---\n\nGenerated rows.\n"
 
 
 def write(spec, folder):
@@ -60,7 +58,7 @@ def write(spec, folder):
     for number, path in enumerate(paths):
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Random bytes do not compress: as many are sent as the config says.
+        # Random bytes do not compress, so files have the configured size.
         pyarrow.parquet.write_table(
             rows(spec, number), target, row_group_size=spec["row_group_rows"], compression="none", use_dictionary=False
         )

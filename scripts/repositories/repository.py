@@ -1,7 +1,7 @@
-"""Parts of every repository program: its flags, and the manifest.
+"""Common parts of the repository programs: flags and manifest.
 
 OUT/datasets/local/NAME/…   what the endpoint serves
-OUT/manifest.json           what is in it
+OUT/manifest.json           its content
 """
 
 import argparse
@@ -12,7 +12,10 @@ ORGANISATION = "local"
 
 
 def make(described, write):
-    """Call `write(spec, folder)`, which fills the folder of the repository and returns its part of the manifest."""
+    """Parse the flags, call `write(spec, folder)`, and write the manifest.
+
+    `write` fills the folder of the repository and returns its part of the manifest.
+    """
     parser = argparse.ArgumentParser(description=described.splitlines()[0])
     parser.add_argument("--name", required=True)
     parser.add_argument("--spec", type=Path, required=True, help="JSON file: the repository as the config has it")

@@ -1,7 +1,7 @@
-"""Serves a repository as S3-compatible storage, by moto's server, until it is ended. Listens on 127.0.0.1 only.
+"""Serve a repository as S3-compatible storage with moto's server, until killed. Listens on 127.0.0.1 only.
 
-It prints `S3_ENDPOINT=…` once everything is uploaded, and notes every later request as a line of JSON, as the Hub
-endpoint does.
+Prints `S3_ENDPOINT=…` once everything is uploaded, and logs every later request as a line of JSON, as the Hub endpoint
+does.
 """
 
 import argparse
@@ -18,14 +18,14 @@ LOOPBACK, BUCKET = "127.0.0.1", "repositories"
 
 
 class Quiet(WSGIRequestHandler):
-    protocol_version = "HTTP/1.1"  # connections are kept, as with real storage
+    protocol_version = "HTTP/1.1"  # keeps connections open, as real storage does
 
     def log(self, *_):
         pass
 
 
-class Noted:
-    """A WSGI application whose requests are noted, from their arrival to the end of their answer."""
+class Logged:
+    """A WSGI application whose requests are logged, from their arrival to the end of the response."""
 
     def __init__(self, app, log):
         self.app, self.log, self.noting = app, log, False
@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--log", type=Path, required=True)
     args = parser.parse_args()
     with args.log.open("w", buffering=1, encoding="utf-8") as log:
-        app = Noted(DomainDispatcherApplication(create_backend_app), log)
+        app = Logged(DomainDispatcherApplication(create_backend_app), log)
         server = make_server(LOOPBACK, 0, app, threaded=True, request_handler=Quiet)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://{LOOPBACK}:{server.server_port}"

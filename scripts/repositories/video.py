@@ -1,15 +1,15 @@
-"""Repository `video`: one H.264 file whose every frame carries its number, as 16 squares that are light or dark."""
+"""Repository `video`: one H.264 file. Every frame shows its number as 16 squares that are light or dark."""
 
 import av
 import numpy
 import repository
 
-BITS, SQUARE = 16, 32  # the number of squares, and their side in pixels
+BITS, SQUARE = 16, 32  # number of squares, and their side in pixels
 LIGHT, DARK = 235, 16
 
 
 def picture(number, noise, generator, width, height):
-    """One frame in YUV 4:2:0: grey noise that moves, so that there is something to encode, and the number above it."""
+    """One frame in YUV 4:2:0: moving grey noise, so that there is something to encode, and the number above it."""
     planes = numpy.full((height * 3 // 2, width), 128, numpy.uint8)
     top, left = generator.integers(0, height), generator.integers(0, width)
     planes[:height] = noise[top : top + height, left : left + width] // 4 + 96
@@ -25,7 +25,7 @@ def write(spec, folder):
     width, height, frames = spec["width"], spec["height"], spec["seconds"] * spec["frames_per_second"]
     generator = numpy.random.default_rng(spec["seed"])
     noise = generator.integers(0, 256, (2 * height, 2 * width), dtype=numpy.uint8)
-    # The index at the front, as files that are made for streaming have it.
+    # The index goes to the front, as in files made for streaming.
     with av.open(str(target), "w", options={"movflags": "+faststart"}) as container:
         stream = container.add_stream(
             "libx264", rate=spec["frames_per_second"], options={"preset": "ultrafast", "sc_threshold": "0"}

@@ -1,4 +1,4 @@
-"""Repository `webdataset`: tars of numbered samples, as WebDataset reads them. Standard library only.
+"""Repository `webdataset`: tars of numbered samples for WebDataset. Standard library only.
 
 A sample is two members: `KEY.json` with its number and the CRC-32 of its payload, and `KEY.bin`, the payload.
 """
@@ -13,7 +13,7 @@ import repository
 
 
 def add(tar, name, content):
-    """One member, with nothing in its head that differs from run to run."""
+    """Add one member, whose header is the same in every run."""
     member = tarfile.TarInfo(name)
     member.size = len(content)
     tar.addfile(member, io.BytesIO(content))

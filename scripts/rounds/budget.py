@@ -1,4 +1,4 @@
-"""One round of a budget: which runs are weighed next, from those before."""
+"""One round of a budget: decide from the earlier runs which runs come next."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One bisection round of a version ladder: which versions are to be weighed, from the runs of the rounds before."""
+"""One bisection round of a version ladder: decide from the earlier rounds which versions come next."""
 
 import json
 
@@ -9,7 +9,7 @@ from beyond_ram.rounds.planned import running_s
 
 
 def to_bisect(ladder, runs, releases):
-    """The versions to weigh next, for any of the ladder's metrics."""
+    """The versions to measure next, for any of the ladder's metrics."""
     steps = ladders("", ladder["package"], ladder["metrics"], runs, releases, ladder["versions"])
     more = [
         next_versions(steps[steps["metric"] == metric], releases, infeasible(runs, metric))
@@ -28,12 +28,12 @@ def main(snakemake):
             what = f"the index has no {ladder['package']} {', '.join(unknown)}; {others}"
             raise SystemExit(f"ladders.{snakemake.wildcards.ladder}.versions: {what}")
         ladder_round = {"versions": [version for version in releases if version in ladder["versions"]], "done": False}
-        deciding_s = 0.0  # nothing has been weighed yet
+        deciding_s = 0.0  # nothing has been measured yet
     else:
         table = of_versions(tables.read_runs(snakemake.input.runs))
         more = to_bisect(ladder, table, releases) if ladder["bisect"] else []
-        seen = set(table["version"]) | set(more)
-        ladder_round = {"versions": [version for version in releases if version in seen], "done": not more}
+        measured = set(table["version"]) | set(more)
+        ladder_round = {"versions": [version for version in releases if version in measured], "done": not more}
         deciding_s = sum(read_json(file, "deciding_s")["deciding_s"] for file in snakemake.input.rounds) + running_s()
     ladder_round["deciding_s"] = round(deciding_s, 1)
     write(snakemake.output[0], json.dumps(ladder_round, indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""The steps of one version ladder, as table `ladders` has them."""
+"""Write the steps of one version ladder, in the format of table `ladders`."""
 
 from beyond_ram import logs, tables
 from beyond_ram.analysis.ladders import ladders, of_versions

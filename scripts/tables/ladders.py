@@ -1,4 +1,4 @@
-"""Table `ladders`, of all version ladders."""
+"""Write table `ladders`: the steps of all version ladders."""
 
 import pandas as pd
 
@@ -7,7 +7,7 @@ from beyond_ram.analysis.ladders import COLUMNS
 
 
 def main(snakemake):
-    # One without a step has no types to bring along.
+    # A table without steps has no column types to contribute.
     parts = [steps for steps in map(tables.read, snakemake.input.steps) if len(steps)]
     tables.write(pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS), *snakemake.output)
 

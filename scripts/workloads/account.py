@@ -1,18 +1,18 @@
-"""The one account of rows: which came in an epoch, how often, and through whom."""
+"""Count the delivered rows of an epoch: which, how often, and by which worker."""
 
 FAULTS = ("rows_twice", "rows_missing", "rows_wrong")
 
 
 def of_run(epochs):
-    """The account of a run from those of its epochs: the last one, with the most that went wrong in any."""
+    """The account of a run from those of its epochs: the last one, with the maximum of each fault over all."""
     return epochs[-1] | {key: max(epoch[key] for epoch in epochs) for key in FAULTS if key in epochs[-1]}
 
 
 class Account:
-    """The rows of an epoch by their numbers, from 0 to `expected` less one.
+    """The rows of an epoch by number, from 0 to `expected` - 1.
 
-    `rows_twice` are rows that came more than once, each counted once however often it came; `rows_missing` those that
-    never came; `rows_wrong` what was delivered and is no row, or not whole. What cannot be counted is left out: rows
+    `rows_twice` counts rows that came more than once, each once; `rows_missing` counts rows that never came;
+    `rows_wrong` counts deliveries that are no row, or not a whole one. Counts that cannot be made are left out: rows
     may have no numbers or no checksum, or their number may be unknown (`expected` None).
     """
 
@@ -22,24 +22,23 @@ class Account:
         self.begin()
 
     def expect(self, times):
-        """Counts rows that cannot be told apart because they are equal: `times` [expected] is how often each must
-        come."""
+        """Count equal rows, which cannot be distinguished: `times` [expected] is how often each must come."""
         import numpy
 
         self.must, self.times = times, self.times.astype(numpy.uint32)
 
     def begin(self):
-        """A new epoch."""
+        """Begin a new epoch."""
         import numpy
 
-        # A row is not delivered 65,536 times, but rows that are equal may be.
+        # No row is delivered 65,536 times, but equal rows may be.
         kind = numpy.uint16 if self.must is None else numpy.uint32
         self.times = {} if self.expected is None else numpy.zeros(self.expected, kind)
         self.delivered = self.wrong = 0
         self.workers = {}
 
     def add(self, rows, worker, numbers=(), wrong=0):
-        """So many rows from a worker: the numbers of those that are whole, and how many are `wrong`."""
+        """Add a delivery of `rows` rows from a worker: the numbers of whole rows, and how many are `wrong`."""
         self.delivered += rows
         self.wrong += wrong
         self.workers[worker] = self.workers.get(worker, 0) + rows
@@ -59,7 +58,7 @@ class Account:
         numpy.add.at(self.times, numbers, 1)
 
     def totals(self):
-        """The account, for an event, in rows."""
+        """The account for an event, in rows."""
         counts = {"rows_delivered": self.delivered, "rows_per_worker": dict(sorted(self.workers.items()))}
         if self.expected is not None:
             counts["rows_expected"] = self.expected

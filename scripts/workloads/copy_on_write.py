@@ -1,7 +1,7 @@
 """Workload `copy-on-write`: records that a dataset keeps in memory, read by the workers of a DataLoader.
 
-Whoever reads a Python object writes its reference count, and a page that a forked worker writes to becomes a copy of
-its own. The same records are held in five ways; every record that comes is checked in the worker that read it.
+Reading a Python object writes its reference count, and a forked worker that writes to a page gets a copy of it. The
+same records are kept in five ways; the worker that reads a record checks it.
 
 dicts    a list of dictionaries
 strings  a list of strings
@@ -21,7 +21,7 @@ BATCH_ROWS, CHUNK_ROWS, TEXT_BYTES = 256, 10_000, 64
 
 
 def text_of(number):
-    """The text of a record, which tells its number."""
+    """The text of a record, which contains its number."""
     return f"{number:08d}" * (TEXT_BYTES // 8)
 
 
@@ -49,7 +49,7 @@ class Strings:
 
 
 class Arrays:
-    """Texts of one length, so that no object is made for any but the one that is read."""
+    """Texts of equal length, so that only the record that is read becomes an object."""
 
     def __init__(self, count):
         import numpy
@@ -99,7 +99,8 @@ HOLDINGS = {"dicts": Dicts, "strings": Strings, "numpy": Arrays, "arrow": Table,
 
 
 def checked(records):
-    """A batch, in the process that read it: numbers of the records that are whole, how many are not, and who."""
+    """Check a batch in the process that read it. Returns numbers of whole records, how many are not whole, and the
+    worker."""
     import torch.utils.data
 
     worker = torch.utils.data.get_worker_info()

@@ -1,6 +1,6 @@
-"""Workload `ddp`: what each rank of a distributed training is delivered, by torch.distributed with gloo.
+"""Workload `ddp`: the rows that each rank of a distributed training receives, with torch.distributed and gloo.
 
-Every rank accounts for its own rows; the first one adds the accounts up.
+Every rank accounts for its own rows; rank 0 adds the accounts up.
 """
 
 import importlib
@@ -22,9 +22,9 @@ def free_port():
 
 
 def deliver(rank, args, port):
-    """One rank: its rows, then everybody's, added up by the first."""
+    """Run one rank: receive its rows; rank 0 adds up the rows of all."""
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo"}
-    # Libraries of readers look for their rank here.
+    # Reader libraries look for their rank in these variables.
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(args.ranks), "LOCAL_RANK": str(rank)}
     os.environ["LOCAL_WORLD_SIZE"] = str(args.ranks)
     import loaders.how as how_module
@@ -57,7 +57,7 @@ def deliver(rank, args, port):
 
 
 def emit_work(rows, everybody, reason):
-    """The accounts of all ranks, as the event `work`."""
+    """Emit the accounts of all ranks as the event `work`."""
     if reason is not None:
         events.emit("not_applicable", reason=reason)
         return

@@ -1,4 +1,4 @@
-"""Workload `dedup`: a table is written as Parquet, edited, written again, and pushed to Xet storage each time.
+"""Workload `dedup`: write a table as Parquet, edit it, write it again, and push each version to Xet storage.
 
 append       one row in a hundred more, at the end
 delete       a hundred rows less, in the middle
@@ -6,8 +6,8 @@ insert       a hundred rows more, after a quarter
 add-column   one column more, at the end
 update       another text in a hundred rows, ten at each of ten places
 
-Storage is a folder, which `hf_xet` itself speaks to (`local://`): no network, and the chunks are those of the Hub. Each
-edit meets a storage of its own that holds the table as it was before, and nothing else.
+The storage is a folder that `hf_xet` itself writes to (`local://`): no network, and the same chunks as on the Hub. Each
+edit is pushed to a storage of its own that contains only the original table.
 """
 
 import os
@@ -26,13 +26,13 @@ TEXT_WORDS = (20, 80)
 
 
 def table(rows, seed):
-    """A table of text, numbers and a category, the same for the same seed: text is most of it, as on the Hub."""
+    """A table of text, numbers and a category, the same for the same seed; mostly text, as on the Hub."""
     import numpy
     import pyarrow
 
     random = numpy.random.default_rng(seed)
     letters = numpy.frombuffer(b"abcdefghijklmnopqrstuvwxyz", dtype="S1")
-    # Words and how often each occurs are as in text, so that compression finds as much as it would there.
+    # Words and their frequencies are as in text, so that compression works as well as it would there.
     words = [b"".join(random.choice(letters, size)).decode() for size in 2 + random.poisson(5, WORDS)]
     weights = 1 / numpy.arange(1, WORDS + 1)
     lengths = random.integers(*TEXT_WORDS, rows)
@@ -52,7 +52,7 @@ def table(rows, seed):
 
 
 def edits(before, seed):
-    """Every edit by name, as a function that makes the table after it."""
+    """Every edit by name, as a function that returns the edited table."""
     import pyarrow
 
     rows = before.num_rows
@@ -78,7 +78,7 @@ def edits(before, seed):
 
 
 def write(rows, path, args):
-    """The writer's cost, and the size of the file."""
+    """Write the table. Returns the writer's cost, and the size of the file."""
     import pyarrow.parquet
 
     chunking = {"use_content_defined_chunking": True} if args.cdc == "on" else {}
@@ -91,7 +91,8 @@ def write(rows, path, args):
 
 
 def push(path, storage):
-    """Bytes that storage did not have: before compression (`new_bytes`), and as sent (`uploaded_bytes`)."""
+    """Push a file. Returns bytes that were new to the storage: uncompressed (`new_bytes`), and as sent
+    (`uploaded_bytes`)."""
     import hf_xet
 
     storage.mkdir(parents=True, exist_ok=True)

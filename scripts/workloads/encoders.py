@@ -1,6 +1,6 @@
 """How to get ids from a release of tokenizers, by its features. A missing feature ends the run as not applicable.
 
-Standard library only, and tokenizers where it is asked for.
+Standard library only; imports tokenizers only in functions that need it.
 """
 
 import importlib.util
@@ -8,24 +8,24 @@ import json
 
 import events
 
-# The tokenizer of a corpus, inside its folder.
+# The file of a corpus's tokenizer, inside its folder.
 FILE = "tokenizer.json"
 
 
 def installed(module):
-    """Whether this stack has a module; it is not imported."""
+    """Whether this stack has a module, without importing it."""
     return importlib.util.find_spec(module) is not None
 
 
 def gives_arrays():
-    """Whether an encoding consists of little more than its ids, as an array. Earlier releases also keep offsets."""
+    """Whether an encoding consists of little more than an array of ids. Earlier releases also keep offsets."""
     import tokenizers
 
     return hasattr(tokenizers.Encoding, "ids_array") and not hasattr(tokenizers.Encoding, "offsets")
 
 
 def whole(folder):
-    """The tokenizer of a folder, of tokenizers alone, that encodes texts whole and as they are."""
+    """A folder's tokenizer from the library tokenizers, without truncation and padding."""
     import tokenizers
 
     if not (folder / FILE).exists():
@@ -40,14 +40,14 @@ def whole(folder):
 
 
 def call(tokenizer):
-    """The name of the call by which a batch gives ids and least else; None where this release has none for that."""
+    """The name of the call that returns ids of a batch with the least extra work; None if this release has none."""
     if hasattr(tokenizer, "encode_batch_fast"):
         return "encode_batch_fast"
     return "ids_array" if gives_arrays() else None
 
 
 def ids_of_batch(tokenizer, texts):
-    """The ids of some texts, as lists or arrays, by that call, or by the one that every release has."""
+    """The ids of some texts, as lists or arrays, by that call, else by `encode_batch`."""
     if call(tokenizer) == "ids_array":
         return [encoding.ids_array for encoding in tokenizer.encode_batch(texts)]
     encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
@@ -55,12 +55,12 @@ def ids_of_batch(tokenizer, texts):
 
 
 def backend(tokenizer):
-    """The tokenizer of tokenizers that one of transformers has inside."""
+    """The tokenizer of the library tokenizers inside one of transformers."""
     return getattr(tokenizer, "backend_tokenizer", tokenizer)
 
 
 def model(tokenizer):
-    """The model of a tokenizer of either library, whose cache of words it is."""
+    """The model of a tokenizer of either library; it owns the word cache."""
     tokenizer = backend(tokenizer)
     if not hasattr(tokenizer, "model"):
         events.not_applicable("this release of tokenizers gives no access to its model, nor to a cache of words")
@@ -76,7 +76,7 @@ def clear_cache(tokenizer):
 
 
 def entries(folder):
-    """Number of ids that a BPE, WordPiece, WordLevel or Unigram tokenizer can give: the highest, plus one."""
+    """Number of ids of a BPE, WordPiece, WordLevel or Unigram tokenizer: the highest id plus one."""
     spec = json.loads((folder / FILE).read_text(encoding="utf-8"))
     vocabulary = spec["model"]["vocab"]
     ids = vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))

@@ -1,8 +1,8 @@
-"""Mode `engine` of the workload `tokenize`: what `beyond-ram tokenize` runs, over the same files.
+"""Mode `engine` of the workload `tokenize`: runs `beyond-ram tokenize` over the same files.
 
-The encoder is the stack's own. It begins here as it does there: this process plans, joins, and has the first workers,
-which read, encode and write flat ids, as most of the others do. Memory in its events is that of all its processes.
-Imports the engine, and what that imports.
+The encoder is the stack's own. The process layout is the same: this process plans, joins, and runs the first worker as
+a thread; workers read, encode and write flat ids. Memory in its events is the sum over all its processes. Imports the
+engine, and what that imports.
 """
 
 import hashlib
@@ -20,35 +20,23 @@ KINDS = ("anon_bytes", "file_bytes", "shmem_bytes", "rss_bytes")
 
 
 def memory_of(processes):
-    """Resident memory by kind, in bytes, of all these processes; of those that have ended nothing."""
+    """Resident memory by kind, in bytes, summed over processes; 0 for those that have ended."""
     read = [events.memory_of(process) for process in processes]
     return {kind: sum(one.get(kind, 0) for one in read) for kind in KINDS}
 
 
-def tokenize(args, chosen, result, packages):
-    """The workload in this mode; returns what it keeps at its end, by owner."""
-    events.phase("import")
-    sys.path.append(str(ENGINE))  # last: nothing of the program's own is hidden
-    try:
-        import run
-        import tokenizers
-        import xxhash  # noqa: F401
-    except ImportError as error:
-        events.not_applicable(f"this stack has no {error.name}")
-    release.imported(packages)
-    events.phase("load tokenizer")
-    files = [args.corpus / entry["path"] for entry in chosen]
-    bytes_in, bytes_of_files = sum(entry["text_bytes"] for entry in chosen), sum(file.stat().st_size for file in files)
+def reporting(run_class, encoder, bytes_in, bytes_of_files):
+    """A subclass of the engine's `Run` that emits events. `bytes_in` is the text, `bytes_of_files` its files."""
 
-    class Reporting(run.Run):
-        """A run that says as an event how far it is: at the same shares of the input every time."""
+    class Reporting(run_class):
+        """A run that emits its progress at fixed shares of the input."""
 
         share_reported = -1
 
         def give(self, worker):
             if self.share_reported < 0:
                 self.share_reported = 0
-                events.mark("baseline", encoder=f"engine, tokenizers {tokenizers.__version__}", **self.memory())
+                events.mark("baseline", encoder=encoder, **self.memory())
                 events.phase("map 0")
             super().give(worker)
 
@@ -63,10 +51,28 @@ def tokenize(args, chosen, result, packages):
         def memory(self):
             return memory_of([worker.pid for worker in self.workers])
 
+    return Reporting
+
+
+def tokenize(args, chosen, result, packages):
+    """Run the workload in this mode. Returns the objects that it keeps at its end, by owner."""
+    events.phase("import")
+    sys.path.append(str(ENGINE))  # last, so that it hides none of the program's own modules
+    try:
+        import run
+        import tokenizers
+        import xxhash  # noqa: F401
+    except ImportError as error:
+        events.not_applicable(f"this stack has no {error.name}")
+    release.imported(packages)
+    events.phase("load tokenizer")
+    files = [args.corpus / entry["path"] for entry in chosen]
+    bytes_in, bytes_of_files = sum(entry["text_bytes"] for entry in chosen), sum(file.stat().st_size for file in files)
+
     out = args.work_dir / "cache" / "engine"
     flags = [f"--tokenizer={(args.tokenizer or args.corpus / 'tokenizer')}", f"--out={out}", "--format=bin"]
     flags += [f"--workers={args.num_proc}"] if args.num_proc else []
-    run.Run = Reporting
+    run.Run = reporting(run.Run, f"engine, tokenizers {tokenizers.__version__}", bytes_in, bytes_of_files)
     status = run.main([*flags, "--", *map(str, files)])
     if status:
         sys.exit(status)
@@ -81,7 +87,7 @@ def tokenize(args, chosen, result, packages):
 
 
 def check(result):
-    """Count and hash the ids of a flat file; how many documents it has, its index says."""
+    """Count and hash the ids of a flat file; the index has the number of documents."""
     import numpy
 
     digest, tokens = hashlib.sha256(), 0

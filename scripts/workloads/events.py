@@ -1,8 +1,8 @@
-"""The events that a weighed program emits while it runs. Standard library only.
+"""The events that a measured program emits while it runs. Standard library only.
 
-A program imports this file and calls `emit`. Where the watcher has set BEYOND_RAM_EVENTS, each call appends one JSON
-line to the file it names; elsewhere nothing is written. `monotonic_s` is CLOCK_MONOTONIC, which all processes of a
-machine share, so the watcher can place every line on its own time axis.
+A program imports this file and calls `emit`. If the watcher has set BEYOND_RAM_EVENTS, each call appends one JSON line
+to that file; otherwise it does nothing. `monotonic_s` is CLOCK_MONOTONIC, which all processes of a machine share, so
+the watcher can place every line on its own time axis.
 """
 
 import json
@@ -11,15 +11,15 @@ import sys
 import time
 
 VARIABLE = "BEYOND_RAM_EVENTS"
-# Pause after an event, so that the watcher sees the memory at the event and not later. Of 2,159 readings in a run of
-# the default config the latest came 51 ms after its event, over processes of 2.5 GB together.
+# Pause after an event, so that the watcher reads the memory at the event and not later. Of 2,159 readings in a run of
+# the default config, the latest came 51 ms after its event, over processes of 2.5 GB together.
 HOLD_S, HOLD_S_PER_GB = 0.05, 0.05
 
 
 def emit(event, **fields):
-    """Append one event. One write of one line: lines of several processes do not mix.
+    """Append one event. A line is a single write, so lines of several processes do not mix.
 
-    A file that cannot be written, as on a full disk, is no reason to end: the error goes to standard error.
+    If the file cannot be written, as on a full disk, the error goes to standard error and the program continues.
     """
     path = os.environ.get(VARIABLE)
     if not path:
@@ -36,7 +36,7 @@ def emit(event, **fields):
 
 
 def mark(event, **fields):
-    """Append one event, then pause until the watcher has read the memory; returns the length of the pause in
+    """Append one event, then pause until the watcher has read the memory. Returns the length of the pause in
     seconds."""
     emit(event, **fields)
     if not os.environ.get(VARIABLE):
@@ -47,20 +47,20 @@ def mark(event, **fields):
 
 
 def phase(name):
-    """Emit that a phase begins. The one before it ends here; the watcher writes the name into its samples."""
+    """Emit the start of a phase, which ends the one before. The watcher writes the name into its samples."""
     emit("phase", phase=name)
 
 
 def not_applicable(reason):
-    """End with status 0 because this cell cannot be run here; `reason`, in one line, goes into the record."""
+    """Exit with status 0 because this cell cannot run here; the one-line `reason` goes into the record."""
     emit("not_applicable", reason=reason)
     sys.exit(0)
 
 
 def lacking(error):
-    """The module that this stack lacks, from an ImportError raised by a line of a measured program.
+    """The module or name that this stack lacks, from an ImportError raised by a line of a measured program.
 
-    None where a library could not import what it needs itself, or where a package is there and broken.
+    None if a library failed to import its own dependency, or if a package is present but broken.
     """
     import pathlib
     from importlib.metadata import PackageNotFoundError, version
@@ -84,7 +84,7 @@ def lacking(error):
 
 
 def run(program):
-    """Call a weighed program. A cell whose stack lacks what the program imports is not applicable."""
+    """Call a measured program. A cell is not applicable if its stack lacks an import of the program."""
     try:
         program()
     except ImportError as error:
@@ -94,8 +94,10 @@ def run(program):
 
 
 def arguments(described, **kinds):
-    """The arguments of a program, by the flags that its job gives: the work folder, which is made, and `kinds`, what
-    makes a value of each. All are needed; which values there are, the config's model knows."""
+    """Parse a program's arguments: the work folder, which is created, and `kinds`, a converter per flag.
+
+    All flags are required; the config's model checks their values.
+    """
     import argparse
     import pathlib
 
@@ -113,7 +115,7 @@ def own_memory():
 
 
 def memory_of(process):
-    """The same of another process; empty if it has ended."""
+    """The resident memory of another process; empty if it has ended."""
     names = {"RssAnon": "anon_bytes", "RssFile": "file_bytes", "RssShmem": "shmem_bytes", "VmHWM": "hwm_bytes"}
     reading = {}
     try:
@@ -131,7 +133,7 @@ def memory_of(process):
 
 
 def versions(packages):
-    """The versions of those packages that this interpreter can import, by name, and its own."""
+    """The versions of the installed ones of `packages`, by name, and of the interpreter."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

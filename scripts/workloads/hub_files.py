@@ -1,7 +1,7 @@
-"""Workload `hub-files`: samples out of files on a Hub, through `HfFileSystem` under libraries that know no Hub.
+"""Workload `hub-files`: samples from files on a Hub, through `HfFileSystem` below libraries without Hub support.
 
-A repository of tars is read from one end to the other by WebDataset; of a video, frames are read in random order and
-decoded by PyAV. Every sample carries its number, which is checked.
+WebDataset reads a repository of tars from start to end; PyAV decodes frames of a video in random order. Every sample
+contains its number, which is checked.
 """
 
 import json
@@ -16,11 +16,11 @@ import events
 import release
 
 PACKAGES = ("huggingface-hub", "fsspec", "webdataset", "av", "numpy", "httpx", "httpx2", "requests")
-BITS, SQUARE = 16, 32  # how scripts/repositories/video.py draws a number
+BITS, SQUARE = 16, 32  # the squares of scripts/repositories/video.py
 
 
 class Files:
-    """Files of the repository, opened as `--block-kb` says."""
+    """Files of the repository, opened with blocks of `--block-kb`."""
 
     def __init__(self, args):
         import huggingface_hub
@@ -38,7 +38,7 @@ def tar_samples(args, files):
     import webdataset
 
     if args.opener == "filesystem":
-        # The place that the library has for it: its own way of opening hf:// starts curl.
+        # The library's hook for schemes: by default it starts curl for hf://.
         webdataset.gopen_schemes["hf"] = files.open
     elif not shutil.which("curl"):
         events.not_applicable("there is no curl here, which WebDataset starts for hf://")
@@ -48,7 +48,7 @@ def tar_samples(args, files):
 
 
 def frames(args, files):
-    """Frames by PyAV, in random order, out of one file that stays open."""
+    """Frames by PyAV, in random order, from one file that stays open."""
     import av
 
     if args.opener != "filesystem":
@@ -67,7 +67,7 @@ def frames(args, files):
 
 
 def read_number(grey):
-    """The number that a frame carries."""
+    """The number that a frame shows."""
     middle = [grey[8:24, SQUARE * bit + 8 : SQUARE * bit + 24].mean() for bit in range(BITS)]
     return sum(1 << bit for bit, light in enumerate(middle) if light > 128)
 

@@ -1,7 +1,7 @@
 """Workload `load`: a loader delivers a token dataset batch by batch; every row is accounted for.
 
-After the epochs the read ceilings are measured in the same process, from the same .npy files and with the same account:
-how fast the rows can be read without a loader.
+After the epochs the same process measures the read ceilings, from the same .npy files and with the same account: how
+fast rows can be read without a loader.
 """
 
 import argparse
@@ -20,12 +20,12 @@ import release
 from account import Account, of_run
 
 STILL_S = 0.3
-# Epochs after the first are repeated until they have used this much CPU together, or this much time.
+# Epochs after the first repeat until they have used this much CPU together, or this much time.
 WARM_CPU_S, WARM_S = 1.0, 20.0
-# Every way of reading is tried for so long; the fastest, and any within a tenth of it, is measured for longer.
+# Every way of reading is tried this long; the fastest, and any within a tenth of it, is measured longer.
 TRIED_CPU_S, CEILING_CPU_S, NEAR = 0.2, 0.5, 0.9
 BLOCK_ROWS = 4000
-# After this many batches a reused buffer shows, however many a loader has.
+# After this many batches a reused buffer shows in any loader.
 MANY_BATCHES = 64
 LIBRARIES = ["torch", "numpy", "h5py", "hdf5plugin", "dask", "pandas", "pyarrow", "datasets", "webdataset", "litdata"]
 LIBRARIES += ["mosaicml-streaming", "pylance", "vortex-data", "lmdb", "zarr", "array-record"]
@@ -63,17 +63,17 @@ def module_of(args):
         return importlib.import_module(f"loaders.{args.loader}")
     spec = importlib.util.spec_from_file_location(args.module.stem, args.module)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[args.module.stem] = module  # workers that are spawned import it by this name
+    sys.modules[args.module.stem] = module  # spawned workers import it by this name
     sys.path.append(str(args.module.parent))
     spec.loader.exec_module(module)
     return module
 
 
 def cpu_s():
-    """CPU seconds of this process and all below it, those that have ended included.
+    """CPU seconds of this process and all its descendants, including ended ones.
 
-    The CPU clock of a living process is read by its number (clock_getcpuclockid(3)), to the nanosecond; /proc/PID/stat
-    counts in hundredths of a second.
+    The CPU clock of a living process is read by its id (clock_getcpuclockid(3)), in nanoseconds; /proc/PID/stat counts
+    in hundredths of a second.
     """
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     total, waiting = ended.ru_utime + ended.ru_stime, [os.getpid()]
@@ -89,10 +89,10 @@ def cpu_s():
 
 
 class TokenRows(Account):
-    """The account of a token dataset: every row whole, and with its own label.
+    """The account of a token dataset: checks every row's bytes and label.
 
-    A loader of one's own may give no labels. Then they are not checked, and rows without numbers are identified by
-    their contents.
+    Your own loader may return no labels. Then they are not checked, and rows without numbers are identified by their
+    contents.
     """
 
     def __init__(self, rows):
@@ -116,7 +116,7 @@ class TokenRows(Account):
             return
         sums = self.sums_of(ids)
         numbers = self._numbers(ids, labels, sums)
-        # A number that is no row of the data is compared with some row here; the account counts it as wrong.
+        # A number outside the data is compared with some row here; the account counts it as wrong.
         whole = sums == self.sums.take(numbers, mode="clip")
         if labels is not None:
             whole &= labels == self.rows.labels_of(numbers)
@@ -141,7 +141,7 @@ class TokenRows(Account):
 
 
 class OwnRows(Account):
-    """The account of data that is not ours, which has numbers where the loader's module tells them."""
+    """The account of your own data, which has numbers if the loader's module has a function `numbers`."""
 
     def __init__(self, expected, module):
         self.numbers_of = getattr(module, "numbers", None)
@@ -153,9 +153,9 @@ class OwnRows(Account):
 
 
 class Lent:
-    """Keeps the first batch, to see whether it is still the same after others have come.
+    """Keeps the first batch, to check whether later batches overwrite it.
 
-    A loader that fills the same memory again lends its batches, and whoever keeps one has to copy it.
+    A loader that reuses its memory lends its batches: to keep one, copy it.
     """
 
     def __init__(self):
@@ -166,7 +166,7 @@ class Lent:
         self.rows, self.digest = rows, digest(rows)
 
     def changed(self):
-        """True or False; None if unknown, because too few batches came, or no array."""
+        """Whether the batch changed; None if unknown, because it is no array or too few batches came."""
         if self.digest is None:
             return None
         if digest(self.rows) != self.digest:
@@ -175,7 +175,7 @@ class Lent:
 
 
 def digest(rows):
-    """A sum over an array or tensor; None for anything else."""
+    """A checksum of an array or tensor; None for anything else."""
     import numpy
 
     try:
@@ -185,10 +185,10 @@ def digest(rows):
 
 
 def epoch(loader, account, number, how=None, lent=None, *, repeated=False):
-    """One epoch; marks at its begin, its first batch (of the first epoch) and its end.
+    """Run one epoch, with marks at its start, its first batch (in the first epoch) and its end.
 
-    One that is `repeated` only to make a rate has no marks, which take time. CPU time in which nothing is delivered,
-    while memory is read at the first batch, is in no number.
+    An epoch `repeated` only for a rate has no marks, which take time. The pause at the first batch, while memory is
+    read, counts neither as time nor as CPU time.
     """
     mark = events.emit if repeated else events.mark
     if not repeated:
@@ -211,7 +211,7 @@ def epoch(loader, account, number, how=None, lent=None, *, repeated=False):
                 events.mark("first_batch", first_batch_s=first, **events.own_memory())
                 if lent:
                     lent.keep(batch[0])
-                # Workers have filled what they may and wait: a phase's first reading has PSS.
+                # Workers have filled their queues and wait: a phase's first reading includes PSS.
                 still("after the first batch")
                 held, held_cpu = time.perf_counter() - before - first, time.thread_time() - held_cpu
     took, used = time.perf_counter() - before - held, cpu_s() - before_cpu - held_cpu
@@ -234,9 +234,9 @@ def has_children():
 
 
 def startup_cpu_s(how, own):
-    """CPU seconds that the start of workers took: of this process, and of each worker until it began to work.
+    """CPU seconds that starting workers took: of this process, and of each worker until its work began.
 
-    0 where there are none; None where they do not say.
+    0 without workers; None if they do not report it.
     """
     if not own:
         return 0.0
@@ -245,7 +245,7 @@ def startup_cpu_s(how, own):
 
 
 def rated(loader, account, accounts, how, lent):
-    """Further epochs, until those after the first are long enough for a rate."""
+    """Repeat epochs until those after the first are long enough for a rate."""
     before = time.perf_counter()
     while len(accounts) > 1 and time.perf_counter() - before < WARM_S:
         if sum(one["cpu_s"] for one in accounts[1:]) >= WARM_CPU_S:
@@ -254,14 +254,14 @@ def rated(loader, account, accounts, how, lent):
 
 
 def still(name):
-    """A phase that begins with nothing moving, long enough for PSS and USS of all processes to be read."""
+    """Begin a phase while nothing moves, long enough to read PSS and USS of all processes."""
     events.phase(name)
     if os.environ.get(events.VARIABLE):
         time.sleep(STILL_S)
 
 
 class Reading:
-    """Ways of reading the rows of the .npy files without a loader: each method gives batches of ids and labels."""
+    """Ways of reading the rows of the .npy files without a loader: each method yields batches of ids and labels."""
 
     def __init__(self, rows, size, kinds):
         import numpy
@@ -357,9 +357,9 @@ def rate_of(way, account, cpu_s):
 
 
 def read_ceilings(rows, args, account, kinds):
-    """Rows per CPU-second of reading without a loader, with the same account, in the order asked.
+    """Emit rows per CPU-second of reading without a loader, with the same account, in the requested order.
 
-    The ceiling is the fastest of all `kinds`. A short try selects the fast ones; a measurement of its own gives the
+    The ceiling is the fastest of all `kinds`. A short trial selects the fast ones; a second measurement gives their
     rate, so that the selection does not bias it.
     """
     reading = Reading(rows, args.batch_size, kinds)
@@ -376,7 +376,7 @@ def read_ceilings(rows, args, account, kinds):
 
 
 def ways_of(order, shuffle):
-    """The ways of reading without a loader that deliver rows in the order asked, as the loader shuffles."""
+    """The ways of reading without a loader that deliver rows in `order`, shuffled as the loader shuffles."""
     if order == "sequential":
         return ("sequential", "memmap")
     return ("random", "memmap_random", "memmap_take") if shuffle == "rows" else ("blocks", "memmap_blocks")
@@ -390,7 +390,7 @@ def stored_bytes(folder):
 
 
 def load(args):
-    """Deliver every epoch; returns what is kept at the end, by owner."""
+    """Deliver every epoch. Returns the objects kept at the end, by owner."""
     events.phase("import")
     import loaders.how as how_module
     import torch
@@ -428,7 +428,7 @@ def load(args):
     work |= {"rows": rows.count, "bytes_in": rows.bytes} if rows else {"rows": accounts[-1]["rows_delivered"]}
     still("delivered")
     events.mark("work", **work, **of_run(accounts), **events.own_memory())
-    if rows and not args.limit_percent and args.epochs > 1:  # only a warm rate is compared with them
+    if rows and not args.limit_percent and args.epochs > 1:  # they are only compared with a warm rate
         events.phase("read ceilings")
         read_ceilings(rows, args, account, ways_of(args.order, module.SHUFFLE))
     return {"loader": [loader, how], "account": [account]}

@@ -1,9 +1,9 @@
 """A token dataset: N rows of ids and a label, as two .npy files, generated in a stream, cut from a tokenised corpus, or
-the rows of a file of one's own.
+from your own file.
 
-The first two ids of a row spell its number (number = first * 32768 + second), the label is the number modulo 1,000, and
-`sums.npy` holds the sum of each row's bytes read as 64-bit integers, modulo 2**64, so a delivered row shows
-which one it is and whether it is whole. The ids of one's own file stay as they are; there the label is the number.
+The first two ids of a row encode its number (number = first * 32768 + second), and the label is the number modulo
+1,000. `sums.npy` has the sum of each row's bytes read as 64-bit integers, modulo 2**64. So a delivered row shows which
+one it is and whether it is whole. The ids of your own file stay as they are; there the label is the number.
 """
 
 import argparse
@@ -16,12 +16,12 @@ import numpy
 from rows import HALF, LABELS, sums_of
 
 CHUNK_ROWS = 4096
-# The header of numpy.save for a two-dimensional array.
+# Size of the header of numpy.save for a two-dimensional array.
 HEADER_BYTES = 128
 
 
 def generated(spec):
-    """Chunks of ids whose frequencies fall off as those of words do: id = vocabulary * u**3 for uniform u."""
+    """Chunks of ids with frequencies that fall off like those of words: id = vocabulary * u**3 for uniform u."""
     rng = numpy.random.default_rng(spec["seed"])
     for start in range(0, spec["rows"], CHUNK_ROWS):
         shape = (min(CHUNK_ROWS, spec["rows"] - start), spec["width"])
@@ -29,7 +29,7 @@ def generated(spec):
 
 
 def from_corpus(spec, corpus):
-    """Chunks of ids of a corpus's documents, one after the other; what does not fill a row at the end is left out."""
+    """Chunks of ids of a corpus's documents in turn, without the rest that does not fill a row."""
     encode = encoder(corpus / "tokenizer" / "tokenizer.json")
     manifest = json.loads((corpus / "manifest.json").read_text(encoding="utf-8"))
     waiting, rows = numpy.empty(0, numpy.int32), 0
@@ -50,7 +50,7 @@ def from_corpus(spec, corpus):
 
 
 def encoder(path):
-    """Text to ids: in pieces if pieces give the ids of the whole, else document by document."""
+    """A function from text to ids: in pieces if these give the ids of the whole, else document by document."""
     import tokenizers
     from pieces import Pieces, UnsupportedTokenizerError
 
@@ -101,14 +101,14 @@ def own_number(ids, first):
 
 
 def number(ids, first):
-    """Write each row's number into its first two ids; the rows' labels."""
+    """Write each row's number into its first two ids. Returns the labels."""
     numbers = numpy.arange(first, first + len(ids), dtype=numpy.int64)
     ids[:, 0], ids[:, 1] = numbers // HALF, numbers % HALF
     return numbers % LABELS
 
 
 def write(chunks, out, width, numbered=number, link_to=None):
-    """Write ids, labels and sums, a chunk at a time, or the ids as a link; how many rows there were."""
+    """Write ids, labels and sums, a chunk at a time, or the ids as a link. Returns the number of rows."""
     rows, labels, sums = 0, [], []
     ids_path = out / "npy" / "ids.npy"
     with open(os.devnull if link_to else ids_path, "wb") as file:
@@ -129,7 +129,7 @@ def write(chunks, out, width, numbered=number, link_to=None):
 
 
 def header(file, rows, width):
-    """The header of an .npy file: 128 bytes, whatever the number of rows."""
+    """Write the header of an .npy file: 128 bytes for any number of rows."""
     description = {"descr": "<i4", "fortran_order": False, "shape": (rows, width)}
     numpy.lib.format.write_array_header_1_0(file, description)
 

@@ -1,7 +1,7 @@
-"""A mode of the workload `tokenize` that is somebody else's: a module of `peers`, over the same files.
+"""A mode of the workload `tokenize` with another library: a module of `peers`, over the same files.
 
-What a peer holds between documents, in how many processes, and in which files it leaves the ids is its own.
-They are read back afterwards, and hashed.
+The peer decides what it keeps between documents, its number of processes, and its output files. Afterwards the ids are
+read back and hashed.
 """
 
 import hashlib
@@ -17,14 +17,14 @@ PEERS = Path(__file__).resolve().parent / "peers"
 
 
 def names():
-    """The peers that there are."""
+    """The names of all peers."""
     return sorted(path.stem for path in PEERS.glob("*.py") if path.stem != "how")
 
 
 def tokenize(args, chosen, result, packages):
-    """The workload in this mode; returns what it keeps at its end, by owner."""
+    """Run the workload in this mode. Returns the objects that it keeps at its end, by owner."""
     workers = args.num_proc or len(os.sched_getaffinity(0))
-    # Before any library is imported: some read it then. A worker of several uses one core.
+    # Before any import, because some libraries read it then. With several workers, each uses one core.
     os.environ["RAYON_NUM_THREADS"] = str(workers)
     os.environ["POLARS_MAX_THREADS"] = str(workers)
     events.phase("import")
@@ -54,7 +54,7 @@ def tokenize(args, chosen, result, packages):
 
 
 def check(result):
-    """Count and hash what a finished peer has left, document by document."""
+    """Count and hash a finished peer's output, document by document."""
     from peers import how as how_module
 
     module = importlib.import_module(f"peers.{result['peer']}")

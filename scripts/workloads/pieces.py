@@ -1,9 +1,9 @@
-"""Tokenisation in pieces: the ids of whole documents, with memory for a few thousand characters at a time.
+"""Tokenise in pieces: the ids of whole documents, with memory for a few thousand characters at a time.
 
-BPE cannot merge across a pair of neighbouring characters that stands inside no entry of its vocabulary. A document is
-cut, after the normalizer, only at such pairs; the pieces are encoded by the same model and give the ids of the whole. A
-run of characters without a safe cut stays one piece. A release of tokenizers that gives arrays of ids, and no parts to
-encode pieces with, is given whole documents. Imports tokenizers and pyarrow, nothing else.
+BPE cannot merge across a pair of neighbouring characters that is inside no entry of its vocabulary. After the
+normalizer, a document is cut only at such pairs; the same model encodes the pieces and gives the ids of the whole. A
+run of characters without a safe cut stays one piece. A release of tokenizers that returns arrays of ids, but cannot
+encode pieces, gets whole documents. Imports tokenizers and pyarrow, nothing else.
 """
 
 import array
@@ -23,11 +23,12 @@ SPACE = "▁"
 
 
 class UnsupportedTokenizerError(Exception):
-    """A tokenizer for which pieces may not give the ids of the whole document; the text is the reason."""
+    """Pieces may not give the ids of the whole document with this tokenizer; the text is the reason."""
 
 
 class Pieces:
-    """Encodes documents piece by piece. Raises UnsupportedTokenizerError unless it is BPE after a Metaspace."""
+    """Encodes documents piece by piece. Raises UnsupportedTokenizerError unless the tokenizer is BPE after a
+    Metaspace."""
 
     def __init__(self, path):
         import tokenizers
@@ -48,7 +49,7 @@ class Pieces:
         self.special = [entry["content"] for entry in spec["added_tokens"]]
         bare = spec | {"normalizer": None, "pre_tokenizer": None, "decoder": None, "added_tokens": []}
         self.tokenizer = tokenizers.Tokenizer.from_str(json.dumps(bare))
-        without_cache(self.tokenizer)  # no two pieces are the same, and until 0.21 it kept every one
+        without_cache(self.tokenizer)  # no two pieces are equal, and the cache kept every one until 0.21
         self.encode = getattr(self.tokenizer, "encode_batch_fast", self.tokenizer.encode_batch)
         self.pairs = {entry[at : at + 2] for entry in model["vocab"] for at in range(len(entry) - 1)}
 
@@ -59,7 +60,7 @@ class Pieces:
         whole = "".join(map(self.normalizer.normalize_str, blocks(text))) if self.normalizer else text
         whole = whole.replace(" ", SPACE)
         ids, waiting = array.array("i"), []
-        if not whole:  # Metaspace puts no space before nothing
+        if not whole:  # Metaspace adds no space to an empty text
             return ids
         for piece in self.cut(whole if whole.startswith(SPACE) else SPACE + whole):
             waiting.append(piece)
@@ -111,8 +112,8 @@ def without_cache(tokenizer):
 
 
 def large_blocks_go_back():
-    """Fix glibc's threshold for blocks that are mapped alone. Otherwise it grows with the largest block freed, and then
-    the text of a document is taken from the heap and leaves holes there. Nothing with another allocator."""
+    """Fix glibc's threshold for blocks with a mapping of their own. Otherwise it grows with the largest freed block,
+    and then a document's text comes from the heap and leaves holes there. Does nothing with another allocator."""
     m_mmap_threshold = -3
     try:
         ctypes.CDLL(None).mallopt(m_mmap_threshold, 1 << 17)
@@ -121,7 +122,7 @@ def large_blocks_go_back():
 
 
 def blocks(text):
-    """The text in blocks that a Unicode normal form may be taken of one by one.
+    """The text in blocks that can be normalised one by one.
 
     A character that is no mark, no jamo and of combining class 0 joins no character before it (Unicode Standard Annex
     15: NFKC_Quick_Check is Maybe for marks, jamo and, since Unicode 16, vowels of Kirat Rai).
@@ -141,7 +142,7 @@ def joins(character):
 
 
 def tokenize(args, chosen, documents, result, packages):
-    """The workload `tokenize` in mode `flat`; returns what it keeps at its end, by owner."""
+    """Run the workload `tokenize` in mode `flat`. Returns the objects that it keeps at its end, by owner."""
     events.phase("import")
     import pyarrow
     import release

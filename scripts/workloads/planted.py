@@ -1,16 +1,15 @@
-"""Workload `planted`: a known owner of memory, to test the teardown and the verdicts with. Standard library,
-and pyarrow for one case.
+"""Workload `planted`: memory with a known owner, to test the teardown and the causes.
 
-Each epoch takes `size_mb` in the way of the case:
+Standard library, and pyarrow for one case. Each epoch allocates `size_mb` as the case says:
 
-flat           takes it and gives it back
-list           a Python list that the result holds
+flat           allocates and releases it
+list           a Python list that the result keeps
 cache          a functools.lru_cache of a function in a module
 garbage        objects in reference cycles, with the collector switched off
-c-leak         malloc'ed memory that no pointer leads to
+c-leak         malloc'ed memory without a pointer to it
 c-once         the same, in the first epoch only: a warm-up that looks like a leak until it is repeated
 hidden         Python objects in a global that is no declared owner
-fragmentation  many small blocks of which every eighth stays, so that the allocator cannot give their pages back
+fragmentation  many small blocks of which every eighth stays, so that the allocator cannot return their pages
 arrow-pool     Arrow buffers, freed, that the pool keeps
 mapped-file    a mapped file, read
 """

@@ -1,21 +1,21 @@
 """Events `progress`: how much input is done, and the memory then. Standard library only.
 
-`map` hashes the function that it is given with all that it holds, and would find nothing in its cache again once a
-number there has changed: so the state is here, and such a function imports this module within.
+`map` hashes its function with all that the function refers to, and would miss its cache once a number there changes. So
+the state is in this module, and such a function imports it inside its body.
 """
 
 import events
 
 # Maximum number of readings per run, so that a corpus of many small documents is not slowed.
 MOST = 32
-# Text is measured in slices so small that no block is freed which would move glibc's threshold for mapped blocks.
+# Text is measured in small slices, so that freeing them does not move glibc's threshold for mapped blocks.
 SLICE = 16_384
 
 _done = {"bytes": 0, "share": -1}
 
 
 def before(texts, bytes_in):
-    """Called with each batch before its tokenisation; reports the bytes done so far, of `bytes_in`."""
+    """Call before each batch's tokenisation: reports the bytes done so far, of `bytes_in`."""
     share = _done["bytes"] * MOST // max(bytes_in, 1)
     if share > _done["share"]:
         _done["share"] = share

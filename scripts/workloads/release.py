@@ -1,10 +1,10 @@
-"""The teardown: at the end of a workload its owners are released one at a time. Standard library only.
+"""The teardown: release a workload's owners one at a time at its end. Standard library only.
 
-A workload returns what it holds, by owner, as a dict of lists, in release order: an owner can only free what no later
-one holds. `teardown` emits an event `released` after each step, and the watcher writes the memory beside it, read from
-outside. The first steps release nothing that anybody holds: memory that the Arrow pool keeps unused, memory that the
-allocator keeps unused, Python's unreachable cycles. These three are emptied again after each later step, so that what
-comes free with an owner was the owner's.
+A workload returns the objects that it keeps as a dict of lists, by owner, in release order: an owner can only free what
+no later one keeps. `teardown` emits an event `released` after each step, and the watcher adds the memory, read from
+outside. The first steps release no owner: unused memory of the Arrow pool, unused memory of the allocator, Python's
+unreachable cycles. These three are released again after each later step, so that the memory freed with an owner belongs
+to it.
 """
 
 import ctypes
@@ -22,9 +22,9 @@ class _Mallinfo(ctypes.Structure):
 
 
 def heap():
-    """Bytes that glibc's malloc has handed out and that it keeps; empty with another allocator.
+    """Bytes that glibc's malloc has handed out and bytes that it keeps unused; empty with another allocator.
 
-    Source: mallinfo2(3). `in_use_bytes` includes blocks that are mapped on their own.
+    Source: mallinfo2(3). `in_use_bytes` includes blocks with a mapping of their own.
     """
     try:
         function = ctypes.CDLL(None).mallinfo2
@@ -32,13 +32,13 @@ def heap():
         return {}
     function.restype = _Mallinfo
     info = function()
-    if not info.uordblks and not info.hblkhd:  # another allocator answers for malloc
+    if not info.uordblks and not info.hblkhd:  # another allocator replaces malloc
         return {}
     return {"in_use_bytes": info.uordblks + info.hblkhd, "unused_bytes": info.fordblks}
 
 
 def arrow_pool():
-    """Bytes that Arrow's default pool has handed out; None where Arrow is not loaded."""
+    """Bytes that Arrow's default pool has handed out; None if Arrow is not loaded."""
     pyarrow = sys.modules.get("pyarrow")
     return pyarrow.total_allocated_bytes() if pyarrow else None
 
@@ -49,7 +49,7 @@ def allocated():
 
 
 def imported(packages, **fields):
-    """Say that the imports are done: the versions of some packages, and the memory of before the work."""
+    """Emit the end of the imports: the versions of some packages, and the memory before the work."""
     events.emit("provenance", versions=events.versions(packages), **fields)
     events.mark("imported", **events.own_memory(), **allocated())
 
@@ -61,7 +61,7 @@ def unused_arrow():
 
 
 def trim():
-    """Give back what glibc's malloc keeps unused; nothing with another allocator."""
+    """Return the memory that glibc's malloc keeps unused; does nothing with another allocator."""
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (OSError, AttributeError):
@@ -75,7 +75,7 @@ def tidy():
 
 
 def caches():
-    """Empty the caches that imported modules keep: every functools.lru_cache, re, linecache, fsspec's instances."""
+    """Empty the caches of imported modules: every functools.lru_cache, re, linecache, fsspec's instances."""
     for thing in gc.get_objects():
         if type(thing).__name__ == "_lru_cache_wrapper":
             thing.cache_clear()

@@ -9,24 +9,24 @@ LABELS = 1000
 
 
 class Rows:
-    """`ids` [rows, width] int32 and `labels` [rows] int64, mapped; `sums` [rows] int64 where they are asked for."""
+    """`ids` [rows, width] int32 and `labels` [rows] int64, mapped; `sums` [rows] int64 on request."""
 
     def __init__(self, folder):
         described = json.loads((folder / "tokens.json").read_text(encoding="utf-8"))
         self.folder, self.count, self.width = folder, described["rows"], described["width"]
         self.bytes = described["bytes"]
-        # If the ids are given, a row's label is its number.
+        # In your own data, a row's label is its number.
         self.own = bool(described.get("path"))
 
     def chunks(self, size):
-        """Copies of `size` rows and their labels, one after the other."""
+        """Copies of `size` rows and their labels at a time, in order."""
         ids = numpy.load(self.folder / "npy" / "ids.npy", mmap_mode="r")
         labels = numpy.load(self.folder / "npy" / "labels.npy")
         for start in range(0, self.count, size):
             yield numpy.array(ids[start : start + size]), labels[start : start + size]
 
     def fill(self, ids, labels):
-        """Copy all rows into what takes slices of rows, a chunk at a time."""
+        """Copy all rows into two arrays or similar, a chunk at a time."""
         start = 0
         for some, their_labels in self.chunks(4096):
             ids[start : start + len(some)] = some
@@ -37,14 +37,14 @@ class Rows:
         return numpy.load(self.folder / "sums.npy")
 
     def labels_of(self, numbers):
-        """The labels of rows, given their numbers."""
+        """The labels of rows by number."""
         return numbers if self.own else numbers % LABELS
 
 
 class Contents:
     """Rows identified by their contents, for data without numbers and without labels.
 
-    Of rows that are equal the first stands for all: `times` [rows] says how often each must come.
+    The first of equal rows represents all: `times` [rows] is how often each must come.
     """
 
     def __init__(self, sums):
@@ -53,7 +53,7 @@ class Contents:
         self.times[self.first] = counts
 
     def numbers_of(self, sums):
-        """The numbers of rows with these sums; of a row that is not known, that of some other."""
+        """The numbers of rows with these sums; some other number for an unknown row."""
         return self.first[numpy.searchsorted(self.distinct, sums).clip(max=len(self.distinct) - 1)]
 
 
@@ -65,7 +65,7 @@ def numbers_of(ids):
 def sums_of(ids):
     """The sum of each row's bytes as 64-bit integers, modulo 2**64: ids [n, width] int32 -> [n] int64.
 
-    Where the width is odd, the last id counts as one of them.
+    With an odd width, the last id counts as one of them.
     """
     if ids.shape[1] % 2:
         return ids[:, :-1].copy().view(numpy.int64).sum(axis=1) + ids[:, -1]

@@ -1,4 +1,4 @@
-"""Workload `scan`: a mapped Arrow file, read from one end to the other. All of it is resident, little is needed."""
+"""Workload `scan`: read a mapped Arrow file from start to end. All of it is resident; little is needed."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ def prepare(path, size):
 
 
 def scan(path):
-    """Read everything; returns what is kept at the end, by owner."""
+    """Read everything. Returns the objects kept at the end, by owner."""
     events.phase("import")
     import pyarrow
     import pyarrow.compute

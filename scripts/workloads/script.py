@@ -1,9 +1,9 @@
-"""Workload `script`: any Python file, run as `python FILE ARGUMENTS…` runs it. Standard library only.
+"""Workload `script`: any Python file, run as by `python FILE ARGUMENTS…`. Standard library only.
 
-The file runs as `__main__` in the folder `folder` of the work folder, which has links to what lies beside the file.
-Its standard input is empty; what it prints goes to the file `stdout` of the work folder. At the end of the interpreter,
-with the file's globals still alive, the mark `work` is held. With --check, what the last run has printed and written is
-hashed instead. Lines that the file writes to the descriptor that BEYOND_RAM_FD names are marks.
+The file runs as `__main__` in the folder `folder` of the work folder, which links to the file's neighbours. Standard
+input is empty; standard output goes to the file `stdout` of the work folder. When the interpreter ends, with the file's
+globals still alive, the program emits the mark `work`. With --check, it hashes the printed and written output of the
+last run instead. Lines that the file writes to the descriptor in BEYOND_RAM_FD are marks.
 """
 
 import atexit
@@ -13,7 +13,7 @@ import sys
 
 import events
 
-# The file may have its own modules with these names.
+# The file may have its own module with this name.
 del sys.modules["events"]
 MARKS = "BEYOND_RAM_FD"
 PRINTED, ERRORS, FOLDER = "stdout", "stderr", "folder"
@@ -28,7 +28,7 @@ def main(words):
 
 
 def enter(work, script, errors_too):
-    """Make the work folder and go into it; the path of the file."""
+    """Make the work folder and change into it. Returns the path of the file."""
     os.makedirs(work, exist_ok=True)
     redirect(work, errors_too)
     script = os.path.abspath(script)
@@ -48,7 +48,8 @@ def read(words):
 
 
 def redirect(work, errors_too):
-    """Standard input from nowhere, standard output into the work folder; `errors_too`, standard error as well."""
+    """Redirect standard input from /dev/null, standard output into the work folder, and with `errors_too` standard
+    error."""
     names = [(0, os.devnull, os.O_RDONLY), (1, os.path.join(work, PRINTED), os.O_WRONLY | os.O_CREAT | os.O_APPEND)]
     names += [(2, os.path.join(work, ERRORS), os.O_WRONLY | os.O_CREAT | os.O_APPEND)] if errors_too else []
     for number, path, how in names:
@@ -68,7 +69,7 @@ def make_folder(folder, script):
 
 
 def open_marks():
-    """A descriptor for marks of programs that cannot import beyond_ram; a line is a mark."""
+    """Open a descriptor for marks of programs that cannot import beyond_ram; a line is a mark."""
     path = os.environ.get(events.VARIABLE)
     if path:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -98,7 +99,7 @@ def run(script, arguments):
 
 
 def as_main(script, arguments):
-    """Make a module `__main__` for the file, with its arguments and its place to import from; the names of it."""
+    """Make a module `__main__` for the file, with its arguments and import path. Returns the module's names."""
     main_module = type(sys)("__main__")
     main_module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None, __spec__=None)
     sys.modules["__main__"] = main_module
@@ -110,7 +111,7 @@ def as_main(script, arguments):
 def check(work, masked):
     """Print the SHA-256 and size of the file's printed and written output, as JSON.
 
-    Versions that are `masked`, and the work folder, count as equal: a library may print its own.
+    Ignores `masked` versions and the work folder, because a library may print its own version.
     """
     import hashlib
     import re
@@ -129,7 +130,7 @@ def check(work, masked):
 
 
 def new_files(folder):
-    """Name and path of the files that a run has made, in order."""
+    """Name and path of the files that a run has written, in order."""
     for place, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
@@ -139,7 +140,7 @@ def new_files(folder):
 
 
 def blocks(path):
-    """Read a file in blocks that end with a line, unless lines are endless, because masking works within a line."""
+    """Read a file in blocks that end with a line, unless a line is endless, because masking works within a line."""
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):
             yield block + file.readline(_BLOCK)

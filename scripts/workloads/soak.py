@@ -1,15 +1,15 @@
 """Workload `soak`: the same work E times in one process. A warm-up levels off; a leak does not.
 
-One epoch takes every document of the corpus once. `between` says what is done after it:
+One epoch processes every document of the corpus once. `between` is the action after each epoch:
 
 nothing      nothing
-reload       the tokenizer is loaded anew
-clear-cache  its cache of words is emptied, by the method that tokenizers 0.21 and later have
-no-cache     that cache is switched off before the first epoch
-deepcopy     the tokenizer is replaced by a deep copy of itself
-pickle       the tokenizer is replaced by itself, pickled and unpickled
-workers      the epoch's work is done by two worker processes, each sent the tokenizer, ended after the epoch
-reopen       the dataset is opened anew
+reload       load the tokenizer anew
+clear-cache  empty its cache of words, by the method of tokenizers 0.21 and later
+no-cache     switch that cache off before the first epoch
+deepcopy     replace the tokenizer by a deep copy of itself
+pickle       replace the tokenizer by itself, pickled and unpickled
+workers      two worker processes do the epoch's work, each sent the tokenizer, ended after the epoch
+reopen       open the dataset anew
 """
 
 import copy
@@ -35,7 +35,7 @@ def texts(files):
 
 
 class Tokenizing:
-    """A tokenizer, from `tokenizers` alone or from `transformers`."""
+    """A tokenizer from `tokenizers` or from `transformers`."""
 
     owner = "tokenizer"
 
@@ -153,7 +153,7 @@ def work(args):
         events.phase(f"epoch {epoch}")
         units += subject.epoch()
         subject.between()
-        release.trim()  # what the allocator keeps unused differs from epoch to epoch, and is no growth
+        release.trim()  # the allocator's unused memory varies from epoch to epoch, and is no growth
         events.mark("epoch", epoch=epoch, **events.own_memory())
     events.phase("end")
     bytes_in = args.epochs * sum(entry["text_bytes"] for entry in chosen)

@@ -1,7 +1,7 @@
-"""Workload `spark`: a repository read into Spark, written back to the Hub, appended to, and read again.
+"""Workload `spark`: read a repository into Spark, write it back to the Hub, append to it, and read it again.
 
-What works is the record: a step that fails says why, and the next ones go on from what is there. Without Xet: the
-storage that stands for the Hub's on one machine takes one process at a time, and Spark's workers write at once.
+The record is which steps work: a failing step gives its reason, and the next ones continue. Runs without Xet, because
+the local storage accepts one process at a time and Spark's workers write at once.
 """
 
 import json
@@ -20,7 +20,7 @@ WRITTEN = "local/written-by-spark"
 
 
 def session(args):
-    """Spark on this machine, two cores of it, listening on the loopback only."""
+    """Spark on two cores of this machine, listening on the loopback only."""
     import pyspark.sql
     import pyspark_huggingface  # noqa: F401  # registers the data source
 
@@ -37,7 +37,7 @@ def session(args):
 
 
 def counted(frame):
-    """Rows, and what identifies them: their number, each once."""
+    """The number of rows, of distinct rows, and sums that identify them."""
     import pyspark.sql.functions as f
 
     row = frame.agg(f.count("row"), f.count_distinct("row"), f.sum("row"), f.sum("crc")).collect()[0]
@@ -49,7 +49,7 @@ def expected(rows, times, crc):
 
 
 def refreshed():
-    """The repository has changed since it was listed."""
+    """Drop cached listings, because the repository has changed."""
     import fsspec
 
     fsspec.AbstractFileSystem.clear_instance_cache()
@@ -113,7 +113,7 @@ def work(args):
 
 
 def reason(error):
-    """The line of a failure that says what failed: the first error of Python's in it, before what followed from it."""
+    """The most informative line of a failure: the first Python error in it."""
     lines = str(error).splitlines()
     named = [line for line in lines if re.match(r"\w*(Error|Exception): ", line)]
     return (named or [line for line in lines if line.strip()] or [type(error).__name__])[0][:300]

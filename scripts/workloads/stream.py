@@ -1,10 +1,10 @@
-"""Workload `stream`: a repository read through a DataLoader, every row of it accounted for.
+"""Workload `stream`: read a repository through a DataLoader, and account for every row.
 
 stream    load_dataset(streaming=True)
 download  load_dataset: into the cache, then from disk
 s3        streamed from S3-compatible storage, through fsspec
 custom    the user's own module: `stream(repository, config, split)`
-resume    a process that is killed half way, and another that goes on from the `state_dict` of the first
+resume    a process that is killed half way, and another that continues from the `state_dict` of the first
 """
 
 import argparse
@@ -60,8 +60,8 @@ def arguments(argv=None):
 
 
 class Collate:
-    """Makes a batch in the process that read its rows: who, how many, the numbers of those that are whole, how many are
-    not, bytes, and its memory then."""
+    """Makes a batch in the process that read its rows: worker, number of rows, numbers of whole rows, number of
+    other rows, bytes, and the process's memory then."""
 
     def __init__(self, checked):
         self.checked = checked
@@ -78,12 +78,12 @@ class Collate:
 
 
 def in_worker(number):
-    """The event of every worker when it starts."""
+    """Emit the event of a worker's start."""
     events.emit("worker", worker=number, **events.own_memory())
 
 
 def buffered(name):
-    """The arguments of load_dataset for a setting of Parquet's reading ahead."""
+    """The arguments of load_dataset for a read-ahead setting of Parquet."""
     if name == "default":
         return {}
     import pyarrow.dataset
@@ -103,13 +103,13 @@ def buffered(name):
 
 
 def opened(args):
-    """Name of the data, as the client takes it."""
+    """Open the data with the client of this mode."""
     import datasets
 
     manifest = args.manifest
     if args.mode == "custom":
         path = pathlib.Path(args.module).resolve()
-        sys.path.insert(0, str(path.parent))  # inherited by workers, however they are started
+        sys.path.insert(0, str(path.parent))  # workers inherit it, whichever way they start
         return importlib.import_module(path.stem).stream(manifest["id"], manifest["config"], manifest["split"])
     if args.mode == "s3":
         options = json.loads(os.environ["BEYOND_RAM_S3"])
@@ -151,9 +151,9 @@ def loader_of(args, data):
 
 
 class StreamedRows(Account):
-    """The account of rows that a process has checked where they were read, with their bytes and its memory.
+    """The account of rows that the reading process has checked, with their bytes and its memory.
 
-    Only generated rows have numbers and sums: of others `expected` is None.
+    Only generated rows have numbers and sums; for others `expected` is None.
     """
 
     def __init__(self, expected):
@@ -171,7 +171,7 @@ class StreamedRows(Account):
 
 
 def epochs(args, loader, began):
-    """Read everything, epoch by epoch; the account of each."""
+    """Read everything, epoch by epoch. Returns the account of each."""
     accounts = []
     for epoch in range(args.epochs):
         events.phase(f"epoch {epoch}")
@@ -202,7 +202,7 @@ def epochs(args, loader, began):
 
 
 def gave_up(error):
-    """The client does not go on: the reason is the result."""
+    """End the run, because the client gave up: the reason is the result."""
     if isinstance(error, ImportError) and (reason := events.lacking(error)):
         events.not_applicable(reason)
     traceback.print_exception(error)
@@ -215,7 +215,7 @@ def gave_up(error):
 
 
 def killed(args, data):
-    """The first process of mode `resume`: it reads some rows, saves the state, and kills itself."""
+    """The first process of mode `resume`: read some rows, save the state, and kill itself."""
     account, collate = [], Collate(checked=True)
     for row in data:
         account.append(collate([row]))
@@ -227,7 +227,7 @@ def killed(args, data):
 
 
 def resumed(args, data):
-    """Go on from where another process was killed; the account of both."""
+    """Continue where another process was killed. Returns the account of both."""
     if not hasattr(data, "state_dict"):
         events.not_applicable("this release of datasets has no state_dict")
     half = args.manifest["rows"] // 2

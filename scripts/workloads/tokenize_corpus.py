@@ -4,17 +4,16 @@ Any stack with `datasets` and a tokenizer runs it, also by hand:
 
     python scripts/workloads/tokenize_corpus.py --corpus results/corpora/binaries --mode shard --shards 4 --work-dir w
 
-`basic` is one `map` over everything; `shard` cuts the dataset into N contiguous shards, maps them in turn and
-concatenates the results; `flat` uses no `datasets` at all, and encodes document by document (pieces.py);
-`engine` is what `beyond-ram tokenize` runs, with workers (engine.py); the others do the same work with other libraries
-(peer.py). It prints the
-size and resident memory after every step and emits the same as events. The ids are not hashed here, because reading
-them back would be weighed too: `--check` does that afterwards, as a second run.
+`basic` is one `map` over everything. `shard` cuts the dataset into N contiguous shards, maps them in turn and
+concatenates the results. `flat` uses no `datasets`, and encodes document by document (pieces.py). `engine` runs
+`beyond-ram tokenize` with workers (engine.py). The other modes do the same work with other libraries (peer.py). It
+prints the size and resident memory after every step and emits the same as events. It does not hash the ids, because
+reading them back would be measured too: a second run with `--check` does that.
 
-The tokenizer is that of `transformers`; in a stack without it, as one with a prerelease of tokenizers that it does not
-take yet, that of `tokenizers` alone (encoders.py). Mark `baseline` says which.
+The tokenizer is that of `transformers`; in a stack without it, such as one with a prerelease of tokenizers that
+transformers does not support yet, that of `tokenizers` (encoders.py). Mark `baseline` names the encoder.
 
-Not named tokenize.py: that is a module of the standard library, which a script's own folder would hide.
+Not named tokenize.py: a script's own folder would hide the standard library's module of that name.
 """
 
 import argparse
@@ -56,7 +55,7 @@ def arguments(argv=None):
 
 
 def documents(files):
-    """The documents of the corpus files, in order. The generator that `datasets` reads from."""
+    """The documents of the corpus files, in order. `datasets` reads from this generator."""
     for path in files:
         with open(path, encoding="utf-8") as lines:
             for line in lines:
@@ -64,13 +63,13 @@ def documents(files):
 
 
 def from_generator(datasets, files, cache, args):
-    """The documents by a generator: rows are kept in memory until `writer_batch_size` of them are written."""
+    """The documents by a generator: rows stay in memory until `writer_batch_size` of them are written."""
     settings = {"cache_dir": str(cache), "writer_batch_size": args.writer_batch_size}
     return datasets.Dataset.from_generator(documents, gen_kwargs={"files": files}, **settings)
 
 
 def load_dataset(datasets, files, cache, args):
-    """The documents by the library's own reader of JSON Lines, which takes a file in blocks."""
+    """The documents by the library's own reader of JSON Lines, which reads a file in blocks."""
     return datasets.load_dataset("json", data_files=files, split="train", cache_dir=str(cache))
 
 
@@ -78,7 +77,7 @@ READERS = {"from_generator": from_generator, "load_dataset": load_dataset}
 
 
 def loaded(args, folder):
-    """The tokenizer, and the function that gives the ids of some texts with it."""
+    """The tokenizer, and a function that returns the ids of texts with it."""
     if encoders.installed("transformers"):
         import transformers
 
@@ -95,10 +94,10 @@ def loaded(args, folder):
 
 
 def ids_as_usual(tokenizer, texts):
-    """By a tokenizer of transformers.
+    """Ids by a tokenizer of transformers.
 
-    Not verbose: the first text longer than model_max_length would set a "has warned" flag inside the tokenizer, map's
-    fingerprint sees that flag, and a rerun would not find the first shard mapped with it set.
+    Not verbose: the first text longer than model_max_length would set a "has warned" flag inside the tokenizer, which
+    changes map's fingerprint, so that a rerun would miss the cached first shard.
     """
     return tokenizer(texts, truncation=False, verbose=False)["input_ids"]
 
@@ -108,14 +107,14 @@ def bytes_under(folder):
 
 
 def print_memory(title):
-    """Print the resident memory under the original's title, and mark the point as an event."""
+    """Print the resident memory under the original's title, and return it."""
     memory = events.own_memory()
     print(f"{title}: {memory.get('rss_bytes', 0) / 1e6:.1f} MB", flush=True)
     return memory
 
 
 def tokenize(args):
-    """Do the work; returns what is kept at the end by owner, in the order of release."""
+    """Do the work. Returns the objects kept at the end by owner, in release order."""
     manifest = json.loads((args.corpus / "manifest.json").read_text(encoding="utf-8"))
     chosen = manifest["files"][: args.num_files]
     if args.num_files and len(chosen) < args.num_files:
@@ -177,14 +176,14 @@ def by_map(args, chosen, result_file):
 
 
 def batch_encoder(args, tokenizer, ids_of, bytes_in):
-    """The function that `map` calls with each batch. It notes its calls in a file that worker processes share."""
+    """The function that `map` calls with each batch. It counts its calls in a file that worker processes share."""
     calls = args.work_dir / CALLS
     calls.touch()
     after_batch = AFTER_BATCH.get(args.remedy, lambda tokenizer: None)
     alone = not args.num_proc  # a worker process sees only its part
 
     def encode(batch, calls=str(calls)):
-        # One byte a call: evidence of how often the tokenizer was called.
+        # One byte per call, to count calls of the tokenizer.
         with open(calls, "ab", buffering=0) as tally:
             tally.write(b".")
         if alone:
@@ -200,7 +199,8 @@ def batch_encoder(args, tokenizer, ids_of, bytes_in):
 
 
 def map_settings(args, datasets, count_entries):
-    """The arguments of `map` that the cell sets. `count_entries` reads the tokenizer again: only called if needed."""
+    """The arguments of `map` that the cell sets. Calls `count_entries`, which reads the tokenizer again, only if
+    needed."""
     settings = {"batch_size": args.batch_size, "writer_batch_size": args.writer_batch_size}
     settings |= {"num_proc": args.num_proc or None}
     if args.remedy == "ids-int16":
@@ -221,7 +221,7 @@ def mapped(args, part, shard, encode, settings):
     def work():
         return part.map(encode, batched=True, remove_columns=part.column_names, **settings)
 
-    if args.remedy == "process-per-shard":  # the child fills map's cache, and its memory goes with it
+    if args.remedy == "process-per-shard":  # the child fills map's cache; its memory ends with it
         child = multiprocessing.get_context("fork").Process(target=work)
         child.start()
         child.join()

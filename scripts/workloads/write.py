@@ -1,4 +1,4 @@
-"""Workload `write`: a token dataset is written in another format, in a stream."""
+"""Workload `write`: write a token dataset in another format, as a stream."""
 
 import argparse
 import importlib
@@ -11,7 +11,7 @@ from load import LIBRARIES, stored_bytes
 
 
 def write(args):
-    """Write it; returns what is kept at the end, by owner."""
+    """Write the dataset. Returns the objects kept at the end, by owner."""
     events.phase("import")
     from rows import Rows
 

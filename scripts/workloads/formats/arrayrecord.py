@@ -1,4 +1,4 @@
-"""ArrayRecord: a record a row, in groups of one, as random access wants it."""
+"""ArrayRecord: a record per row, in groups of one, for random access."""
 
 import numpy
 from array_record.python.array_record_module import ArrayRecordWriter

@@ -1,4 +1,4 @@
-"""CSV: a line a row, the label first."""
+"""CSV: a line per row, the label first."""
 
 import numpy
 

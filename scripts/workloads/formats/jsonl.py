@@ -1,4 +1,4 @@
-"""JSON Lines: an object a row."""
+"""JSON Lines: an object per row."""
 
 import json
 

@@ -15,7 +15,7 @@ def write(rows, folder):
 
 
 def some(rows, start):
-    """The rows from `start` on. At module level: LitData pickles it for its workers."""
+    """The rows from `start` on. At module level, because LitData pickles it for its workers."""
     ids = numpy.load(rows.folder / "npy" / "ids.npy", mmap_mode="r")[start : start + 1000]
     labels = numpy.load(rows.folder / "npy" / "labels.npy", mmap_mode="r")[start : start + 1000]
     for row, label in zip(ids, labels, strict=True):

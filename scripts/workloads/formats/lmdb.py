@@ -1,4 +1,4 @@
-"""LMDB: a key a row, the value its bytes."""
+"""LMDB: a key per row; the value is the row's bytes."""
 
 import lmdb
 import numpy

@@ -1,4 +1,4 @@
-"""Two .npy files: the rows as they lie in memory."""
+"""Two .npy files with the rows' bytes as in memory."""
 
 import numpy
 

@@ -13,5 +13,5 @@ def write(rows, folder):
 
 
 def shard_rows(rows):
-    """At least eight shards, so that every worker has some."""
+    """Rows per shard, such that there are at least eight shards and every worker has some."""
     return max(1, min(2000, -(-rows.count // 8)))

@@ -1,4 +1,4 @@
-"""Zarr 3: chunks of 256 rows, as it compresses by itself."""
+"""Zarr 3: chunks of 256 rows, with its default compression."""
 
 import zarr
 

@@ -1,4 +1,4 @@
-"""Arrow IPC, mapped: rows gathered from the record batches they lie in, without joining them."""
+"""Arrow IPC, mapped: rows gathered from their record batches, without joining the batches."""
 
 import numpy
 import pyarrow

@@ -1,4 +1,4 @@
-"""Parquet through Dask as the article has it: its length computed in the parent, batches by `.loc` on the index."""
+"""Parquet through Dask as in the article: its length computed in the parent, batches by `.loc` on the index."""
 
 import dask.dataframe
 import numpy

@@ -1,7 +1,7 @@
-"""Parquet through Dask, corrected: a partition a row group, computed without threads by who delivers it.
+"""Parquet through Dask, corrected: a partition per row group, computed without threads by the process that delivers it.
 
-A partition as it comes is a file, whatever its size: an eighth of the data here, held several times while it is turned
-into an array.
+By default a partition is a file of any size: here an eighth of the data, in memory several times while it becomes an
+array.
 """
 
 import dask.dataframe

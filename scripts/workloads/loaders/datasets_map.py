@@ -1,4 +1,4 @@
-"""Hugging Face `datasets` from disk, with torch's format: what its documentation shows."""
+"""Hugging Face `datasets` from disk, with torch's format, as its documentation shows."""
 
 import torch
 

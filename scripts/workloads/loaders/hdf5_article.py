@@ -1,4 +1,4 @@
-"""HDF5 as the article has it: the file opened when the dataset is made, a row at a time."""
+"""HDF5 as in the article: the file opened when the dataset is made, a row at a time."""
 
 import h5py
 import torch

@@ -1,4 +1,4 @@
-"""HDF5 in chunks, read whole chunks at a time, shuffled within groups of them."""
+"""HDF5 in chunks, read whole chunks at a time, shuffled within groups of chunks."""
 
 import h5py
 from formats.hdf5_chunked import CHUNK_ROWS

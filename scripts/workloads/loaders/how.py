@@ -1,11 +1,11 @@
-"""Settings of the delivery, and the DataLoaders that the loaders here are made of.
+"""Settings of the delivery, and the DataLoaders that the loaders are made of.
 
-A loader is a module with the constants FORMAT (what it reads: a module of `formats`), KIND (who wrote it so: `as
-written` in the article, the same `corrected`, a `library` as it documents itself, `ours`, or `own` for yours) and
-SHUFFLE (what shuffled means for it: `rows`, `blocks`, `buffer`, `shards` or `none`), and a function `make(folder,
-how)`. It returns an iterable that gives one epoch each time it is iterated: batches of ids [n, width] and labels [n],
-and the number of the worker that made them. A constant OPTIONS names what can be varied of this loader alone:
-`how.option` has the numbers of those that are given.
+A loader is a module with the constants FORMAT (its input: a module of `formats`), KIND (`as written` in the article,
+the same `corrected`, `library` for a library used as documented, `ours`, or `own` for yours) and SHUFFLE (what
+shuffling means for it: `rows`, `blocks`, `buffer`, `shards` or `none`), and a function `make(folder, how)`. It returns
+an iterable that yields one epoch each time it is iterated: batches of ids [n, width] and labels [n], and the number of
+the worker that made them. A constant OPTIONS lists options of this loader only; `how.option` has the numbers of those
+that are set.
 """
 
 import time
@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, get_
 
 
 class Started:
-    """CPU seconds that each worker had used when it began to work: what its start and its imports cost."""
+    """CPU seconds that each worker had used when its work began: the cost of its start and its imports."""
 
     def __init__(self, workers):
         self.cpu_s = torch.zeros(workers, dtype=torch.float64).share_memory_()
@@ -31,7 +31,7 @@ class NotApplicableError(Exception):
 
 
 def options(text):
-    """The options of a loader, by name, of `none` or NAME-NUMBER-NAME-NUMBER."""
+    """Parse a loader's options: `none` or NAME-NUMBER-NAME-NUMBER."""
     parts = [] if text == "none" else text.split("-")
     return dict(zip(parts[::2], map(int, parts[1::2]), strict=True))
 
@@ -45,12 +45,12 @@ class How:
     pin_memory: bool = False
     advice: str = "none"
     option: dict = field(default_factory=dict)
-    """The given values of the loader's OPTIONS, each a number."""
+    """The set ones of the loader's OPTIONS, each a number."""
     seed: int = 1
     rank: int = 0
     ranks: int = 1
     opened: list = field(default_factory=list)
-    """Datasets, as they are handed to workers: what pickling them costs is measured."""
+    """Datasets as handed to workers, to measure the cost of pickling them."""
     started: Started | None = None
 
     @property
@@ -70,7 +70,7 @@ class How:
         return chosen
 
     def items(self, dataset, collate=None):
-        """A row at a time, or a list of rows where the dataset has `__getitems__`: as the documentation shows it."""
+        """Deliver single rows, or lists of rows if the dataset has `__getitems__`, as in the documentation."""
         self.opened.append(dataset)
         collate = collate or torch.utils.data.default_collate
         options = {"batch_size": self.batch_size, "collate_fn": Tagged(collate), **self.options()}
@@ -86,28 +86,28 @@ class How:
         return loader(dataset, batch_size=self.batch_size, collate_fn=Tagged(collate), **self.options())
 
     def blocks(self, dataset):
-        """A batch at a time: the dataset is asked for the rows of each."""
+        """Deliver a batch at a time: index the dataset with the rows of each batch."""
         return self.stream(dataset, sampler=Batches(len(dataset), self))
 
     def stream(self, dataset, **more):
-        """Whatever an iterable dataset gives: whole batches."""
+        """Deliver the whole batches that an iterable dataset yields."""
         self.opened.append(dataset)
         return DataLoader(dataset, batch_size=None, collate_fn=Tagged(tensors), **more, **self.options())
 
     def places(self):
-        """Number of this reader and of all readers, over all ranks and their workers."""
+        """The number of this reader and of all readers, over all ranks and their workers."""
         number, count = this_worker()
         return self.rank * count + number, self.ranks * count
 
 
 def this_worker():
-    """Number of this DataLoader worker and of all workers; 0 of 1 without workers."""
+    """The number of this DataLoader worker and of all workers; 0 of 1 without workers."""
     info = get_worker_info()
     return (info.id, info.num_workers) if info else (0, 1)
 
 
 class Tagged:
-    """A collate function whose batches say which worker made them."""
+    """A collate function whose batches include the number of the worker that made them."""
 
     def __init__(self, collate):
         self.collate = collate
@@ -118,25 +118,25 @@ class Tagged:
 
 
 def tensors(batch):
-    """Two arrays as tensors, without a copy."""
+    """Convert two arrays to tensors, without a copy."""
     return tuple(part if isinstance(part, torch.Tensor) else torch.from_numpy(part) for part in batch)
 
 
 def stacked(rows):
-    """A collate function of rows that are an array of ids and a label."""
+    """Collate rows that are an array of ids and a label."""
     ids = torch.from_numpy(numpy.stack([row["ids"] for row in rows]))
     return ids, torch.tensor([row["label"] for row in rows])
 
 
 def arrays(table):
-    """The ids [n, width] and labels [n] of an Arrow table, where its columns lie in one piece without a copy."""
+    """The ids [n, width] and labels [n] of an Arrow table; without a copy if its columns are in one piece."""
     table = table.combine_chunks()
     ids, labels = (table[name].chunk(0) for name in ("ids", "label"))
     return ids.flatten().to_numpy().reshape(table.num_rows, -1), labels.to_numpy()
 
 
 class Batches(Sampler):
-    """Numbers of rows, a batch at a time, every row once in an epoch: slices in order, arrays when shuffled."""
+    """Row numbers, a batch at a time, every row once in an epoch: slices in order, arrays when shuffled."""
 
     def __init__(self, count, how, size=None):
         self.count, self.how, self.size, self.epoch = count, how, size or how.batch_size, 0
@@ -155,9 +155,9 @@ class Batches(Sampler):
 
 
 class Opened(Dataset):
-    """Rows by their numbers: `read(rows)` gives those of one batch.
+    """Rows by number: `read(rows)` returns those of one batch.
 
-    `open_it` is called in the process that reads, and gives `read`, which is never pickled.
+    `open_it` is called in the process that reads, and returns `read`, which is never pickled.
     """
 
     def __init__(self, count, open_it, *given):
@@ -175,9 +175,9 @@ class Opened(Dataset):
 
 
 def groups_of_blocks(bounds, how, epoch, size=4):
-    """Blocks of rows that lie together, in order or shuffled; shuffled within a group of blocks by who reads them.
+    """Blocks of contiguous rows, in order or shuffled; the reader shuffles rows within a group of blocks.
 
-    `bounds` are the first rows of the blocks, and the end. Gives lists of (first, last, seed): those of one group.
+    `bounds` are the first rows of the blocks, and the end. Yields a list of (first, last, seed) for each group.
     """
     order = numpy.arange(len(bounds) - 1)
     rng = numpy.random.default_rng((how.seed, epoch))
@@ -191,9 +191,9 @@ def groups_of_blocks(bounds, how, epoch, size=4):
 
 
 class Grouped(IterableDataset):
-    """Batches cut from groups of blocks, each group shuffled as a whole: `read(first, last)` gives one block.
+    """Batches cut from groups of blocks, each group shuffled as a whole; `read(first, last)` returns one block.
 
-    Every worker reads its share of the groups, whole. `open_it` is called in the process that reads, and gives `read`.
+    Every worker reads its share of the groups. `open_it` is called in the process that reads, and returns `read`.
     """
 
     def __init__(self, bounds, how, open_it, *given):
@@ -219,7 +219,7 @@ class Grouped(IterableDataset):
             for start in range(0, len(ids), size):
                 yield ids[start : start + size], labels[start : start + size]
             return
-        # Rows are gathered from where they lie: no copy of the group as a whole.
+        # Gather rows directly from the blocks, without a copy of the whole group.
         sizes = numpy.cumsum([0, *(len(labels) for _, labels in parts)])
         order = numpy.random.default_rng(seed).permutation(sizes[-1])
         for start in range(0, len(order), size):
@@ -227,7 +227,7 @@ class Grouped(IterableDataset):
 
 
 def gather(parts, sizes, wanted):
-    """Rows out of several arrays: `sizes` are their summed lengths, `wanted` numbers over all of them."""
+    """Rows from several arrays: `sizes` are their cumulative lengths, `wanted` are numbers over all of them."""
     owner = numpy.searchsorted(sizes, wanted, side="right") - 1
     ids = numpy.empty((len(wanted), parts[0][0].shape[1]), parts[0][0].dtype)
     labels = numpy.empty(len(wanted), numpy.int64)

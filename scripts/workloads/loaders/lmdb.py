@@ -1,4 +1,4 @@
-"""LMDB: a transaction a batch."""
+"""LMDB: a transaction per batch."""
 
 import lmdb
 import numpy

@@ -7,13 +7,13 @@ import types
 from loaders.how import stacked
 
 FORMAT, KIND, SHUFFLE = "mds", "library", "blocks"
-# Modules of torchvision that are imported, and from them what.
+# Imported modules of torchvision, and the name imported from each.
 STOOD_IN = {"datasets": "VisionDataset", "transforms": "Compose", "transforms.functional": "to_tensor"}
 
 
 def streaming():
-    """The library. For its datasets of images it imports torchvision, of which the index's build belongs to another
-    build of torch than a machine without an accelerator has: where it does not come in, names stand in for it."""
+    """Import the library. For datasets of images it imports torchvision, whose build on the index does not match the
+    torch build of a machine without an accelerator. If that import fails, stubs replace it."""
     try:
         import torchvision  # noqa: F401
     except (ImportError, RuntimeError):

@@ -1,4 +1,4 @@
-"""NumPy memmap as the article has it: no shape, chunks by floor division, the map pickled with the dataset."""
+"""NumPy memmap as in the article: no shape, chunks by floor division, the map pickled with the dataset."""
 
 import functools
 
@@ -20,7 +20,7 @@ class Memmap(Dataset):
         return len(self.labels) // CHUNK_ROWS
 
     def __getitem__(self, number):
-        # One-dimensional: a slice needs the width.
+        # The array is one-dimensional: a slice needs the width.
         chunk = CHUNK_ROWS * self.width
         ids = self.ids[number * chunk : (number + 1) * chunk]
         return numpy.array(ids), numpy.array(self.labels[number * CHUNK_ROWS : (number + 1) * CHUNK_ROWS])

@@ -1,4 +1,4 @@
-"""Parquet by row groups: views into Arrow's memory, shuffled within groups of them."""
+"""Parquet by row groups: views into Arrow's memory, shuffled within groups of row groups."""
 
 import numpy
 import pyarrow.parquet
@@ -14,7 +14,7 @@ def opened(path, starts):
 
 
 def bounds_of(*paths):
-    """The first rows of the row groups of some files, one after the other, and the end."""
+    """The first rows of the row groups of some files in turn, and the end."""
     described = [pyarrow.parquet.read_metadata(path) for path in paths]
     counts = [file.row_group(number).num_rows for file in described for number in range(file.num_row_groups)]
     return numpy.cumsum([0, *counts]).tolist()

@@ -7,8 +7,9 @@ from loaders.parquet_blocks import bounds_of
 from torch.utils.data import IterableDataset
 
 FORMAT, KIND, SHUFFLE = "parquet", "library", "blocks"
-# Batches and fragments that are read ahead, whether a fragment's bytes are all asked for at once, and how many row
-# groups a fragment has: all of them in order, and one where shuffled, since a scan keeps the order within a fragment.
+# Number of batches and of fragments read ahead; whether a fragment's bytes are requested at once; row groups per
+# fragment. The default is all row groups in order, and one when shuffled, since a scan keeps the order within a
+# fragment.
 OPTIONS = ("batch_readahead", "fragment_readahead", "pre_buffer", "fragment_row_groups")
 
 

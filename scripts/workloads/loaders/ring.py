@@ -1,8 +1,8 @@
-"""Reading with preadv into shared memory that is mapped once: workers fill slots, the parent looks at them.
+"""Reading with preadv into shared memory that is mapped once: workers fill slots, the parent reads them in place.
 
-A batch of a DataLoader's worker otherwise travels in shared memory that is made, filled with zeros, mapped twice and
-thrown away for every batch. Here each worker has as many slots as batches can be on their way from it, and one more for
-the batch that is looked at: a batch is good until the next one is asked for.
+A batch of a DataLoader's worker normally travels in shared memory that is created, zeroed, mapped twice and discarded
+for every batch. Here each worker has one slot for each batch in flight, and one more for the batch in use. A batch is
+valid until the next one is requested.
 """
 
 import os
@@ -13,7 +13,7 @@ from loaders.how import Batches, this_worker
 from torch.utils.data import DataLoader, Dataset
 
 FORMAT, KIND, SHUFFLE = "npy", "ours", "rows"
-# Batches on their way from each worker. What a message costs is shared by all batches of one, some 4 MB.
+# Batches in flight per worker. Batches of some 4 MB together share the cost of one message.
 PREFETCH, MESSAGE_BYTES = 2, 4 << 20
 
 

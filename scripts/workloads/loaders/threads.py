@@ -1,12 +1,12 @@
-"""Threads instead of processes: they fill slots of one memory while the loop looks at an earlier one.
+"""Threads instead of processes: they fill slots of one memory while the loop uses an earlier one.
 
-Reading gives the interpreter lock free, so threads read beside each other; nothing is pickled, sent, or held twice.
-In order a batch is one preadv into its slot; shuffled it is one gather from a map of the file. A batch is good until
-the next one is asked for.
+Reading releases the interpreter lock, so threads read in parallel; nothing is pickled, sent, or stored twice. In order,
+a batch is one preadv into its slot; shuffled, it is one gather from a map of the file. A batch is valid until the next
+one is requested.
 
-Handing a batch from thread to thread costs as much as copying it, and is for waiting on a disk. So an epoch in order
-begins without: with RWF_NOWAIT, see preadv2(2), a read brings only what is in the page cache already. From the first
-batch that is not all there, threads read.
+Passing a batch between threads costs as much as copying it, and pays only when waiting for a disk. So an epoch in order
+starts without threads: with RWF_NOWAIT, see preadv2(2), a read returns only what is in the page cache. Threads read
+from the first batch on that is not wholly cached.
 """
 
 import collections
@@ -45,7 +45,7 @@ class Threads(IterableDataset):
         return slot, self.labels[rows]
 
     def cached(self, rows):
-        """A batch in order that is in the page cache as a whole; else, and where the file system cannot say, None."""
+        """A batch in order that is wholly in the page cache; else None, and None if the file system cannot tell."""
         if not isinstance(rows, slice):
             return None
         slot = self.slots[0][: rows.stop - rows.start]

@@ -16,7 +16,7 @@ def collate(rows):
 
 
 def by_rank(urls, how):
-    """Every rank its share of the shards."""
+    """Give every rank its share of the shards."""
     yield from list(urls)[how.rank :: how.ranks]
 
 

@@ -1,4 +1,4 @@
-"""Zarr 3, read whole chunks at a time, shuffled within groups of them."""
+"""Zarr 3, read whole chunks at a time, shuffled within groups of chunks."""
 
 import zarr
 from loaders.how import Grouped

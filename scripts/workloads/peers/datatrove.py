@@ -1,11 +1,11 @@
-"""datatrove: JsonlReader into DocumentTokenizer, a task a worker, documents not shuffled."""
+"""datatrove: JsonlReader into DocumentTokenizer, a task per worker, documents not shuffled."""
 
 import os
 from pathlib import Path
 
 import numpy
 
-# The release of tokenizers that datatrove requires; without it, this release is the reason.
+# Fails here, with this reason, if the release of tokenizers is too old for datatrove.
 import tokenizers.processors  # noqa: F401
 from datatrove.executor import LocalPipelineExecutor
 from datatrove.pipeline.readers import JsonlReader
@@ -36,7 +36,7 @@ def tokenize(how):
 
 
 def documents(how):
-    """Task i of n has the files i, i + n, and so on: they are put in turn again. It leaves out empty documents."""
+    """Restore the order: task i of n has the files i, i + n, and so on. datatrove skips empty documents."""
     dtype, tasks = how.dtype(), min(how.workers, len(how.files))
     readers = []
     for task in range(tasks):

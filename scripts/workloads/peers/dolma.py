@@ -1,6 +1,6 @@
-"""dolma: `tokenize_in_parallel`, a writer a worker. It puts an entry behind every document, and shuffles.
+"""dolma: `tokenize_in_parallel`, a writer per worker. It appends an entry to every document, and shuffles.
 
-Both are undone where ids are read back: its metadata says of which file and line a document is.
+`documents` undoes both: dolma's metadata has the file and line of each document.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""A loop over `encode_batch` and no pipeline: lines are parsed, encoded in batches, and written as they are done.
+"""A loop over `encode_batch` without a pipeline: lines are parsed, encoded in batches, and written at once.
 
-All cores are the tokenizer's own threads.
+All cores are used by the tokenizer's own threads.
 """
 
 import tokenizers  # noqa: F401

@@ -1,4 +1,5 @@
-"""gigatoken: a file at a time by `encode_files`, which reads JSON Lines itself and gives all ids of a file at once."""
+"""gigatoken: a file at a time by `encode_files`, which reads JSON Lines itself and returns all ids of a file at
+once."""
 
 import gigatoken
 from peers.how import Flat
@@ -9,7 +10,7 @@ LIBRARIES = ("gigatoken", "awkward")
 def tokenize(how):
     try:
         tokenizer = gigatoken.Tokenizer(f"{how.tokenizer}/tokenizer.json")
-    except BaseException as error:  # a panic is no Exception
+    except BaseException as error:  # a panic is not an Exception
         if isinstance(error, KeyboardInterrupt):
             raise
         how.cannot(f"gigatoken does not take this tokenizer: {' '.join(str(error).split())[:300]}")
@@ -17,7 +18,7 @@ def tokenize(how):
 
 
 def encoded(tokenizer, file):
-    """An array a document."""
+    """An array per document."""
     import numpy
 
     ids = tokenizer.encode_files(gigatoken.JsonlFileSource([file]))

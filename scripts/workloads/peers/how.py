@@ -1,9 +1,9 @@
 """Settings for every peer.
 
 A peer is a module with LIBRARIES, whose versions are recorded; a function `tokenize(how)`, which writes the ids of all
-documents below `how.out`, as its library documents it; and a function `documents(how)`, which reads them back, an array
-a document, in the order of the files. What it cannot do for this tokenizer it says with `how.cannot`. Libraries are
-imported on top, so that they are in no rate.
+documents below `how.out`, in the way its library documents; and a function `documents(how)`, which reads them back, an
+array per document, in the order of the files. It calls `how.cannot` if it cannot use this tokenizer. Libraries are
+imported at the top, so that imports count in no rate.
 """
 
 import itertools
@@ -21,13 +21,13 @@ class How:
     files: list
     """JSON Lines, in order."""
     per_file: list
-    """Documents of each."""
+    """Number of documents in each file."""
     tokenizer: str
     """Folder with tokenizer.json."""
     out: str
     workers: int
     batch_size: int
-    """Documents handed to the tokenizer at once, where the library leaves that to its user."""
+    """Documents handed to the tokenizer at once, if the library lets its user decide."""
 
     def cannot(self, reason):
         raise NotApplicableError(reason)
@@ -46,7 +46,7 @@ class How:
             yield batch
 
     def encoder(self):
-        """The function that gives the ids of a list of texts, with as little else as this release can."""
+        """A function that returns the ids of a list of texts, with the least extra work in this release."""
         import encoders
 
         tokenizer = encoders.whole(Path(self.tokenizer))
@@ -60,14 +60,14 @@ class How:
 
 
 class Flat:
-    """Ids one after the other in `ids.bin`, and how many each document has in `lengths.bin`."""
+    """Flat ids in `ids.bin`, and the length of each document in `lengths.bin`."""
 
     def __init__(self, how):
         self.ids, self.lengths = Path(how.out, "ids.bin"), Path(how.out, "lengths.bin")
         self.dtype = how.dtype()
 
     def write(self, batches):
-        """Batches of arrays or lists of ids, of which nothing is kept."""
+        """Write batches of arrays or lists of ids; keep none of them."""
         import numpy
 
         with open(self.ids, "wb") as ids, open(self.lengths, "wb") as lengths:
@@ -85,7 +85,7 @@ class Flat:
 
 
 def cut(ids, ends):
-    """Documents out of flat ids, by where each ends."""
+    """Documents from flat ids, by the end of each."""
     for first, last in itertools.pairwise([0, *ends]):
         yield ids[first:last]
 

@@ -1,4 +1,4 @@
-"""`litdata.optimize`: a function that yields an array a document of its file, workers in order, chunks of 64 MB."""
+"""`litdata.optimize`: a function that yields an array per document of its file, workers in order, chunks of 64 MB."""
 
 import functools
 import os
@@ -24,7 +24,7 @@ def kept():
 
 
 def encoder(folder, how):
-    """One per worker: `optimize` calls the function again for every file."""
+    """One encoder per worker: `optimize` calls the function again for every file."""
     if folder not in kept():
         kept()[folder] = how.encoder()
     return kept()[folder]

@@ -8,7 +8,7 @@ import numpy
 from megatron.core.datasets.indexed_dataset import IndexedDataset, IndexedDatasetBuilder
 
 LIBRARIES = ("megatron-core", "torch")
-# The function for the script's pool.
+# The chunk size of that script's pool.
 CHUNK = 32
 worker = {}
 
