@@ -1,7 +1,7 @@
-"""Text files into flat token ids, in bounded memory: which stack encodes, and the command that it runs.
+"""Turn text files into flat token ids, in bounded memory: chooses the stack that encodes, and the command to run.
 
-What reads, encodes and writes is in `engine/`, and is run by path in the stack's own interpreter: two releases of
-tokenizers cannot live in one environment. Nothing of the engine is imported here.
+The code that reads, encodes and writes is in `engine/`. It runs by path in the stack's own interpreter, because two
+releases of tokenizers cannot share an environment. Nothing of the engine is imported here.
 """
 
 from .encoders import STACKS, Encoder, choose

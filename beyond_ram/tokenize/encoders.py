@@ -1,4 +1,4 @@
-"""The stacks that encode, newest first, and which of them takes a tokenizer."""
+"""The stacks that encode, newest first, and the choice of one for a tokenizer."""
 
 import json
 import os
@@ -15,11 +15,11 @@ _INSTALLED = Path(__file__).parent / "envs"
 
 @dataclass(frozen=True)
 class Encoder:
-    """A stack that takes a tokenizer.
+    """A stack that can encode with a tokenizer.
 
-    `version` of tokenizers, whose ids these are; `why` not the first of STACKS, or ""; `cuts`: whether large documents
-    may be cut, and `cuts_why` the reason for either; `need_per_byte`: bytes of memory that encoding a document whole
-    takes at most per byte of its text.
+    `version`: the release of tokenizers; `why`: the reason against earlier stacks of STACKS, or ""; `cuts`: whether
+    large documents may be cut; `cuts_why`: the reason for that; `need_per_byte`: maximum bytes of memory to encode a
+    whole document, per byte of its text.
     """
 
     stack: str
@@ -32,7 +32,7 @@ class Encoder:
 
 
 def lock(stack: str) -> Path:
-    """The lock of a stack: the checkout's, or the one that an installed package carries. Raises ValueError."""
+    """The lock of a stack: the checkout's, or the one in an installed package. Raises ValueError."""
     for folder in (_PROJECT / "envs", _INSTALLED):
         if (folder / f"{stack}.txt").is_file():
             return folder / f"{stack}.txt"
@@ -48,19 +48,19 @@ def place(stack: str) -> Path:
 
 
 def interpreter(stack: str) -> Path:
-    """The interpreter of a stack, whose environment is built if it is missing or of another lock.
+    """The interpreter of a stack. Builds its environment if it is missing or of another lock.
 
-    Raises ValueError for a stack that is not there, StackError where it cannot be built.
+    Raises ValueError for an unknown stack, StackError if it cannot be built.
     """
     from ..stacks.venv import build
 
-    wanted, folder = lock(stack), place(stack)
-    build(wanted, folder)
+    lock_file, folder = lock(stack), place(stack)
+    build(lock_file, folder)
     return folder / "bin" / "python"
 
 
 def release(stack: str) -> str:
-    """The release of tokenizers that a stack locks. Raises ValueError."""
+    """The release of tokenizers in a stack's lock. Raises ValueError."""
     locked = re.search(r"(?m)^tokenizers==([^\s;\\]+)", lock(stack).read_text(encoding="utf-8"))
     if not locked:
         raise ValueError(f"stack {stack} has no tokenizers")
@@ -82,18 +82,18 @@ def of_release(wanted: str) -> str:
 def choose(tokenizer: Path, stacks: tuple[str, ...] = STACKS) -> Encoder:
     """The first stack whose tokenizers loads a tokenizer.json and encodes with it.
 
-    Raises ValueError, in one line, where the file is none, or no stack takes it.
+    Raises ValueError, in one line, if the file is not a tokenizer or no stack can use it.
     """
     reasons = []
     for stack in stacks:
         python = interpreter(stack)
-        done = subprocess.run(
+        result = subprocess.run(
             [str(python), str(ENGINE / "probe.py"), str(tokenizer)], capture_output=True, text=True, check=False
         )
         try:
-            answer = json.loads(done.stdout)
-        except ValueError:  # it was killed, or is broken
-            last = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
+            answer = json.loads(result.stdout)
+        except ValueError:  # the probe was killed, or is broken
+            last = result.stderr.strip().splitlines() or [f"ended with {result.returncode}"]
             answer = {"cannot": f"stack {stack} failed with {tokenizer}: {last[-1]}"}
         if "refused" in answer:
             raise ValueError(answer["refused"])

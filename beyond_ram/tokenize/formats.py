@@ -14,11 +14,11 @@ _TIKTOKEN = ("cl100k_base", "o200k_base", "o200k_harmony", "p50k_base", "p50k_ed
 
 
 def tokenizer_file(name: str) -> Path:
-    """The tokenizer.json behind a file or folder. Raises ValueError with the line that makes one of another kind."""
+    """The tokenizer.json of a file or folder. Raises ValueError with the command that converts another kind."""
     path = Path(name).expanduser()
-    wanted = path / FILE if path.is_dir() else path
-    if wanted.is_file() and not _is_slow(wanted):
-        return wanted
+    file = path / FILE if path.is_dir() else path
+    if file.is_file() and not _is_slow(file):
+        return file
     raise ValueError(f"--tokenizer {name}: no {FILE} there{_instead(name, path)}")
 
 

@@ -1,20 +1,20 @@
-"""Where a long document may be cut, so that the joined ids of its pieces are the ids of the whole.
+"""Where to cut a long document, so that the joined ids of its pieces are the ids of the whole.
 
-A cut stands between a letter and a blank: "… word| next …". `rules` reads a tokenizer file and accepts only steps on
-short lists. Each list entry has its proof beside it; a file with any other step gets no cuts (`NoCuts`), and its long
+A cut is between a letter and a blank: "… word| next …". `rules` reads a tokenizer file and accepts only steps on short
+lists. Each list entry has its proof beside it. A file with any other step gets no cuts (`NoCuts`), and its long
 documents are encoded whole. Standard library only.
 
 The proof follows the library's pipeline. Write the document as u + v, where u ends with the letter and v begins with
 the blank.
 
-1. *Added tokens* are searched first, leftmost and longest. `added_tokens` makes sure that no match holds both the
-   letter and the blank, and that no flag of a match looks or reaches across them. So u and v have its matches.
+1. *Added tokens* are searched first, leftmost and longest. `added_tokens` ensures that no match contains both the
+   letter and the blank, and that no flag of a match looks or reaches across them. So u and v have the same matches.
 2. *Normalizer*. Every accepted step satisfies step(u + v) = step(u) + step(v), keeps the letter a letter, and turns the
    blank into one known character (`normalizer`).
-3. *Pre-tokenizer*. Either it begins a word at the blank, whatever stands on the other side (`pre_tokenizer`): then
-   every model sees the same words. Or it does not split there, and the model is BPE with a vocabulary in which no entry
-   holds such a letter followed by such a blank (`model`). A BPE merge makes an entry of the vocabulary, so no merge
-   crosses the cut, and merges on one side do not depend on the other side.
+3. *Pre-tokenizer*. Either it begins a word at the blank, whatever the other side is (`pre_tokenizer`): then every model
+   sees the same words. Or it does not split there, and the model is BPE with a vocabulary in which no entry contains
+   such a letter followed by such a blank (`model`). A BPE merge makes an entry of the vocabulary, so no merge crosses
+   the cut, and merges on one side do not depend on the other side.
 4. *Post-processor*. Only those that put constant ids around the text (`post_processor`).
 """
 
@@ -25,8 +25,8 @@ import unicodedata
 
 # Letters before a cut. All are of category L since Unicode 3.2, and starters that never compose with the character
 # before them, so NFC does not change them. The other normalization forms do not change letters without a decomposition,
-# and no later version of Unicode adds one. Other normalizers are trusted only with ASCII letters, whose case at most
-# they change. tests/tokenize/engine/test_cutting.py checks this against Python's Unicode tables.
+# and no later version of Unicode adds one. Other normalizers are trusted only with ASCII letters, of which they change
+# at most the case. tests/tokenize/engine/test_cutting.py checks this against Python's Unicode tables.
 ASCII = "A-Za-z"
 LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u0400-\u0481\u048a-\u04ce\u04d0-\u04f5"  # Latin, Cyrillic
 LETTERS += "\u4e00-\u9fa5\u3041-\u3094\u30a1-\u30fa\uac00-\ud7a3"  # Han, Hiragana, Katakana, Hangul syllables
@@ -53,17 +53,17 @@ def ascii_letters():
 
 NARROWER = (every_letter, undecomposed, ascii_letters)
 
-# Normalizers that act on each character alone, or are a Unicode normalization form. A blank is a starter that composes
-# with nothing and decomposes into nothing, so a normalization form never crosses the place before one (UAX 15, section
-# 9.1), and the ASCII letter before it is neither composed nor changed. Lowercase by whole words (final sigma) looks
-# past case-ignorable characters only; a letter and a blank are none.
+# Normalizers that change each character independently, or are a Unicode normalization form. A blank is a starter that
+# composes with nothing and decomposes into nothing, so a normalization form never crosses the place before one (UAX 15,
+# section 9.1), and the ASCII letter before it is neither composed nor changed. Lowercase by whole words (final sigma)
+# looks past case-ignorable characters only; a letter and a blank are not.
 ALONE = {"NFC": every_letter, "NFD": undecomposed, "NFKC": undecomposed, "NFKD": undecomposed}
 ALONE |= dict.fromkeys(("Lowercase", "StripAccents", "BertNormalizer"), ascii_letters)
 
-# Split patterns, as tokenizer.json writes them, in which no alternative matches a letter followed by a blank, each
-# character is matched by some alternative, nothing looks behind, and the one look-ahead, `(?!\S)`, is about the
-# character behind a run of blanks. So a match ends at every cut, the next begins there, and neither depends on the
-# other side. GPT-2's is built into ByteLevel.
+# Split patterns, as tokenizer.json writes them. In each, no alternative matches a letter followed by a blank, every
+# character is matched by some alternative, nothing looks behind, and the one look-ahead, `(?!\S)`, tests the character
+# after a run of blanks. So a match ends at every cut, the next begins there, and neither depends on the other side.
+# GPT-2's pattern is built into ByteLevel.
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _LETTERS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
@@ -79,9 +79,9 @@ PATTERNS = {
     _O200K: "o200k",
     _O200K.replace(r"\p{N}{1,3}", r"\p{N}").replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", ""): "Tekken",
 }
-# Pre-tokenizers that remove white space, so that a word begins behind the blank.
+# Pre-tokenizers that remove white space, so that a word begins after the blank.
 AT_BLANKS = {"BertPreTokenizer", "WhitespaceSplit", "Whitespace"}
-# Pre-tokenizers that look at the characters of each word alone: harmless behind the step that begins words.
+# Pre-tokenizers that look only at the characters of each word: harmless after the step that begins words.
 WITHIN_WORDS = {"ByteLevel", "Digits", "Punctuation", "Split"}
 POST_PROCESSORS = {"TemplateProcessing", "BertProcessing", "RobertaProcessing", "ByteLevel"}
 
@@ -93,8 +93,9 @@ class NoCuts(Exception):
 class Rules:
     """Places where documents may be cut: after one of `letters`, before one of `blanks`.
 
-    `letters`: a function that gives a character class of a regular expression. `drop_blank`: the blank itself goes,
-    because the normalizer puts one before every piece; then an ASCII letter has to follow. `why`: the reason in words.
+    `letters`: a function that returns a character class of a regular expression. `drop_blank`: the piece omits the
+    blank, because the normalizer puts one before every piece; then an ASCII letter must follow. `why`: the reason in
+    words.
     """
 
     def __init__(self, letters, blanks, drop_blank, why):
@@ -102,7 +103,7 @@ class Rules:
 
     @functools.cached_property
     def pattern(self):
-        """Matches the blank at a cut. It takes 10 ms to compile, so only a long document does it."""
+        """Matches the blank at a cut. It takes 10 ms to compile, so only a long document compiles it."""
         ahead = "(?=[A-Za-z])" if self.drop_blank else ""
         return re.compile(f"(?<=[{self.letters()}])[{re.escape(self.blanks)}]{ahead}")
 
@@ -122,19 +123,19 @@ def rules(spec):
 
 
 def steps(part, key):
-    """The steps of a part, sequences unfolded."""
+    """The steps of a part, with sequences flattened."""
     if not part:
         return []
     return [inner for one in part[key] for inner in steps(one, key)] if part["type"] == "Sequence" else [part]
 
 
 class _Walk:
-    """A cut on its way through the steps of a tokenizer file."""
+    """Follows a cut through the steps of a tokenizer file."""
 
     def __init__(self, spec):
         self.spec = spec
         self.letters, self.blanks = every_letter, BLANKS
-        self.shown = ""  # what the normalizer makes of a space, where that is another character
+        self.shown = ""  # the character that the normalizer substitutes for a space, if any
         self.drop_blank = False
         self.word_begins = False
         self.why = ""
@@ -165,10 +166,10 @@ class _Walk:
                 self.begin_words(step)
 
     def looks_elsewhere(self, step):
-        """Whether a step splits only at characters that are neither the letter nor the blank, and so not at a cut.
+        """Whether a step splits only at characters other than letter and blank, and so not at a cut.
 
-        Both sides of the cut are then within one part of what it splits; where it splits depends on such characters and
-        their neighbours alone.
+        Both sides of the cut are then within one part, and where the step splits depends only on such characters and
+        their neighbours.
         """
         if step["type"] == "Split":
             at = step["pattern"].get("String", "")
@@ -209,12 +210,12 @@ class _Walk:
             raise NoCuts("no pre-tokenizer begins words at blanks, and the model is not BPE")
         if not self.shown:
             raise NoCuts("no pre-tokenizer begins words at blanks")
-        if self.letters is ascii_letters:  # a letter that has an entry may become one that has none
+        if self.letters is ascii_letters:  # a letter with an entry may become one without
             raise NoCuts("the normalizer may change letters, and no pre-tokenizer begins words at blanks")
         if model.get("ignore_merges") or model.get("end_of_word_suffix") or model.get("continuing_subword_prefix"):
             raise NoCuts("the model treats the ends of words apart, and no pre-tokenizer begins words at blanks")
         vocabulary = model["vocab"]
-        if len({*vocabulary.values()}) < len(vocabulary):  # merges are of ids
+        if len({*vocabulary.values()}) < len(vocabulary):  # merges use ids
             raise NoCuts("two vocabulary entries have the same id")
         crossing = re.compile(f"[{LETTERS}]{SPACE}")
         if (entry := next(filter(crossing.search, vocabulary), None)) is not None:
@@ -234,15 +235,15 @@ class _Walk:
                 raise NoCuts("the post-processor does not put the text in once")
 
     def added_tokens(self):
-        """Matches in the document are those in its pieces.
+        """Check that matches in the document are those in its pieces.
 
-        - No match holds the letter and the blank: no content has such a pair. A content that is normalized before it is
-          searched is printable ASCII, so its normal form has a blank exactly where the content has one.
-        - Flags: `lstrip` and `rstrip` reach over white space, `single_word` looks at one neighbour. With punctuation at
-          both ends, a match neither ends at the letter nor begins at the blank, and white space that it reaches over
+        - No match contains the letter and the blank: no content has such a pair. A content that is normalized before
+          the search is printable ASCII, so its normal form has a blank exactly where the content has one.
+        - Flags: `lstrip` and `rstrip` extend over white space, `single_word` looks at one neighbour. With punctuation
+          at both ends, a match neither ends at the letter nor begins at the blank, and white space that it extends over
           ends at the letter or begins with the blank.
-        - Where the blank is dropped, the match may not begin at it or behind it: the blank that the normalizer puts in
-          its place would be lost.
+        - If the blank is dropped, no match may begin at it or after it: the blank that the normalizer puts in its place
+          would be lost.
         """
         for token in self.spec.get("added_tokens") or []:
             content, name = token["content"], f"the added token {token['content']!r}"
@@ -271,7 +272,7 @@ class Cutter:
         self.parts, self.held, self.searched, self.tail = [], 0, 0, ""
 
     def feed(self, text):
-        """Take more text; yield pieces that can be encoded alone."""
+        """Add text; yield pieces that can be encoded independently."""
         self.parts.append(text)
         self.held += len(text)
         if self.held <= self.piece:

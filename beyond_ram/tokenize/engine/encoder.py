@@ -1,6 +1,6 @@
 """A tokenizer file, and the ids of texts by it, as arrays. Imports tokenizers, and numpy once a tokenizer is loaded.
 
-Releases from 1.0 on give an array of ids and nothing else of an encoding; earlier ones lists, by encode_batch_fast.
+Releases from 1.0 on return only an array of ids; earlier ones return lists, by encode_batch_fast.
 """
 
 import collections
@@ -16,22 +16,22 @@ import textwrap
 import tokenizers
 from trouble import Refused
 
-# Bytes of memory that encoding a document whole takes at most, per byte of its UTF-8: the most that was measured over
-# text, one repeated character and lines of one letter, and some more (docs/tokenize.md).
+# Maximum bytes of memory to encode a whole document, per byte of its UTF-8: a little above the largest measured value
+# over text, one repeated character and lines of one letter (docs/tokenize.md).
 NEED_ARRAYS, NEED_LISTS = 48, 360
 LIBC = ctypes.CDLL(None)
-SHORT = 200  # characters of the mean text up to which a batch is faster; it runs in another thread with its own caches
+SHORT = 200  # mean characters of the texts up to which a batch is faster; it runs in another thread with its own caches
 
 
 def trim():
-    """Give back what lies free in the heap, where the C library can: new objects go into ever more of its gaps, and
-    reading a tokenizer file leaves more than it takes."""
+    """Return free heap memory to the system if the C library can. New objects fill ever more of its gaps, and
+    reading a tokenizer file leaves more free than it keeps."""
     if hasattr(LIBC, "malloc_trim"):
         LIBC.malloc_trim(0)
 
 
 def gives_arrays():
-    """Whether an encoding is its ids and little else."""
+    """Whether an encoding consists of its ids and little else."""
     return hasattr(tokenizers.Encoding, "ids_array") and not hasattr(tokenizers.Encoding, "offsets")
 
 
@@ -42,7 +42,7 @@ def need_per_byte():
 
 
 def load(path):
-    """The tokenizer of a file, that neither truncates nor pads. Raises Refused where this release cannot."""
+    """The tokenizer of a file, without truncation and padding. Raises Refused if this release cannot load it."""
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
         if hasattr(tokenizer, "no_truncation"):
@@ -52,7 +52,7 @@ def load(path):
             tokenizer.truncation = tokenizer.padding = None
         for probe in ("", "A probe, 1 \u00e9\n"):
             tokenizer.encode(probe)
-    except BaseException as error:  # a panic of the library is no Exception
+    except BaseException as error:  # a panic of the library is not an Exception
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
         reason = textwrap.shorten(str(error), 200, placeholder=" …") or type(error).__name__
@@ -74,7 +74,7 @@ def vocabulary(spec):
 
 
 def check_ids(spec):
-    """Raises Refused where this release encodes at random: 1.0 does if two vocabulary entries have the same id."""
+    """Raise Refused if this release encodes at random: 1.0 does if two vocabulary entries have the same id."""
     ids = [id for _, id in vocabulary(spec)]
     if gives_arrays() and len({*ids}) < len(ids):
         twice = next(id for id, count in collections.Counter(ids).items() if count > 1)
@@ -86,19 +86,19 @@ def check_ids(spec):
 def highest_id(tokenizer, spec):
     """The highest id that the loaded tokenizer can give, post-processor included.
 
-    The library ignores the ids of `added_tokens` that its vocabulary contradicts, and numbers those anew behind the
-    vocabulary, so each id that it may have chosen is looked up.
+    The library ignores ids of `added_tokens` that contradict its vocabulary, and assigns new ones after the vocabulary.
+    So every id that it may have chosen is looked up.
     """
     highest = max((id for _, id in vocabulary(spec)), default=-1)
     added = [token["id"] for token in spec.get("added_tokens") or []]
     first_free = (len(spec["model"]["vocab"]), highest + 1, max(added, default=-1) + 1)
     candidates = {*added, *(first + step for first in first_free for step in range(len(added)))}
-    taken = [id for id in candidates if id < 1 << 32 and token_of(tokenizer, id) is not None]
-    return max([0, highest, *taken, *special_ids(spec.get("post_processor"))])
+    existing = [id for id in candidates if id < 1 << 32 and token_of(tokenizer, id) is not None]
+    return max([0, highest, *existing, *special_ids(spec.get("post_processor"))])
 
 
 def special_ids(part):
-    """The ids that a post-processor names, at any depth: values of `ids`, and pairs of a token and its id."""
+    """The ids in a post-processor, at any depth: values of `ids`, and pairs of a token and its id."""
     if isinstance(part, dict):
         return [id for key, value in part.items() for id in (value if key == "ids" else special_ids(value))]
     if isinstance(part, list):
@@ -109,7 +109,7 @@ def special_ids(part):
 
 
 def id_of(tokenizer, spec, token):
-    """The id that the loaded tokenizer gives an entry. Raises Refused."""
+    """The id of an entry in the loaded tokenizer. Raises Refused."""
     if hasattr(tokenizer, "token_to_id"):
         id = tokenizer.token_to_id(token)
     else:
@@ -122,7 +122,7 @@ def id_of(tokenizer, spec, token):
 
 
 class Encoder:
-    """The ids of texts. `special`: with what the post-processor adds; `append`: an id behind every document."""
+    """The ids of texts. `special`: with the post-processor's ids; `append`: an id after every document."""
 
     def __init__(self, tokenizer, special=True, append=None):
         import numpy as np

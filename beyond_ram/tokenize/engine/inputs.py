@@ -32,16 +32,16 @@ ENDS = {
     ".text": "text",
 }
 PACKED = {".gz": "gzip", ".zst": "zstd"}
-CHUNK = 1 << 18  # bytes per read: more are not faster, and do not fit into the core's cache
+CHUNK = 1 << 18  # bytes per read: larger reads are not faster, and do not fit into the core's cache
 PARQUET = 1 << 18  # bytes of rows to decode at once
-BATCH_BYTES, BATCH_TEXTS = 1 << 16, 64  # texts to encode at once: what fits into a core's cache
+BATCH_BYTES, BATCH_TEXTS = 1 << 16, 64  # texts to encode at once: they fit into a core's cache
 PAGES = 1 << 23  # bytes of a mapped file to read before its pages are released
 SPACES = b" \t\r\v\f"  # characters of a line without a document
 HUGE = 1 << 20  # bytes from which a document is read as a stream
 
 
 class Batch:
-    """Some texts. `done`: bytes of the input that they took; `where(i)`: the place of text i, for errors."""
+    """Some texts. `done`: bytes of input that they used; `where(i)`: the place of text i, for errors."""
 
     def __init__(self, texts, done, where):
         self.texts, self.done, self.where = texts, done, where
@@ -97,13 +97,13 @@ def in_folder(folder):
     state = folder / "state.json"
     if state.is_file():
         try:
-            named = [str(folder / one["filename"]) for one in json.loads(state.read_text())["_data_files"]]
+            files = [str(folder / one["filename"]) for one in json.loads(state.read_text())["_data_files"]]
         except (ValueError, KeyError, TypeError):
             raise Refused(f"{state}: not as `datasets` writes it; name the files themselves") from None
-        missing = [one for one in named if not Path(one).is_file()]
+        missing = [one for one in files if not Path(one).is_file()]
         if missing:
             raise Refused(f"{state} names {missing[0]}, which does not exist")
-        return named
+        return files
     return sorted(
         str(path)
         for path in folder.rglob("*")
@@ -112,14 +112,14 @@ def in_folder(folder):
 
 
 def left_out(names, files):
-    """The number of files in the named folders that are not read, by ending; and the number of empty input files."""
-    skipped, taken = collections.Counter(), set(files)
+    """The number of unread files in the named folders, by ending; and the number of empty input files."""
+    skipped, read = collections.Counter(), set(files)
     for folder in (Path(name).expanduser() for name in names):
         if not folder.is_dir() or (folder / "state.json").is_file():
             continue
         for path in folder.rglob("*"):
             hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-            if path.is_file() and not hidden and str(path.resolve()) not in taken:
+            if path.is_file() and not hidden and str(path.resolve()) not in read:
                 skipped[path.suffix or path.name] += 1
     return dict(sorted(skipped.items())), sum(not os.stat(file).st_size for file in files)
 
@@ -128,7 +128,7 @@ SAMPLES, SAMPLE = 16, 1 << 12  # places of an input in its digest, and bytes at 
 
 
 def identity(file):
-    """The identity of an input over runs: size, time of change, and a digest of places spread over it."""
+    """The identity of an input across runs: size, modification time, and a digest of places spread over it."""
     import xxhash
 
     digest = xxhash.xxh3_128()
@@ -141,7 +141,7 @@ def identity(file):
 
 
 def state(file):
-    """Values that every change of a file during a run changes: only the kernel sets the time of status change."""
+    """Values that change with any change of a file during a run: only the kernel sets the time of status change."""
     now = os.stat(file)
     return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
 
@@ -152,7 +152,7 @@ UNITS, SMALLEST, LARGEST = 64, 1 << 22, 1 << 28
 
 
 def unit_bytes(total):
-    """Bytes of input per unit. They depend on the inputs alone, so the same inputs always have the same units."""
+    """Bytes of input per unit. They depend only on the inputs, so the same inputs always have the same units."""
     return min(max(total // UNITS, SMALLEST), LARGEST)
 
 
@@ -163,18 +163,18 @@ def plan(files):
     be read from its beginning is one span. Small files share a unit.
     """
     sizes = [os.stat(file).st_size for file in files]
-    size, units, weights, open_unit, held = unit_bytes(sum(sizes)), [], [], [], 0
+    size, units, weights, open_unit, unit_size = unit_bytes(sum(sizes)), [], [], [], 0
     for file, length in zip(files, sizes, strict=True):
         for span, weight in spans(file, length, size):
-            if open_unit and held + weight > size * 1.25:
+            if open_unit and unit_size + weight > size * 1.25:
                 units.append(open_unit)
-                weights.append(int(held))
-                open_unit, held = [], 0
+                weights.append(int(unit_size))
+                open_unit, unit_size = [], 0
             open_unit.append(span)
-            held += weight
+            unit_size += weight
     if open_unit:
         units.append(open_unit)
-        weights.append(int(held))
+        weights.append(int(unit_size))
     return units, weights
 
 
@@ -219,14 +219,14 @@ def arrow_count(file):
 
 def grouped(file, weights, size):
     """Spans of neighbouring parts, each up to `size` bytes."""
-    groups, start, held = [], 0, 0
+    groups, start, group_size = [], 0, 0
     for at, weight in enumerate(weights):
-        if at > start and held + weight > size:
-            groups.append(((file, start, at), held))
-            start, held = at, 0
-        held += weight
+        if at > start and group_size + weight > size:
+            groups.append(((file, start, at), group_size))
+            start, group_size = at, 0
+        group_size += weight
     if weights:
-        groups.append(((file, start, len(weights)), held))
+        groups.append(((file, start, len(weights)), group_size))
     return groups
 
 
@@ -266,7 +266,7 @@ class Source:
 
     def __init__(self, file, packing, start=0, end=None):
         self.file, self.packing, self.reported, self.ended = file, packing, start, False
-        self.last = os.stat(file).st_size if end is None else end  # what is read ahead belongs to the next span
+        self.last = os.stat(file).st_size if end is None else end  # bytes read ahead belong to the next span
         if packing and not os.stat(file).st_size:
             raise Refused(f"{file}: empty, not a {packing} file")
         self.beneath = self.opened = open(file, "rb", buffering=0)
@@ -301,7 +301,7 @@ class Source:
             yield bytes(view[:count])
 
     def grown(self):
-        if self.packing == "zstd" and not self.ended:  # it reads ahead
+        if self.packing == "zstd" and not self.ended:  # zstd reads ahead
             return 0
         now = self.last if self.ended else min(self.beneath.tell(), self.last)
         more, self.reported = now - self.reported, now
@@ -351,66 +351,71 @@ def jsonl(file, packing, start, end, column, huge):
     lines, batch, numbers, held, number = json_text.Lines(column), [], [], 0, 0
     limit = end if end is not None else float("inf")
 
-    def where(index):
-        place = f"line {index + 1}" if start == 0 else f"line {index + 1} after byte {start}"
-        return f"{file}, {place}"
-
-    def text(line, index):
-        try:
-            return lines.text(line)
-        except Refused as error:
-            line = bytes(line).strip()
-            if index == 0 and start == 0 and line.startswith(b"["):
-                raise Refused(f"{file}: one JSON array; it has to be JSON Lines, an object a line") from None
-            raise Refused(f"{where(index)}: {error}") from None
-
-    def taken():
+    def next_batch():
         nonlocal batch, numbers, held
-        taken_batch = Batch(batch, source.grown(), lambda i, n=numbers: where(n[i]))
+        result = Batch(batch, source.grown(), lambda i, n=numbers: line_place(file, start, n[i]))
         batch, numbers, held = [], [], 0
-        return taken_batch
+        return result
 
     with Source(file, packing, max(start - 1, 0), end) as source:
         buffer = Buffer(source, max(start - 1, 0))
-        if start:  # a line that began before the span
-            for _ in buffer.line():
-                if buffer.base + buffer.begin >= limit:
-                    return
-        else:
-            while buffer.end < len(codecs.BOM_UTF8) and buffer.more():
-                pass
-            buffer.begin = len(codecs.BOM_UTF8) if buffer.raw.startswith(codecs.BOM_UTF8) else 0
+        if not skip_to_line(buffer, start, limit):
+            return
         while True:
             raw, view, begin, last = buffer.raw, buffer.view, buffer.begin, buffer.end
             edge = limit - buffer.base
             while begin < edge and (stop := raw.find(b"\n", begin, last)) >= 0:
                 if stop > begin and not (raw[begin] in SPACES and raw[begin:stop].isspace()):
-                    batch.append(text(view[begin:stop], number))
+                    batch.append(line_text(lines, view[begin:stop], file, start, number))
                     numbers.append(number)
                     held += stop - begin
                 begin, number = stop + 1, number + 1
                 if held >= BATCH_BYTES or len(batch) >= BATCH_TEXTS:
-                    yield taken()
+                    yield next_batch()
             buffer.begin = begin
             if begin >= edge:
                 break
             if last - begin >= huge:
                 if batch:
-                    yield taken()
+                    yield next_batch()
                 rest = buffer.line()
-                yield Stream(
-                    located(json_text.Stream(rest, column).pieces(), where(number)), where(number), source.grown
-                )
+                place = line_place(file, start, number)
+                yield Stream(located(json_text.Stream(rest, column).pieces(), place), place, source.grown)
                 number += 1
                 for _ in rest:
                     pass
             elif not buffer.more():
                 rest = buffer.view[buffer.begin : buffer.end]
                 if rest and not bytes(rest).isspace():
-                    batch.append(text(rest, number))
+                    batch.append(line_text(lines, rest, file, start, number))
                     numbers.append(number)
                 break
-        yield taken()
+        yield next_batch()
+
+
+def line_place(file, start, index):
+    """The place of a line for errors, by its index in a span from byte `start` on."""
+    return f"{file}, line {index + 1}" + (f" after byte {start}" if start else "")
+
+
+def line_text(lines, line, file, start, index):
+    """The text of a line. Raises Refused with the line's place."""
+    try:
+        return lines.text(line)
+    except Refused as error:
+        if index == 0 and start == 0 and bytes(line).strip().startswith(b"["):
+            raise Refused(f"{file}: one JSON array; it has to be JSON Lines, an object a line") from None
+        raise Refused(f"{line_place(file, start, index)}: {error}") from None
+
+
+def skip_to_line(buffer, start, limit):
+    """Skip a line that began before the span, or a byte order mark. Returns whether a line begins in the span."""
+    if start:
+        return all(buffer.base + buffer.begin < limit for _ in buffer.line())
+    while buffer.end < len(codecs.BOM_UTF8) and buffer.more():
+        pass
+    buffer.begin = len(codecs.BOM_UTF8) if buffer.raw.startswith(codecs.BOM_UTF8) else 0
+    return True
 
 
 def located(pieces, where):
@@ -423,7 +428,7 @@ def located(pieces, where):
 
 def plain_text(file, packing, start, end, column, huge):
     """Yield a text file as one document, without a byte order mark."""
-    decode, held, size = codecs.getincrementaldecoder("utf-8-sig")(), [], 0
+    decode, texts, size = codecs.getincrementaldecoder("utf-8-sig")(), [], 0
 
     def decoded(raw, final=False):
         try:
@@ -432,7 +437,7 @@ def plain_text(file, packing, start, end, column, huge):
             raise Refused(f"{file}: not UTF-8 (0x{error.object[error.start]:02x})") from None
 
     def rest():
-        yield "".join(held)
+        yield "".join(texts)
         for chunk in chunks:
             yield decoded(chunk)
         yield decoded(b"", True)
@@ -441,12 +446,12 @@ def plain_text(file, packing, start, end, column, huge):
         chunks = source.chunks()
         for chunk in chunks:
             size += len(chunk)
-            held.append(decoded(chunk))
+            texts.append(decoded(chunk))
             if size >= huge:
                 yield Stream(rest(), file, source.grown)
                 return
-        held.append(decoded(b"", True))
-        yield Batch(["".join(held)], source.grown(), lambda index: file)
+        texts.append(decoded(b"", True))
+        yield Batch(["".join(texts)], source.grown(), lambda index: file)
 
 
 def csv_rows(file, packing, start, end, column, huge):
@@ -476,18 +481,18 @@ def csv_rows(file, packing, start, end, column, huge):
                 return
             if column not in header:
                 raise Refused(f"{file}: no column {column!r} (there are: {', '.join(map(repr, header[:8]))})")
-            place, batch, held, number = header.index(column), [], 0, 1
+            place, batch, batch_size, number = header.index(column), [], 0, 1
             for row in rows:
                 if not row:
                     continue
                 if len(row) != len(header):
                     raise Refused(f"{file}, line {rows.line_num}: {len(row)} fields, and the header has {len(header)}")
                 batch.append(row[place])
-                held += len(row[place])
-                if held >= BATCH_BYTES or len(batch) >= BATCH_TEXTS:
+                batch_size += len(row[place])
+                if batch_size >= BATCH_BYTES or len(batch) >= BATCH_TEXTS:
                     yield Batch(batch, source.grown(), lambda i, n=number: f"{file}, row {n + i}")
                     number += len(batch)
-                    batch, held = [], 0
+                    batch, batch_size = [], 0
         except csv.Error as error:
             raise Refused(f"{file}, line {rows.line_num}: not CSV ({error})") from None
         yield Batch(batch, source.grown(), lambda i: f"{file}, row {number + i}")
@@ -505,12 +510,12 @@ def parquet(file, packing, start, end, column, huge):
         groups = range(source.num_row_groups) if end is None else range(start, end)
         row = sum(source.metadata.row_group(i).num_rows for i in range(start or 0))
         for group in groups:
-            described = source.metadata.row_group(group)
-            chunk = described.column(paths.index(column))
-            bytes_a_row = max(chunk.total_uncompressed_size // max(described.num_rows, 1), 1)
+            row_group = source.metadata.row_group(group)
+            chunk = row_group.column(paths.index(column))
+            bytes_a_row = max(chunk.total_uncompressed_size // max(row_group.num_rows, 1), 1)
             rows = min(max(PARQUET // bytes_a_row, 1), 10_000)
-            left = sum(described.column(i).total_compressed_size for i in range(described.num_columns))
-            share = left / max(described.num_rows, 1)
+            left = sum(row_group.column(i).total_compressed_size for i in range(row_group.num_columns))
+            share = left / max(row_group.num_rows, 1)
             for batch in source.iter_batches(rows, row_groups=[group], columns=[column], use_threads=False):
                 # A name with a dot also selects the inner column of another column.
                 place = of_schema(file, batch.schema, column)
@@ -528,7 +533,7 @@ def arrow(file, packing, start, end, column, huge):
 
 
 class ArrowFile:
-    """A mapped IPC file or stream, whose pages are released after they were read."""
+    """A mapped IPC file or stream, whose pages are released after reading."""
 
     def __init__(self, file):
         pyarrow = arrow_library()
@@ -586,7 +591,7 @@ class ArrowFile:
                     yield batch
 
     def used(self, size):
-        """Release pages after some were read, because they count as memory of this process."""
+        """Release pages once enough were read, because they count as memory of this process."""
         self.read += size
         if self.read >= PAGES:
             self.read = 0
@@ -610,7 +615,8 @@ def of_schema(file, schema, column):
 
 
 def of_array(array, file, row, huge, share, used=lambda size: None):
-    """Yield batches and streams of the texts of an array. `share`: input bytes per row; `used` gets the bytes read."""
+    """Yield batches and streams of the texts of an array. `share`: input bytes per row; `used` receives the bytes
+    read."""
     import numpy as np
     import pyarrow
 

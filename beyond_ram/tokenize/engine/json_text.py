@@ -1,4 +1,4 @@
-"""The text column of JSON Lines: a line at once, or one of any length as a stream. Standard library and simdjson."""
+"""The text column of JSON Lines: a whole line, or a long one as a stream. Standard library and simdjson."""
 
 import json
 import re
@@ -10,15 +10,15 @@ try:
 except ImportError:  # the same by the standard library, at a third of the speed
     simdjson = None
 
-# A string's characters and escapes, as far as they are complete.
+# A string's complete characters and escapes.
 _INSIDE = re.compile(rb'[^"\\]*(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^"\\]*)*')
-_NAME = 1 << 12  # characters of a string that is kept whole: it may be a column's name
-_LONGEST = 12  # bytes of the longest thing that is taken at once: a pair of surrogates
+_NAME = 1 << 12  # characters of a string that is kept whole, because it may be a column's name
+_LONGEST = 12  # bytes of the longest unit of a string: a pair of surrogates
 _HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 
 
 def _first(pairs):
-    """An object of which the first of two equal names counts, as simdjson and the stream have it."""
+    """An object in which the first of two equal names counts, as in simdjson and `Stream`."""
     members = {}
     for name, value in pairs:
         members.setdefault(name, value)
@@ -26,12 +26,13 @@ def _first(pairs):
 
 
 def _parsed(text):
-    """A line of JSON. Numbers are checked and their values dropped: Python refuses to convert very long ones."""
+    """A line of JSON. Numbers are checked and their values dropped, because Python refuses to convert very long
+    ones."""
     return json.loads(text, object_pairs_hook=_first, parse_int=lambda _: 0, parse_float=lambda _: 0.0)
 
 
 class Lines:
-    """The texts of single lines. `where` of an error is added by the caller."""
+    """The texts of single lines. Errors lack the place, which the caller adds."""
 
     def __init__(self, column):
         self.column = column
@@ -74,14 +75,14 @@ def checked(row, column):
 class Stream:
     """The text of one line from chunks of bytes; long strings are never kept whole.
 
-    The line is checked as strictly as a short one: each string as it passes, and the rest, with an empty string for
-    each long one, by the standard library at the end. What is yielded before belongs to a unit that is not finished.
+    The line is checked as strictly as a short one: each string as it passes, and at the end the rest, with an empty
+    string for each long one, by the standard library. Pieces yielded before an error belong to an unfinished unit.
     """
 
     def __init__(self, chunks, column):
         self.chunks, self.column = chunks, column
         self.buffer, self.at = b"", 0
-        self.skeleton = []  # the line, long strings left empty
+        self.skeleton = []  # the line, with long strings left empty
 
     def more(self):
         """Append another chunk to the unread bytes. Raises Refused at the line's end."""
@@ -92,7 +93,7 @@ class Stream:
         self.at = 0
 
     def string(self):
-        """A string in pieces of text, from behind its opening quote to behind its closing one. Raises Refused."""
+        """A string in pieces of text, from after its opening quote to after its closing one. Raises Refused."""
         while True:
             end = _INSIDE.match(self.buffer, self.at).end()
             done = self.buffer[end : end + 1] == b'"'
@@ -110,7 +111,7 @@ class Stream:
 
     def pieces(self):
         """The text, in pieces. Raises Refused."""
-        depth, name, before, given = 0, None, b"", False  # before: the last character outside of strings
+        depth, name, before, column_read = 0, None, b"", False  # before: the last character outside of strings
         while True:
             quote = self.buffer.find(b'"', self.at)
             outside = self.buffer[self.at : None if quote < 0 else quote]
@@ -123,8 +124,8 @@ class Stream:
                 if chunk is None:
                     break
                 self.buffer, self.at = chunk, 0
-            elif depth == 1 and before == b":" and name == self.column and not given:
-                given = True
+            elif depth == 1 and before == b":" and name == self.column and not column_read:
+                column_read = True
                 self.skeleton.append(b'""')
                 yield from self.string()
                 before = b'"'
@@ -136,23 +137,23 @@ class Stream:
         except (ValueError, RecursionError) as error:
             raise Refused(f"is not JSON ({error})") from None
         checked(row, self.column)
-        if not given:
+        if not column_read:
             raise Refused(f"has a column {self.column[:20]!r} that cannot be read in a line of this length")
 
     def short_string(self):
         """Skip a string; return its text if it is short enough for a name, else None."""
-        held, size = [], 0
+        pieces, size = [], 0
         for piece in self.string():
             size += len(piece)
             if size <= _NAME:
-                held.append(piece)
-        text = "".join(held) if size <= _NAME else None
+                pieces.append(piece)
+        text = "".join(pieces) if size <= _NAME else None
         self.skeleton.append(json.dumps(text or "").encode())
         return text
 
 
 def _whole(buffer, start, end):
-    """The position before `end` that splits neither a character nor a surrogate pair."""
+    """The last position up to `end` that splits neither a character nor a surrogate pair."""
     at = end
     if surrogate := _HIGH_SURROGATE.search(buffer, max(start, end - 6), end):
         slashes = 0

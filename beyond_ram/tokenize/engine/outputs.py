@@ -1,4 +1,4 @@
-"""Ids into files: parts, one a unit of work, and what joins them. Imports numpy, xxhash and pyarrow.
+"""Write ids into files: a part per unit of work, and the files that join them. Imports numpy, xxhash and pyarrow.
 
 `bin`: parts are appended to one TOKENS.bin in the inputs' order, with Megatron's index beside it. `datasets` and
 `parquet`: the parts are the files of the result, and joining them writes their list.
@@ -17,7 +17,7 @@ from trouble import Refused
 
 IDS = 1 << 16  # ids and documents in a record batch
 GROUP = 1 << 22  # ids in a row group
-BUFFER = 1 << 18  # bytes that are written at once: with fewer, calls of the system cost more
+BUFFER = 1 << 18  # bytes per write: smaller writes spend more in system calls
 SPARE = "spare"  # a joined part: overwriting its pages takes half the time of new pages
 _MEGATRON = b"MMIDIDX\x00\x00"
 _CODES = {"uint16": 8, "int32": 4}
@@ -30,7 +30,7 @@ class Digest:
         self.state, self.dtype = xxhash.xxh3_128(), dtype
 
     def file(self, kind, path):
-        """Take the ids of a part, or of a flat file."""
+        """Add the ids of a part, or of a flat file."""
         for ids in ids_of(kind, path, self.dtype):
             self.state.update(np.ascontiguousarray(ids.astype(self.dtype, copy=False)))
 
@@ -46,7 +46,7 @@ def ids_of(kind, path, dtype):
                 yield np.frombuffer(raw, dtype)
     elif kind == "datasets":
         pyarrow = arrow_library()
-        with pyarrow.memory_map(str(path)) as source:  # in place: pyarrow keeps memory that it took for a copy
+        with pyarrow.memory_map(str(path)) as source:  # in place: pyarrow keeps memory that it used for a copy
             for batch in pyarrow.ipc.open_stream(source):
                 yield in_place(batch.column(0).flatten())
     else:
@@ -57,13 +57,13 @@ def ids_of(kind, path, dtype):
 
 
 def documents_of(kind, path, dtype, lengths, start):
-    """The documents of a unit, an array of ids each. `lengths`, `start`: of `bin`, the unit's file of lengths, and the
-    byte of `path` at which the unit begins."""
+    """The documents of a unit, an array of ids each. For `bin`, `lengths` is the unit's file of lengths, and `start`
+    the byte of `path` at which the unit begins."""
     if kind == "bin":
         with open(path, "rb") as opened:
             opened.seek(start)
-            for some in _lengths([lengths]):
-                for length in some.tolist():
+            for batch in _lengths([lengths]):
+                for length in batch.tolist():
                     yield np.frombuffer(opened.read(length * dtype.itemsize), dtype)
         return
     pyarrow = arrow_library()
@@ -104,18 +104,18 @@ def intact(path, recorded):
 
 
 def in_place(values):
-    """An array of 32-bit ids as numpy sees it. pyarrow's own way imports pandas where that is installed, some 40 MB."""
+    """An array of 32-bit ids as numpy array. pyarrow's own conversion imports pandas if it is installed, some 40 MB."""
     return np.frombuffer(values.buffers()[1] or b"", "<i4", len(values), 4 * values.offset)
 
 
 def joined(digests):
-    """The digest of one shard, or one of those of several, in order."""
+    """The digest of one shard, or one of the digests of several, in order."""
     digests = list(digests)
     return digests[0] if len(digests) == 1 else xxhash.xxh3_128("".join(digests).encode()).hexdigest()
 
 
 def narrowed(ids, dtype):
-    """Ids (uint32) as another type, in which each is the same number. Raises Refused."""
+    """Ids (uint32) converted to another type, each the same number. Raises Refused for one that does not fit."""
     if len(ids) and (highest := int(ids.max())) > np.iinfo(dtype).max:
         raise Refused(f"the tokenizer gave the id {highest}, which does not fit {np.dtype(dtype).name}")
     return ids.view(dtype) if np.dtype(dtype).itemsize == ids.itemsize else ids.astype(dtype)
@@ -154,7 +154,7 @@ class Part:
 
 
 class Flat(Part):
-    """Ids one behind the other, in PATH; lengths of documents in PATH.lengths."""
+    """Ids in sequence, in PATH; lengths of documents in PATH.lengths."""
 
     def __init__(self, path, dtype):
         super().__init__()
@@ -171,7 +171,7 @@ class Flat(Part):
         self.lengths.write(lengths)
 
     def keep(self, arrays):
-        """Put ids behind those that wait, each copied once."""
+        """Append ids to the waiting ones, copying each once."""
         if (count := sum(map(len, arrays))) > len(self.held) - self.filled:
             self.write()
             if count > len(self.held):
@@ -198,7 +198,7 @@ class Flat(Part):
 
 
 class Rows(Part):
-    """A column `input_ids` of lists; a document in pieces goes over a file, so that it is never in memory whole."""
+    """A column `input_ids` of lists. A document in pieces goes through a file, so that it is never in memory whole."""
 
     def __init__(self, path):
         super().__init__()
@@ -244,7 +244,7 @@ class Rows(Part):
 
 
 class Arrow(Rows):
-    """An Arrow IPC stream, as `datasets` maps it."""
+    """An Arrow IPC stream that `datasets` can map."""
 
     def __init__(self, path):
         super().__init__(path)
@@ -261,7 +261,7 @@ class Arrow(Rows):
 
 
 class Parquet(Rows):
-    """A Parquet file, its row groups bounded by ids."""
+    """A Parquet file, with a maximum number of ids per row group."""
 
     def __init__(self, path):
         import pyarrow.parquet as pq
@@ -294,7 +294,7 @@ def part(kind, path, dtype):
 
 
 def append(target, source, digest):
-    """Append a flat part to an open file, and take it into the digest; the digest of the part alone."""
+    """Append a flat part to an open file, and add it to the digest. Returns the digest of the part alone."""
     view, alone = memoryview(bytearray(BUFFER)), xxhash.xxh3_128()
     with open(source, "rb", buffering=0) as opened:
         while count := opened.readinto(view):
@@ -306,9 +306,10 @@ def append(target, source, digest):
 
 
 def write_index(path, lengths_files, rows, dtype):
-    """Megatron's index of a flat file: lengths (int32), positions in bytes (int64), and where documents begin.
+    """Write Megatron's index of a flat file: lengths (int32), positions in bytes (int64), starts of documents.
 
-    A sequence is a document. uint32 is said as int32, which Megatron has and ids below 2^31 equal.
+    A sequence is a document. The type code for uint32 is that of int32: Megatron has no uint32, and ids below 2^31 have
+    the same bytes.
     """
     code = _CODES["uint16" if dtype.itemsize == 2 else "int32"]
     with open(path, "wb", buffering=BUFFER) as index:
@@ -348,7 +349,7 @@ def write_datasets(folder, names, digest):
 
 
 def sha256(kind, files, dtype):
-    """SHA-256 of all ids as int32, little-endian: what the workflow calls ids_sha256."""
+    """SHA-256 of all ids as int32, little-endian; `ids_sha256` in the workflow."""
     digest = hashlib.sha256()
     for name in files:
         for ids in ids_of(kind, name, dtype):

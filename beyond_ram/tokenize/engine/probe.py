@@ -1,4 +1,4 @@
-"""Whether this interpreter's tokenizers takes a tokenizer file: loads it and encodes. Prints one JSON object.
+"""Test whether this interpreter's tokenizers loads a tokenizer file and encodes. Prints one JSON object.
 
 python beyond_ram/tokenize/engine/probe.py tokenizer.json
 """

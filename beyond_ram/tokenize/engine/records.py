@@ -6,7 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
-PARTIAL = ".partial-"  # of the names of files that are not whole yet
+PARTIAL = ".partial-"  # prefix of names of files that are not complete yet
 
 
 def write_json(path, value):
@@ -34,12 +34,12 @@ def unlinked(path):
 
 
 def open_lock(path):
-    """Open a file to lock, made if missing; its content stays. Raises OSError for a link."""
+    """Open a file to lock, created if missing, with its content kept. Raises OSError for a link."""
     return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666), "r+b")
 
 
 def write_record(path, value):
-    """Write an object with a digest of itself, so that a damaged record is not believed. Raises OSError."""
+    """Write an object with a digest of itself, which reveals a damaged record. Raises OSError."""
     write_json(path, {**value, "record_sha256": _digest(value)})
 
 

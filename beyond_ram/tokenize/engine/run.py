@@ -1,12 +1,12 @@
 """Tokenise files into flat ids with bounded memory, on all cores, in the inputs' order.
 
-Run by the interpreter of a stack that has tokenizers, pyarrow, numpy and xxhash; `beyond-ram tokenize` chooses that.
-By hand:
+Run by the interpreter of a stack with tokenizers, pyarrow, numpy and xxhash, which `beyond-ram tokenize` chooses. By
+hand:
 
     python beyond_ram/tokenize/engine/run.py data/ --tokenizer tokenizer.json --out tokens
 
-The inputs alone determine the units of work. A worker writes a finished unit, then its record. A unit with a record is
-not done again, so the same command continues after a kill and gives the same bytes.
+Only the inputs determine the units of work. A worker writes a finished unit, then its record. A unit with a record is
+not repeated, so the same command continues after a kill and gives the same bytes.
 """
 
 import argparse
@@ -108,7 +108,7 @@ def manifest_of(args, files, tokenizer, count):
 def claim(args, files, tokenizer, count):
     """The manifest of the output, and the lock of this shard. Raises Refused if the folder belongs to another command.
 
-    An unfinished output of another command without any finished part is replaced.
+    Replaces an unfinished output of another command without any finished part.
     """
     out, work = args.out, args.out / WORK
     if out.exists() and not out.is_dir():
@@ -158,7 +158,7 @@ def locked(file):
 
 
 def anything_done(work):
-    """Whether a part with documents may be done. Units within one long line have none, and finish at once."""
+    """Whether a part with documents may be finished. Units within one long line have none, and finish at once."""
     records = map(read_record, work.glob("*[0-9].json"))
     return any(record is None or record["rows"] for record in records)
 
@@ -253,7 +253,7 @@ class Thread:
         self.thread.start()
 
     def send(self, message):
-        # Its end is noticed when its output is read.
+        # Its end shows when its output is read.
         with contextlib.suppress(BrokenPipeError):
             self.orders.write(json.dumps(message).encode() + b"\n")
 
@@ -276,7 +276,8 @@ class Thread:
         os.close(self.replies)
 
     def end(self):
-        """End it; its unit stays undone. While it encodes a large document, it ends only with the process."""
+        """End the worker; its unit stays unfinished. While it encodes a large document, it ends only with the
+        process."""
         self.common.stopped = True
         self.orders.close()
         self.thread.join(5)
@@ -308,7 +309,7 @@ class Forked(Thread):
             os._exit(0)
 
     def status(self):
-        """Its exit status after its output has ended; negative: the signal that killed it."""
+        """The exit status after the output has ended; negative for a signal."""
         status, self.alive = os.waitpid(self.pid, 0)[1], False
         return os.waitstatus_to_exitcode(status)
 
@@ -376,10 +377,9 @@ class Run:
         self.mine = range(first, last)
 
     def load(self):
-        """The tokenizer, loaded before numpy and pyarrow, because loading takes several times the memory that it
-        keeps."""
+        """Load the tokenizer before numpy and pyarrow, because loading takes several times the memory that it keeps."""
         working.settle()
-        self.asked = self.args.workers or len(os.sched_getaffinity(0))
+        self.workers_requested = self.args.workers or len(os.sched_getaffinity(0))
         self.config = {
             "tokenizer": str(self.tokenizer),
             "special": not self.args.no_special_tokens,
@@ -429,14 +429,14 @@ class Run:
             else:
                 self.do()
             for unit in self.mine if self.args.format == "bin" else ():
-                self.path(unit).unlink(missing_ok=True)  # a part that was appended, where a kill came before it went
+                self.path(unit).unlink(missing_ok=True)  # a part that was appended before a kill
             with open_lock(self.work / "lock") as lock:  # two shards may end at once
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 return self.join()
 
     # Existing parts
     def examine(self):
-        """The records of the units that are done and whose files are as recorded; the rest is left to do."""
+        """Read the records of finished units whose files match them. Sets `todo` to the other units."""
         import outputs
 
         self.records = {unit: read_record(self.record(unit)) for unit in self.mine}
@@ -451,7 +451,7 @@ class Run:
         self.todo = [unit for unit in self.mine if self.records[unit] is None]
 
     def examine_flat(self, state):
-        """Compare the flat file with the units' records, and note up to which unit both agree."""
+        """Compare the flat file with the units' records, and note up to which unit they agree."""
         import outputs
 
         flat = self.flat()
@@ -466,7 +466,7 @@ class Run:
             self.merged = {"units": unit + 1, "bytes": start + record["file"][0]}
 
     def has_lengths(self, unit):
-        """Whether the lengths of a unit's documents are as recorded, where its format has them apart."""
+        """Whether the lengths of a unit's documents match the record, if its format has a file for them."""
         import outputs
 
         return self.args.format != "bin" or outputs.intact(self.lengths(unit), self.records[unit]["lengths"])
@@ -485,7 +485,7 @@ class Run:
         return record
 
     def withdraw(self):
-        """Remove what says that the result is whole, before it is made or checked again."""
+        """Remove the files that mark a result as complete, before it is made or checked again."""
         for name in ("summary.json", "state.json", "dataset_info.json", f"{self.stem()}.idx"):
             if self.todo or name == "summary.json":
                 (self.args.out / name).unlink(missing_ok=True)
@@ -512,20 +512,20 @@ class Run:
 
     # Workers and their memory
     def work_off(self):
-        wanted, limit, left = min(self.asked, len(self.todo)), self.args.memory_limit, available()
+        requested, limit, free = min(self.workers_requested, len(self.todo)), self.args.memory_limit, available()
         self.base = base = working.anonymous("self")
-        self.room = int(left * SHARE)
+        self.room = int(free * SHARE)
         if limit:  # the control group may have less left
-            self.room = min(limit - base, left - KERNEL)
+            self.room = min(limit - base, free - KERNEL)
         # Another worker has at most a copy of this process's memory.
-        self.count = min(wanted, (self.room + base) // (base + LEAST))
+        self.count = min(requested, (self.room + base) // (base + LEAST))
         if self.count < 1:
             raise Refused(
                 f"{size(max(self.room + base, 0))} of memory are not enough: the tokenizer, one worker and its work "
                 f"need {size(base + LEAST)}"
             )
-        if self.count < wanted:
-            print(f"{self.count} workers instead of {wanted}: there is no memory for more", file=sys.stderr)
+        if self.count < requested:
+            print(f"{self.count} workers instead of {requested}: there is no memory for more", file=sys.stderr)
         while len(self.workers) < self.count - 1:
             self.workers.append(Forked(self.common, self.selector, self.workers))
         self.workers.insert(0, Thread(self.common, self.selector))
@@ -637,7 +637,7 @@ class Run:
     def merge(self):
         """Add finished units to the digest and the flat file, in order.
 
-        A flat part is removed after the record says that it is in the flat file.
+        A flat part is removed after the record lists it as part of the flat file.
         """
         import outputs
 
@@ -689,7 +689,7 @@ class Run:
         )
 
     def unchanged(self):
-        """Raises Refused if an input has changed since the start: its documents may be a mixture."""
+        """Raise Refused if an input has changed since the start: its documents may be a mixture."""
         for file, before in self.states.items():
             try:
                 same = inputs.state(file) == before

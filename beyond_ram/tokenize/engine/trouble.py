@@ -7,11 +7,11 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Refused(Exception):
-    """Bad input, or something that cannot be done; the text is one line: what, where, what would be right."""
+    """Bad input, or an impossible request; the text is one line: what, where, what would be right."""
 
 
 class NeedsMemory(Exception):
-    """A document that takes more memory than this worker may use."""
+    """A document needs more memory than this worker may use."""
 
     def __init__(self, need, where, reason):
         super().__init__(need, where, reason)

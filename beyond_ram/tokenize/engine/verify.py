@@ -1,4 +1,4 @@
-"""Encode documents of a result again, whole, with the library alone, and compare them with the ids on disk.
+"""Encode documents of a result again, whole, with the library only, and compare them with the ids on disk.
 
 The inputs are read again and the ids are read back, so the check covers reading, cutting, encoding and writing.
 """
@@ -9,9 +9,9 @@ import random
 import inputs
 from trouble import Refused
 
-SHARE = 0.002  # of the text, where the user asks for nothing
-ASKED = 0.05  # with --verify
-LEAST = 1 << 17  # characters, however small the share
+SHARE = 0.002  # default share of the text
+ASKED = 0.05  # share with --verify
+LEAST = 1 << 17  # minimum number of characters for any share above 0
 UNITS = 64  # one in 64 units is read again, and at least one
 
 
@@ -25,9 +25,9 @@ class Unit:
 def choose(units, share, seed):
     """The documents to verify: {unit: {row, …}}.
 
-    Random ones make up `share` of the characters; their sizes are not known, so each counts with the mean of its unit.
-    Half as much goes to the largest documents beside them, those that were cut first. Few units are chosen, because
-    each is read again from its beginning.
+    Random documents make up `share` of the characters; their sizes are unknown, so each counts as the mean of its unit.
+    In addition, the largest documents make up half as much, starting with those that were cut. Few units are chosen,
+    because each is read again from its beginning.
     """
     characters = sum(unit.record["characters"] for unit in units)
     wanted, chosen = max(share * characters, LEAST if share else 0), {}
@@ -37,24 +37,25 @@ def choose(units, share, seed):
     large = sorted(([*note, at] for at, unit in enumerate(units) for note in unit.record["large"]), reverse=True)
     left = wanted / 2
     for _cut, size, row, at in large:
-        asked_for = share >= ASKED and not chosen  # then the largest that was cut is compared, whatever it takes
-        if (asked_for or size <= left) and (at in chosen or len(chosen) < units_most):
+        must_compare = share >= ASKED and not chosen  # then the largest cut document is compared, whatever it takes
+        if (must_compare or size <= left) and (at in chosen or len(chosen) < units_most):
             chosen.setdefault(at, set()).add(row)
             left -= size
     source = random.Random(seed)
     others = [at for at, unit in enumerate(units) if unit.record["rows"] and at not in chosen]
-    picked = [*chosen, *source.sample(others, len(others))][:units_most]
-    held = sum(units[at].record["characters"] for at in picked)
-    for at in picked:
+    picked_units = [*chosen, *source.sample(others, len(others))][:units_most]
+    characters_picked = sum(units[at].record["characters"] for at in picked_units)
+    for at in picked_units:
         rows = units[at].record["rows"]
         chosen.setdefault(at, set()).update(
-            source.sample(range(rows), min(rows, 1 + int(rows * wanted / max(held, 1))))
+            source.sample(range(rows), min(rows, 1 + int(rows * wanted / max(characters_picked, 1))))
         )
     return chosen
 
 
 def verify(units, chosen, tokenizer, config, append, budget, need):
-    """Compare the chosen documents; how many were compared, and how many take more than `budget` bytes of memory.
+    """Compare the chosen documents. Returns the number compared, and of those that need more than `budget` bytes of
+    memory.
 
     Raises Refused at the first document with other ids.
     """
@@ -81,16 +82,16 @@ def verify(units, chosen, tokenizer, config, append, budget, need):
 
 
 def texts(spans, column, rows, most):
-    """(place, text) of each document; the text is None of those that are not in `rows` or have over `most` bytes."""
+    """(place, text) of each document; the text is None if the document is not in `rows` or has over `most` bytes."""
     row = 0
     for batch in inputs.read(spans, column):
         if isinstance(batch, inputs.Stream):
-            held, size = [], 0
+            pieces, size = [], 0
             for piece in batch.pieces:
                 size += len(piece.encode("utf-8", "replace")) if row in rows else 0
                 if row in rows and size <= most:
-                    held.append(piece)
-            yield batch.where, "".join(held) if row in rows and size <= most else None
+                    pieces.append(piece)
+            yield batch.where, "".join(pieces) if row in rows and size <= most else None
             row += 1
         else:
             for at, text in enumerate(batch.texts):

@@ -1,8 +1,8 @@
-"""A worker: units of work in as JSON lines, finished parts on disk, JSON lines out.
+"""A worker: reads orders as JSON lines, writes finished parts to disk, and replies with JSON lines.
 
-run.py has the first as a thread of its own process. Each other is a process, forked from it with the tokenizer that it
-has read, and ends with it: by run.py, or by the kernel where that was killed. Two threads of one process would wait for
-each other's Python and heap: they took 1.1 to 1.4 times as long as two processes (n = 4).
+The first worker is a thread of run.py's process. Each other one is a process, forked from it with the loaded tokenizer;
+it ends with run.py, or by the kernel if that was killed. Two threads of one process would wait for each other's Python
+and heap: they took 1.1 to 1.4 times as long as two processes (n = 4).
 """
 
 import contextlib
@@ -15,15 +15,15 @@ import time
 import traceback
 from pathlib import Path
 
-SAY_EVERY = 0.2  # seconds
+SAY_EVERY = 0.2  # seconds between progress messages
 TRIM_EVERY = 1 << 22  # bytes of input
-LARGE = 8  # documents of a unit that are noted as the largest, for `verify`
-WHOLE_PIECES = 2  # documents up to this size are encoded whole, because a piece and a rest take longer
-PIECES_MOST = 1 << 22  # characters without a place to cut, from which on they are counted against the memory
+LARGE = 8  # number of largest documents of a unit that are recorded for `verify`
+WHOLE_PIECES = 2  # documents up to this many pieces are encoded whole, because a piece and a rest take longer
+PIECES_MOST = 1 << 22  # characters without a place to cut from which on they count against the memory
 
 
 def anonymous(pid):
-    """Anonymous memory of a process in bytes; its part of memory shared by forked processes, if known."""
+    """Anonymous memory of a process in bytes, with its proportional part of shared memory if known."""
     for name, field in (("smaps_rollup", "Pss_Anon:"), ("status", "RssAnon:")):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/{name}", encoding="ascii") as file:
             for line in file:
@@ -40,7 +40,7 @@ def end_with_parent():
 
 
 def settle():
-    """Give large blocks back to the system as soon as they are free, and keep one heap for both threads."""
+    """Return large blocks to the system as soon as they are free, and keep one heap for both threads."""
     libc = ctypes.CDLL(None)
     m_mmap_threshold, m_trim_threshold, m_arena_max = -3, -1, -8
     if hasattr(libc, "mallopt"):
@@ -50,7 +50,7 @@ def settle():
 
 
 def reason(text, error):
-    """Why a tokenizer does not take a text."""
+    """Why a tokenizer refuses a text."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -59,17 +59,17 @@ def reason(text, error):
 
 
 class Stopped(Exception):
-    """The run has ended before this unit was done."""
+    """The run ended before this unit was done."""
 
 
 class Common:
     """State that workers share before they start: a tokenizer and its properties. Raises Refused.
 
-    `dtype`: the smallest that holds every id. `base`: anonymous memory with the tokenizer alone, in bytes.
+    `dtype`: the smallest for every id. `base`: anonymous memory with the tokenizer only, in bytes.
     """
 
     def __init__(self, config):
-        os.environ["RAYON_NUM_THREADS"] = "1"  # read when the tokenizer comes
+        os.environ["RAYON_NUM_THREADS"] = "1"  # read when the tokenizer is imported
         import cutting
         import encoder
         from trouble import Refused
@@ -96,7 +96,7 @@ class Common:
             self.rules, self.why = None, str(reason)
         encoder.trim()
         self.stopped = False
-        gc.freeze()  # what is loaded stays, so the garbage collector need not search it
+        gc.freeze()  # the loaded objects stay, so the garbage collector need not search them
         self.base = anonymous("self")
 
 
@@ -113,11 +113,11 @@ class Worker:
         self.budget, self.untrimmed = 0, 0
 
     def allow(self, budget):
-        """Use no more than this many bytes of memory besides the shared ones."""
+        """Set the maximum memory besides the shared part, in bytes."""
         self.budget = max(budget, 0)
 
     def unit(self, number, spans, path):
-        """Do one unit; its record."""
+        """Do one unit. Returns its record, and the bytes of input not reported yet."""
         import csv
 
         import inputs
@@ -148,14 +148,14 @@ class Worker:
         return record, int(self.read) - self.reported
 
     def note(self, row, characters, cut=False):
-        """Keep the unit's largest documents in mind, those that were cut before others, and the least that was cut."""
+        """Note a document: the record lists the unit's largest, with cut ones first, and the smallest that was cut."""
         self.large = sorted([*self.large, [cut, characters, row]], reverse=True)[:LARGE]
         self.cut += cut
         if cut:
             self.least_cut = min(self.least_cut or [1, characters, row], [1, characters, row])
 
     def report(self, read):
-        """Say how much of the input was read, now and then."""
+        """Count input that was read, and report it from time to time."""
         import encoder
 
         self.read += read
@@ -170,7 +170,7 @@ class Worker:
             self.reported_s, self.reported = now, int(self.read)
 
     def texts(self, batch, part, huge):
-        """Encode texts; of those that cannot be, say which."""
+        """Encode texts. A text that cannot be encoded is refused by its place."""
         import cutting
         import inputs
 
@@ -267,7 +267,7 @@ class Worker:
 
 
 def serve(common, orders, target):
-    """Serve the lines of `orders` until they end; write results to the descriptor `target`."""
+    """Serve the orders in the lines of `orders` until they end; write replies to the descriptor `target`."""
     from records import write_record
     from trouble import NO_ROOM, NeedsMemory, Refused
 
