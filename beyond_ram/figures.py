@@ -185,7 +185,7 @@ LOADER_KINDS = {
     "as written": ("as written in the article", "#D55E00"),
     "corrected": ("the same, corrected", "#E69F00"),
     "library": ("library", "#0072B2"),
-    "ours": ("ours", "#009E73"),
+    "ours": ("class of this project", "#009E73"),
 }
 
 

@@ -160,7 +160,7 @@ def judge(runs: Sequence[Run]) -> Judged:
     common = tuple(owner for owner in causes[0].owners if all(owner in one.owners for one in causes))
     if common and any(one.owners != common for one in causes):
         causes = [_judge(*run, slope, again, common) for run, slope in zip(runs, slopes, strict=True)]
-    repeats = f" ({len(runs)} runs: medians, with ranges)" if len(runs) > 1 else " (one run)"
+    repeats = f" ({len(runs)} runs; medians)" if len(runs) > 1 else " (one run)"
     numbers = zip((record["cell"].get("rep", 1) for record, _ in runs), causes, strict=True)
     evidence = " / ".join(f"repeat {rep}: {one.evidence}" if len(runs) > 1 else one.evidence for rep, one in numbers)
     kinds = {one.verdict for one in causes}
@@ -233,7 +233,7 @@ def _of_growth(
     for step in steps(record, events):
         by_owner.setdefault(step["owner"], []).append(step["share"] or 0.0)
     shares = {owner: math.fsum(parts) for owner, parts in by_owner.items()}
-    evidence += "; " + ", ".join(f"{owner} {share:.0%}" for owner, share in shares.items() if abs(share) >= 0.005)
+    evidence += "; " + "; ".join(f"{owner} {share:.0%}" for owner, share in shares.items() if abs(share) >= 0.005)
     cause = _by_owner(shares, anon, over_input, events, again, named)
     return replace(cause, evidence=evidence + cause.evidence)
 
@@ -268,7 +268,7 @@ def _of_several(anon: float, grown: float | None, over_input: str, small: float)
 def _by_owner(
     shares: Mapping[str, float], anon: float, over_input: str, events: Events, again: Regrowth, named: tuple[str, ...]
 ) -> Cause:
-    grew: Words = ("The heap grew by ", mb(anon), f" {over_input}")
+    grew: Words = ("Anonymous memory grew by ", mb(anon), f" {over_input}")
     unused = {owner: share for owner, share in shares.items() if owner in UNUSED}
     held = {owner: max(share, 0.0) for owner, share in shares.items() if owner not in (*UNUSED, RESIDUE)}
     residue = shares[RESIDUE]

@@ -25,7 +25,7 @@ COLUMNS = [
     "difference",
 ]
 COLUMNS += ["low", "high", "p", "p_corrected", "n", "verdict", "reason", "threshold", "detectable", "machines", *COUNTS]
-ORDER = ("worse", "better", "undecided", "same")
+ORDER = ("worse", "undecided", "better", "same")
 
 
 def changes(comparisons: pd.DataFrame) -> pd.DataFrame:
@@ -44,8 +44,8 @@ def _threshold(line: Mapping[Any, Any]) -> str:
     threshold = threshold_of(line["metric"])
     least = f"{in_unit(line['metric'], threshold.least)}" if threshold.least else ""
     if line["exact"]:
-        return f"under {least}" if threshold.least else "none"
-    return " or ".join([f"{threshold.share:.0%}", *([least] if least else [])])
+        return f"{least} or more" if threshold.least else "none"
+    return f"{threshold.share:.0%}, at least {least}" if least else f"{threshold.share:.0%}"
 
 
 def in_unit(metric: str, value: float, *, signed: bool = False) -> str:
@@ -88,7 +88,7 @@ def _line(line: Mapping[Any, Any], conditions: list[str]) -> dict[str, str]:
 
 
 def _detectable(line: Mapping[Any, Any]) -> str:
-    """The smallest change that would have been confirmed."""
+    """The change that half of such runs would confirm."""
     smallest = line["detectable"]
     if pd.isna(smallest):
         return ""

@@ -157,10 +157,8 @@ def _of_endpoint(metric: str, *sides: pd.DataFrame) -> tuple[str, float]:
         return "", math.nan
     before, after = (f"{share:.0%}" for share in shares)
     ratio = times[0] / times[1]
-    return (
-        f"; endpoint busy for {after} of the time, of the baseline's for {before}; without that time {ratio:.2f} times",
-        ratio,
-    )
+    note = f"; the endpoint was busy for {after} of this time (baseline: {before}), without it {ratio:.2f} times better"
+    return note, ratio
 
 
 def _shared_list(runs: pd.DataFrame, stacks: Sequence[str]) -> Iterator[_Asked]:

@@ -465,7 +465,8 @@ def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False
         readings = f"{least:,.0f} to {most:,.0f} MB in these readings; {readings}"
         text = text_read(line, line[f"{kind}_level_from_gb"] * GB)
     elif shape in ("straight", "grows") and missing_mb(line):
-        words = f"rises by {line[f'{kind}_rise_mb']:,.0f} MB; a rate needs {missing_mb(line):,.0f} MB more text"
+        words = f"rises by {line[f'{kind}_rise_mb']:,.0f} MB"
+        words += "" if short else f" (a rate needs {missing_mb(line):,.0f} MB more text)"
     elif shape in ("straight", "grows"):
         way = "grows steadily" if shape == "straight" else "grows"
         words = f"{way} by {slope:,.2f} MB per MB of text{interval}"

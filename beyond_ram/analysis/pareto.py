@@ -78,7 +78,7 @@ def unranked(loaders: pd.DataFrame, pareto: pd.DataFrame) -> list[tuple[Cell, st
             sound = group["account"].isin([EVERY_ROW_ONCE, AS_MANY])
             rated = max(group.loc[sound & group[rate].notna(), "loader"].nunique() for rate in _RATE_OF.values())
             right, ways = group.loc[sound, "loader"].nunique(), group["loader"].nunique()
-            cells.append((cell, f"of {ways}, {right} delivered every row once, and {rated} of these had a rate"))
+            cells.append((cell, f"{right} of {ways} loaders delivered every row once, {rated} of them with a rate"))
     return cells
 
 

@@ -144,7 +144,7 @@ def between(lines: Sequence[Sequence[_Effect]]) -> tuple[float, float]:
     return math.sqrt(pooled * scale), 1 / (1 / prior + 1 / float(degrees.sum()))
 
 
-_FROM = {SHIPPED: "measured by the authors on one machine", OWN: "learned from your own earlier runs"}
+_FROM = {SHIPPED: "measured on another machine and shipped with beyond-ram", OWN: "learned from your own earlier runs"}
 
 
 def in_words(table: pd.DataFrame | None, comparisons: pd.DataFrame | None) -> str:
@@ -158,10 +158,10 @@ def in_words(table: pd.DataFrame | None, comparisons: pd.DataFrame | None) -> st
     }
     alone = [METRICS[metric].label for metric in metrics if metric not in sources]
     sentences = [
-        f"Intervals cover a run on another day by a spread between sessions that was {_FROM[source]}: {', '.join(of)}."
+        f"Intervals allow for differences from day to day, {_FROM[source]}, in: {', '.join(of)}."
         for source, of in by_source.items()
         if of
     ]
     if alone:
-        sentences.append(f"Intervals cover this session only: {', '.join(alone)}.")
+        sentences.append(f"Intervals hold for this session only in: {', '.join(alone)}.")
     return " ".join(sentences)

@@ -61,6 +61,7 @@ def machine(runs: pd.DataFrame) -> Line:
     """Number of runs and cells, and the machine."""
     first, repeats = runs.iloc[0], [len(group) for _, group in cells(runs.assign(rep=0))]
     same = {name: runs[name].dropna().nunique() <= 1 for name in ("kernel", "machine_memory_bytes", "cpu_count")}
+    text_bytes = runs["bytes_in"].max() if "bytes_in" in runs else math.nan
     return {
         "runs": len(runs),
         "cells": len(repeats),
@@ -70,6 +71,8 @@ def machine(runs: pd.DataFrame) -> Line:
         "kernel": first["kernel"],
         "cpu_count": first["cpu_count"],
         "memory_gb": first["machine_memory_bytes"] / 1e9,
+        "largest_text_mb": text_bytes / MB if text_bytes > 0 else None,
+        "text_fits": bool(text_bytes < first["machine_memory_bytes"]),
         "cgroup_version": first["cgroup_version"],
         "transparent_hugepage": first["transparent_hugepage"],
         "commits": list(runs["commit"].dropna().value_counts().items()) if "commit" in runs else [],
@@ -225,8 +228,8 @@ def unranked(loaders: pd.DataFrame | None, table: pd.DataFrame) -> list[str]:
 
 def _loaded(cell: Cell, table: pd.DataFrame) -> str:
     """The data and settings of loading, without the loader, in words."""
-    said = (axis for axis in varied(table) if axis not in ("experiment", "tokens", *OF_A_LOADER))
-    return ", ".join([str(cell["tokens"]), *describe(cell, said)])
+    conditions = (axis for axis in varied(table) if axis not in ("experiment", "tokens", *OF_A_LOADER))
+    return ", ".join([f"tokens {cell['tokens']}", *describe(cell, conditions)])
 
 
 def _elsewhere(line: Mapping[Any, Any]) -> float:

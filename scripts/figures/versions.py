@@ -89,7 +89,8 @@ def sentence(step, text, unit, scale):
     certainty = f", {effect}" if effect else ""
     neighbours = "neighbouring releases" if step["neighbours"] else "other releases lie between"
     moved = f"; with it moved {step['moved']}" if step["moved"] else ""
-    return f"{step['factor']} on {step['stack']}, {text}{certainty}, n = {step['n']}, {neighbours}{moved}"
+    metric = METRICS[step["metric"]].label
+    return f"{metric}, {step['factor']} on {step['stack']}, {text}{certainty}, n = {step['n']}, {neighbours}{moved}"
 
 
 def other_packages(steps):

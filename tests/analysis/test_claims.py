@@ -234,7 +234,7 @@ def test_times_are_said_with_the_endpoints_share() -> None:
         return found
 
     assert (
-        "endpoint busy for 25% of the time, of the baseline's for 25%; without that time 1.00 times"
+        "the endpoint was busy for 25% of this time (baseline: 25%), without it 1.00 times better"
         in line_of(claimed(*sides(0.5, 0.5)), RESOLVED)["conditions"]
     )
     assert "endpoint" not in line_of(claimed(*sides(0.5)), FEWER)["conditions"]

@@ -124,6 +124,6 @@ def test_where_no_choice_could_be_made_is_told() -> None:
     not_run = loader("pinned", 9, 900) | {"workers": 2, "outcome": "not_applicable"}
     table = pd.DataFrame([loader("fast", 9, 900), loader("lean", 1, 100), *one_sound, not_run])
     ((cell, why),) = unranked(table, pareto(table, []))
-    assert (cell["workers"], why) == (4, "of 2, 1 delivered every row once, and 1 of these had a rate")
+    assert (cell["workers"], why) == (4, "1 of 2 loaders delivered every row once, 1 of them with a rate")
     ((cell, _),) = unranked(pd.DataFrame(one_sound), pareto(pd.DataFrame(one_sound), []))
     assert cell["workers"] == 4

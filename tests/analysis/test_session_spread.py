@@ -139,8 +139,8 @@ def test_a_report_says_which_numbers_its_intervals_rest_on() -> None:
     lines = pd.DataFrame({"metric": ["tokens_per_cpu_s", "requests_data", "rows_per_s"], "exact": [False, True, False]})
     table = session_spread(locks(4), PAIRS, shipped()[shipped()["metric"] != "rows_per_s"])
     words = in_words(table, lines)
-    assert "your own earlier runs: Tokens per CPU-second" in words
-    assert "this session only: Rows per second" in words
+    assert "your own earlier runs, in: Tokens per CPU-second" in words
+    assert "this session only in: Rows per second" in words
     assert "data" not in words, "an exact count has no noise"
     assert in_words(table, None) == ""
 

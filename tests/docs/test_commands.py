@@ -39,7 +39,7 @@ STAND_INS = {
     "uv": f"""[ "$1" = run ] || exec {BIN}/uv "$@"
 shift
 while true; do case "$1" in --project | --group) shift 2;; *) exec "$@";; esac; done""",
-    "pip": '[ "$*" = "install uv" ]',
+    "pip": '[ "$*" = "install uv" ] || [ "$*" = "install PATH/TO/beyond-ram" ]',
 }
 SECONDS = 120
 # A call of the command up to its end, the command that it watches, or the next line that is none of its own.

@@ -35,16 +35,16 @@ def test_a_lock_that_is_gone_is_not_said_to_be_weighed(tmp_path: Path, report: S
     assert made.count(KEPT) > 1, "the kept runs are named"
 
 
-def test_what_is_not_surely_as_much_as_the_stated_share_is_under_smaller_ones(
+def test_what_is_not_surely_as_much_as_the_stated_share_is_under_further_ones(
     tmp_path: Path, report: Script, tokenised: list[Path]
 ) -> None:
     made = page(tmp_path, report, tokenised, {}, strength=0.04)
-    large, _, small = made.partition("<summary>Smaller findings: 1</summary>")
+    large, _, small = made.partition("<summary>Further findings: 1</summary>")
     assert "current keeps" not in large
     assert "5%" in large
     assert "5%" in small
     assert "current keeps 8.91 MB less" in small
-    assert "Smaller findings" not in page(tmp_path, report, tokenised, {}, strength=0.06)
+    assert "Further findings" not in page(tmp_path, report, tokenised, {}, strength=0.06)
 
 
 def test_a_terminal_ends_with_ten_lines(tmp_path: Path, report: Script, tokenised: list[Path]) -> None:

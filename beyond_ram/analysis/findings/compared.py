@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -66,6 +67,7 @@ def _differences(tables: Tables) -> Iterator[Finding]:
                 if axis == "stack"
                 else [],
                 "undecided_rates": _undecided_rates(group, first, conditions),
+                "undecided": _undecided(group, conditions),
                 "likely": _likely(group),
                 "mixed": _mixed(group),
                 **_tried_on(tables, first),
@@ -95,7 +97,8 @@ def _effects(confirmed: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ..
 def _effect(line: Line, conditions: list[str]) -> Effect:
     numbers = {name: float(line[name]) for name in ("baseline", "candidate", "ratio", "difference", "low", "high")}
     where = tuple(describe(line, (axis for axis in conditions if axis != line["axis"])))
-    return Effect(line["metric"], **numbers, n=int(line["n"]), exact=bool(line["exact"]), conditions=where)
+    n, exact, experiment = int(line["n"]), bool(line["exact"]), str(line["experiment"])
+    return Effect(line["metric"], **numbers, n=n, exact=exact, conditions=where, experiment=experiment)
 
 
 def _in_order(confirmed: pd.DataFrame) -> pd.DataFrame:
@@ -124,6 +127,13 @@ def _undecided_rates(group: pd.DataFrame, first: Line, conditions: list[str]) ->
         if all(line[axis] == first[axis] or pd.isna(line[axis]) for axis in here) and is_rate(line["metric"])
     ]
     return tuple(_effect(line, conditions) for line in lines)
+
+
+def _undecided(group: pd.DataFrame, conditions: list[str]) -> tuple[Effect, ...]:
+    """Undecided metrics, as far as their interval is known: one effect each, of the cell with the widest interval."""
+    lines = group[group["result"].eq("undecided") & group["low"].notna()]
+    widest = lines.assign(_width=lines["high"] - lines["low"]).sort_values("_width", ascending=False)
+    return tuple(_effect(line, conditions) for line in lines_of(widest.drop_duplicates("metric")))
 
 
 def is_rate(metric: str) -> bool:
@@ -184,6 +194,11 @@ def _of_loaders(tables: Tables, *names: str) -> dict[str, str]:
         lending = [name for name in names if lends.get(name) == "yes"]
         if lending and any(lends.get(name) == "no" for name in names):
             facts["lends"] = lending[0]
+    if loaders is not None and "loader_kind" in loaders:
+        kinds = loaders.dropna(subset=["loader_kind"]).groupby("loader")["loader_kind"].first()
+        own = [name for name in names if kinds.get(name) == "ours"]
+        if len(own) == 1:
+            facts["own_loader"] = own[0]
     if runs is not None and {"loader", "workers", "peak_processes"} <= set(runs):
         several = runs[runs["workers"].gt(1) & runs["loader"].isin(names) & runs["completed_work"].astype(bool)]
         alone = several["peak_processes"].le(several["workers"]).groupby(several["loader"]).all()
@@ -228,9 +243,6 @@ def _no_regression(tables: Tables) -> Iterator[Finding]:
     for (before, after), group in pairs.groupby(["before", "after"], sort=False):
         if group["result"].eq("worse").any():
             continue
-        undecided = group[group["result"].eq("undecided")]
-        same = lines_of(group[group["result"] == "same"])
-        sizes = [(max(line["baseline"], line["candidate"]), threshold_of(line["metric"]).least) for line in same]
         first = lines_of(group)[0]
         yield Finding(
             kind="no regression",
@@ -242,10 +254,8 @@ def _no_regression(tables: Tables) -> Iterator[Finding]:
                 "results": {str(result): int(count) for result, count in group["result"].value_counts().items()},
                 "decidable": bool(group["reason"].ne("too few repeats").any()),
                 "n": (int(group["n"].min()), int(group["n"].max())),
-                "exact": int(group.loc[group["result"] == "same", "exact"].astype(bool).sum()),
-                "slowest": _slowest(undecided),
-                "too_small": sum(size <= least for size, least in sizes if least),
-                "detectable": tuple(undecided.loc[undecided["ratio"].notna(), "detectable"].dropna()),
+                "same": Counter(map(_why_same, lines_of(group[group["result"] == "same"]))),
+                "undecided": _undecided(group, varied(group)),
                 "packages": between(tables.get("stack_differences"), str(before), str(after)),
             },
             figure=_FIGURES.get(first["workload"], ""),
@@ -254,12 +264,12 @@ def _no_regression(tables: Tables) -> Iterator[Finding]:
         )
 
 
-def _slowest(undecided: pd.DataFrame) -> Effect | None:
-    """The largest slowdown that is undecided."""
-    rates = undecided[
-        undecided["metric"].map(is_rate).astype(bool) & undecided["ratio"].lt(1) & undecided["low"].notna()
-    ]
-    return _effect(lines_of(rates.sort_values("ratio"))[0], varied(undecided)) if len(rates) else None
+def _why_same(line: Line) -> str:
+    """`exact` for equal counts, `small` if both sides are below the threshold, else `within` for the interval."""
+    if line["exact"]:
+        return "exact"
+    least = threshold_of(line["metric"]).least
+    return "small" if least and max(line["baseline"], line["candidate"]) <= least else "within"
 
 
 def _named(axis: object, value: object) -> str:

@@ -39,6 +39,7 @@ class Effect:
     exact: bool = False
     conditions: tuple[str, ...] = ()
     """The cell, in words, by the axes that vary."""
+    experiment: str = ""
 
     def turned(self) -> "Effect":
         """The effect of the baseline compared with the candidate, without its interval."""
@@ -161,7 +162,7 @@ def _merged(same: Sequence[Finding]) -> Finding:
     first, *others = same
     return replace(
         first,
-        advice=first.advice if all(finding.advice == first.advice for finding in others) else None,
+        advice=first.advice if all(finding.advice in (None, first.advice) for finding in others) else None,
         seen=tuple(line for finding in same for line in finding.seen),
         more=tuple(others),
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...advice import MIB
 from ...metrics import METRICS
 from ...metrics.runs import FAILED
 from ...stacks.differences import packages_in_words
@@ -57,10 +58,10 @@ def _capital(text: str) -> str:
 
 
 def factor(ratio: float) -> str:
-    """A change of a rate: "14 times slower", "25% faster"."""
-    slower = ratio < 1
-    larger = 1 / ratio if slower else ratio
-    direction = "slower" if slower else "faster"
+    """A change of a rate: "14 times fewer", "25% more"."""
+    fewer = ratio < 1
+    larger = 1 / ratio if fewer else ratio
+    direction = "fewer" if fewer else "more"
     if larger >= 2:
         return f"{larger:,.3g} times {direction}"
     return f"{abs(1 - ratio):.0%} {direction}"
@@ -79,8 +80,7 @@ def _change(effect: Effect, before: str, after: str, *, ordered: bool) -> str:
         counts = [f"{value * effect.n:.0f} of {effect.n}" for value in (effect.candidate, effect.baseline)]
         return f"{metric.label}: {counts[0]} with {after}, {counts[1]} with {before}"
     if not ordered and _is_rate(effect):
-        per = " per CPU-second" if metric.unit.endswith("CPU-s") else ""
-        return f"{after}: {factor(effect.ratio)}{per} than {before}"
+        return f"{after}: {factor(effect.ratio)} {_label(effect.metric)} than {before}"
     verb = "fell" if effect.candidate < effect.baseline else "rose"
     named = metric.unit != "bytes" and metric.unit in metric.label.lower()
     write = digits if named else amount
@@ -185,21 +185,20 @@ def _no_regression(finding: Finding) -> Sentences:
     facts = finding.facts
     results = ", ".join(f"{count} {result}" for result, count in facts["results"].items())
     unconfirmed = {effect.metric: _by(effect) for effect in reversed(finding.effects)}
-    if not facts["decidable"]:
-        title = f"{finding.baseline} and {finding.subject}: too few repeats to decide"
-    else:
-        title = f"No confirmed regression from {finding.baseline} to {finding.subject}"
+    if facts["decidable"]:
+        title = f"{finding.baseline} to {finding.subject}: {results}"
         likely = ", ".join(f"{_label(metric)} ({by})" for metric, by in unconfirmed.items())
-        title += f", but likely ones: {likely}" if likely else ""
+        title += f"; likely worse: {likely}" if likely else ""
+    else:
+        title = f"{finding.baseline} and {finding.subject}: too few repeats to decide"
     least, most = facts["n"]
     n = f"n = {least}" if least == most else f"n = {least} to {most}"
+    undecided = [f"{_capital(_label(effect.metric))}: {_certainty(effect)}" for effect in facts["undecided"]]
     return (
         title,
-        f"Of {_plural(finding.scope.compared, 'comparison')}: {results} ({n}).",
-        f"Same because both sides are below the threshold: {facts['too_small']}." if facts["too_small"] else "",
-        f"Same because of equal counts: {facts['exact']}." if facts["exact"] else "",
-        detectable(facts["detectable"]),
-        f"Largest undecided slowdown: {_rate_with_interval(facts['slowest'])}." if facts["slowest"] else "",
+        f"{_plural(finding.scope.compared, 'comparison')}, {n}.",
+        _same(facts["same"]),
+        f"Undecided: {'; '.join(undecided)}." if undecided else "",
         f"Likely worse, over {LIKELY_SHARE:.0%} with the same sign in every pair, but not confirmed:"
         if unconfirmed
         else "",
@@ -208,17 +207,33 @@ def _no_regression(finding: Finding) -> Sentences:
     )
 
 
+_SAME = {
+    "exact": "equal counts in every repeat",
+    "small": "both sides below the threshold",
+    "within": "an interval within the threshold",
+}
+
+
+def _same(counts: Mapping[str, int]) -> str:
+    """Why comparisons are the same: a count for each reason."""
+    reasons = [f"{count} by {_SAME[reason]}" for reason, count in counts.items() if count]
+    return f"Same: {', '.join(reasons)}." if reasons else ""
+
+
 def detectable(ratios: Sequence[float]) -> str:
-    """The change that undecided comparisons of ratios could have detected, as a sentence."""
+    """The change that undecided comparisons of ratios confirm in half of the cases, as a sentence."""
     if not len(ratios):
         return ""
     ordered = sorted(ratios)
     middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
     if ordered[0] >= ABSURD:
-        return f"Only a change of over {ABSURD} times would have been detected."
+        return f"With this noise, even a change of {ABSURD} times would mostly stay undecided."
     if len(ordered) == 1:
-        return f"A change of {_times(middle)} would have been detected."
-    return f"Typically a change of {_times(middle)} would have been detected, at worst one of {_times(ordered[-1])}."
+        return f"With this noise, a change of {_times(middle)} would be confirmed in half of such runs."
+    return (
+        f"With this noise, half of such runs would confirm a change of {_times(middle)} (median), and of "
+        f"{_times(ordered[-1])} in the noisiest comparison."
+    )
 
 
 def _times(ratio: float) -> str:
@@ -230,8 +245,8 @@ def _growth_difference(finding: Finding) -> Sentences:
     other, line = finding.facts["lines"]
     more = "less" if effect.difference < 0 else "more"
     return (
-        f"{finding.subject} keeps {abs(effect.difference):,.3g} MB {more} heap per MB of text than {finding.baseline}, "
-        f"{text_read(line)}",
+        f"{finding.subject} keeps {abs(effect.difference):,.3g} MB {more} anonymous memory per MB of text than "
+        f"{finding.baseline}, {text_read(line)}",
         f"{_capital(', '.join(finding.scope.conditions))}: {effect.difference:+,.3g} MB per MB of text "
         f"(95 % {effect.low:+,.3g} to {effect.high:+,.3g}), paired by document over all readings of the runs.",
         f"{finding.baseline} {in_words(other)}; {finding.subject} {in_words(line)}.",
@@ -242,8 +257,8 @@ def _growth_difference(finding: Finding) -> Sentences:
 def _growth(finding: Finding) -> Sentences:
     line = finding.facts["line"]
     return (
-        f"{finding.subject}: the heap {in_words(line, short=True)}",
-        f"{_capital(', '.join(finding.scope.conditions))}: the heap {in_words(line)}.",
+        f"{finding.subject}: anonymous memory {in_words(line, short=True)}",
+        f"{_capital(', '.join(finding.scope.conditions))}: anonymous memory, imports included, {in_words(line)}.",
         _beyond(line),
     )
 
@@ -267,8 +282,9 @@ def _owner(finding: Finding) -> Sentences:
     repeats = "one run" if facts["n"] == 1 else f"each of {facts['n']} runs"
     counts = [f"{_CAUSES.get(cause, cause).format(owner)} in {n}" for (cause, owner), n in facts["cells"].items()]
     return (
-        f"{finding.subject}: {_OWNED[facts['cause']].format(facts['owner'])}, in {repeats}",
-        f"Experiment {', '.join([finding.scope.experiment, *conditions])}: {facts['sentence']}",
+        f"{finding.subject}, experiment {finding.scope.experiment}: "
+        f"{_OWNED[facts['cause']].format(facts['owner'])}, in {repeats}",
+        f"{_capital(', '.join([f'experiment {finding.scope.experiment}', *conditions]))}: {facts['sentence']}",
         f"Cells of this stack: {', '.join(counts)}." if sum(facts["cells"].values()) > 1 else "",
         f"Evidence: {facts['evidence']}.",
     )
@@ -320,8 +336,8 @@ def _version_step(finding: Finding) -> Sentences:
 
 
 def _step(effect: Effect, unit: str, scale: float) -> str:
-    """A step with its interval; as a difference if the interval of the ratio reaches below zero."""
-    if effect.low > 0:
+    """A step with its interval: of bytes the difference, else the ratio unless its interval reaches below zero."""
+    if effect.low > 0 and scale == 1:
         return f"ratio {effect.ratio:.3g} (95 % {effect.low:.3g} to {effect.high:.3g})"
     change, low, high = ((end - 1) * effect.baseline / scale for end in (effect.ratio, effect.low, effect.high))
     return f"{change:+,.4g} {unit} (95 % {low:+,.4g} to {high:+,.4g})"
@@ -345,14 +361,15 @@ def _limit(finding: Finding) -> Sentences:
         f"At {completed} it took {_range(facts['time_ratio'], '.2f')} times as long as without a limit{once}.",
         speed,
         f"Closest readings of a run without a limit: {'; '.join(facts['nearest'])}.",
-        f"From an unlimited run `beyond-ram watch` requests {_range(facts['request_mib'])} MiB.",
+        f"From a run without a limit `beyond-ram watch` requests {_range(facts['request_mib'])} MiB: the memory kept "
+        "at the peak, with a reserve.",
     )
 
 
 def _read_ceiling(finding: Finding) -> Sentences:
     share, low, high = finding.facts["share"]
     return (
-        f"{finding.subject} reaches {share:.0%} of raw read speed ({finding.scope.conditions[0]}; "
+        f"{finding.subject} reaches {share:.0%} of the fastest read without a loader ({finding.scope.conditions[0]}; "
         f"{finding.facts['note']})",
         f"Rows per CPU-second from the page cache, compared with {finding.baseline} without a loader: {share:.0%} "
         f"(95 % {low:.0%} to {high:.0%}, n = {finding.facts['n']}), {_CEILING[finding.facts['result']]}.",
@@ -522,18 +539,39 @@ def _use(finding: Finding, advice: Advice) -> str:
     if advice.conditions:
         limited = _limited_to(Scope(finding.experiment, advice.conditions))
         where = f"{'In' if limited.startswith('experiment') else 'With'} {limited}, u"
-    reason = f": better in {_labels(advice.better)}; no metric is confirmed worse" if advice.better else ""
-    return " ".join(filter(None, [f"{where}se {choice}{instead}{reason}.", _measured_where(finding)]))
+    reason = f": better in {_labels(advice.better)}" if advice.better else ""
+    sentences = [f"{where}se {choice}{instead}{reason}.", _undecided(finding), _longer(finding, advice)]
+    return " ".join(filter(None, [*sentences, _measured_where(finding)]))
+
+
+def _undecided(finding: Finding) -> str:
+    """The metrics that are undecided between the two sides, from the baseline to the candidate."""
+    confirmed = {effect.metric for effect in finding.effects}
+    metrics = dict.fromkeys(effect.metric for effect in finding.facts.get("undecided", ()))
+    left = [metric for metric in metrics if metric not in confirmed]
+    return f"Undecided: {_labels(left)}." if left else ""
+
+
+def _longer(finding: Finding, advice: Advice) -> str:
+    """The wall clock of both sides, if the recommended one took longer by more than the threshold. It is not tested."""
+    if "wall_s" not in finding.facts:
+        return ""
+    baseline_s, candidate_s = finding.facts["wall_s"]
+    chosen_s, other_s = (candidate_s, baseline_s) if advice.choose[0] == finding.subject else (baseline_s, candidate_s)
+    if chosen_s <= other_s * (1 + SHARE):
+        return ""
+    return f"Its median wall clock was longer: {chosen_s:,.3g} s, not {other_s:,.3g} s (not tested)."
 
 
 def _measured_where(finding: Finding) -> str:
     """Conditions of an advice that a config does not show: processors and work per row, or batch size and input."""
     facts, axis = finding.facts, finding.facts.get("axis")
+    if own := facts.get("own_loader"):
+        return f"{own} is a class of this project, over a file of token ids that is written before."
     if axis == "workers" and "cpu_count" in facts:
         return f"Measured on {_plural(facts['cpu_count'], 'CPU')}, with no work per row except reading it."
     if axis == "batch_size" and "rows" in facts:
-        sides = f"{finding.baseline} and {finding.subject}"
-        return f"Measured on an input of {_plural(facts['rows'], 'document')}: {sides}."
+        return f"Measured on an input of {_plural(facts['rows'], 'document')}."
     return ""
 
 
@@ -553,7 +591,7 @@ def _weigh(finding: Finding, advice: Advice) -> str:
         for metric in metrics:
             effect = mixed.get((metric, way)) or effects.get(metric)
             by = _by(effect if forward else effect.turned()) if effect else ""
-            cell = effect.conditions if effect and (metric, way) in mixed else ()
+            cell = _elsewhere(effect, finding, whole=(metric, way) in mixed) if effect else ()
             words.append(f"{_label(metric)} ({', '.join([by, *cell])})" if by else _label(metric))
         return ", ".join(words)
 
@@ -561,6 +599,15 @@ def _weigh(finding: Finding, advice: Advice) -> str:
     if advice.unconfirmed:
         against = f"likely worse (not confirmed) in {listed(advice.unconfirmed, likely, f'likely {worse}')}"
     return f"Trade-off: {sides} is better in {listed(advice.better, confirmed, better)} and {against}."
+
+
+def _elsewhere(effect: Effect, finding: Finding, *, whole: bool) -> Sequence[str]:
+    """The cell of an effect, as far as it is not the finding's own; with `whole` all of it."""
+    if whole:
+        return effect.conditions
+    if effect.experiment != finding.scope.experiment:
+        return (f"experiment {effect.experiment}",)
+    return tuple(name for name in effect.conditions if name not in finding.effects[0].conditions)
 
 
 def _by(effect: Effect) -> str:
@@ -573,7 +620,10 @@ def _by(effect: Effect) -> str:
 
 
 def _request(finding: Finding, advice: Advice) -> str:
-    return f"Request {advice.choose[0]} (it ran under a limit of {finding.facts['completed_bytes'] / MB:,.0f} MB)."
+    facts = finding.facts
+    in_mb = f"{facts['request_mib'][1] * MIB / MB:,.0f} MB"
+    limit = f"{facts['completed_bytes'] / MB:,.0f} MB"
+    return f"Request {advice.choose[0]}, which is {in_mb}; it ran under a limit of {limit}."
 
 
 def _drop(finding: Finding, advice: Advice) -> str:

@@ -41,12 +41,12 @@ def _comparisons(table: pd.DataFrame) -> Iterator[Undecided]:
     pending = table[table["result"] == "undecided"]
     few = pending["reason"] == FEW
     for family in FAMILIES:
-        lines = pending[~few & pending["family"].eq(family)]
-        ratios = lines.loc[lines["ratio"].notna(), "detectable"].dropna()
+        lines = pending[pending["family"].eq(family)]
+        ratios = lines.loc[lines["ratio"].notna() & ~few, "detectable"].dropna()
         yield Undecided(family, len(lines), int(table["family"].eq(family).sum()), tuple(ratios))
     likely = pending[pending["reason"].isin(LIKELY.values())]
     yield Undecided("likely", len(likely), len(pending))
-    yield Undecided("too few repeats", int(few.sum()), len(table))
+    yield Undecided("too few repeats", int(few.sum()), len(pending))
 
 
 def _causes(table: pd.DataFrame) -> Iterator[Undecided]:
@@ -72,12 +72,13 @@ def sentence(one: Undecided) -> str:
     """A count as a sentence."""
     of = f"{one.count} of {one.total}"
     if one.kind == "too few repeats":
-        return f"{of} comparisons are undecided: fewer than two repeats on a side."
+        return f"{of} undecided comparisons have fewer than two repeats on a side."
     if one.kind == "planned" or one.kind == "exploratory":
         noun = "planned questions" if one.kind == "planned" else "exploratory comparisons"
         return " ".join(filter(None, [f"{of} {noun} are undecided.", detectable(one.detectable)]))
     if one.kind == "likely":
-        return f"{of} undecided comparisons are likely: over {LIKELY_SHARE:.0%}, the same sign in every pair."
+        why = f"over {LIKELY_SHARE:.0%}, the same sign in every pair"
+        return f"{of} undecided comparisons are likely better or worse: {why}."
     if one.kind == "causes":
         return f"The cause of memory growth is undecided in {of} cells."
     if one.kind == "failed":

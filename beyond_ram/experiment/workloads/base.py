@@ -87,11 +87,13 @@ class Axis:
         """A value, as figures and sentences name it: `8 workers`, `latency 50 ms`, `redirect yes`."""
         if self.nothing is not None and value in (0, "none"):
             return self.nothing
+        if value == "nothing":
+            return f"{value} {self.label}"
         if isinstance(value, str):
             return value if self.alone else f"{self.label} {value}"
         one = value == 1 and len(self.unit) > _SYMBOL and self.unit.endswith("s") and "/" not in self.unit
-        said = f"{value:,.10g} {self.unit[:-1] if one else self.unit}".rstrip()
-        return said if self.unit == self.label else f"{self.label} {said}"
+        with_unit = f"{value:,.10g} {self.unit[:-1] if one else self.unit}".rstrip()
+        return with_unit if self.unit == self.label else f"{self.label} {with_unit}"
 
 
 @dataclass(frozen=True)

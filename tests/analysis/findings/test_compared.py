@@ -209,7 +209,7 @@ def test_values_too_small_to_differ_are_counted() -> None:
         for stack, sizes in (("old", [2e6, 3e6, 2e6]), ("new", [1e6, 2e6, 3e6]))
     )
     (finding,) = [one for one in made(old, new) if one.kind == "no regression"]
-    assert finding.facts["too_small"] == 1
+    assert finding.facts["same"]["small"] == 1
 
 
 def rates(old: list[float], new: list[float], **cell: Any) -> list[list[dict[str, Any]]]:
@@ -227,8 +227,8 @@ def test_a_slowdown_is_given_in_percent_where_a_version_is_better() -> None:
     assert finding.effects[0].metric == GROWTH
     (slower,) = finding.facts["undecided_rates"]
     assert slower.ratio < 0.85
-    assert f"{1 - slower.ratio:.0%} slower" in finding.text
-    assert f"{1 - slower.ratio:.0%} slower" in finding.action, "it is likely"
+    assert f"{1 - slower.ratio:.0%} fewer" in finding.text
+    assert f"{1 - slower.ratio:.0%} fewer" in finding.action, "it is likely"
     (same,) = differences(*rates([100, 104, 101], [101, 103, 102]))
     assert same.facts["undecided_rates"] == ()
 
@@ -313,4 +313,27 @@ def test_exact_counts_are_named_among_what_is_the_same() -> None:
     lines = [line | {"token_count": 99.0} for group in (OLD, runs("new", [100.2, 100.9, 100.6])) for line in group]
     (finding,) = made(lines)
     assert finding.kind == "no regression"
-    assert finding.facts["exact"] == 1
+    assert finding.facts["same"]["exact"] == 1
+
+
+@pytest.mark.parametrize(("wall_s", "longer"), [((4.0, 5.2), True), ((4.0, 3.9), False)])
+def test_advice_names_what_is_undecided_and_a_longer_wall_clock(wall_s: tuple[float, float], longer: bool) -> None:
+    """A reader was told to use a batch size "better in peak heap growth", and not that it took 30 % longer."""
+    sides = rates([100, 140, 70], [80, 130, 105])
+    lines = [line | {"duration_s": took} for side, took in zip(sides, wall_s, strict=True) for line in side]
+    (finding,) = with_runs(lines)
+    assert finding.advice is not None
+    assert (finding.advice.do, finding.advice.choose) == ("use", ("new",))
+    assert SPEED in [effect.metric for effect in finding.facts["undecided"]]
+    assert METRICS[SPEED].label.lower() in finding.action.lower()
+    assert (f"{wall_s[1]:g} s, not {wall_s[0]:g} s" in finding.action) is longer
+
+
+def test_a_trade_off_names_the_experiment_of_what_is_worse_elsewhere() -> None:
+    """A reader took a slowdown of another experiment for one of the setting that was better in memory."""
+    here = [line | {SPEED: None} for group in rates([1, 1, 1], [1, 1, 1], experiment="leaner") for line in group]
+    slow = [line for group in rates([100, 101, 102], [50, 51, 52], experiment="slower") for line in group]
+    (finding,) = differences(here, [line | {GROWTH: 100 * MB, PEAK: 200 * MB} for line in slow])
+    assert finding.advice is not None
+    assert (finding.advice.do, finding.scope.experiment) == ("weigh", "leaner")
+    assert "experiment slower" in finding.action.split("worse in")[1]

@@ -32,9 +32,9 @@ def test_a_report_reads_as_on_its_golden_page(study: str) -> None:
 
 @pytest.mark.parametrize(
     ("ratio", "words"),
-    [(14.2, "14.2 times faster"), (1 / 14, "14 times slower"), (1.25, "25% faster"), (0.75, "25% slower")],
+    [(14.2, "14.2 times more"), (1 / 14, "14 times fewer"), (1.25, "25% more"), (0.75, "25% fewer")],
 )
-def test_a_rate_is_so_many_times_faster_or_slower(ratio: float, words: str) -> None:
+def test_a_rate_is_so_many_times_more_or_fewer(ratio: float, words: str) -> None:
     assert factor(ratio) == words
 
 
