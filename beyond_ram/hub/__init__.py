@@ -1,4 +1,4 @@
-"""A local Hub endpoint: what the Hugging Face clients ask of the Hub, answered from a folder.
+"""A local Hub endpoint, which serves a folder to the Hugging Face clients.
 
     with Hub(root) as hub:
         subprocess.run(command, env={**os.environ, "HF_ENDPOINT": hub.url})

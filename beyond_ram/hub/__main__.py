@@ -1,4 +1,4 @@
-"""`python -m beyond_ram.hub (--root DIR | --upstream URL) [--port N] [--log FILE] …`: serves until interrupted."""
+"""`python -m beyond_ram.hub (--root DIR | --upstream URL) [--port N] [--log FILE] …`: serve until interrupted."""
 
 import argparse
 import os
@@ -29,7 +29,7 @@ def main() -> int:
         help=f"every EVERY_NTH data read fails once; {', '.join(FAULTS)}; repeatable",
     )
     arguments = parser.parse_args()
-    # A pipe, not a threading.Event: a signal handler that sets an event can deadlock with the thread that waits for it.
+    # A pipe, not a threading.Event: a signal handler that sets an event can deadlock with the waiting thread.
     ended, ends = os.pipe()
     os.set_blocking(ends, False)
     signal.set_wakeup_fd(ends)

@@ -1,4 +1,4 @@
-"""The endpoint, repository and body that a request asks for."""
+"""The endpoint, repository and body of a request."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from aiohttp import web
 from beyond_ram.hub.repos import Kind, Repos, Repository
 
 REPOS: web.AppKey[Repos] = web.AppKey("repos", Repos)
-# Room for some ten thousand paths; only a commit is longer.
+# Enough for some ten thousand paths; only a commit is longer.
 BODY_BYTES = 1 << 24
 
 
@@ -24,12 +24,12 @@ def kind_of(request: web.Request) -> Kind:
 
 
 def repository_of(request: web.Request) -> Repository:
-    """The repository that the path names. Raises NotFoundError."""
+    """The repository in the path. Raises NotFoundError."""
     return request.app[REPOS].get(kind_of(request), request.match_info["id"])
 
 
 async def text_of(request: web.Request, at_most_bytes: int = BODY_BYTES) -> str:
-    """The body as UTF-8, whatever the headers say. Raises UnicodeError, HTTPRequestEntityTooLarge."""
+    """The body as UTF-8, whatever the headers declare. Raises UnicodeError, HTTPRequestEntityTooLarge."""
     body = bytearray()
     async for piece in request.content.iter_any():
         body += piece
@@ -39,7 +39,7 @@ async def text_of(request: web.Request, at_most_bytes: int = BODY_BYTES) -> str:
 
 
 async def json_of(request: web.Request) -> dict[str, Any]:
-    """The body as an object of JSON. Raises ValueError, RecursionError, HTTPRequestEntityTooLarge."""
+    """The body as a JSON object. Raises TypeError, ValueError, RecursionError, HTTPRequestEntityTooLarge."""
     body = json.loads(await text_of(request) or "{}")
     if not isinstance(body, dict):
         raise TypeError("no object of JSON")

@@ -30,7 +30,7 @@ FAULT: web.RequestKey[str] = web.RequestKey("fault", str)
 TITLE = "as the folder is now"
 SLOW_BODY_S = 2.0
 RETRY_AFTER_S = 1
-# Query keys whose values are logged. Values of other keys may be signatures: only the keys are logged.
+# Query keys whose values are logged. Values of other keys may be signatures, so only the keys are logged.
 LOGGED_KEYS = {"cursor", "create_pr", "expand", "limit", "recursive"}
 # Status codes for errors of the file system. Any other OSError is a fault of the endpoint.
 REFUSALS = {
@@ -47,7 +47,7 @@ REVISION = "{revision:[^/]+}"
 
 
 def create_app(repos: Repos, log: RequestLog, page_size: int = 1000, traffic: Traffic | None = None) -> web.Application:
-    """An application over `repos`; `page_size` is the number of entries in a page of a tree."""
+    """An application that serves `repos`; `page_size` is the number of entries in a page of a tree."""
     app = _app([_logged(log), _guarded, _errors], log, traffic or Traffic(LOCAL))
     app[REPOS] = repos
     app[STORE] = Store(repos)
@@ -56,7 +56,7 @@ def create_app(repos: Repos, log: RequestLog, page_size: int = 1000, traffic: Tr
 
 
 def create_relay(upstream: str, log: RequestLog, traffic: Traffic, secret: str) -> web.Application:
-    """An application that forwards reads to the Hub at `upstream` for clients that know `secret`, and logs requests."""
+    """An application that forwards reads to the Hub at `upstream` for clients that send `secret`, and logs requests."""
     relay = Relay(upstream, traffic, secret)
 
     @web.middleware
@@ -66,14 +66,14 @@ def create_relay(upstream: str, log: RequestLog, traffic: Traffic, secret: str) 
     app = _app([_logged(log), _guarded, _errors, forwarded], log, traffic)
     # These routes only name the endpoints: the relay answers every request.
     app.router.add_get("/elsewhere/{key}/{path:.*}", info, name="hub:elsewhere")
-    for kind in KINDS:  # the Hub redirects reads of small files to here
+    for kind in KINDS:  # the Hub redirects reads of small files to this path
         app.router.add_get(f"/api/resolve-cache/{kind}/{ID}/{REVISION}/{{path:.+}}", info, name=f"{kind}:resolve-cache")
     app.cleanup_ctx.append(relay.running)
     return app
 
 
 def _app(middlewares: list[Middleware], log: RequestLog, traffic: Traffic) -> web.Application:
-    """An application with all endpoints, a log and the conditions of its network."""
+    """An application with all endpoints, a log and network conditions."""
     app = web.Application(middlewares=middlewares)
     app[TRAFFIC] = traffic
     app[LOG] = log
@@ -92,21 +92,28 @@ def _app(middlewares: list[Middleware], log: RequestLog, traffic: Traffic) -> we
     return app
 
 
+class _Processes:
+    """The client processes of connections."""
+
+    def __init__(self) -> None:
+        self._clients = Clients()
+        self._pids: WeakKeyDictionary[asyncio.Transport, int | None] = WeakKeyDictionary()
+
+    async def of(self, transport: asyncio.Transport | None) -> int | None:
+        """The client's process, looked up at the first request of a connection."""
+        if transport is None:
+            return None
+        if transport not in self._pids:
+            ports = (transport.get_extra_info(name)[1] for name in ("peername", "sockname"))
+            self._pids[transport] = await asyncio.to_thread(self._clients.pid, *ports)
+        return self._pids[transport]
+
+
 def _logged(log: RequestLog) -> Middleware:
     """Log every request when it is answered or aborted."""
     started = time.monotonic()
     in_flight = 0
-    clients = Clients()
-    pids: WeakKeyDictionary[asyncio.Transport, int | None] = WeakKeyDictionary()
-
-    async def process(transport: asyncio.Transport | None) -> int | None:
-        """The client's process, looked up at the first request of a connection."""
-        if transport is None:
-            return None
-        if transport not in pids:
-            ports = (transport.get_extra_info(name)[1] for name in ("peername", "sockname"))
-            pids[transport] = await asyncio.to_thread(clients.pid, *ports)
-        return pids[transport]
+    processes = _Processes()
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -118,8 +125,8 @@ def _logged(log: RequestLog) -> Middleware:
         transport = request.transport
         pid: int | None = None
         try:
-            # Before the answer: a client that has its answer may exit.
-            pid, request[INJECTED_S] = await asyncio.gather(process(transport), request.app[TRAFFIC].latency())
+            # Before the answer, because a client may exit once it has the answer.
+            pid, request[INJECTED_S] = await asyncio.gather(processes.of(transport), request.app[TRAFFIC].latency())
             response = await handler(request)
             status = response.status
             if isinstance(response, web.Response) and isinstance(response.body, bytes) and request.method != "HEAD":
@@ -142,15 +149,15 @@ def _logged(log: RequestLog) -> Middleware:
                     pid=pid,
                     before=before,
                     after=after,
-                    **_described(request),
+                    **_log_fields(request),
                 )
             )
 
     return middleware
 
 
-def _described(request: web.Request) -> dict[str, str]:
-    """The entry of a request in the log."""
+def _log_fields(request: web.Request) -> dict[str, str]:
+    """The fields of a request in the log."""
     identifier = request.match_info.get("id")
     return {
         "method": request.method,
@@ -174,7 +181,7 @@ def _logged_path(request: web.Request) -> str:
 
 @web.middleware
 async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse what a web page of another origin asks through a browser on this machine."""
+    """Refuse requests that a web page of another origin makes through a browser on this machine."""
     port = request.transport.get_extra_info("sockname")[1] if request.transport else 0
     ours = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
     if request.headers.get("Host") not in ours:
@@ -271,10 +278,10 @@ async def paths_info(request: web.Request) -> web.StreamResponse:
     """`/paths-info/REVISION`: files and folders by name; missing ones are left out."""
     repository = repository_of(request)
     if request.content_type == "application/json":
-        wanted = (await json_of(request)).get("paths", [])
+        requested = (await json_of(request)).get("paths", [])
     else:
-        wanted = parse_qs(await text_of(request)).get("paths", [])
-    paths = [wanted] if isinstance(wanted, str) else [str(path) for path in wanted]
+        requested = parse_qs(await text_of(request)).get("paths", [])
+    paths = [requested] if isinstance(requested, str) else [str(path) for path in requested]
 
     def answer() -> list[dict[str, object]]:
         repository.check_revision(request.match_info["revision"])
@@ -285,7 +292,7 @@ async def paths_info(request: web.Request) -> web.StreamResponse:
 
 
 async def commits(request: web.Request) -> web.StreamResponse:
-    """`/commits/REVISION`: the one commit there is."""
+    """`/commits/REVISION`: the only commit."""
     repository = repository_of(request)
 
     def answer() -> dict[str, object]:
@@ -311,7 +318,7 @@ async def resolve(request: web.Request) -> web.StreamResponse:
 
 
 async def cdn(request: web.Request) -> web.StreamResponse:
-    """`/cdn/KIND/ID/REVISION/PATH`: the target of redirects. On the Hub that is another host."""
+    """`/cdn/KIND/ID/REVISION/PATH`: the target of redirects, which is another host on the Hub."""
     _, file = await _file(request)
     return await _data(request, file, {})
 
@@ -345,13 +352,13 @@ async def _data(request: web.Request, file: File, headers: dict[str, str]) -> we
     response.content_length = stop - start
     await response.prepare(request)
     if request.method != "HEAD":
-        with contextlib.suppress(ConnectionError):  # the client closed the connection: it has read enough
+        with contextlib.suppress(ConnectionError):  # the client closed the connection because it has read enough
             await _send(request, response, file, start, stop)
     return response
 
 
 def _range(header: str, size: int) -> tuple[int, int]:
-    """Begin and end of the bytes that a Range header asks for; an empty range if it is invalid."""
+    """The requested bytes of a Range header, as start and stop; an empty range if it is invalid."""
     match = re.fullmatch(r"bytes=([0-9]{0,19})-([0-9]{0,19})", header)
     first, last = match.groups() if match else ("", "")
     if first:
@@ -363,7 +370,7 @@ async def _send(request: web.Request, response: web.StreamResponse, file: File, 
     fault, traffic = request[FAULT], request.app[TRAFFIC]
     request[BYTES_SENT] = 0
     ends = (start + stop) // 2 if fault == "drop" else stop
-    # Twenty pieces make a slow body visible.
+    # Twenty pieces, to spread a slow body.
     size = max(1, (stop - start) // 20) if fault == "slow" else PIECE_BYTES
     for piece in pieces(file.local, start, ends, size):
         request[INJECTED_S] += await traffic.transmit(len(piece))
@@ -374,7 +381,7 @@ async def _send(request: web.Request, response: web.StreamResponse, file: File, 
     if fault != "drop":
         await response.write_eof()
     elif request.transport:
-        request.transport.close()  # data in its buffer is still sent
+        request.transport.close()  # still sends the data in its buffer
 
 
 def _entry(entry: File | Folder) -> dict[str, object]:

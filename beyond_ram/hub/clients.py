@@ -12,15 +12,15 @@ PROC = Path("/proc")
 
 
 class Clients:
-    """Finds the process behind a client's port. Checks earlier clients first."""
+    """Finds the process behind a client's port. Checks known clients first."""
 
     def __init__(self) -> None:
         self._clients: dict[int, None] = {}
 
     def pid(self, client_port: int, server_port: int) -> int | None:
-        """The process at the client's end; None if it has ended or is not readable.
+        """The process at the client's end; None if it has ended or is unreadable.
 
-        After a fork several may hold it: then the one that was seen first, which opened the connection.
+        After a fork several processes may share the connection: then the known client, which opened it.
         """
         inode = self._inode(client_port, server_port)
         if inode is None:
@@ -33,17 +33,17 @@ class Clients:
         return None
 
     def _inode(self, client_port: int, server_port: int) -> int | None:
-        """The inode of the socket whose own port is the client's."""
+        """The inode of the socket with the client's port."""
         try:
             return _inode_from_kernel(client_port, server_port)
         except OSError:
             return self._listed(client_port, server_port)
 
     def _listed(self, client_port: int, server_port: int) -> int | None:
-        """The same from /proc/net/tcp, which takes the kernel milliseconds."""
-        wanted = re.compile(rf"^ *\d+: [0-9A-F]+:{client_port:04X} [0-9A-F]+:{server_port:04X} .*$", re.MULTILINE)
+        """The inode from /proc/net/tcp, which takes milliseconds."""
+        pattern = re.compile(rf"^ *\d+: [0-9A-F]+:{client_port:04X} [0-9A-F]+:{server_port:04X} .*$", re.MULTILINE)
         try:
-            match = wanted.search((PROC / "net" / "tcp").read_text(encoding="ascii"))
+            match = pattern.search((PROC / "net" / "tcp").read_text(encoding="ascii"))
         except OSError:
             return None
         return int(match[0].split()[9]) or None if match else None
@@ -66,15 +66,16 @@ class Clients:
         return False
 
 
-# One question about one socket, sock_diag(7): struct inet_diag_req_v2 after the header of a netlink message.
+# A query for one socket, sock_diag(7): struct inet_diag_req_v2 after the header of a netlink message.
 _SOCK_DIAG, _SOCK_DIAG_BY_FAMILY, _REQUEST, _ANY_STATE = 4, 20, 1, 0xFFFFFFFF
 _HEADER = struct.Struct("=IHHII")
 _QUESTION = struct.Struct("=BBBxI")
-_INODE_AT = _HEADER.size + 4 + 48 + 16  # in the answer, struct inet_diag_msg
+_INODE_AT = _HEADER.size + 4 + 48 + 16  # in the reply, struct inet_diag_msg
 
 
 def _inode_from_kernel(own_port: int, other_port: int) -> int | None:
-    """The inode of a TCP socket between two ports of the loopback. Raises OSError if the kernel does not answer."""
+    """The inode of a TCP socket between two loopback ports; None if there is none. Raises OSError if the kernel does
+    not reply."""
     loopback = socket.inet_aton("127.0.0.1") + bytes(12)
     ends = struct.pack("!HH", own_port, other_port) + loopback + loopback + struct.pack("=III", 0, *[0xFFFFFFFF] * 2)
     question = _QUESTION.pack(socket.AF_INET, socket.IPPROTO_TCP, 0, _ANY_STATE) + ends

@@ -1,4 +1,4 @@
-"""The network between a client and the endpoint: latency, bandwidth, redirects and faults. Knows no HTTP."""
+"""The network between a client and the endpoint: latency, bandwidth, redirects and faults. Independent of HTTP."""
 
 import asyncio
 import math
@@ -18,7 +18,7 @@ FAULTS = {
 
 @dataclass(frozen=True)
 class Fault:
-    """One kind of fault: one in `every_nth` reads of data fails once; the same read succeeds when it is repeated."""
+    """A kind of fault. One in `every_nth` reads of data fails once; the same read succeeds when repeated."""
 
     kind: str
     every_nth: int
@@ -78,11 +78,11 @@ class Traffic:
         self._seen: set[Hashable] = set()
 
     async def latency(self) -> float:
-        """Wait for one round trip; the seconds waited."""
+        """Wait for one round trip. Returns the seconds waited."""
         return await self.wait(self.conditions.latency_ms / 1000) if self.conditions.latency_ms else 0.0
 
     async def transmit(self, size: int) -> float:
-        """Wait until `size` bytes have passed the shared bandwidth; the seconds waited."""
+        """Wait until `size` bytes have passed the shared bandwidth. Returns the seconds waited."""
         if not self.conditions.bandwidth_mb_per_s:
             return 0.0
         start = max(self._line_free_at, time.monotonic())
@@ -90,14 +90,14 @@ class Traffic:
         return await self.wait(self._line_free_at - time.monotonic())
 
     async def wait(self, seconds: float) -> float:
-        """Delay an answer; the seconds that took."""
+        """Delay an answer. Returns the seconds waited."""
         began = time.monotonic()
-        with self.meter.held_back():
+        with self.meter.delayed():
             await asyncio.sleep(seconds)
         return time.monotonic() - began
 
     def fault(self, read: Hashable) -> str:
-        """The fault of this read of data, or an empty text. A repeated read has none."""
+        """The fault of this read of data, or "". A repeated read has none."""
         if not self.conditions.faults or read in self._seen:
             return ""
         self._seen.add(read)

@@ -23,8 +23,8 @@ STORAGE: web.RequestKey[str] = web.RequestKey("storage", str)
 class Request:
     """One request and its answer."""
 
-    t_s: float  # when it arrived, since the endpoint was started
-    monotonic_s: float  # the same on CLOCK_MONOTONIC, which all processes of a machine share
+    t_s: float  # seconds from the endpoint's start to the request's arrival
+    monotonic_s: float  # the arrival on CLOCK_MONOTONIC, which all processes of a machine share
     duration_s: float
     injected_s: float  # part of duration_s: latency, bandwidth and a slow body
     method: str
@@ -34,17 +34,17 @@ class Request:
     range: str  # the Range header, or empty
     status: int
     bytes_sent: int  # of the body
-    in_flight: int  # requests being answered when this one arrived, itself included
+    in_flight: int  # number of open requests when this one arrived, itself included
     client: str  # address and port of the connection
     pid: int | None  # the client's process; None if unknown
     fault: str  # the injected fault, or empty
     user_agent: str
     before: Reading  # the endpoint's times when the request arrived
-    after: Reading  # and when it was answered
+    after: Reading  # the endpoint's times when it was answered
 
 
 class RequestLog:
-    """Keeps requests, and writes each as a line of JSON to a file if one is given. Thread-safe."""
+    """Keeps requests, and appends each as a line of JSON to a file if one is given. Thread-safe."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._lock = threading.Lock()

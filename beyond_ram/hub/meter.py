@@ -1,4 +1,4 @@
-"""Time that the endpoint itself takes, as sums since its start, so that two readings have a difference."""
+"""Time that the endpoint itself takes, as sums since its start. Subtract two readings to get an interval."""
 
 import contextlib
 import time
@@ -11,7 +11,7 @@ class Reading:
     """The sums at one moment, in seconds."""
 
     cpu_s: float  # CPU time of the endpoint's process, user and system, all threads
-    busy_s: float  # time in which it worked on at least one answer
+    busy_s: float  # time with work on at least one answer
     injected_s: float  # time in which all open answers were delayed: latency, bandwidth, a slow body
 
 
@@ -20,31 +20,31 @@ class Meter:
 
     def __init__(self) -> None:
         self._at = time.monotonic()
-        self._answers = self._held_back = 0
+        self._answers = self._delayed = 0
         self._busy_s = self._injected_s = 0.0
 
     def begin(self) -> Reading:
-        """Count an answer that begins; the sums before it."""
+        """Count an answer that begins. Returns the sums before it."""
         reading = self.read()
         self._answers += 1
         return reading
 
     def end(self) -> Reading:
-        """Count an answer that ends; the sums after it."""
+        """Count an answer that ends. Returns the sums after it."""
         reading = self.read()
         self._answers -= 1
         return reading
 
     @contextlib.contextmanager
-    def held_back(self) -> Iterator[None]:
+    def delayed(self) -> Iterator[None]:
         """Count an answer as delayed while the block runs."""
         self._advance()
-        self._held_back += 1
+        self._delayed += 1
         try:
             yield
         finally:
             self._advance()
-            self._held_back -= 1
+            self._delayed -= 1
 
     def read(self) -> Reading:
         self._advance()
@@ -52,7 +52,7 @@ class Meter:
 
     def _advance(self) -> None:
         now = time.monotonic()
-        if self._answers > self._held_back:
+        if self._answers > self._delayed:
             self._busy_s += now - self._at
         elif self._answers:
             self._injected_s += now - self._at

@@ -15,7 +15,7 @@ from beyond_ram.hub.repos import LFS_FROM_BYTES, LFS_SUFFIXES, Kind, Repository
 from beyond_ram.hub.store import RefusedError, Store
 
 COMMIT_BYTES = 1 << 30
-YAML_DEPTH = 100  # parsing takes time with the square of it
+YAML_DEPTH = 100  # parsing takes quadratic time
 STORE: web.AppKey[Store] = web.AppKey("store", Store)
 USER = "local"
 KINDS: dict[str, Kind] = {"dataset": "datasets", "model": "models"}
@@ -42,7 +42,7 @@ def add_routes(app: web.Application, identifier: str, revision: str) -> None:
 
 
 async def whoami(request: web.Request) -> web.StreamResponse:
-    """`/api/whoami-v2`: the one user, whatever the token."""
+    """`/api/whoami-v2`: the same user for any token."""
     access = {"type": "access_token", "accessToken": {"displayName": USER, "role": "write"}}
     return web.json_response({"type": "user", "id": USER, "name": USER, "fullname": USER, "orgs": [], "auth": access})
 
@@ -50,17 +50,17 @@ async def whoami(request: web.Request) -> web.StreamResponse:
 async def create(request: web.Request) -> web.StreamResponse:
     """`/api/repos/create`; 409 if it exists."""
     body = await json_of(request)
-    kind, identifier = _named(body)
-    made = await asyncio.to_thread(request.app[STORE].create, kind, identifier)
+    kind, identifier = _repository_in(body)
+    created = await asyncio.to_thread(request.app[STORE].create, kind, identifier)
     answer: dict[str, Any] = {"url": _address(request, kind, identifier), "name": identifier, "id": identifier}
-    if not made:
+    if not created:
         answer["error"] = "You already created this repo"
-    return web.json_response(answer, status=200 if made else 409)
+    return web.json_response(answer, status=200 if created else 409)
 
 
 async def delete(request: web.Request) -> web.StreamResponse:
     """`/api/repos/delete`."""
-    kind, identifier = _named(await json_of(request))
+    kind, identifier = _repository_in(await json_of(request))
     await asyncio.to_thread(request.app[STORE].delete, kind, identifier)
     return web.json_response({})
 
@@ -84,7 +84,7 @@ async def refs(request: web.Request) -> web.StreamResponse:
 
 
 async def branch(request: web.Request) -> web.StreamResponse:
-    """`/branch/NAME`: refused, since a folder has one state and so one branch."""
+    """`/branch/NAME`: refused, because a folder has one state and so one branch."""
     repository_of(request)
     if request.match_info["revision"] == "main":
         return web.json_response({"error": "Reference already exists"}, status=409)
@@ -108,13 +108,13 @@ async def commit(request: web.Request) -> web.StreamResponse:
         raise RefusedError("a repository here has no pull requests")
     await asyncio.to_thread(repository.check_revision, request.match_info["revision"])
     lines = [json.loads(line) for line in (await text_of(request, COMMIT_BYTES)).split("\n") if line.strip()]
-    made = await asyncio.to_thread(request.app[STORE].commit, repository, lines)
-    address = f"{_address(request, repository.kind, repository.id)}/commit/{made}"
-    return web.json_response({"success": True, "commitOid": made, "commitUrl": address, "hookOutput": ""})
+    oid = await asyncio.to_thread(request.app[STORE].commit, repository, lines)
+    address = f"{_address(request, repository.kind, repository.id)}/commit/{oid}"
+    return web.json_response({"success": True, "commitOid": oid, "commitUrl": address, "hookOutput": ""})
 
 
 async def xet_token(request: web.Request) -> web.StreamResponse:
-    """`/xet-write-token/REVISION`: a local folder, which hf_xet writes itself. The token is not checked."""
+    """`/xet-write-token/REVISION`: a local folder that hf_xet itself writes. The token is not checked."""
     repository_of(request)
     storage = request.app[STORE].xet
     storage.mkdir(exist_ok=True)
@@ -134,7 +134,7 @@ async def lfs_batch(request: web.Request) -> web.StreamResponse:
     transfer = "xet" if "xet" in body.get("transfers", []) else "basic"
 
     def answer() -> list[dict[str, Any]]:
-        return [_placed(request, repository, str(o["oid"]), int(o["size"])) for o in body.get("objects", [])]
+        return [_lfs_object(request, repository, str(o["oid"]), int(o["size"])) for o in body.get("objects", [])]
 
     listed = await asyncio.to_thread(answer)
     return web.json_response({"transfer": transfer, "objects": listed, "hash_algo": "sha256"}, content_type=LFS)
@@ -148,15 +148,15 @@ async def lfs_put(request: web.Request) -> web.StreamResponse:
 
 
 async def lfs_verify(request: web.Request) -> web.StreamResponse:
-    """Whether an object has arrived whole."""
+    """Check that an object has arrived whole."""
     body = await json_of(request)
-    kept = request.app[STORE].object(str(body.get("oid")))
-    if not kept.is_file() or kept.stat().st_size != body.get("size"):
+    stored = request.app[STORE].object(str(body.get("oid")))
+    if not stored.is_file() or stored.stat().st_size != body.get("size"):
         return web.json_response({"error": "no such object"}, status=404)
     return web.json_response({})
 
 
-def _placed(request: web.Request, repository: Repository, oid: str, size: int) -> dict[str, Any]:
+def _lfs_object(request: web.Request, repository: Repository, oid: str, size: int) -> dict[str, Any]:
     listed: dict[str, Any] = {"oid": oid, "size": size, "authenticated": True}
     if request.app[STORE].find(repository, oid) is None:
         objects = str(request.url.origin().join(request.url.with_query(None))).removesuffix("/batch")
@@ -165,7 +165,8 @@ def _placed(request: web.Request, repository: Repository, oid: str, size: int) -
 
 
 def _check_yaml(text: str) -> None:
-    """Raises YAMLError. Aliases are not expanded: that may be far larger than the text."""
+    """Raise YAMLError for invalid YAML. Aliases are not expanded, because the result may be far larger than the
+    text."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -173,7 +174,7 @@ def _check_yaml(text: str) -> None:
             raise yaml.YAMLError(f"nested deeper than {YAML_DEPTH}")
 
 
-def _named(body: Mapping[str, Any]) -> tuple[Kind, str]:
+def _repository_in(body: Mapping[str, Any]) -> tuple[Kind, str]:
     """The kind and name of a repository in a body; the owner is the user if no organisation is given."""
     kind = KINDS.get(body.get("type") or "model")
     if kind is None:

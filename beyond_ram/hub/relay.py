@@ -21,7 +21,7 @@ from beyond_ram.hub.log import BYTES_SENT, INJECTED_S, STORAGE
 from beyond_ram.hub.repos import is_id
 
 PIECE_BYTES = 1 << 16  # small enough that connections share a narrow line evenly
-# Needed for reading: endpoints, and headers of requests and answers.
+# Endpoints and headers that reading needs.
 _ENDPOINTS = {"commits", "elsewhere", "info", "paths-info", "refs", "resolve", "revision", "tree"}
 _REQUEST_HEADERS = {
     "Accept", "Accept-Encoding", "Content-Type", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range",
@@ -41,7 +41,7 @@ _TIMEOUTS = ClientTimeout(total=None, sock_connect=30, sock_read=120)
 class Relay:
     """Answers all requests from the Hub at `upstream`. Raises ValueError for an invalid address.
 
-    Its token comes from `HF_TOKEN`, is sent to it only and logged nowhere; clients send `secret` instead.
+    The Hub's token comes from `HF_TOKEN`, is sent to that Hub only and never logged; clients send `secret` instead.
     """
 
     def __init__(self, upstream: str, traffic: Traffic, secret: str) -> None:
@@ -75,8 +75,8 @@ class Relay:
             if request.method in ("GET", "HEAD"):
                 raise web.HTTPNotFound
             return _refused(403, "only reads are forwarded to another Hub")
-        shown = request.headers.get("Authorization", "").encode(errors="replace")
-        if name != "elsewhere" and not hmac.compare_digest(shown, self._secret):
+        authorization = request.headers.get("Authorization", "").encode(errors="replace")
+        if name != "elsewhere" and not hmac.compare_digest(authorization, self._secret):
             return _refused(401, "the token is not the HF_TOKEN that this endpoint printed")
         target = self._target_of(request)
         headers = CIMultiDict((key, request.headers[key]) for key in _REQUEST_HEADERS if key in request.headers)
@@ -108,14 +108,14 @@ class Relay:
             request[INJECTED_S] += await self._traffic.transmit(len(piece))
             try:
                 await response.write(piece)
-            except ConnectionError:  # the client closed the connection: it has read enough
+            except ConnectionError:  # the client closed the connection because it has read enough
                 return response
             request[BYTES_SENT] += len(piece)
         await response.write_eof()
         return response
 
     def _target_of(self, request: web.Request) -> URL:
-        """The address to forward a request to; another host only if an answer has named it."""
+        """The address to forward a request to; another host only if an answer linked to it."""
         if endpoint_of(request) != "elsewhere":
             return URL(f"{self._upstream}{request.raw_path}", encoded=True)
         origin = self._elsewhere.get(request.match_info["key"])

@@ -1,4 +1,4 @@
-"""The folder behind the endpoint as repositories. Knows files, not HTTP.
+"""The folder behind the endpoint as repositories. Independent of HTTP.
 
     ROOT/datasets/ORG/NAME/…   and   ROOT/models/ORG/NAME/…
 
@@ -21,7 +21,7 @@ from typing import Literal
 Kind = Literal["datasets", "models"]
 KINDS: tuple[Kind, ...] = ("datasets", "models")
 # Seconds to cache a listing: reading the folder for each of many requests would count as the clients' time.
-KEPT_S = 1.0
+CACHED_S = 1.0
 
 LFS_FROM_BYTES = 10_000_000
 LFS_SUFFIXES = {".arrow", ".bin", ".gz", ".h5", ".mp4", ".npy", ".parquet", ".safetensors", ".tar", ".zip", ".zst"}
@@ -90,16 +90,16 @@ class Listing:
     files: list[File]  # in the order of the paths
     commit: str  # 40 hexadecimal digits, a hash of names and contents
     modified_s: float  # Unix time of the newest file
-    read_s: float  # when it was read, on the monotonic clock
+    read_s: float  # time of reading on the monotonic clock
 
 
 class Listings:
-    """Caches listings of repositories and hashes of files. A push is seen at once, any other change after `KEPT_S`."""
+    """Caches listings of repositories and hashes of files. A push shows at once, any other change after `CACHED_S`."""
 
     def __init__(self) -> None:
-        self._hashes: dict[tuple[str, int, int], tuple[str, str]] = {}  # by path, size and time of change
+        self._hashes: dict[tuple[str, int, int], tuple[str, str]] = {}  # by path, size and modification time
         self._last: dict[Path, Listing] = {}
-        self._left_out: set[Path] = set()
+        self._reported: set[Path] = set()
         self._lock = threading.Lock()
 
     def last(self, root: Path) -> Listing | None:
@@ -113,10 +113,10 @@ class Listings:
             self._last.pop(root, None)
 
     def now(self, repository: "Repository") -> Listing:
-        """A listing that is at most `KEPT_S` old; concurrent callers share one reading."""
+        """A listing that is at most `CACHED_S` old; concurrent callers share one reading."""
         with self._lock:
             last = self._last.get(repository.root)
-            if last is None or time.monotonic() - last.read_s > KEPT_S:
+            if last is None or time.monotonic() - last.read_s > CACHED_S:
                 last = self._last[repository.root] = self._read(repository)
             return last
 
@@ -152,12 +152,12 @@ class Listings:
         return Listing(listed, digest.hexdigest(), modified_s, read_s)
 
     def _servable(self, repository: "Repository", path: str) -> bool:
-        """Whether clients can ask for a path; others are reported once."""
+        """Whether clients can request a path; others are reported once."""
         if is_path(path):
             return True
         local = repository.root / path
-        if local not in self._left_out and local.name not in _RESERVED:
-            self._left_out.add(local)
+        if local not in self._reported and local.name not in _RESERVED:
+            self._reported.add(local)
             print(f"hub: {repository.id}: {path!a} is not served: not UTF-8, or too long", file=sys.stderr)
         return False
 
@@ -200,13 +200,13 @@ class Repository:
         return [listed[path] for path in sorted(listed)]
 
     def changing(self) -> AbstractContextManager[None]:
-        """A context in which a push changes the folder: no client sees a part of the change."""
+        """A context in which a push changes the folder, so that no client sees a part of the change."""
         return self._listings.changing(self.root)
 
     def check_revision(self, revision: str) -> str:
         """The commit of a revision. Raises NotFoundError.
 
-        The commit of the last listing is not checked again, so a large folder is not read for every request.
+        The commit of the last listing is trusted, so a large folder is not read for every request.
         """
         last = self._listings.last(self.root)
         if last is not None and revision == last.commit:
@@ -230,7 +230,7 @@ class Repos:
         self._listings = Listings()
 
     def get(self, kind: Kind, identifier: str) -> Repository:
-        """A repository by its name."""
+        """A repository by name. Raises NotFoundError."""
         folder = _resolved(self.root / kind / identifier) if is_id(identifier) else None
         if folder is None or not folder.is_relative_to(self.root / kind) or not folder.is_dir():
             raise NotFoundError("RepoNotFound", f"no {kind.removesuffix('s')} {identifier}")

@@ -1,4 +1,4 @@
-"""Starting and stopping the endpoint."""
+"""Start and stop the endpoint."""
 
 import asyncio
 import secrets
@@ -19,8 +19,8 @@ LOOPBACK = "127.0.0.1"
 class Hub:
     """The endpoint as a context manager, in its own thread, on a free port unless one is given.
 
-    `root` holds `datasets/ORG/NAME` and `models/ORG/NAME`; `page_size` is the number of entries in a page of a tree;
-    `log` is a file for the requests. With `upstream`, the address of another Hub, in place of `root`, reads of clients
+    `root` contains `datasets/ORG/NAME` and `models/ORG/NAME`; `page_size` is the number of entries in a page of a tree;
+    `log` is a file for the requests. With `upstream`, the address of another Hub, instead of `root`, reads of clients
     that send `token` are forwarded to it. Raises ValueError.
     """
 
@@ -79,7 +79,7 @@ class Hub:
         try:
             self._loop.run_until_complete(runner.setup())
             self._loop.run_until_complete(web.TCPSite(runner, LOOPBACK, self._port).start())
-            # A second port: clients distinguish the Hub from its storage by host and port.
+            # A second port, because clients distinguish the Hub from its storage by host and port.
             self._loop.run_until_complete(web.TCPSite(runner, LOOPBACK, 0).start())
             port, cdn = (address[1] for address in runner.addresses)
             self._traffic.cdn = f"http://{LOOPBACK}:{cdn}"

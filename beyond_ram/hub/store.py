@@ -27,7 +27,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 class RefusedError(ValueError):
-    """A push that is refused; the text is one line."""
+    """A refused push; the text is one line."""
 
 
 class Store:
@@ -51,9 +51,9 @@ class Store:
                 raise RefusedError(f"{identifier!r} leads out of the folder")
             if folder.is_dir():
                 return False
-            with _beside(folder) as made:
-                _mark(made)
-                made.rename(folder)
+            with _beside(folder) as new_folder:
+                _mark(new_folder)
+                new_folder.rename(folder)
         return True
 
     def delete(self, kind: Kind, identifier: str) -> None:
@@ -78,13 +78,13 @@ class Store:
         return self._folder / oid
 
     def find(self, repository: Repository, oid: str) -> Path | None:
-        """An object that was uploaded, or a file of the repository with that content; None without either."""
-        if (kept := self.object(oid)).is_file():
-            return kept
+        """An uploaded object, or a file of the repository with that content; None without either."""
+        if (uploaded := self.object(oid)).is_file():
+            return uploaded
         return next((file.local for file in repository.listing().files if file.lfs_oid == oid), None)
 
     async def put(self, oid: str, body: AsyncIterator[bytes]) -> int:
-        """Keep an object; its size. Raises RefusedError if the content has another SHA-256."""
+        """Store an object. Returns its size. Raises RefusedError if the content has another SHA-256."""
         goal, digest, size = self.object(oid), hashlib.sha256(), 0
         self._folder.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=self._folder)
@@ -101,13 +101,14 @@ class Store:
         return size
 
     def commit(self, repository: Repository, operations: Iterable[Mapping[str, Any]]) -> str:
-        """Apply all operations of a commit, or none; the new commit. Raises RefusedError, NotFoundError, OSError.
+        """Apply all operations of a commit, or none. Returns the new commit. Raises RefusedError, NotFoundError,
+        OSError.
 
-        They are applied to a linked copy of the tree, which then replaces the tree in one step. What other programs
-        write into the folder meanwhile may be lost.
+        They are applied to a linked copy of the tree, which then replaces the tree in one step. Files that other
+        programs write into the folder meanwhile may be lost.
         """
         self._own(repository)
-        taken: set[Path] = set()
+        used: set[Path] = set()
         with self._lock, _beside(repository.root) as tree:
             _linked(repository.root, tree)
             put = []
@@ -120,24 +121,24 @@ class Store:
                 elif key != "header":
                     raise RefusedError(f"unknown operation {key!r} in a commit")
             for key, value in put:
-                taken |= self._put(repository, key, value, _free_path(tree, value["path"]))
+                used |= self._put(repository, key, value, _free_path(tree, value["path"]))
             if not (tree / MARK).exists():
                 _mark(tree)
             with repository.changing():
                 _exchange(tree, repository.root)
-        for kept in taken:
-            kept.unlink(missing_ok=True)
+        for path in used:
+            path.unlink(missing_ok=True)
         return repository.listing().commit
 
     def _put(self, repository: Repository, key: str, value: Mapping[str, Any], goal: Path) -> set[Path]:
-        """Write one file of a commit; the objects that it used. Raises RefusedError, NotFoundError, OSError."""
+        """Write one file of a commit. Returns the objects that it used. Raises RefusedError, NotFoundError, OSError."""
         if key == "file":
             goal.write_bytes(_content(value))
         elif key == "copyFile":
             shutil.copyfile(repository.file(value["srcPath"]).local, goal)
-        elif kept := self.find(repository, value["oid"]):
-            shutil.copyfile(kept, goal)
-            return {kept} if kept.parent == self._folder else set()
+        elif stored := self.find(repository, value["oid"]):
+            shutil.copyfile(stored, goal)
+            return {stored} if stored.parent == self._folder else set()
         else:
             try:
                 restored = xet.restore(self.xet, value["oid"], goal)
@@ -151,8 +152,8 @@ class Store:
 @contextlib.contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
     """A new path on the file system of `folder`, removed at the end of the block."""
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".hub-", ignore_cleanup_errors=True) as made:
-        yield Path(made, "tree")
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".hub-", ignore_cleanup_errors=True) as temporary:
+        yield Path(temporary, "tree")
 
 
 def _mark(folder: Path) -> None:
@@ -178,7 +179,7 @@ def _linked(source: Path, goal: Path) -> None:
 
 
 def _exchange(new: Path, old: Path) -> None:
-    """Exchange two folders, in one step if the file system can. After an OSError both are where they were."""
+    """Exchange two folders, in one step if the file system can. After an OSError both are in their old places."""
     names = os.fsencode(new), os.fsencode(old)
     if not ctypes.CDLL(None).renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE):
         return
@@ -210,7 +211,7 @@ def _remove(goal: Path) -> None:
 
 
 def _free_path(tree: Path, path: Any) -> Path:
-    """The path for a new file: its folders exist, and no file is there. Raises RefusedError."""
+    """The path for a new file: its folders exist, and it does not. Raises RefusedError."""
     goal = _target(tree, path)
     try:
         goal.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Reads files from the Xet storage of the endpoint: a folder that clients write themselves (`local://`)."""
+"""Read files from the Xet storage of the endpoint: a folder that clients write themselves (`local://`)."""
 
 import struct
 from collections.abc import Iterator
@@ -44,5 +44,5 @@ def _files(storage: Path) -> Iterator[tuple[str, int, str]]:
 
 
 def _hexadecimal(hashed: bytes) -> str:
-    """A hash as Xet writes it: four 64-bit numbers, each with its highest digit first."""
+    """A hash in Xet's notation: four 64-bit numbers, each with its highest digit first."""
     return "".join(f"{number:016x}" for number in struct.unpack("<4Q", hashed))

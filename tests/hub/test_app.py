@@ -189,7 +189,7 @@ def test_the_commit_changes_with_content_and_only_then(hub: Hub, root: Path) -> 
     assert ask(hub, f"/api/datasets/org/name/revision/{before}").status == 200
     assert ask(hub, "/api/datasets/org/name/commits/main").json()[0]["id"] == before
     (root / "datasets" / "org" / "name" / "README.md").write_text("other")
-    time.sleep(repos.KEPT_S * 1.1)
+    time.sleep(repos.CACHED_S * 1.1)
     assert sha_of(hub) != before
     assert ask(hub, f"/api/datasets/org/name/revision/{before}").status == 404
 

@@ -35,10 +35,10 @@ def test_time_counts_once_however_many_answers_are_under_way(monkeypatch: pytest
     meter.begin()
     clock.now += 1
     meter.begin()
-    with meter.held_back():
+    with meter.delayed():
         clock.now += 2  # the other one is answered meanwhile
     meter.end()
-    with meter.held_back():
+    with meter.delayed():
         clock.now += 4
     after = meter.end()
     clock.now += 9

@@ -193,7 +193,7 @@ def test_commits_at_once_are_all_done(hub: Hub, root: Path) -> None:
 
 @pytest.mark.slow
 def test_who_reads_sees_a_commit_whole_or_not_at_all(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repos, "KEPT_S", -1)  # each reads the folder for itself
+    monkeypatch.setattr(repos, "CACHED_S", -1)  # each reads the folder for itself
     even, odd = ([f"{number:02}-{which}" for number in range(40)] for which in ("even", "odd"))
 
     def turn(new: list[str], old: list[str]) -> int:
