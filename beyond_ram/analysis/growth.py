@@ -321,8 +321,9 @@ def judged(x: Array, y: Array, spread: Spread = NO_SPREAD) -> Judged:
 
     `x` is input done, in GB, `y` memory then, in MB. There is a level if a (1 - exp(-x / b)) fits better than a
     straight line (F test), enough readings beyond 3 b no longer rise, and its size matters. Memory `grows` if the
-    slope is surely above 0. It grows `straight` if the slope of the later half is so too. It is `flat` if all readings
-    are equal, and `undecided` otherwise. `spread` is how much growth differs between sessions.
+    slope is surely above 0. It grows `straight` if the slope of the later half is so too. It is `flat` if the interval
+    of the slope, over the input, lies within the growth that matters, and `undecided` otherwise. `spread` is how much
+    growth differs between sessions.
     """
     if len(x) < _ENOUGH:
         mean = float(np.polyfit(x, y, 1)[0])
@@ -344,7 +345,8 @@ def judged(x: Array, y: Array, spread: Spread = NO_SPREAD) -> Judged:
     if slope.low > 0:
         goes_on = len(x) > _BENDS and scatter.slope(later_half, (0, 1, 1)).low > 0
         return Judged("straight" if goes_on and not bends else "grows", slope)
-    return Judged("undecided", slope)
+    small = max(GROWN_BYTES / MB, GROWN_SHARE * at[-1] * GB / MB)
+    return Judged("flat" if max(-slope.low, slope.high) * at[-1] < small else "undecided", slope)
 
 
 def _level(x: Array, y: Array, risen: float, spread: Spread) -> Level | None:
@@ -471,7 +473,8 @@ def in_words(line: Mapping[str, Any], kind: str = "anon", *, short: bool = False
         way = "grows steadily" if shape == "straight" else "grows"
         words = f"{way} by {slope:,.2f} MB per MB of text{interval}"
     elif shape == "flat":
-        words = "does not grow"
+        most = max(high * (line["bytes_in_max"] - _first_bytes(line)) / MB, 0.0)
+        words = "does not grow" + (f" (by at most {most:,.0f} MB)" if interval else "")
     else:
         words = "may grow or not (undecided)"
         words += f", slope {slope:,.2f} MB per MB of text{interval}" if interval and not short else ""

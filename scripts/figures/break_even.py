@@ -37,7 +37,7 @@ run), bands reach from the fastest to the slowest repeat. Dashed lines are extra
 or of the first one if there is no other. The dotted line is the number of epochs from which a copy on disk takes less
 time: {verdicts}.{of_endpoint(table)}
 The copy is read right after its download. How much of it came from the page cache was not recorded; a copy larger than
-memory may take longer. Later epochs with other times would move the line.
+memory may take longer.
 """
     return figure, caption
 

@@ -6,8 +6,8 @@ from beyond_ram.analysis.frame import describe, same_but_for, varied
 # Axes that are the same within a panel.
 ALWAYS = ("workers", "start")
 OBJECTS = ("dicts", "strings")
-DISPROOF = """That forked workers copy objects and leave buffers shared would be disproved by a line of numpy, arrow or
-tensor that climbs with theirs."""
+DISPROOF = """Forked workers copy objects and leave buffers shared: a rising line of numpy, arrow or tensor would
+disprove it."""
 
 
 def plot(copy_on_write):

@@ -58,7 +58,7 @@ A table of {first["table_bytes"] / figures.MB:,.0f} MB in {first["edited_rows"]:
 written again, and pushed to storage that holds only the first version. Shown is the share of the new file that
 storage had not yet, as hf_xet itself counts it. Delete, insert and update touch 100 rows, append adds one row in a
 hundred. {both}
-n = {counts.min()} a cell.{again} Chunking would not help where `on` is no lighter than `off` beside it.
+n = {counts.min()} a cell.{again} Chunking helps where `on` has a smaller share than `off` beside it.
 """
 
 

@@ -66,7 +66,7 @@ Samples read from a local Hub endpoint through HfFileSystem. A repository holds 
 turn, or a video, whose frames PyAV reads in random order; latency {" or ".join(latencies)}. 5,120 KiB is what
 HfFileSystem reads at once by itself. What is received has the listing of the repository in it. Every sample carried its
 number and was checked. {spread} ({figures.counts(counts)}); hollow where there was one run.
-{same if len(repeated) else ""} Times have the endpoint's work in them. Axes are logarithmic. Which sizes of a block
-differ, table `comparisons` decides. Dots of one repository that stand in one line would show that the size of a block
-does not matter.
+{same if len(repeated) else ""} Times have the endpoint's work in them. Axes are logarithmic. Table
+`comparisons` decides which block sizes differ. Where the dots of a repository lie in one line, the block size does not
+matter.
 """

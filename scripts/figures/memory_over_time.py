@@ -101,7 +101,6 @@ Resident memory of the whole process tree over time{SUMMED if several else ""}, 
 {kind_names} memory. One run
 per stack and mode (its largest input; the repeat with the median peak, the lower one of two), sampled from outside
 every {interval} ms on average. Dotted lines mark phases; long ones have a name.
-Peak of anonymous memory of the drawn run, with minimum and maximum of all repeats: {peaks}. The figure would be
-misleading if repeats of a cell differed more than the stacks.
+Peak of anonymous memory of the drawn run, with minimum and maximum of all repeats: {peaks}.
 """
     return figure, caption

@@ -55,7 +55,7 @@ def plot(comparisons):
     caption = f"""
 Rows per second with a read-ahead setting of Parquet, divided by rows per second with the default, with the same latency
 and bandwidth: above 1 it is faster. With 95 % intervals; only confirmed differences above the threshold have a colour.
-Of {len(compared)}: {counts}. {ends} More repeats with an interval on the other side of 1 would disprove a colour.
+Of {len(compared)}: {counts}. {ends}
 """
     return figure, caption
 

@@ -100,12 +100,10 @@ def caption(table, logarithmic):
         if len(identical)
         else "Each cell was run once, and is hollow"
     )
-    refuted = (
-        "A larger count on another machine, with the same lock, would prove them wrong." if identical.any() else ""
-    )
+    elsewhere = "Another machine with the same lock should count the same." if identical.any() else ""
     scale = "The axis is logarithmic; whiskers" if logarithmic else "Whiskers"
     return f"""
 Requests of a client other than data reads: repository, listings, paths, HEADs, small files. {scale} reach
 from the smallest to the largest repeat ({figures.counts(table["n"])}). {repeated}. Table `comparisons`
-decides which stacks differ. {refuted}
+decides which stacks differ. {elsewhere}
 """

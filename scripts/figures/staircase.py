@@ -52,8 +52,8 @@ Anonymous memory of the whole process tree after each shard: a cold run; one tha
 same command again, which finds the finished shards in the cache; and one after a complete run. A line is a run.
 Hollow marks are shards from cache: over all {len(cached)} of them {cached["tokenizer_calls"].sum():.0f} tokenizer
 calls were made and {cached["cache_bytes_written"].sum():.0f} bytes written to the cache. Median step from one shard
-to the next of the same run (smallest to largest, n): {steps}. Where reading a shard from the cache kept as much memory
-as computing it, hollow marks would rise as filled ones do.
+to the next of the same run (smallest to largest, n): {steps}. Hollow marks that rise would mean that
+shards from the cache keep memory.
 """
 
 

@@ -35,9 +35,9 @@ def plot(ladders):
         reasons = dict.fromkeys(f"{line['factor']} {line['infeasible']}" for line in lines.to_dict("records"))
         sentences.append(f"Without a value, as near to {stack} as possible: {'; '.join(reasons)}")
     caption = f"""
-One package in several releases; all other packages as in the stack's lock, or as close as the release allows. Marks are
-medians of the runs, whiskers their minimum and maximum. Red steps are confirmed and above the threshold: they were
-bisected until both sides were neighbouring releases.
+One package in several releases. Other packages are as in the stack's lock; a step names those that its releases force
+to move. Marks are medians of the runs, whiskers their minimum and maximum. Red steps are confirmed within this session
+and above the threshold: they were bisected until both sides were neighbouring releases.
 {". ".join(sentences) or "No step is confirmed"}.
 """
     return figure, caption

@@ -1,6 +1,6 @@
 """Reports that are simulated, from draws and from runs that were really made: how often a decision is wrong, or found.
 
-`python -m tests.analysis.simulated` prints the tables of docs/method.md.
+`python -m tests.analysis.simulated` prints the tables of docs/method-evidence.md.
 """
 
 import functools
@@ -240,7 +240,7 @@ def growths(reports: int, rng: np.random.Generator) -> None:
 
 
 def main() -> None:
-    """Print the tables of docs/method.md."""
+    """Print the tables of docs/method-evidence.md."""
     rng = np.random.default_rng(1)
     print(
         "| variances of cells | n | m | comparisons | 95 % intervals that cover the truth "

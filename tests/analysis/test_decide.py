@@ -324,7 +324,7 @@ def test_a_bound_is_a_share_or_so_much_in_the_metrics_unit() -> None:
 @pytest.mark.parametrize("spread", simulated.SPREADS)
 @pytest.mark.parametrize(("n", "m", "alike"), [(2, 2, True), (2, 3, False), (3, 3, True), (8, 8, False)])
 def test_intervals_hold_the_truth_as_often_as_they_say(spread: str, n: int, m: int, alike: bool) -> None:
-    """30 cells; docs/method.md has the full table, with more reports and fewer cells."""
+    """30 cells; docs/method-evidence.md has the full table, with more reports and fewer cells."""
     held, said = simulated.coverage(spread, n, m, 30, 300, np.random.default_rng(1), alike=alike)
     assert 0.93 <= held <= 0.975
     assert said <= 0.1

@@ -48,7 +48,7 @@ def readings(rate: float, level: float = 0.0, seed: int = 1) -> Array:
     return known
 
 
-@pytest.mark.parametrize(("rate", "level", "shape"), [(16, 0, "straight"), (0, 150, "levels off"), (0, 0, "undecided")])
+@pytest.mark.parametrize(("rate", "level", "shape"), [(16, 0, "straight"), (0, 150, "levels off"), (0, 0, "flat")])
 def test_growth_is_told_from_readings_within_a_run(rate: float, level: float, shape: str) -> None:
     line = growth(cell(readings(rate, level)), []).iloc[0]
     assert line["anon_shape"] == shape

@@ -145,7 +145,7 @@ def test_under_no_difference_few_gates_say_worse_over_all_their_looks() -> None:
 
 
 def main() -> None:
-    """Print the share of false alarms of docs/method.md."""
+    """Print the share of false alarms of docs/method-evidence.md."""
     print(f"{worse(np.random.default_rng(1), 300):.3f}")
 
 
