@@ -61,7 +61,8 @@ def machine(runs: pd.DataFrame) -> Line:
     """Number of runs and cells, and the machine."""
     first, repeats = runs.iloc[0], [len(group) for _, group in cells(runs.assign(rep=0))]
     same = {name: runs[name].dropna().nunique() <= 1 for name in ("kernel", "machine_memory_bytes", "cpu_count")}
-    text_bytes = runs["bytes_in"].max() if "bytes_in" in runs else math.nan
+    tokenised = runs[runs["workload"].eq("tokenize")] if {"bytes_in", "workload"} <= {*runs} else runs.head(0)
+    text_bytes = tokenised["bytes_in"].max() if len(tokenised) else math.nan
     return {
         "runs": len(runs),
         "cells": len(repeats),
