@@ -66,8 +66,8 @@ DRIVER_ENV = "../envs/driver.yaml"
 onstart:
     experiment.places.open_results(RESULTS)
     try:
-        experiment.places.hold_results(Path(RESULTS))
-    except experiment.places.HeldError as error:
+        experiment.places.lock_results(Path(RESULTS))
+    except experiment.places.LockedError as error:
         raise WorkflowError(str(error)) from None
     experiment.specs.write(CONFIG, config, ORDER_SEED)
     progress.Progress(workflow, RUNS, ALL_SLOTS, lambda cell: experiment_of(cell).workload).start()

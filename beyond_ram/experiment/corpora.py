@@ -28,9 +28,9 @@ class Tokenizer(Strict):
 
     @model_validator(mode="after")
     def _one_origin(self) -> "Tokenizer":
-        given = [key for key in ("train", "path", "hub") if getattr(self, key)]
-        if len(given) != 1:
-            raise ValueError(f"give exactly one of train, path and hub; there is {' and '.join(given) or 'none'}")
+        origins = [key for key in ("train", "path", "hub") if getattr(self, key)]
+        if len(origins) != 1:
+            raise ValueError(f"give exactly one of train, path and hub; there is {' and '.join(origins) or 'none'}")
         return self
 
     def spec(self) -> dict[str, Any]:
@@ -94,9 +94,9 @@ FORMATS = {
     ".txt": "txt", ".text": "txt", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv",
     ".tsv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
 }  # fmt: skip
-"""How a file is read, by its ending; scripts/corpora/files.py reads them."""
+"""Formats of corpus files by their ending; scripts/corpora/files.py reads them."""
 PACKED = (".gz", ".zst")
-"""May follow the ending of text, JSON Lines and CSV."""
+"""Endings that may follow those of text, JSON Lines and CSV."""
 
 
 class FilesCorpus(Corpus):

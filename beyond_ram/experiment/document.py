@@ -2,7 +2,7 @@
 
     python -m beyond_ram.experiment.document
 
-A test fails when any differs from what this writes.
+A test fails if a file differs from the generated text.
 """
 
 import json
@@ -22,7 +22,7 @@ BEGIN, END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
 def schema() -> str:
     """The JSON schema of the config."""
     described = Config.model_json_schema()
-    # A config that is merged over the default one may be incomplete, so several sources may fit a part of a corpus.
+    # A config that is merged over the default one may be incomplete, so several sources may match part of a corpus.
     for node in (described, *described["$defs"].values()):
         node.pop("required", None)
     for name in ("corpora", "repositories", "experiments"):
@@ -34,7 +34,7 @@ def schema() -> str:
     return json.dumps(described, indent=2) + "\n"
 
 
-# A map of the config whose entries are of several kinds: what one is called, and the key that says its kind.
+# Maps of the config with entries of several kinds: the noun for an entry, and the key with its kind.
 _FAMILIES = {
     "corpora": ("Corpus", "source"),
     "repositories": ("Repository", "source"),
@@ -45,10 +45,10 @@ Fields = dict[str, dict[str, Any]]
 
 
 def keys() -> str:
-    """Markdown tables of keys: what the parts of a family have in common once, and of each part its own."""
+    """Markdown tables of keys. The common keys of a family come once, then each part's own keys."""
     described = Config.model_json_schema()
     parts = described["$defs"]
-    said, pages = set(), [_part("Config", described, _fields(described))]
+    documented, pages = set(), [_part("Config", described, _fields(described))]
     for family, (word, kind) in _FAMILIES.items():
         members = _members(described["properties"][family], parts)
         # A matrix is described by its axes, the kind by the heading.
@@ -61,8 +61,8 @@ def keys() -> str:
         for name, part in members.items():
             own, own_axes = _own(fields[name], common), _own(axes[name], common_axes)
             pages.append(_part(f"{word} `{part['properties'][kind]['const']}`", part, own, own_axes))
-            said |= {name, _matrix(part)}
-    pages += [_part(name, part, _fields(part)) for name, part in parts.items() if name not in said]
+            documented |= {name, _matrix(part)}
+    pages += [_part(name, part, _fields(part)) for name, part in parts.items() if name not in documented]
     return "\n".join(pages)
 
 
@@ -77,7 +77,7 @@ def _fields(part: dict[str, Any], *but: str) -> Fields:
 
 
 def _members(family: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
-    """The parts that an entry of a map may be, by name."""
+    """The possible parts of an entry of a map, by name."""
     options = next(iter(family["patternProperties"].values()))
     options = next((option for option in options.get("anyOf", []) if "oneOf" in option), options)["oneOf"]
     return {name: parts[name] for name in (option["$ref"].rpartition("/")[2] for option in options)}
@@ -89,24 +89,24 @@ def _matrix(part: dict[str, Any]) -> str:
 
 
 def _common(several: Iterable[Fields]) -> Fields:
-    """The keys that all have, as most have them."""
+    """The keys that all parts have, each in its most frequent form."""
     first, *others = every = list(several)
     keys = [key for key in first if all(key in other for other in others)]
     return {key: max((fields[key] for fields in every), key=[other[key] for other in every].count) for key in keys}
 
 
 def _own(fields: Fields, common: Fields) -> Fields:
-    """The keys of a part that are not as most have them."""
+    """The keys of a part that differ from the common ones."""
     return {key: field for key, field in fields.items() if common.get(key) != field}
 
 
 def _part(name: str, part: dict[str, Any], fields: Fields, axes: Fields | None = None) -> str:
     lines = [f"### {name}", "", part.get("description", ""), ""]
-    for said, shown in (("", fields), ("Axes, lists below `matrix`:", axes or {})):
-        if shown:
-            lines += [said, ""] if said else []
+    for heading, own_fields in (("", fields), ("Axes, lists below `matrix`:", axes or {})):
+        if own_fields:
+            lines += [heading, ""] if heading else []
             lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
-            lines += [_line(key, field) for key, field in shown.items()]
+            lines += [_line(key, field) for key, field in own_fields.items()]
             lines.append("")
     return "\n".join(lines)
 
@@ -144,11 +144,11 @@ PAGES: Mapping[Path, Callable[[], str]] = {
     Path("docs/events.md"): events.table,
     Path("docs/columns.md"): metrics.table,
 }
-"""Pages with a generated part, and what generates it."""
+"""Pages with a generated part, and its generator."""
 
 
 def page(path: Path, text: str) -> str:
-    """A docs page with its generated part renewed. Raises ValueError where the marks are missing."""
+    """A docs page with its generated part renewed. Raises ValueError if the marks are missing."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

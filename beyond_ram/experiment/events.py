@@ -1,6 +1,6 @@
-"""The one schema of events: what each event is, and which fields it has, in which unit. Standard library only.
+"""The schema of events: their meaning, and their fields with units. Standard library only.
 
-A program may emit others; these are what the workloads here emit, and what tables are made from.
+A program may emit other events. These are the events that the workloads emit and that tables use.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Event:
-    """An event: the fields that it always has, and those that only some workloads give."""
+    """An event: its required fields, and those that only some workloads emit."""
 
     meaning: str
     fields: tuple[str, ...] = ()
@@ -34,13 +34,13 @@ class Event:
 _MEMORY = ("hwm_bytes", "rss_bytes", "anon_bytes", "file_bytes", "shmem_bytes")
 _ALLOCATED = ("heap", "arrow_bytes", "python_blocks")
 _ACCOUNT = ("rows_delivered", "rows_per_worker")
-# Known where rows have numbers, or how many there must be.
+# Known if rows have numbers, or if the number of rows is known.
 _CHECKED = ("rows_expected", "rows_twice", "rows_missing", "rows_wrong", "rows_identified_by", "labels_checked")
 
 FIELDS: Mapping[str, Field] = {
     "t_s": Field(_NUMBER, "s", "since the start of the command"),
     "event": Field(_TEXT, "", "the name of the event"),
-    "pid": Field(_COUNT, "", "the process that has emitted it"),
+    "pid": Field(_COUNT, "", "process that emitted it"),
     "attached": Field(_FLAG, "", "whether it ran already"),
     "tree": Field(_MAP, "bytes, s", "the whole tree, read from outside right after the event"),
     "exit_status": Field((*_COUNT, *_MAYBE), "", "of the command"),
@@ -49,13 +49,13 @@ FIELDS: Mapping[str, Field] = {
     "anon_bytes": Field(_COUNT, "bytes", "anonymous memory of the process"),
     "file_bytes": Field(_COUNT, "bytes", "file memory of the process"),
     "shmem_bytes": Field(_COUNT, "bytes", "shared memory of the process"),
-    "heap": Field(_MAP, "bytes", "what malloc has handed out, and keeps unused"),
-    "arrow_bytes": Field((*_COUNT, *_MAYBE), "bytes", "what Arrow's pool has handed out"),
+    "heap": Field(_MAP, "bytes", "memory that malloc has handed out, and that it keeps unused"),
+    "arrow_bytes": Field((*_COUNT, *_MAYBE), "bytes", "memory that Arrow's pool has handed out"),
     "python_blocks": Field(_COUNT, "blocks", "blocks that Python's allocator has handed out"),
     "phase": Field(_TEXT, "", "name of the phase that begins"),
     "versions": Field(_MAP, "", "versions of packages, by name"),
     "clock_s": Field(_NUMBER, "s", "monotonic clock, which ties the endpoint's log to the run's times"),
-    "encoder": Field(_TEXT, "", "what gives the ids: `transformers`, `pieces`, or a call of tokenizers"),
+    "encoder": Field(_TEXT, "", "source of the ids: `transformers`, `pieces`, or a call of tokenizers"),
     "reason": Field(_TEXT, "", "why, in one line"),
     "rows": Field((*_COUNT, *_MAYBE), "rows", "rows of the event's subject"),
     "bytes_in": Field(_COUNT, "bytes", "input: text, or payload of rows"),
@@ -66,26 +66,26 @@ FIELDS: Mapping[str, Field] = {
     "shard": Field(_COUNT, "", "number of the shard, from 0"),
     "from_cache": Field(_FLAG, "", "whether the shard came from the cache"),
     "tokenizer_calls": Field(_COUNT, "calls", "calls of the tokenizer for the shard"),
-    "cache_bytes_written": Field(_COUNT, "bytes", "what the cache grew by"),
+    "cache_bytes_written": Field(_COUNT, "bytes", "growth of the cache"),
     "epoch": Field(_COUNT, "", "number of the epoch, from 0"),
     "duration_s": Field(_NUMBER, "s", "how long it took"),
     "cpu_s": Field(_NUMBER, "s", "CPU time of all processes"),
     "first_batch_s": Field((*_NUMBER, *_MAYBE), "s", "from the beginning of the epoch to its first batch"),
     "first_batch_rows": Field(_COUNT, "rows", "rows of the first batch of the run"),
     "startup_cpu_s": Field(
-        (*_NUMBER, *_MAYBE), "s", "CPU time to start workers, until each began to work; null where they do not say"
+        (*_NUMBER, *_MAYBE), "s", "CPU time to start workers, until each began to work; null if they do not report it"
     ),
-    "lends": Field((*_FLAG, *_MAYBE), "", "whether the first batch had changed in the end; null where too few came"),
+    "lends": Field((*_FLAG, *_MAYBE), "", "whether later batches overwrote a kept first one; null if unknown"),
     "finished": Field(_FLAG, "", "whether the epoch came to its end"),
-    "bytes": Field((*_COUNT, *_MAYBE), "bytes", "payload delivered; null where it has no known size"),
+    "bytes": Field((*_COUNT, *_MAYBE), "bytes", "payload delivered; null if its size is unknown"),
     "worker_anon_bytes": Field(_MAP, "bytes", "largest anonymous memory of each worker"),
     "rows_expected": Field((*_COUNT, *_MAYBE), "rows", "rows that must be delivered"),
-    "rows_delivered": Field(_COUNT, "rows", "rows delivered, as often as they came"),
+    "rows_delivered": Field(_COUNT, "rows", "rows delivered, repeated ones included"),
     "rows_twice": Field(_COUNT, "rows", "rows that came more than once"),
     "rows_missing": Field(_COUNT, "rows", "rows that never came"),
-    "rows_identified_by": Field(_TEXT, "", "by what delivered rows are known: `ids`, `labels` or `contents`"),
+    "rows_identified_by": Field(_TEXT, "", "how delivered rows are identified: `ids`, `labels` or `contents`"),
     "labels_checked": Field(_FLAG, "", "whether every row came with its label"),
-    "rows_wrong": Field(_COUNT, "rows", "rows delivered that are none of the data's, or not whole"),
+    "rows_wrong": Field(_COUNT, "rows", "delivered rows that are not in the data, or not whole"),
     "rows_per_worker": Field(_MAP, "rows", "rows delivered by each worker"),
     "rows_per_rank": Field(_LIST, "rows", "rows delivered to each rank"),
     "rows_per_worker_of_rank": Field(_LIST, "rows", "rows of each worker of each rank"),
@@ -97,7 +97,7 @@ FIELDS: Mapping[str, Field] = {
     "rung": Field(_COUNT, "", "step of the teardown, from 0"),
     "owner": Field(_TEXT, "", "released owner"),
     "samples": Field(_COUNT, "samples", "samples that came"),
-    "samples_twice": Field(_COUNT, "samples", "samples that came less different ones"),
+    "samples_twice": Field(_COUNT, "samples", "number of samples minus number of distinct ones"),
     "samples_wrong": Field(_COUNT, "samples", "samples that are not whole"),
     "payload_bytes": Field(_COUNT, "bytes", "bytes of all samples"),
     "median_sample_s": Field((*_NUMBER, *_MAYBE), "s", "median time between one sample and the next"),
@@ -105,24 +105,24 @@ FIELDS: Mapping[str, Field] = {
     "write_s": Field(_NUMBER, "s", "time to write the file"),
     "write_cpu_s": Field(_NUMBER, "s", "CPU time to write the file"),
     "table_bytes": Field(_COUNT, "bytes", "the table in memory"),
-    "new_bytes": Field(_COUNT, "bytes", "bytes of chunks that storage had not"),
-    "new_chunks": Field(_COUNT, "chunks", "chunks that storage had not"),
+    "new_bytes": Field(_COUNT, "bytes", "bytes of chunks that are new to the storage"),
+    "new_chunks": Field(_COUNT, "chunks", "chunks that are new to the storage"),
     "total_chunks": Field(_COUNT, "chunks", "chunks of the file"),
     "uploaded_bytes": Field(_COUNT, "bytes", "bytes sent"),
     "push_cpu_s": Field(_NUMBER, "s", "CPU time to push the file"),
-    "step": Field(_TEXT, "", "what Spark was asked to do"),
-    "works": Field(_FLAG, "", "whether it did, with the right rows"),
+    "step": Field(_TEXT, "", "step of Spark"),
+    "works": Field(_FLAG, "", "whether it worked, with the right rows"),
 }
 
 EVENTS: Mapping[str, Event] = {
     "start": Event("the command starts, or is attached to; from the watcher", (), ("attached",)),
     "end": Event("the command has ended; from the watcher", ("exit_status",)),
     "phase": Event("a phase begins, and the one before it ends", ("phase",)),
-    "provenance": Event("what runs", ("versions",), ("clock_s",)),
+    "provenance": Event("versions of the packages that run", ("versions",), ("clock_s",)),
     "imported": Event("the imports are done", (), (*_MEMORY, *_ALLOCATED)),
     "baseline": Event("all is ready for the work", (), (*_MEMORY, "opened_s", "pickled_bytes", "encoder")),
     "loaded": Event("tokenisation: the input is loaded", ("rows", "bytes_in"), _MEMORY),
-    "progress": Event("tokenisation: so much input is done; before the next batch", ("bytes_in",), _MEMORY),
+    "progress": Event("tokenisation: input done so far, before the next batch", ("bytes_in",), _MEMORY),
     "shard": Event(
         "tokenisation: a shard is done",
         ("shard", "from_cache", "rows", "tokenizer_calls", "cache_bytes_written"),
@@ -133,7 +133,7 @@ EVENTS: Mapping[str, Event] = {
     "worker": Event("streaming: a worker starts", ("worker",), _MEMORY),
     "epoch_begins": Event("loading: an epoch begins", ("epoch",)),
     "first_batch": Event(
-        "the first batch, or sample, is there: of the run (`duration_s`, from the call that opens the data) or, while "
+        "the first batch, or sample, arrived: of the run (`duration_s`, from the call that opens the data) or, while "
         "loading, of the epoch",
         (),
         ("duration_s", "first_batch_s", *_MEMORY),
@@ -148,7 +148,7 @@ EVENTS: Mapping[str, Event] = {
         ),
     ),
     "resumed": Event(
-        "streaming: what a killed process had left is read", ("duration_s", "after_row", *_ACCOUNT), _CHECKED
+        "streaming: the rows left by a killed process are read", ("duration_s", "after_row", *_ACCOUNT), _CHECKED
     ),
     "read_ceiling": Event("loading: rows are read without a loader, for a read ceiling", ("kind", "rows", "cpu_s")),
     "samples": Event(
@@ -164,7 +164,7 @@ EVENTS: Mapping[str, Event] = {
     ),
     "step": Event("a step of Spark is done", ("step", "works", "rows", "reason", "duration_s")),
     "work": Event(
-        "the work is done, and all of it still held",
+        "the work is done, and its objects are still kept",
         ("rows",),
         (
             *("bytes_in", "tokens", "stored_bytes", "loader_kind", "shuffle", "epoch", "duration_s", "cpu_s"),
@@ -173,8 +173,8 @@ EVENTS: Mapping[str, Event] = {
         ),
     ),
     "released": Event("a step of the teardown is done", ("rung", "owner"), _ALLOCATED),
-    "not_applicable": Event("the cell cannot be here", ("reason",)),
-    "gave_up": Event("the program does not go on", ("reason",)),
+    "not_applicable": Event("the cell cannot run here", ("reason",)),
+    "gave_up": Event("the program gave up", ("reason",)),
 }
 # Fields of every event: the watcher's time and reading, the program's clock.
 _ALWAYS = ("t_s", "event", "pid", "tree", "monotonic_s")
@@ -183,7 +183,7 @@ _ALWAYS = ("t_s", "event", "pid", "tree", "monotonic_s")
 def faults(event: Mapping[str, Any], *, strict: bool = True) -> Iterator[str]:
     """Faults of an event against the schema. An unknown event is only checked for types.
 
-    A run from before may have fields that are none today: only where `strict` that is a fault.
+    Older runs may have fields that no longer exist: a fault only if `strict`.
     """
     name = event["event"]
     described_event = EVENTS.get(name, Event(""))
@@ -203,7 +203,7 @@ def faults(event: Mapping[str, Any], *, strict: bool = True) -> Iterator[str]:
 
 def table() -> str:
     """Markdown tables of all events, and of their fields."""
-    lines = ["| event | it says that | fields | fields of some workloads |", "|---|---|---|---|"]
+    lines = ["| event | meaning | fields | fields of some workloads |", "|---|---|---|---|"]
     lines += [
         f"| `{name}` | {event.meaning} | {_listed(event.fields)} | {_listed(event.optional)} |"
         for name, event in EVENTS.items()
@@ -215,5 +215,5 @@ def table() -> str:
 
 def _listed(names: tuple[str, ...]) -> str:
     memory = set(_MEMORY) <= set(names)
-    shown = [f"`{name}`" for name in names if not (memory and name in _MEMORY)]
-    return ", ".join([*shown, *(["memory of the process"] if memory else [])])
+    listed = [f"`{name}`" for name in names if not (memory and name in _MEMORY)]
+    return ", ".join([*listed, *(["memory of the process"] if memory else [])])

@@ -1,4 +1,4 @@
-"""The path grammar, read: from a run's folder to its cell, and the patterns by which a rule knows its runs."""
+"""Read the path grammar: from a run's folder to its cell, and patterns that match a rule's runs."""
 
 import functools
 import re
@@ -10,9 +10,9 @@ from .workloads import AXES, Experiment
 
 
 def parse(path: str) -> Cell:
-    """Read a run's folder, relative to the folder of all runs. Values have the types of their axes.
+    """The cell of a run's folder, given relative to the folder of all runs. Values have the types of their axes.
 
-    Raises ValueError where the path does not follow the grammar.
+    Raises ValueError if the path does not follow the grammar.
     """
     experiment, *levels = path.strip("/").split("/")
     *axes, last = [_level(level) for level in levels] or [None]
@@ -24,7 +24,8 @@ def parse(path: str) -> Cell:
 
 @functools.cache
 def _level(level: str) -> tuple[str, Value] | None:
-    """Axis and value of a level; None if it is invalid. Ten thousand cells have some hundred different levels."""
+    """Axis and value of a level; None if it is invalid. Cached, because ten thousand cells share some hundred
+    levels."""
     axis, *values = level.split("~")
     if len(values) != 1 or not VALUE.fullmatch(values[0]):
         return None
@@ -54,7 +55,7 @@ def interrupted_pattern(experiments: Mapping[str, Experiment]) -> dict[str, str]
 def _levels(experiment: Experiment, cache: str = "") -> list[tuple[str, bool]]:
     """A regular expression for each level of an experiment's runs, and whether it may be missing."""
     values = {"stack": STACK, "cache": f"(?:{cache})"}
-    return [(f"{axis}~{values.get(axis, VALUE.pattern)}", it.later) for axis, it in experiment.axes().items()]
+    return [(f"{axis}~{values.get(axis, VALUE.pattern)}", axis_.later) for axis, axis_ in experiment.axes().items()]
 
 
 def _before(name: str, levels: Iterable[tuple[str, bool]]) -> str:
@@ -63,5 +64,5 @@ def _before(name: str, levels: Iterable[tuple[str, bool]]) -> str:
 
 
 def _after(levels: Iterable[tuple[str, bool]]) -> str:
-    """Some levels, each with a slash behind it."""
+    """Some levels, each followed by a slash."""
     return "".join(f"(?:{level}/)?" if optional else f"{level}/" for level, optional in levels)

@@ -1,4 +1,4 @@
-"""Checks of files that a config names, before anything is made: why a file cannot be used, or None."""
+"""Check files that a config names before anything runs. A check returns why a file cannot be used, or None."""
 
 import ast
 import contextlib
@@ -20,14 +20,14 @@ from .tokens import OwnLoader, TokenDataset
 def unreadable(path: Path | str) -> str | None:
     """Why a file or folder cannot be read."""
     if not Path(path).exists():
-        return f"there is no {path}{_seen_from(path)}"
+        return f"there is no {path}{_cwd_hint(path)}"
     return None if os.access(path, os.R_OK) else f"{path} cannot be read by this user"
 
 
 def module(path: str, names: Iterable[str]) -> str | None:
-    """Why a Python file cannot be a module that has some names."""
+    """Why a Python file cannot be a module with some names."""
     if not Path(path).is_file():
-        return f"there is no file {path}{_seen_from(path)}"
+        return f"there is no file {path}{_cwd_hint(path)}"
     if fault := unreadable(path):
         return fault
     try:
@@ -50,7 +50,7 @@ def corpus(spec: FilesCorpus) -> str | None:
             return f"{looping} is a link to a folder above it, and {pattern!r} would follow it; take it out"
         files = _matched(pattern)
         if not files:
-            return f"{pattern!r} matches no file{_seen_from(pattern)}"
+            return f"{pattern!r} matches no file{_cwd_hint(pattern)}"
         for file in files:
             if fault := unreadable(file):
                 return fault
@@ -62,19 +62,19 @@ def corpus(spec: FilesCorpus) -> str | None:
 def tokenizer(path: str) -> str | None:
     """Why a folder is no tokenizer."""
     file = Path(path).expanduser() / "tokenizer.json"
-    return unreadable(file) if file.is_file() else f"there is no file {file}{_seen_from(path)}"
+    return unreadable(file) if file.is_file() else f"there is no file {file}{_cwd_hint(path)}"
 
 
 def files_at_most(spec: FilesCorpus, enough: int) -> int | None:
     """Maximum number of files of the corpus, counted up to `enough`; None if counting would take long."""
     files = sorted({file for pattern in _patterns(spec) for file in _matched(pattern)})
-    documents, wanted = 0, enough * spec.documents_per_file
+    documents, requested = 0, enough * spec.documents_per_file
     for file in files:
-        more = _documents_at_most(file, spec.format or format_of(file), wanted - documents)
+        more = _documents_at_most(file, spec.format or format_of(file), requested - documents)
         if more is None:
             return None
         documents += more
-        if documents >= wanted:
+        if documents >= requested:
             break
     return -(-documents // spec.documents_per_file)
 
@@ -83,7 +83,7 @@ def dataset(spec: TokenDataset) -> str | None:
     """Why the file of a token dataset has no rows of ids."""
     path = str(spec.path)
     if not Path(path).is_file():
-        return f"there is no file {path}{_seen_from(path)}"
+        return f"there is no file {path}{_cwd_hint(path)}"
     if fault := unreadable(path):
         return fault
     if spec.dtype:
@@ -135,14 +135,14 @@ def npy(path: str) -> tuple[Any, str | None]:
         return None, f"{path} is no .npy file that can be mapped: {error}"
 
 
-def _too_few(count: int, wanted: int | None, path: str) -> str | None:
+def _too_few(count: int, requested: int | None, path: str) -> str | None:
     if not count:
         return f"{path} holds no whole row"
-    return f"{path} has {count:,} rows, and {wanted:,} are asked for" if wanted and wanted > count else None
+    return f"{path} has {count:,} rows, and {requested:,} are asked for" if requested and requested > count else None
 
 
-def _seen_from(path: str | Path) -> str:
-    """The folder that a relative path begins in."""
+def _cwd_hint(path: str | Path) -> str:
+    """A clause with the working directory, for a relative path."""
     return "" if str(path)[0] in "/~" else f" in {Path.cwd()}"
 
 
@@ -156,11 +156,11 @@ def _matched(pattern: str) -> list[str]:
 
 
 def _looping(pattern: str) -> str | None:
-    """A link that `**` of a pattern would follow in a circle. Two of them are more paths than can be listed."""
+    """A link that `**` of a pattern would follow in a circle. Two such links make more paths than can be listed."""
     before, recursive, _ = str(Path(pattern).expanduser()).partition("**")
     if not recursive:
         return None
-    seen: set[Path] = set()
+    visited: set[Path] = set()
     # If the folders above `**` are patterns too, start from the last one that is not.
     first = Path(re.split(r"[*?[]", before)[0] or ".")
     waiting: list[tuple[Path, tuple[Path, ...]]] = [(first if before[-1:] in ("/", "") else first.parent, ())]
@@ -169,9 +169,9 @@ def _looping(pattern: str) -> str | None:
         resolved = folder.resolve()
         if resolved in above:
             return str(folder)
-        if resolved in seen:
+        if resolved in visited:
             continue
-        seen.add(resolved)
+        visited.add(resolved)
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
             waiting += [(Path(entry.path), (*above, resolved)) for entry in entries if entry.is_dir()]
     return None
@@ -201,7 +201,7 @@ def opened(file: str) -> IO[bytes]:
 
 
 def _documents_at_most(file: str, form: str | None, enough: int) -> int | None:
-    """Documents of a file: lines at most, of those that have some, counted up to `enough`."""
+    """Maximum number of documents in a file, by its non-blank lines, counted up to `enough`; None if unknown."""
     if form == "txt":
         return 1
     if form == "parquet":
@@ -224,7 +224,7 @@ def _documents_at_most(file: str, form: str | None, enough: int) -> int | None:
 
 
 def _filled_lines(file: IO[bytes]) -> Iterator[None]:
-    """Yield once per line that is not blank, without keeping a whole line, which may be longer than memory."""
+    """Yield once per non-blank line, without keeping a whole line, which may be larger than memory."""
     filled = False
     while piece := file.readline(1 << 20):
         filled |= bool(piece.strip())

@@ -1,4 +1,4 @@
-"""The job of a cell: what `beyond-ram weigh` needs to know of it, as JSON. Places of the machine are not in it."""
+"""The job of a cell: the input of `beyond-ram weigh`, as JSON, without paths of the machine."""
 
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ class Served(Strict):
     repository: str
     """Folder with `manifest.json` and the served files."""
     conditions: dict[str, Value] = Field(default_factory=dict)
-    """Under which it is served, by axis."""
+    """The endpoint's conditions, by axis."""
     storage: Literal["hub", "s3"] = "hub"
     """Whether the endpoint is a Hub, or S3-compatible storage of the stack's own."""
     endpoint: str | None = None
@@ -42,11 +42,11 @@ class Job(Strict):
     """Another file or folder that the program reads."""
     served: Served | None = None
     prepared: bool = False
-    """Run the program with --prepare before, unweighed, to make its input."""
+    """Run the program with --prepare first, unmeasured, to make its input."""
     warmed: bool = False
-    """Run the program whole before, unweighed, in the same folder."""
+    """Run the whole program first, unmeasured, in the same folder."""
     page_cache: Literal["cold", "warm", "kept"] = "cold"
-    """Whether none or all of the input is in the page cache at the start; by default it is left as it is."""
+    """Whether none or all of the input is in the page cache at the start; `kept` leaves the cache as it is."""
     stop_after: int | None = None
     """Kill the run after this many shards."""
     remedy: str = "none"
@@ -55,16 +55,16 @@ class Job(Strict):
     timeout_s: float | None = None
     interval_ms: int = 20
     checked: bool = False
-    """Run the program with --check afterwards, unweighed, to say what came out."""
+    """Run the program with --check afterwards, unmeasured, to check its output."""
     find_limit: bool = False
-    """Look for the smallest memory limit as well."""
+    """Also search for the smallest memory limit."""
     why: bool = False
     """Run it once more, and find what holds its memory at its end."""
     limit_speed_share: float | None = None
-    """Look also for the smallest limit under which the work keeps this share of its speed without one."""
+    """Also search for the smallest limit that keeps this share of the speed without a limit."""
 
     def needs(self) -> list[str]:
-        """The files and folders that have to be made before the run."""
+        """The files and folders that must exist before the run."""
         files = [f"{self.corpus}/{name}" for name in ("manifest.json", "tokenizer") if self.corpus]
         files += [f"{self.tokens}/{name}" for name in ("tokens.json", "npy") if self.tokens]
         files += [self.reads] if self.reads else []
@@ -72,5 +72,5 @@ class Job(Strict):
         return files
 
     def but(self, **changes: Any) -> "Job":
-        """The job with some of its values changed."""
+        """A copy of the job with some values changed."""
         return Job.model_validate(dict(self) | changes)

@@ -1,8 +1,8 @@
 """Results kept from before an upgrade of a stack, declared in results/kept.json.
 
-`beyond-ram stack upgrade NAME` moves the runs of the old lock from `stack~NAME` to `stack~NAME@LOCK`, LOCK being the
+`beyond-ram stack upgrade NAME` moves the runs of the old lock from `stack~NAME` to `stack~NAME@LOCK`, where LOCK is the
 first eight digits of the old lock's SHA-256. From then on they are declared inputs of every table and figure. The old
-lock is kept beside them, so that it can be weighed again. `beyond-ram stack prune` removes all but the newest locks of
+lock is kept beside them, so that it can be measured again. `beyond-ram stack prune` removes all but the newest locks of
 a stack, with their runs.
 """
 
@@ -29,27 +29,27 @@ _NAME = re.compile(rf"{STACK}@[0-9a-f]+")
 def read(results: Path | str) -> list[str]:
     """The folders of all kept runs, relative to the folder of runs.
 
-    Raises ConfigError for a file that is no such map.
+    Raises ConfigError if kept.json is invalid.
     """
     return [run for runs in _map(results).values() for run in runs]
 
 
 def locks(results: Path | str) -> dict[str, str]:
-    """The lock of every kept stack that has one; runs that were kept by earlier versions have none."""
+    """The locks of all kept stacks, by name; runs that earlier versions kept have none."""
     names = {str(parse(run)["stack"]) for run in read(results)}
     files = {name: Path(results, LOCKS, f"{name}.txt") for name in sorted(names)}
     return {name: str(file) for name, file in files.items() if file.exists()}
 
 
 def name_of(stack: str, lock: bytes) -> str:
-    """The name under which the runs of a lock are kept."""
+    """The name of a stack's kept runs with this lock."""
     return f"{stack}@{hashlib.sha256(lock).hexdigest()[:8]}"
 
 
 def check(results: Path, stack: str, lock: bytes) -> None:
     """Raise ConfigError unless a folder is a results folder with runs of this stack and lock.
 
-    Whoever renews a lock and names another folder than that of its runs would lose them with the next snakemake.
+    Otherwise a new lock would make the next snakemake remove runs that are in another results folder.
     """
     read(results)
     others_with_runs = [path for path in _beside(results) if next(runs_of(path, stack, lock), None)]
@@ -75,8 +75,8 @@ def runs_of(
 ) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """The runs of a stack that were measured with one lock: cell and record of each.
 
-    This is the one place that looks for runs, because a run may come from any config; what it finds, `keep` declares. A
-    damaged run is no result, whichever lock it had: it is left where it is, and reported if `warn`.
+    The only search for runs in the project, because a run may come from any config; `keep` declares the runs. A damaged
+    run is no result, whichever its lock: it stays in place, and is reported if `warn`.
     """
     lock_sha256 = hashlib.sha256(lock).hexdigest()
     runs = Path(results, "runs")
@@ -94,22 +94,22 @@ def runs_of(
 def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
     """Keep the runs of a stack that were measured with one lock, and the lock; return their new folders.
 
-    Raises ConfigError where kept.json is no such map.
+    Raises ConfigError if kept.json is invalid.
     """
     read(results)  # fail before anything moves
     runs, name = Path(results, "runs"), name_of(stack, lock)
     moved = []
     for cell, record in runs_of(results, stack, lock, warn=True):
-        source, kept = runs / cell.path, cell.replace(stack=name)
+        source, kept_cell = runs / cell.path, cell.replace(stack=name)
         record["cell"]["stack"] = name
-        target = runs / kept.path
+        target = runs / kept_cell.path
         target.mkdir(parents=True, exist_ok=True)
         for file in source.iterdir():
             if file.name != "run.json":
                 file.replace(target / file.name)
         write(target / "run.json", json.dumps(record, indent=2) + "\n")
         (source / "run.json").unlink()
-        moved.append(kept.path)
+        moved.append(kept_cell.path)
     if moved:
         Path(results, LOCKS).mkdir(exist_ok=True)
         write(Path(results, LOCKS, f"{name}.txt"), lock)
@@ -120,10 +120,10 @@ def keep(results: Path | str, stack: str, lock: bytes) -> list[str]:
 
 
 def prune(results: Path | str, keep: int, stack: str | None = None) -> dict[str, int]:
-    """Remove the kept runs of all but the `keep` locks of each stack that were kept last, or of one stack's.
+    """Remove kept runs of each stack, or of one, except those of the last `keep` locks.
 
-    What was removed, as the number of runs by NAME@LOCK. Raises ConfigError where the folder is no results folder, or
-    kept.json no such map.
+    Returns the number of removed runs by NAME@LOCK. Raises ConfigError if the folder is no results folder, or kept.json
+    is invalid.
     """
     runs_by_stack = _map(results)
     if not runs_by_stack and not is_results(Path(results)):
@@ -137,7 +137,7 @@ def prune(results: Path | str, keep: int, stack: str | None = None) -> dict[str,
         if stack in (None, one)
         for name in names[: len(names) - keep if keep else None]
     ]
-    # First out of the map: a run that is declared and gone would stop every table.
+    # Remove them from the map first: a declared but missing run would stop every table.
     _write(results, {name: runs for name, runs in runs_by_stack.items() if name not in old}) if old else None
     runs = Path(results, "runs")
     for name in old:
@@ -181,7 +181,7 @@ def _write(results: Path | str, runs_by_stack: dict[str, list[str]]) -> None:
 
 
 def _remove(runs: Path, folder: Path) -> None:
-    """Remove the files of a run, and the folders above it that are left empty."""
+    """Remove the files of a run, and the empty folders above it."""
     if not folder.is_dir() or not folder.resolve().is_relative_to(runs.resolve()):
         return
     for file in folder.iterdir():

@@ -1,4 +1,4 @@
-"""From a config as read to a checked one: every fault in one clear line that names the file and the key."""
+"""Check a config: every fault in one line that names the file and the key."""
 
 import difflib
 import functools
@@ -20,14 +20,14 @@ from .places import NOT_ECHOED, results_fault
 from .workloads.script import NO_ARGUMENTS
 from .workloads.tokenize import MODES
 
-# Maximum length of an echoed value, and maximum number of values of a config with its aliases written out.
+# Limits for echoed values; maximum number of values in a config with its aliases expanded.
 _ECHO = reprlib.Repr()
 _ECHO.maxlevel, _ECHO.maxstring, _ECHO.maxother, _ECHO.maxlong = 3, 200, 100, 40
 _MOST_LINES, _MOST_CHARACTERS, _MOST_VALUES = 20, 1000, 1_000_000
 
 
 class ConfigError(ValueError):
-    """A config that cannot be run; the text is one line a fault."""
+    """A config that cannot be run; the text has one line per fault."""
 
     def __init__(self, *faults: str) -> None:
         lines = [_one_line(fault) for fault in faults[:_MOST_LINES]]
@@ -54,14 +54,14 @@ def load(
     config: Mapping[str, Any],
     files: Sequence[Path | str] = (),
     root: Path | str = ".",
-    given: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
 ) -> Config:
     """Check a config and everything it names.
 
-    `files` are the files it was merged from, the last one strongest, and `given` is what `--config` put over them: they
-    are only read to say where a fault stands. `root` is the folder that holds `envs/`. Raises ConfigError.
+    `files` are the merged config files, the last one strongest, and `overrides` is what `--config` set; both are only
+    read to locate a fault. `root` is the folder with `envs/`. Raises ConfigError.
     """
-    where = _Origin(files, given or {})
+    where = _Origin(files, overrides or {})
     if fault := _size_fault(config, where):
         raise ConfigError(fault)
     try:
@@ -84,26 +84,26 @@ def load(
 
 
 def _folder(config: Mapping[str, Any]) -> str | None:
-    """The folder in which the config's paths begin, from a config that is not checked yet."""
+    """The folder that the config's paths are relative to, from a config that is not checked yet."""
     folder = config.get("folder")
     return os.path.normpath(folder) if isinstance(folder, str) and folder and os.path.normpath(folder) != "." else None
 
 
 def _one_line(fault: str) -> str:
-    """A fault without line ends and escapes, and not longer than a terminal can bear."""
-    shown = re.sub(r"[^\x20-\x7e\xa1-\ud7ff\ue000-\U0010ffff]+", " ", fault)
-    return shown if len(shown) <= _MOST_CHARACTERS else f"{shown[:_MOST_CHARACTERS]} …"
+    """A fault without line ends and escapes, cut to a length that a terminal can show."""
+    printable = re.sub(r"[^\x20-\x7e\xa1-\ud7ff\ue000-\U0010ffff]+", " ", fault)
+    return printable if len(printable) <= _MOST_CHARACTERS else f"{printable[:_MOST_CHARACTERS]} …"
 
 
 def _size_fault(config: Mapping[str, Any], where: "_Origin") -> str | None:
-    """The largest key of a config whose aliases stand for too many values, or for themselves."""
+    """The largest key of a config whose aliases expand to too many values, or to themselves."""
     counted: dict[int, float] = {}
 
     def size(value: Any) -> float:
         if not isinstance(value, Mapping | list | tuple):
             return 1
         if id(value) not in counted:
-            counted[id(value)] = float("inf")  # it contains itself
+            counted[id(value)] = float("inf")  # infinite while it is counted: the value may contain itself
             parts = value.values() if isinstance(value, Mapping) else value
             counted[id(value)] = 1 + sum(map(size, parts))
         return counted[id(value)]
@@ -145,8 +145,8 @@ def _faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
                 yield where(*key, "corpus") + _none("corpus", corpus, config.corpora)
                 continue
             needed = max(getattr(matrix, "num_files", (0,)))
-            if has := _too_few_files(config.corpora[corpus], needed):
-                yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {has}"
+            if too_few := _too_few_files(config.corpora[corpus], needed):
+                yield where(*key, "num_files") + f"{needed} files asked for, and corpus {corpus!r} has {too_few}"
         yield from _question_faults(config, name, where)
         yield from _reading_faults(config, name, root, where)
         for repository in getattr(matrix, "repository", ()):
@@ -220,7 +220,7 @@ def _reading_faults(config: Config, name: str, root: Path, where: "_Origin") -> 
 
 
 def _script_faults(config: Config, name: str, where: "_Origin") -> Iterable[str]:
-    """Scripts and arguments of an experiment that are not there."""
+    """Scripts and arguments of an experiment that do not exist."""
     matrix = config.run()[name].matrix
     for script in getattr(matrix, "script", ()):
         if script not in config.scripts:
@@ -239,17 +239,17 @@ def _script_faults(config: Config, name: str, where: "_Origin") -> Iterable[str]
 def _option_faults(config: Config, name: str, root: Path, where: "_Origin") -> Iterable[str]:
     """Options that no loader of an experiment has."""
     matrix = config.run()[name].matrix
-    asked = {option for value in getattr(matrix, "option", ()) for option in tokens.options_in(value)}
-    if not asked:
+    requested = {option for value in getattr(matrix, "option", ()) for option in tokens.options_in(value)}
+    if not requested:
         return
     modules = [config.loader_module(loader, root) for loader in getattr(matrix, "loader", ())]
     try:
-        # An unreadable module is reported where it is named.
+        # An unreadable module is reported at the key that names it.
         options = [option for path in modules if not inputs.module(path, []) for option in tokens.options_of(path)]
     except ValueError as error:
         yield where("experiments", name, "matrix", "option") + str(error)
         return
-    for option in sorted(asked - {*options}):
+    for option in sorted(requested - {*options}):
         yield (
             where("experiments", name, "matrix", "option")
             + f"no loader here has an option {option!r}"
@@ -258,7 +258,7 @@ def _option_faults(config: Config, name: str, root: Path, where: "_Origin") -> I
 
 
 def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
-    """The user's files that the runs would read, and that cannot be read."""
+    """Unreadable files of the user that runs would read."""
     matrices = [experiment.matrix for experiment in config.run().values()]
     used = {
         axis: {value for matrix in matrices for value in getattr(matrix, axis, ())}
@@ -289,7 +289,7 @@ def _file_faults(config: Config, root: Path, where: "_Origin") -> Iterable[str]:
 
 
 def _too_few_files(corpus: AnyCorpus, needed: int) -> str | None:
-    """Corpora with fewer files than requested, if the number is known."""
+    """The number of files of a corpus if it is known to be below the request; else None."""
     if not isinstance(corpus, FilesCorpus):
         count = corpus.file_count()
         return str(count) if count and count < needed else None
@@ -315,7 +315,7 @@ def _suggestion(wrong: str, allowed: Iterable[str]) -> str:
 
 
 def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") -> Iterable[str]:
-    """pydantic's findings, one line a fault, under the key as the user wrote it."""
+    """pydantic's errors, one line per fault, with the keys as the user wrote them."""
     lines: dict[tuple[Any, ...], str] = {}
     faults = error.errors(include_url=False)
     written = [_as_written(fault["loc"], config) for fault in faults]
@@ -339,7 +339,7 @@ def _lines(error: ValidationError, config: Mapping[str, Any], where: "_Origin") 
             line = where(*key) + fault["msg"].removeprefix("Value error, ")
             if not isinstance(fault["input"], dict) and fault["type"] != NOT_ECHOED:
                 line += f"; given: {_ECHO.repr(fault['input'])}"
-        lines.setdefault(tuple(key), line)  # one line a key, where several branches of a union object to it
+        lines.setdefault(tuple(key), line)  # one line per key, even if several branches of a union reject it
     return lines.values()
 
 
@@ -370,13 +370,13 @@ def _allowed_keys(key: Sequence[Any], config: Any) -> Iterable[str]:
         if part is None:
             return list(node.get("properties", {}))
         config = config[part]
-        named = next(iter(node.get("patternProperties", {}).values()), None) or node.get("additionalProperties")
-        node = node.get("properties", {}).get(part) or node.get("items") or named or {}
+        entry = next(iter(node.get("patternProperties", {}).values()), None) or node.get("additionalProperties")
+        node = node.get("properties", {}).get(part) or node.get("items") or entry or {}
     return ()
 
 
 def _options(node: dict[str, Any], defs: dict[str, Any], config: Any) -> Iterable[dict[str, Any]]:
-    """The schemas of a node: itself, what it refers to, and the branches that fit the config."""
+    """The schemas of a node: itself, the one it refers to, and the branches that fit the config."""
     if "$ref" in node:
         node = defs[node["$ref"].rpartition("/")[2]]
     yield node
@@ -388,18 +388,18 @@ def _options(node: dict[str, Any], defs: dict[str, Any], config: Any) -> Iterabl
 
 
 class _Origin:
-    """Finds where a key was last written: in which of the merged files, or on the command line."""
+    """Finds where a key was last set: in which of the merged files, or on the command line."""
 
-    def __init__(self, files: Sequence[Path | str], given: Mapping[str, Any]) -> None:
+    def __init__(self, files: Sequence[Path | str], overrides: Mapping[str, Any]) -> None:
         self.contents: list[tuple[str, Mapping[str, Any]]] = [(str(file), content_of(file)) for file in files]
         self.last = self.contents[-1][0] if self.contents else ""
-        self.contents += [("--config", given)] if given else []
+        self.contents += [("--config", overrides)] if overrides else []
 
     def __call__(self, *key: Any) -> str:
         return self._place(key, key)
 
     def above(self, *key: Any) -> str:
-        """Where a key was written, with the key above it."""
+        """The file of a key, with the name of the key above it."""
         return self._place(key, key[:-1])
 
     def _place(self, key: Sequence[Any], shown: Sequence[Any]) -> str:

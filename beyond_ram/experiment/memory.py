@@ -7,14 +7,14 @@ from ..files import DamagedError
 from . import records
 from .paths import Cell
 
-# The workflow engine twice, at the job and at its step, and the watcher: 244 MB measured.
+# Memory of two processes of the workflow engine, at the job and at its step, and of the watcher: 244 MB measured.
 DRIVER_MB = 350
 
 
 def request_mb(runs: Path | str, cell: Cell, estimate_mb: int, attempt: int = 1) -> int:
     """The request in megabytes: the advice of the cell's measured run, plus memory of the driver.
 
-    It is doubled by each attempt. Any repeat of the cell will do. Without a measured run it is the estimate.
+    Each attempt doubles it. Any repeat of the cell will do. Without a measured run it is the estimate.
     """
     advised = [
         size for rep in {cell.rep, 1} if (size := _advised_mb(Path(runs, Cell(cell.experiment, cell.axes, rep).path)))

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# The keys that say what an entry is. An entry with one of them is taken whole and replaces an earlier one of its name;
-# an entry without changes the earlier one, key by key.
+# The keys that define an entry. An entry with one of them replaces an earlier one of its name as a whole; an entry
+# without changes the earlier one key by key.
 KINDS: Mapping[str, tuple[str, ...]] = {
     "corpora": ("source",),
     "tokens": ("path", "corpus", "rows"),
@@ -19,21 +19,21 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 def read(
     defaults: Sequence[Path | str],
-    given: Sequence[Path | str],
-    put: Mapping[str, Any],
+    config_files: Sequence[Path | str],
+    overrides: Mapping[str, Any],
     content_of: Callable[[Any], Mapping[str, Any]],
 ) -> tuple[dict[str, Any], list[Path | str]]:
-    """The config of some files, the last one strongest, with `put` over them; and the files that it is made of.
+    """The merged config of some files, the last one strongest, with `overrides` on top; and the files that were used.
 
-    Where one of the given files says `defaults: none`, the default files are left out, and without `results` the
-    results are named after the last file.
+    If one of the config files has `defaults: none`, the default files are left out; then, without `results`, the
+    results folder is named after the last file.
     """
-    contents = [content_of(file) for file in given]
-    alone = any(content.get("defaults") == "none" for content in (*contents, put))
-    files = [*(() if alone else defaults), *given]
-    config = merged([*(() if alone else map(content_of, defaults)), *contents, put])
-    if alone and given:
-        config.setdefault("results", f"results-{Path(given[-1]).stem}")
+    contents = [content_of(file) for file in config_files]
+    alone = any(content.get("defaults") == "none" for content in (*contents, overrides))
+    files = [*(() if alone else defaults), *config_files]
+    config = merged([*(() if alone else map(content_of, defaults)), *contents, overrides])
+    if alone and config_files:
+        config.setdefault("results", f"results-{Path(config_files[-1]).stem}")
     return config, files
 
 

@@ -103,7 +103,7 @@ class Config(Strict):
     )
 
     def planned(self) -> dict[str, int]:
-        """At most how many runs each experiment has, its version ladders included. No cell is made for it."""
+        """Maximum number of runs of each experiment, with its version ladders. Makes no cells."""
         steps = dict.fromkeys(self.run(), 1)
         for ladder in self.running_ladders().values():
             if ladder.experiment in steps:
@@ -119,23 +119,23 @@ class Config(Strict):
         return 2 if self.budget_min else 1
 
     def cells(self, name: str) -> list[Cell]:
-        """The cells of an experiment with their certain repeats; none if it does not run."""
+        """The cells of an experiment with their minimum repeats; none if it does not run."""
         experiment = self.run().get(name)
         cells = experiment.cells(name, self.repeats) if experiment else []
         return list(dict.fromkeys(self._read_by(cell) for cell in cells if self._can(cell)))
 
     def loader_module(self, name: str, root: Path | str = ".") -> str:
-        """The file of a loader, one's own or shipped."""
+        """The file of a loader, the user's own or shipped."""
         own = self.loaders.get(name)
         return own.module if own else str(Path(root, tokens.LOADERS, f"{name}.py"))
 
     def _can(self, cell: Cell) -> bool:
         """Whether a cell's loader has the requested options. A missing file is reported elsewhere."""
-        asked = tokens.options_in(str(cell.get("option", "none")))
-        if not asked:
+        requested = tokens.options_in(str(cell.get("option", "none")))
+        if not requested:
             return True
         try:
-            return {*asked} <= {*tokens.options_of(self.loader_module(str(cell["loader"])))}
+            return {*requested} <= {*tokens.options_of(self.loader_module(str(cell["loader"])))}
         except (OSError, ValueError, SyntaxError):
             return True
 
@@ -145,15 +145,15 @@ class Config(Strict):
         return cell.replace(tokens="none") if own and own.data and cell.get("tokens") else cell
 
     def running_ladders(self) -> dict[str, VersionLadder]:
-        """The version ladders that are run, by name."""
+        """The version ladders that run, by name."""
         left_out = self.experiments.keys() - self.run().keys()
         return {name: ladder for name, ladder in self.ladders.items() if ladder and ladder.experiment not in left_out}
 
     def run(self) -> dict[str, AnyExperiment]:
-        """The experiments that are run, by name."""
-        wanted = self.experiments if self.only is None else self.only
-        return {name: experiment for name, experiment in self.experiments.items() if experiment and name in wanted}
+        """The experiments that run, by name."""
+        names = self.experiments if self.only is None else self.only
+        return {name: experiment for name, experiment in self.experiments.items() if experiment and name in names}
 
     def job(self, cell: Cell) -> Job:
-        """The job of a cell of an experiment that is run, or of one that a ladder varies."""
+        """The job of a cell of a running experiment, or of a ladder over it."""
         return self.run()[cell.experiment].job(cell, Places(self.results, self.loaders, self.scripts))

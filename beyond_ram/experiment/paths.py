@@ -1,4 +1,4 @@
-"""The path grammar, written: from a cell to its run's folder. `grammar.py` reads it.
+"""Write the path grammar: from a cell to its run's folder. `grammar.py` reads it.
 
 A run's folder is its description: EXPERIMENT, then a level `key~value` per axis in the workload's order, then `rep~N`.
 """
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# A stack of a config, or one of a version ladder: BASE+PACKAGE-VERSION. One kept from before an upgrade has an `@` in
-# its name, and no rule makes it again.
+# A stack of a config, or one of a version ladder: BASE+PACKAGE-VERSION. A stack kept from before an upgrade has an `@`
+# in its name, and no rule makes it again.
 STACK = r"[a-z0-9][a-z0-9._+-]*"
 VALUE = re.compile(r"[A-Za-z0-9@._+-]+")
 Value = str | int
@@ -18,7 +18,7 @@ Point = tuple[tuple[str, Value], ...]
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of an experiment's matrix, at one repeat: what a run's folder describes."""
+    """One point of an experiment's matrix, at one repeat: the content of a run's folder name."""
 
     experiment: str
     axes: Point
@@ -33,7 +33,7 @@ class Cell:
     def replace(self, **values: Value) -> "Cell":
         """The cell with other values on some of its axes.
 
-        Raises KeyError for an axis the cell does not have.
+        Raises KeyError for an axis that the cell does not have.
         """
         unknown = set(values) - {axis for axis, _ in self.axes}
         if unknown:
@@ -47,7 +47,7 @@ class Cell:
 
     @property
     def path(self) -> str:
-        """The folder of this run, relative to the folder of all runs."""
+        """The folder of this run, relative to the folder of all runs. Raises ValueError for an invalid value."""
         for axis, value in self.axes:
             if not VALUE.fullmatch(str(value)):
                 raise ValueError(f"{axis}: {value!r} cannot stand in a path; letters, digits and @ . _ + - can")

@@ -1,6 +1,6 @@
-"""Paths of a config: which ones can be used, and where results may lie.
+"""Paths of a config: which are valid, and where results may go.
 
-Any character that a file name may hold is welcome, but for those that Snakemake reads as wildcards.
+A path may contain any character of a file name, except those that Snakemake reads as wildcards.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ from ..folders import mark, protected_places
 # Type of an error whose message does not repeat the input, because it may contain a password.
 NOT_ECHOED = "not_echoed"
 RESULTS_MARK = ".beyond-ram-results"
-# Results folders that this process has locked.
-_held: list[int] = []
+# Descriptors of the results folders that this process has locked.
+_lock_descriptors: list[int] = []
 # Files of the project itself: no results go there.
 OWN = frozenset(
     {".ci", ".git", ".snakemake", ".stacks", ".venv", "beyond_ram", "cases", "config", "docs", "envs", "examples"}
@@ -36,7 +36,7 @@ _NAMED = ("corpora", "tokens", "repositories", "runs", "private", "ladders", "lo
 
 
 def _readable(value: str) -> str:
-    """Raises ValueError for what no path of a user's is meant to be."""
+    """Raise ValueError for a value that cannot be meant as a path."""
     if not value.strip():
         raise ValueError("is empty; it has to be a path")
     if match := _UNPRINTABLE.search(value):
@@ -60,7 +60,7 @@ def _tracked(value: str) -> str:
         raise ValueError("is an address; it has to be a path")
     if value != value.strip():
         raise ValueError("begins or ends with white space; name it without")
-    # `..` behind a link leads elsewhere than its text says.
+    # `..` after a link leads elsewhere than its text suggests.
     value = value if ".." in value.split("/") else os.path.normpath(value)
     if value[0] == "-":
         raise ValueError("begins with '-', as options do; write it from '/' on, or choose another name")
@@ -107,21 +107,21 @@ def _pattern_below(value: str, info: ValidationInfo) -> str:
 
 
 PathText = Annotated[str, AfterValidator(_readable), AfterValidator(_below)]
-"""A folder that a program looks for by itself; it may begin with `~`."""
+"""A folder that a program looks up itself; it may begin with `~`."""
 PatternText = Annotated[str, AfterValidator(_readable), AfterValidator(_pattern_below)]
-"""A pattern of files that a program looks for by itself; it may begin with `~`."""
+"""A pattern of files that a program looks up itself; it may begin with `~`."""
 TrackedPath = Annotated[str, AfterValidator(_tracked), AfterValidator(_below)]
-"""A file or folder that rules have as an input."""
+"""A file or folder that is an input of rules."""
 FolderPath = Annotated[str, AfterValidator(_tracked)]
-"""The folder in which the other paths begin."""
+"""The folder that the other paths are relative to."""
 ResultsPath = Annotated[str, AfterValidator(_results), AfterValidator(_below)]
 HubAddress = Annotated[str, AfterValidator(_hub)]
 
 
 def results_fault(results: Path | str, root: Path | str) -> str | None:
-    """Why no results can go into a folder; None where they can.
+    """Why results cannot go into a folder; None if they can.
 
-    A folder that is there must be empty or an earlier results folder: Snakemake removes what its jobs will make.
+    An existing folder must be empty or an earlier results folder, because Snakemake removes the outputs of its jobs.
     """
     folder = Path(results)
     try:
@@ -150,37 +150,37 @@ def results_fault(results: Path | str, root: Path | str) -> str | None:
 
 
 def open_results(results: Path | str, stacks: Path | str = ".stacks") -> None:
-    """Make the results folder, or take over an older one whose folders have no marks."""
+    """Make the results folder, or add marks to an older one."""
     folder = Path(results)
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / RESULTS_MARK).exists():
         for manifest in (*folder.glob("*/*/manifest.json"), *folder.glob("*/*/tokens.json")):
             mark(manifest.parent)
-        with contextlib.suppress(FileExistsError):  # another workflow has locked its own
+        with contextlib.suppress(FileExistsError):  # another workflow has created it
             os.close(os.open(folder / RESULTS_MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
     for lock in Path(stacks).glob("*/beyond-ram.lock"):
         mark(lock.parent)
 
 
-class HeldError(RuntimeError):
+class LockedError(RuntimeError):
     """Another workflow makes these results; the text is one line."""
 
 
-def hold_results(results: Path) -> None:
-    """Lock a results folder by its mark until this process ends: Snakemake locks only the working directory.
+def lock_results(results: Path) -> None:
+    """Lock a results folder by its mark until this process ends, because Snakemake locks only the working directory.
 
-    Nothing is locked below another Snakemake, which has the lock, and on a file system without locks. Raises HeldError.
+    Does nothing below another Snakemake, which has the lock, and on a file system without locks. Raises LockedError.
     """
     try:
         descriptor = os.open(results / RESULTS_MARK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return
-    _held.append(descriptor)
+    _lock_descriptors.append(descriptor)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         if not below_snakemake():
-            raise HeldError(
+            raise LockedError(
                 f"{results}: a snakemake of another folder works on these results; wait for it, or name others"
             ) from None
     except OSError:

@@ -1,4 +1,4 @@
-"""The one place that reads and checks the runs of cells; `run_reading` knows the files."""
+"""Read and check the runs of cells. `run_reading` reads the files; other code reads runs through this module."""
 
 import functools
 import itertools
@@ -49,7 +49,7 @@ _DEEPER: run_reading.Types = {
 def record(folder: Path, *, of_a_cell: bool = True) -> dict[str, Any]:
     """Read run.json of a run's folder. Raises DamagedError if it is truncated or of another kind.
 
-    That of any command, which `beyond-ram watch` has weighed, is of no cell, and lies anywhere.
+    A record of `beyond-ram watch` belongs to no cell, and may be in any folder: pass `of_a_cell=False`.
     """
     path = folder / _RECORD
     deeper = _DEEPER if of_a_cell else {name: kinds for name, kinds in _DEEPER.items() if name != "completed_work"}
@@ -62,13 +62,13 @@ def record(folder: Path, *, of_a_cell: bool = True) -> dict[str, Any]:
 
 
 def events(folder: Path, *, whole: bool = True) -> list[dict[str, Any]]:
-    """The events of a run's folder; with `whole` the run has to have ended. Raises DamagedError."""
+    """The events of a run's folder; `whole` requires that the run has ended. Raises DamagedError."""
     lenient = functools.partial(faults, strict=False)
     return run_reading.events(folder, whole=whole, faults=lenient, remedy=_remedy(folder))
 
 
 def run(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The record and the events of a run's folder, its cell with all axes of today. Raises DamagedError."""
+    """The record and the events of a run's folder, with all current axes in its cell. Raises DamagedError."""
     content, run_events = record(folder), events(folder)
     content["workload"] = workload(content)
     content["cell"] = of_today(content["cell"], content["workload"])
@@ -78,9 +78,9 @@ def run(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def outcome(folder: Path, of: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The cell of a run that was asked for, and what became of it: `outcome`, `completed_work`, `reason`.
+    """The cell of a requested run with `outcome`, `completed_work` and `reason`.
 
-    `of` is its record with all axes of today; without one the outcome is `no_record`.
+    `of` is its record with all current axes; without one the outcome is `no_record`.
     """
     if of is None:
         return {**cell(folder), "outcome": NO_RECORD, "completed_work": False, "reason": ""}
@@ -88,13 +88,14 @@ def outcome(folder: Path, of: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def workload(record: Mapping[str, Any]) -> str:
-    """The name of a run's workload today; kept runs may have an earlier name, or none, which was `tokenize`."""
+    """The current name of a run's workload. Kept runs may have an earlier name, or none for `tokenize`."""
     name = str(record.get("workload", "tokenize"))
     return RENAMED.get(name, name)
 
 
 def of_today(cell: Mapping[str, Value], name: str) -> dict[str, Value]:
-    """A cell of a workload with the axes that were not there yet when it was weighed, each as it was then."""
+    """A cell of a workload with axes added that did not exist when it was measured, each with its value at that
+    time."""
     if name not in WORKLOADS:
         return dict(cell)
     axes = {axis: value for axis, value in cell.items() if axis not in ("experiment", "rep")}
@@ -107,9 +108,9 @@ def samples(folder: Path, *, of_a_cell: bool = True) -> dict[str, list[float | s
 
 
 def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
-    """The samples of a run's folder, all columns of today, as an Arrow table. `of` is its record, read before.
+    """The samples of a run's folder, all current columns, as an Arrow table. `of` is its record, read before.
 
-    Several times as fast as `samples`, which is asked where anything is not as usual. Raises DamagedError.
+    Several times as fast as `samples`, which it calls for unusual files. Raises DamagedError.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -137,7 +138,7 @@ def samples_table(folder: Path, of: Mapping[str, Any]) -> "pa.Table":
 
 
 def cell(folder: Path) -> dict[str, Value]:
-    """The cell that a run's folder describes."""
+    """The cell that a run's folder describes. Raises DamagedError for another folder."""
     parts = folder.absolute().parts
     levels = len(list(itertools.takewhile(lambda part: "~" in part, reversed(parts))))
     try:

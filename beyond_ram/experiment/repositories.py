@@ -1,4 +1,4 @@
-"""The repositories of a config: what a served run streams from."""
+"""The repositories of a config: sources of served runs."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -11,7 +11,7 @@ class Repository(Strict):
     """Common keys of all repositories."""
 
     STACK: ClassVar = "corpora"
-    """The program that makes it."""
+    """The stack of the program that makes it."""
 
     def spec(self) -> dict[str, Any]:
         """The settings of the repository's program."""

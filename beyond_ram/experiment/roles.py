@@ -13,23 +13,23 @@ Pair = tuple[str, str]
 
 
 def pairs(config: Config, kept: Iterable[str] = ()) -> list[Pair]:
-    """Every baseline with its candidate.
+    """All pairs of baseline and candidate.
 
-    What the config names in `comparisons`; in an experiment none of whose stacks is named there, the first stack of its
-    matrix is the baseline of the others; and of the `kept` runs of each stack every lock that of the next one, and the
-    oldest that of today's.
+    These are the pairs of the config's `comparisons`; for an experiment without any of those stacks, the first stack of
+    its matrix with each other one; and for `kept` runs, every lock of a stack with the next one, and the oldest with
+    the current one.
     """
     pairs = [pair for comparison in config.comparisons.values() for pair in comparison.pairs()]
-    named = set(itertools.chain.from_iterable(pairs))
+    stacks_in_pairs = set(itertools.chain.from_iterable(pairs))
     for experiment in config.run().values():
         first, *others = experiment.matrix.stack
-        if not named & {first, *others}:
+        if not stacks_in_pairs & {first, *others}:
             pairs += [(first, other) for other in others]
     return list(dict.fromkeys([*pairs, *_of_locks(kept)]))
 
 
 def _of_locks(kept: Iterable[str]) -> Iterator[Pair]:
-    """Each kept lock, in the order in which they were kept, with the next ones that ran its cells, today's last."""
+    """Each kept lock, in the order of keeping, with the next locks that ran its cells, the current one last."""
     ran: dict[str, dict[str, set[Cell]]] = {}
     for path in kept:
         cell = parse(path)
@@ -39,18 +39,18 @@ def _of_locks(kept: Iterable[str]) -> Iterator[Pair]:
     for stack, locks in ran.items():
         names = list(locks)
         for place, lock in enumerate(names):
-            left = set(locks[lock])
+            cells_left = set(locks[lock])
             for later in names[place + 1 :]:
-                if left & locks[later]:
+                if cells_left & locks[later]:
                     yield lock, later
-                left -= locks[later]
-            if left:  # which cells today's lock runs, the config says
+                cells_left -= locks[later]
+            if cells_left:  # the config defines which cells the current lock runs
                 yield lock, stack
         yield names[0], stack
 
 
 def questions(config: Config) -> list[dict[str, Any]]:
-    """The planned questions of all experiments that run, as analysis takes them (`frame.Questions`)."""
+    """The planned questions of all experiments that run, in the form of `frame.Questions`."""
     planned = []
     for name, experiment in config.run().items():
         cells = config.cells(name) if experiment.questions else []
@@ -64,5 +64,5 @@ def questions(config: Config) -> list[dict[str, Any]]:
 
 
 def claimed(config: Config) -> list[Pair]:
-    """The pairs of stacks that published claims are checked on."""
+    """The pairs of stacks to check published claims with."""
     return [pair for comparison in config.comparisons.values() if comparison.claims for pair in comparison.pairs()]

@@ -1,6 +1,6 @@
 """Specs: the settings of the programs that make corpora, tokenizers, token datasets and repositories, a JSON file each.
 
-They are files because an argument of a command has room for 128 KiB, and a list of patterns may need more.
+They are files because an argument of a command is limited to 128 KiB, and a list of patterns may need more.
 """
 
 import json
@@ -28,7 +28,7 @@ def of(config: Config) -> dict[str, dict[str, Any]]:
 
 
 def order_seed(results: str) -> int:
-    """The seed of the order of runs: that of the results folder, or one that is drawn for it."""
+    """The seed of the order of runs: that of the results folder, or a new random one."""
     try:
         return int(read_json(Path(results, FOLDER, _ORDER), "seed")["seed"])
     except (DamagedError, TypeError, ValueError):

@@ -1,8 +1,8 @@
 """Token datasets, the formats they are written in, and the loaders that read them.
 
 A format is a module of scripts/workloads/formats, a loader one of scripts/workloads/loaders: adding one is one file.
-What the workflow must know of it stands there as constants, and is read without importing the module, which needs its
-stack.
+Its constants tell the workflow what it needs. They are read from the source without importing the module, which needs
+its stack.
 """
 
 import ast
@@ -18,12 +18,12 @@ from .places import TrackedPath
 
 FORMATS, LOADERS = Path("scripts/workloads/formats"), Path("scripts/workloads/loaders")
 PEERS = Path("scripts/workloads/peers")
-"""Others that turn text into files of ids."""
+"""Other ways to turn text into files of ids."""
 # Helper modules, which are not loaders, formats or peers.
 _HELPERS = {"arrow_columns", "how"}
 SOURCE_FORMAT = "npy"
 KINDS = ("as written", "corrected", "library", "ours", "own")
-"""Who wrote a loader so: the constant KIND of its module."""
+"""Values of the constant KIND of a loader's module: who wrote it."""
 
 
 class TokenDataset(Strict):
@@ -100,7 +100,7 @@ def names_in(folder: Path, root: Path | str = ".") -> list[str]:
 
 
 def format_of(loader: str, root: Path | str = ".") -> str:
-    """The format that a loader reads. Raises ValueError where its module does not say."""
+    """The format that a loader reads. Raises ValueError if its module does not define FORMAT."""
     return str(_constant(Path(root, LOADERS, f"{loader}.py"), "FORMAT"))
 
 
@@ -112,13 +112,13 @@ def options_in(value: str) -> list[str]:
 def options_of(module: Path | str) -> list[str]:
     """The OPTIONS of a loader's module; none by default.
 
-    Raises ValueError where the source does not state them.
+    Raises ValueError if they are not a literal.
     """
     return list(_constant(Path(module), "OPTIONS", ()))
 
 
 def kind_fault(module: Path | str) -> str | None:
-    """Why the KIND of a module is none; one that its source does not state is not looked at."""
+    """Why the KIND of a module is invalid; None also if the source does not define it."""
     try:
         kind = _constant(Path(module), "KIND")
     except ValueError:
@@ -132,7 +132,10 @@ def writer_stack(name: str, root: Path | str = ".") -> str:
 
 
 def _constant(module: Path, name: str, default: Any = None) -> Any:
-    """The value of a module's constant, given alone or in a tuple, as its source states it."""
+    """The value of a module's constant, assigned alone or in a tuple, read from its source.
+
+    Raises ValueError if it is missing without a `default`, or not a literal.
+    """
     for node in ast.parse(module.read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.Assign):
             continue

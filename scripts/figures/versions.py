@@ -6,7 +6,7 @@ from beyond_ram import figures
 from beyond_ram.analysis.ladders import effect_in_words
 from beyond_ram.metrics import METRICS
 
-# Lines of a label above a step: two neighbouring labels must not cover each other.
+# Height of a label above a step, so that neighbouring labels do not overlap.
 LABEL_POINTS = 14
 
 
@@ -48,7 +48,7 @@ def draw_versions(axes, steps, scale):
     ends = [(line, "from") for line in steps.to_dict("records")]
     ends.append((ends[-1][0], "to"))
     values = [line[f"{end}_value"] / scale for line, end in ends]
-    # Tables from before the ranges were kept have none.
+    # Older tables have no ranges.
     lows, highs = (
         [line.get(f"{end}_value_{name}", line[f"{end}_value"]) / scale for line, end in ends] for name in ("min", "max")
     )
@@ -94,6 +94,6 @@ def sentence(step, text, unit, scale):
 
 
 def other_packages(steps):
-    """Say which other packages had to move."""
+    """A clause with the other packages that had to move."""
     moved = dict.fromkeys(move.split()[0] for moves in steps["moved"] for move in moves.split(", ") if move)
     return f"all others locked but for {', '.join(moved)}" if moved else "all others locked"

@@ -19,9 +19,9 @@ def config() -> dict[str, Any]:
     return copy.deepcopy(yaml.safe_load((ROOT / "config.yaml").read_text()))
 
 
-def faults(config: dict[str, Any], files: list[Path] | None = None, given: dict[str, Any] | None = None) -> str:
+def faults(config: dict[str, Any], files: list[Path] | None = None, overrides: dict[str, Any] | None = None) -> str:
     with pytest.raises(ConfigError) as error:
-        load(config, files or [], ROOT, **({"given": given} if given else {}))
+        load(config, files or [], ROOT, **({"overrides": overrides} if overrides else {}))
     return str(error.value)
 
 

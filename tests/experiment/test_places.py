@@ -258,7 +258,7 @@ def test_any_text_is_a_folder_of_its_own_or_one_line(tmp_path: Path, text: str) 
 
 HOLD = (
     "import pathlib, sys, time; from beyond_ram.experiment import places; places.open_results(sys.argv[1]); "
-    "places.hold_results(pathlib.Path(sys.argv[1])); print('held', flush=True); time.sleep(100)"
+    "places.lock_results(pathlib.Path(sys.argv[1])); print('held', flush=True); time.sleep(100)"
 )
 
 
@@ -276,7 +276,7 @@ def test_results_are_made_by_one_workflow_at_a_time(tmp_path: Path) -> None:
     first = holder()
     assert first.stdout and first.stdout.readline() == "held\n"
     second = holder()
-    assert "HeldError" in second.communicate()[1]
+    assert "LockedError" in second.communicate()[1]
     assert second.returncode == 1
     kill(first)
     third = holder()

@@ -1,4 +1,4 @@
-"""The workloads, a module each. A new one is one module here; this file finds it."""
+"""The workloads, a module each. This file finds every module of the folder."""
 
 import importlib
 import pkgutil
@@ -15,8 +15,8 @@ def _find() -> dict[str, type[Experiment]]:
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
     kinds = [*Experiment.__subclasses__(), *ServedExperiment.__subclasses__()]
-    named = {kind.name(): kind for kind in kinds if kind is not ServedExperiment}
-    return dict(sorted(named.items()))
+    by_name = {kind.name(): kind for kind in kinds if kind is not ServedExperiment}
+    return dict(sorted(by_name.items()))
 
 
 def _axes() -> dict[str, Axis]:
@@ -31,7 +31,7 @@ def _axes() -> dict[str, Axis]:
 WORKLOADS = _find()
 """Experiment classes, by the name of their workload."""
 AXES = _axes()
-"""Every axis by name. An axis that several workloads have is the same in all."""
+"""Every axis by name. An axis of several workloads is the same in all."""
 
 if TYPE_CHECKING:
     AnyExperiment = Experiment

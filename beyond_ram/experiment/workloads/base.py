@@ -1,6 +1,6 @@
 """Common parts of workloads: axes, matrices and experiments.
 
-A workload is one module beside this one: its axes, what means nothing, and the program that is weighed.
+A workload is a module beside this one: its axes, invalid combinations, and the measured program.
 """
 
 import functools
@@ -37,9 +37,9 @@ class Places:
 
     results: str
     loaders: Mapping[str, OwnLoader]
-    """The user's own, by name."""
+    """The user's loaders, by name."""
     scripts: Mapping[str, Script]
-    """By name."""
+    """The user's scripts, by name."""
 
     def of(self, kind: str, name: Value) -> str:
         """The folder of a corpus, token dataset or repository."""
@@ -56,7 +56,7 @@ class Places:
         return data, ["--module", own.module, "--data", data, *rows]
 
 
-# A unit of so few letters is a symbol, and has no plural: ms.
+# A unit of at most this many letters is a symbol without plural, such as ms.
 _SYMBOL = 3
 
 
@@ -65,8 +65,8 @@ class Axis:
     """Properties of an axis, besides its values.
 
     `role`: `input` names what a run reads, `program` is a flag of the program, `environment` a variable of its
-    environment, `cache` a state of caches that the run finds, `endpoint` a condition under which it is served. `label`
-    and `unit` are for figures; with `alone` a value needs no label.
+    environment, `cache` a state of caches at the start, `endpoint` a condition of the endpoint. `label` and `unit` are
+    for figures; with `alone` a value needs no label.
     """
 
     role: Role = "program"
@@ -80,11 +80,11 @@ class Axis:
     variable: str = ""
     """The variable of an `environment` axis."""
     later: bool = False
-    """Whether it was added when runs existed. Its default is then left out of cells, paths and jobs, so that these runs
-    stay valid and in place."""
+    """Whether it was added when runs existed. Its default is then left out of cells, paths and jobs, so that these
+    runs stay valid and in place."""
 
     def describe(self, value: Value | float) -> str:
-        """A value, as figures and sentences name it: `8 workers`, `latency 50 ms`, `redirect yes`."""
+        """A value in figures and sentences: `8 workers`, `latency 50 ms`, `redirect yes`."""
         if self.nothing is not None and value in (0, "none"):
             return self.nothing
         if value == "nothing":
@@ -100,8 +100,8 @@ class Axis:
 class Compared:
     """How a workload compares the values of an axis in otherwise equal cells.
 
-    `baseline` is the value that each other is compared with; "first" is the first in the config. Without a baseline the
-    largest value is compared with the smallest.
+    Every other value is compared with `baseline`; "first" is the first in the config. Without a baseline the largest
+    value is compared with the smallest.
     """
 
     figure: str
@@ -160,36 +160,38 @@ class Matrix(Strict):
         return [Cell(experiment, point, rep) for point in points if point for rep in range(1, repeats + 1)]
 
     def _without_later(self, point: Point) -> Point:
-        """The point without later axes that have the value which a cell without them means (`whole`)."""
-        kept = dict(point)
-        for name in (name for name, axis in self.axes().items() if axis.later and name in kept):
-            without = {axis: value for axis, value in kept.items() if axis != name}
+        """The point without later axes whose value is the one implied without them (`whole`)."""
+        axes = dict(point)
+        for name in (name for name, axis in self.axes().items() if axis.later and name in axes):
+            without = {axis: value for axis, value in axes.items() if axis != name}
             if self.whole(without) == dict(point):
-                kept = without
-        return tuple(kept.items())
+                axes = without
+        return tuple(axes.items())
 
     def size(self) -> int:
-        """Number of combinations, with impossible ones."""
+        """Number of combinations, including impossible ones."""
         return math.prod(len(getattr(self, axis)) for axis in type(self).model_fields)
 
     def normalise(self, point: dict[str, Any]) -> Point:
-        """One combination as axes and values; empty where the combination means nothing."""
+        """One combination as axes and values; empty for an impossible one."""
         if "start" in point and not point["workers"]:
             point["start"] = "none"
         return tuple(point.items())
 
     @classmethod
     def whole(cls, cell: Mapping[str, Value]) -> dict[str, Value]:
-        """The axes of a cell that was weighed before some of them were there: those have the value that they had then.
+        """The axes of a cell that was measured before some of them existed, with the values that these had then.
 
-        That is their default, or what a combination means with it. What an axis without a default was, nobody knows.
+        That is their default, or what `normalise` makes of it. An axis without a default stays missing.
         """
         fields = cls.model_fields
-        then = {name: field.get_default()[0] for name, field in fields.items() if not field.is_required()} | dict(cell)
-        if then.keys() >= fields.keys():
-            then |= dict(cls.model_construct().normalise({name: then[name] for name in fields}))
-        named = [name for name in fields if name in then]
-        return {name: cell.get(name, then[name]) for name in dict.fromkeys([*named, *cell])}
+        values = {name: field.get_default()[0] for name, field in fields.items() if not field.is_required()} | dict(
+            cell
+        )
+        if values.keys() >= fields.keys():
+            values |= dict(cls.model_construct().normalise({name: values[name] for name in fields}))
+        present = [name for name in fields if name in values]
+        return {name: cell.get(name, values[name]) for name in dict.fromkeys([*present, *cell])}
 
     @classmethod
     @functools.cache
@@ -209,10 +211,10 @@ class Matrix(Strict):
 
 
 def _axis(name: str, metadata: Sequence[Any], annotation: Any) -> Axis:
-    given = next((item for item in metadata if isinstance(item, Axis)), Axis())
+    declared = next((item for item in metadata if isinstance(item, Axis)), Axis())
     (element,) = get_args(annotation)
     number = (get_args(element) or (element,))[0] is int
-    return replace(given, label=given.label or name.replace("_", " "), number=number)
+    return replace(declared, label=declared.label or name.replace("_", " "), number=number)
 
 
 LARGEST = "largest"
@@ -307,7 +309,7 @@ class Experiment(Strict):
 
     @classmethod
     def name(cls) -> str:
-        """The name of the workload, as `workload:` gives it."""
+        """The name of the workload in the config."""
         (name,) = get_args(cls.model_fields["workload"].annotation)
         return str(name)
 

@@ -25,7 +25,7 @@ class ScriptMatrix(Matrix):
 
 
 def arguments(file: str, words: list[str]) -> tuple[str, ...]:
-    """The flags of the program for a file and the words behind it."""
+    """The flags of the program for a file and its arguments."""
     return "--script", file, "--arguments", json.dumps(words)
 
 

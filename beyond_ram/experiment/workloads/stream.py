@@ -22,7 +22,7 @@ from .base import (
     Values,
 )
 
-# A fault of the endpoint: its kind, and that one in N data requests has it.
+# A fault of the endpoint: its kind, and N if one in N data requests has it.
 Fault = Annotated[str, StringConstraints(pattern=r"^(none|(error-500|too-many-429|drop|slow)-every-[1-9][0-9]*)$")]
 # Read-ahead of Parquet: Arrow's default, one of its switches, or N ranges of M megabytes.
 Buffering = Annotated[str, StringConstraints(pattern=r"^(default|pre-buffer|no-pre-buffer|prefetch-\d+-range-\d+)$")]
@@ -78,12 +78,12 @@ class StreamMatrix(Matrix):
         if not point["shuffle_buffer"] or point["mode"] in ("download", "custom"):
             point["input_shards"] = 0
         if point["mode"] == "resume" and (point["workers"] or point["epochs"] > 1):
-            return ()  # the state of several workers is not the dataset's to keep
+            return ()  # the state of several workers is not part of the dataset's state
         if point["mode"] in ("s3", "custom") and point["buffering"] != "default":
             return ()
         if point["mode"] == "download":
             point["buffering"] = "default"
-        if point["mode"] == "s3":  # served by another server, which has no such conditions
+        if point["mode"] == "s3":  # another server, without such conditions, serves it
             point |= {"page_size": 1000, "latency_ms": 0, "bandwidth_mb_per_s": 0, "redirect": "no", "fault": "none"}
         return super().normalise(point)
 

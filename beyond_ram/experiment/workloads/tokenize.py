@@ -75,13 +75,13 @@ class TokenizeMatrix(Matrix):
             if stopped:
                 return ()
             point["shards"] = 1
-        if mode not in ("basic", "shard"):  # what they read and write at once is their own
+        if mode not in ("basic", "shard"):  # other modes have their own readers and writers
             if point["cache"] == "warm" or point["remedy"] != "none" or point["reader"] != "from_generator":
                 return ()
             point["writer_batch_size"] = 1
         if mode in ("flat", "engine"):
             point["batch_size"] = 1
-        if mode == "flat":  # it takes a document at a time, in one process
+        if mode == "flat":  # it processes a document at a time, in one process
             point["num_proc"] = 0
         if not stopped:
             point["stop_after"] = 0
