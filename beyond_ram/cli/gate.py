@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     scripts = _scripts(arguments.script)
     if arguments.stack and not arguments.script:
         raise ValueError("--stack is for scripts: give --script with it")
-    here, out, stack = Path.cwd(), arguments.out.absolute(), stack_of(arguments)
+    here, out, stack = Path.cwd(), arguments.out.resolve(), stack_of(arguments)
     with _opened(out), contextlib.chdir(project()):
         show("reading and building the requirements")
         with contextlib.chdir(here):

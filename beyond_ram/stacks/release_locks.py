@@ -1,5 +1,6 @@
 """Locks of the releases of one package. The first pins all other packages, and the others keep its pins."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -9,10 +10,12 @@ from . import scripts
 from .differences import canonical
 from .index import Release
 from .inline import Inline
-from .locks import StackError
+from .locks import StackError, UnsolvableError
 
 # The lock that pins all other packages.
 FIRST = "first.txt"
+# How uv names a yanked package that another one pins, as polars pins polars-runtime-32.
+_YANKED = re.compile(r"([\w.-]+==[\w.+!-]+) was yanked")
 
 
 @dataclass
@@ -77,7 +80,14 @@ class ReleaseLocks:
         free = {canonical(self.package), *map(canonical, self.also)}
         pins = self._first.pins if self._first else self.inline.kept
         kept = {name: pin for name, pin in pins.items() if name not in free}
-        return scripts.lock(asked, until, self.path(release.text), kept)
+        try:
+            return scripts.lock(asked, until, self.path(release.text), kept)
+        except UnsolvableError as error:
+            # A resolver takes a yanked package only where it is asked for by its version.
+            pinned = _YANKED.findall(str(error)) if release.yanked else []
+            if not pinned:
+                raise
+            return scripts.lock([*asked, *dict.fromkeys(pinned)], until, self.path(release.text), kept)
 
 
 def _day_after(*times: datetime | None) -> str:

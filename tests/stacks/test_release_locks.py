@@ -1,0 +1,21 @@
+"""Locks of the releases of a package."""
+
+from beyond_ram.stacks import index
+from beyond_ram.stacks.inline import Inline
+from beyond_ram.stacks.release_locks import ReleaseLocks
+from tests.bisect import served
+
+
+def test_a_yanked_release_takes_the_yanked_package_that_it_pins(tmp_path, monkeypatch):
+    versions = ("1.0", "1.1", "1.2")
+    whole = [served.wheel(tmp_path, "whole", version, "", metadata=f"Requires-Dist: core=={version}")
+             for version in versions]  # fmt: skip
+    core = [served.wheel(tmp_path, "core", version, "") for version in versions]
+    pages = {"whole": served.page("whole", whole, ["1.1"]), "core": served.page("core", core, ["1.1"])}
+    with served.index(pages, tmp_path) as address:
+        monkeypatch.setenv("UV_DEFAULT_INDEX", address)
+        monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+        releases = index.releases("whole")
+        locks = ReleaseLocks("whole", Inline(("whole",)), tmp_path / "locks")
+        locks.begin(releases, releases)
+        assert locks.lock(releases[1]).pins == {"whole": "1.1", "core": "1.1"}
