@@ -91,7 +91,7 @@ class Ladder:
     memory_limit_bytes: int | None = None
     options: Sequence[str] = ("--with",)
     """The options of a command that runs the script with the same packages; `--with` is the last."""
-    tell: Callable[[str], None] = lambda line: None
+    show: Callable[[str], None] = lambda line: None
     clock: Callable[[], float] = time.monotonic
     ended: dict[str, list[Ended]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -114,7 +114,7 @@ class Ladder:
         self._began = self.clock()
         self._text = self._read()
         releases = [*self.releases.releases, *self.releases.prereleases]
-        self.tell(f"locking {self.script.name} with {self.releases.package} {self.releases.versions[-1]}")
+        self.show(f"locking {self.script.name} with {self.releases.package} {self.releases.versions[-1]}")
         self.release_locks.begin(self.releases.releases, releases)
         if self.release_locks.younger:
             self.notes.append("its other requirements are younger than these releases, so they are of today")
@@ -130,7 +130,7 @@ class Ladder:
         """The interpreter of a release, built if need be. Raises NotInstallableError."""
         folder = self.out / "stacks" / self.release_locks.path(version).stem
         if version not in self.locks or not (folder / "bin" / "python").exists():
-            self.tell(self._status(f"building {self.releases.package} {version}"))
+            self.show(self._status(f"building {self.releases.package} {version}"))
             began = self.clock()
             try:
                 build(self.release_locks.lock(self.releases.release(version)).path, folder)
@@ -144,7 +144,7 @@ class Ladder:
         if self._read() != self._text:
             raise ValueError(f"{self.script} has changed since the search began, so its runs cannot be compared")
         python = self._environment(version)
-        self.tell(self._status(f"{self.releases.package} {version}"))
+        self.show(self._status(f"{self.releases.package} {version}"))
         limits = {"timeout_s": self._timeout_s()}
         limits |= {"memory_limit_bytes": self.memory_limit_bytes} if self.memory_limit_bytes else {}
         masked = [one for one in self.releases.versions if one.count(".") > 1]

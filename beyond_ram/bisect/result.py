@@ -23,8 +23,8 @@ NAMES = {
     "written_bytes": "written to disk", "hwm_sum_bytes": "high-water mark", OUTCOME: "outcome", ANSWER: "answer",
 }  # fmt: skip
 """How metrics are called here; others by their label."""
-# What `beyond-ram why` explains: memory that is held at the end.
-_HELD = ("end_anon_bytes", "grown_between_marks_bytes")
+# What `beyond-ram why` explains: memory at the end.
+_AT_THE_END = ("end_anon_bytes", "grown_between_marks_bytes")
 _CHANGELOG = ("changelog", "changes", "change log", "release notes", "releasenotes", "release-notes", "history",
               "what's new", "whatsnew", "news")  # fmt: skip
 _DIGEST = 12
@@ -92,8 +92,8 @@ class Result:
                 yield f"  also differs: {moved}"
 
     def _why(self) -> list[str]:
-        """The commands that name what held the memory on both sides of the first step of memory at the end."""
-        step = next((one.interval for one in self.steps if one.interval.metric in _HELD), None)
+        """The commands that name what holds the memory on both sides of the first step of memory at the end."""
+        step = next((one.interval for one in self.steps if one.interval.metric in _AT_THE_END), None)
         if step is None:
             return []
         words = ["beyond-ram", "why", self.ladder.script.name, *self.ladder.options]

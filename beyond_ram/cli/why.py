@@ -61,8 +61,8 @@ def lines(name: str, result: dict[str, Any]) -> Iterator[str]:
         yield f"other threads ran on: {result['threads']}; less than {_mb(result['floor_bytes'])} is not named"
     for one in result["processes"]:
         if one["private_bytes"] >= result["floor_bytes"]:
-            held = f"{_mb(one['private_bytes'])} in another process, {one['pid']}: {one['name']}"
-            yield f"also {held}; what holds it there was not looked for"
+            process = f"{_mb(one['private_bytes'])} in another process, {one['pid']}: {one['name']}"
+            yield f"also {process}; what holds it there was not looked for"
     if (more := result["peak_bytes"] - result["end_bytes"]) > _HIGHER * result["peak_bytes"]:
         yield f"the peak was {_mb(more)} higher: that was free again at the end"
     yield from _sites(result)

@@ -20,7 +20,7 @@ from .cell import Setting, WeighingError, check_end, command, weighed
 from .private import private_folder
 
 PROJECT = Path(__file__).parents[2]
-# What is kept of the end of what a script says.
+# Bytes that are kept of the end of a script's output.
 _KEPT_BYTES = 1 << 16
 
 
@@ -31,7 +31,7 @@ class Ended:
     outcome: str
     """`completed`, `killed_at_limit`, `timed_out`, or `failed` with the kind of the error."""
     reason: str
-    """What it said last where it failed."""
+    """The last line of its errors where it failed."""
     answer: str | None
     values: dict[str, float]
     """Its metrics, where it completed."""
@@ -129,7 +129,7 @@ def end_of(path: Path) -> str:
 
 
 def _reason(errors: str, record: dict[str, Any]) -> str:
-    """What a failed run said last, or how it ended."""
+    """The last line of a failed run's errors, or how it ended."""
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     if record["signal"]:
         return str(record["signal"])
@@ -137,7 +137,7 @@ def _reason(errors: str, record: dict[str, Any]) -> str:
 
 
 def _kind(reason: str) -> str:
-    """The kind of an error: its type without what it says."""
+    """The kind of an error: its type without its message."""
     match = re.match(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit)?)(?=:|$)", reason)
     return match[1] if match else reason[:60]
 

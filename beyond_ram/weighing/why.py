@@ -47,17 +47,17 @@ def add_why(setting: Setting, runs: Path) -> None:
 
 
 def explain(
-    setting: Setting, out: Path, timeout_s: float, tell: Callable[[str], None] = lambda line: None
+    setting: Setting, out: Path, timeout_s: float, show: Callable[[str], None] = lambda line: None
 ) -> dict[str, Any]:
     """Run the script and release what it holds at its end; the result of the program, with the peak of the run.
 
     With memray in its environment a second run gives the call sites of what stayed. Raises EndedEarlyError where a run
     has no result, WeighingError where it was ended from outside.
     """
-    tell("running the script, and releasing what it holds")
+    show("running the script, and releasing what it holds")
     result = _explained(setting, out / "run", timeout_s)
     if has_package(setting.lock, "memray"):
-        tell("running it again under memray")
+        show("running it again under memray")
         result["sites"] = _explained(setting, out / "memray", timeout_s, memray=True)["sites"]
     return result
 

@@ -31,7 +31,7 @@ for _name in ("events", "release", "script"):
 RESULT = "why.json"
 # What gives back less than this, or than this share of all, is no holder, and is counted with the others.
 FLOOR_BYTES, FLOOR_SHARE = 1_000_000, 0.02
-# Objects so large tell whether two holders share what they hold. Names that lead to less are released together.
+# Objects so large show whether two holders share what they hold. Names that lead to less are released together.
 _LARGE_BYTES = 65_536
 # A container of more is estimated from a sample.
 _SAMPLED, _SAMPLE = 10_000, 1_000
@@ -95,7 +95,7 @@ def leads_to(one):
 
 
 def size_of(one):
-    """The bytes of an object, as it tells them."""
+    """The bytes of an object, as it counts them itself."""
     try:
         size = sys.getsizeof(one)
         return max(size, int(one.nbytes)) if hasattr(type(one), "nbytes") else size
@@ -104,7 +104,7 @@ def size_of(one):
 
 
 def is_plain(kind):
-    """Whether instances of a class have no memory that they do not tell: it and its bases are written in Python."""
+    """Whether instances of a class have no memory that they do not count: it and its bases are written in Python."""
     while kind not in _PLAIN:
         if kind is object:
             return True
@@ -302,7 +302,7 @@ class Ladder:
         return also if also and Reach(value, around).bytes < reach.bytes / 2 else []
 
     def weigh(self, name, kind, empty, reach, text, also, tidy=release.tidy):
-        """Empty a place, and note who has held the same, and whether more came back than its objects."""
+        """Empty a place, and note who held the same, and whether more came back than its objects."""
         given = self.step(name, kind, empty, tidy, type=text, objects_bytes=round(reach.bytes))
         if not reach.plain and given < max(self.floor, reach.bytes / 2) and tidy is release.tidy:
             self.silent.append(name)
@@ -332,14 +332,14 @@ class Ladder:
             self.at = low
 
     def late(self):
-        """What came later than what held it: by which of those that may have held it cannot be told."""
+        """Memory that came back late. Which of the last holders held it is unknown, so all are named."""
         names = self.silent[-_DEPTH:]
         return {"holder": " or ".join(names) or "unknown", "kind": "given back late"}
 
     def returned(self, function):
         """The function that the script ends with has returned: what it held until then is free."""
-        held = list(self.shared)
-        self.step(", ".join(held) or f"the rest of {function}", f"held until {function}() returned", lambda: None)
+        names = list(self.shared)
+        self.step(", ".join(names) or f"the rest of {function}", f"held until {function}() returned", lambda: None)
         self.shared.clear()  # what its locals share with others outlives them
 
     def together(self, places, holder):
@@ -533,7 +533,7 @@ def libraries(ladder, imports_bytes):
 
 
 def may_hide(place):
-    """Whether a place of a library may hold memory that its objects do not tell."""
+    """Whether a place of a library may hold memory that its objects do not count."""
     kind = type(place.get())
     if place.name.partition(".")[0] in sys.stdlib_module_names:
         return False
@@ -547,7 +547,7 @@ def _release(ladder, reach, place, places, tidy):
     ladder.weigh(place.name, place.kind, emptying(places), reach, text, also, tidy)
 
 
-# What no step tells.
+# What no step shows.
 
 
 def allocators():
@@ -560,7 +560,7 @@ def allocators():
 
 
 def python_heap():
-    """Bytes in use of Python's allocator for small objects, which tells them only on standard error."""
+    """Bytes in use of Python's allocator for small objects, which prints them only on standard error."""
     caught, kept = os.memfd_create("stats"), os.dup(2)
     try:
         os.dup2(caught, 2)
