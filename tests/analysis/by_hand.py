@@ -111,12 +111,12 @@ def streamed(
 
 def torn_down(*steps: tuple[str, float], start_mb: float = 100) -> list[dict[str, Any]]:
     """Events of a run that begins at 100 MB and is at `start_mb`, then at each step's size, as its owner is let go."""
-    found: list[dict[str, Any]] = [{"t_s": 0, "event": "imported", "tree": tree(100 * MB, 10 * MB)}]
+    marks: list[dict[str, Any]] = [{"t_s": 0, "event": "imported", "tree": tree(100 * MB, 10 * MB)}]
     for step, (owner, anon_mb) in enumerate([("nothing", start_mb), *steps]):
-        found.append(
+        marks.append(
             {"t_s": step + 1, "event": "released", "rung": step, "owner": owner, "tree": tree(anon_mb * MB, 10 * MB)}
         )
-    return found
+    return marks
 
 
 def pushed(**edits: list[Event]) -> list[Run]:
@@ -150,21 +150,31 @@ def sparked() -> list[Run]:
     """A run of Spark that reads and cannot write, and one without Java."""
     versions = {"versions": {"pyspark-huggingface": "2.1.0", "pyspark": "4", "huggingface-hub": "2"}}
     cell = {"experiment": "spark", "stack": "spark", "repository": "r", "rep": 1}
-    known = {"cell": cell, "provenance": versions, "peak": {}, "outcome": "completed"}
-    known |= {"completed_work": True}
+    completed = {"cell": cell, "provenance": versions, "peak": {}, "outcome": "completed"}
+    completed |= {"completed_work": True}
     steps = [
         {"event": "step", "step": "read", "works": True, "rows": 5, "reason": "", "duration_s": 1.0},
         {"event": "step", "step": "write", "works": False, "rows": None, "reason": "TypeError: x", "duration_s": 1.0},
     ]
-    without = {**known, "provenance": {"versions": {}}, "outcome": "not_applicable", "reason": "no Java"}
+    without = {**completed, "provenance": {"versions": {}}, "outcome": "not_applicable", "reason": "no Java"}
     without |= {"completed_work": False}
-    return [(known, steps), (without, [])]
+    return [(completed, steps), (without, [])]
 
 
-def loader(name: str, rate: float, held: float, account: str = "every row once", **more: Any) -> dict[str, Any]:
+def loader(name: str, rate: float, held_bytes: float, account: str = "every row once", **more: Any) -> dict[str, Any]:
     """A line of table `loaders`."""
     cell = {"experiment": "e", "stack": "s", "tokens": "t", "loader": name, "order": "shuffled", "workers": 0}
     cell |= {"start": "none", "page_cache": "warm", "limit_percent": 0, "loader_kind": "ours", "shuffle": "rows"}
-    measured = {"rows_per_cpu_s": rate, "rows_per_cpu_s_warm": 2 * rate, "share_of_limit": 0.5, "held_bytes": held}
-    measured |= {"end_pss_bytes": 2 * held, "peak_cgroup_bytes": 3 * held, "lends": "no", "outcome": "completed"}
+    measured = {
+        "rows_per_cpu_s": rate,
+        "rows_per_cpu_s_warm": 2 * rate,
+        "share_of_limit": 0.5,
+        "held_bytes": held_bytes,
+    }
+    measured |= {
+        "end_pss_bytes": 2 * held_bytes,
+        "peak_cgroup_bytes": 3 * held_bytes,
+        "lends": "no",
+        "outcome": "completed",
+    }
     return cell | measured | {"account": account, "n": 1} | more

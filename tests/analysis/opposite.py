@@ -159,17 +159,23 @@ def absent() -> Study:
         workload, cell = record["workload"], record["cell"]
         if not record["completed_work"] or cell["stack"] in candidates.values():
             continue
-        inputs = [axis for axis, known in WORKLOADS[workload].axes().items() if known.role == "input" and axis in cell]
+        inputs = [
+            axis
+            for axis, definition in WORKLOADS[workload].axes().items()
+            if definition.role == "input" and axis in cell
+        ]
         key = [(axis, cell[axis]) for axis in (*inputs, *(axis for axis in _SIZES if axis in cell))]
         key += [("workers", cell.get("workers"))] if workload == "stream" else []
-        base, told = first.setdefault((workload, *key), (record, events))
+        base, base_events = first.setdefault((workload, *key), (record, events))
         own = {event["loader_kind"] for event in events if "loader_kind" in event}
-        told = [event | ({"loader_kind": next(iter(own))} if "loader_kind" in event else {}) for event in told]
-        told = _as_without(base, told)
+        base_events = [
+            event | ({"loader_kind": next(iter(own))} if "loader_kind" in event else {}) for event in base_events
+        ]
+        base_events = _as_without(base, base_events)
         stack = str(cell["stack"])
         for name in (stack, *(candidates[stack] for _ in range(stack in candidates))):
-            known = base | {"cell": cell | {"stack": name}, "provenance": record["provenance"]}
-            runs += [repeated((known, told), rep, place, NOISE) for rep in (1, 2, 3)]
+            stack_record = base | {"cell": cell | {"stack": name}, "provenance": record["provenance"]}
+            runs += [repeated((stack_record, base_events), rep, place, NOISE) for rep in (1, 2, 3)]
     return Study(runs)
 
 
@@ -214,16 +220,16 @@ def only(given: Study, *repeats: int) -> Study:
 @functools.cache
 def _needs() -> dict[str, list[str]]:
     """The tables that chapters make, with what each needs."""
-    found = {}
+    needs_by_table = {}
     table_of = {module: table for table, module in outputs.MODULES.items()}
     for path in sorted((ROOT / outputs.TABLES).glob("*.py")):
         table = table_of.get(path.stem, path.stem)
         try:
-            found[table] = outputs.parameters(path, table)
+            needs_by_table[table] = outputs.parameters(path, table)
         except ValueError:
             continue
-    given = {*outputs.RUNS, *outputs.SETTINGS, *found}
-    return {name: needs for name, needs in found.items() if {*needs} <= given}
+    given = {*outputs.RUNS, *outputs.SETTINGS, *needs_by_table}
+    return {name: needs for name, needs in needs_by_table.items() if {*needs} <= given}
 
 
 def tables_of(given: Study) -> dict[str, pd.DataFrame]:
@@ -239,12 +245,12 @@ def tables_of(given: Study) -> dict[str, pd.DataFrame]:
     while left:
         name = next(name for name, needs in left.items() if not {*needs} & {*left})
         of = [run for run in whole if run[0]["workload"] == _OF.get(name, run[0]["workload"])]
-        known = {"records": of, "pairs": given.pairs, "claimed": given.pairs[1:], "questions": None, "locks": NO_LOCKS}
-        known |= {
+        inputs = {"records": of, "pairs": given.pairs, "claimed": given.pairs[1:], "questions": None, "locks": NO_LOCKS}
+        inputs |= {
             "samples": None,
             "shipped_spread": pd.DataFrame(columns=pd.read_csv(ROOT / outputs.SHIPPED_SPREAD).columns),
         }
-        arguments = {need: known[need] if need in known else made[need] for need in left.pop(name)}
+        arguments = {need: inputs[need] if need in inputs else made[need] for need in left.pop(name)}
         made[name] = counted(making.table_function(name)(**arguments), asked)
     made["ladders"] = _swept(made["runs"])
     return made
@@ -264,8 +270,8 @@ def finding_sources() -> dict[str, findings.finding.Source]:
     modules = [
         importlib.import_module(f"{findings.__name__}.{m.name}") for m in pkgutil.iter_modules(findings.__path__)
     ]
-    found = [(module, source) for module in modules for source in getattr(module, "SOURCES", ())]
-    return {f"{module.__name__.rpartition('.')[2]}.{source.__name__.strip('_')}": source for module, source in found}
+    pairs = [(module, source) for module in modules for source in getattr(module, "SOURCES", ())]
+    return {f"{module.__name__.rpartition('.')[2]}.{source.__name__.strip('_')}": source for module, source in pairs}
 
 
 def figures() -> list[Path]:
@@ -294,11 +300,13 @@ def _columns(table: pd.DataFrame) -> Iterator[str]:
             yield str(name)
 
 
-def said(source: str, made: Mapping[str, pd.DataFrame]) -> list[str]:
+def sentences(source: str, made: Mapping[str, pd.DataFrame]) -> list[str]:
     """What a source says of the tables of a report."""
     kind, _, name = source.partition(" ")
     if kind == "finding":
-        return [f"{found.title}. {found.text} {found.action}".rstrip() for found in finding_sources()[name](made)]
+        return [
+            f"{finding.title}. {finding.text} {finding.action}".rstrip() for finding in finding_sources()[name](made)
+        ]
     if kind == "figure":
         script = ROOT / outputs.FIGURES / f"{name}.py"
         drawn = making.figure(script, {need: made[need] for need in outputs.parameters(script, "plot")})
@@ -307,17 +315,17 @@ def said(source: str, made: Mapping[str, pd.DataFrame]) -> list[str]:
         plt.close(drawn[0])
         return re.split(r"(?<=[.;]) ", " ".join(drawn[1].split()))
     table, _, column = name.partition(".")
-    found = made[table]
-    if column not in found:
+    content = made[table]
+    if column not in content:
         return []
     besides = [
-        name for name in ("axis", "before", "after", "metric", "claim", "from_version", "to_version") if name in found
+        name for name in ("axis", "before", "after", "metric", "claim", "from_version", "to_version") if name in content
     ]
-    held = [axis for axis in axes(found) if axis not in ("experiment",)]
+    cell_axes = [axis for axis in axes(content) if axis not in ("experiment",)]
     return [
-        ", ".join([str(line.get("experiment")), *describe(line, held), *(str(line[name]) for name in besides)])
+        ", ".join([str(line.get("experiment")), *describe(line, cell_axes), *(str(line[name]) for name in besides)])
         + f": {line[column]}"
-        for line in found.to_dict("records")
+        for line in content.to_dict("records")
         if isinstance(line[column], (str, bool, np.bool_))
     ]
 
@@ -325,7 +333,7 @@ def said(source: str, made: Mapping[str, pd.DataFrame]) -> list[str]:
 def exchange(sentence: str) -> str:
     """A sentence with the names of both sides exchanged."""
     names = "|".join(sorted(map(re.escape, EXCHANGED), key=len, reverse=True))
-    return re.sub(rf"(?<![\w-])(?:{names})(?![\w-])", lambda found: EXCHANGED[found[0]], sentence)
+    return re.sub(rf"(?<![\w-])(?:{names})(?![\w-])", lambda match: EXCHANGED[match[0]], sentence)
 
 
 Transform = Callable[[], Study]
@@ -350,7 +358,7 @@ def report(transform: str) -> dict[str, pd.DataFrame]:
 @functools.cache
 def heard(source: str, transform: str) -> tuple[str, ...]:
     """What a source says of the study or of one of its opposites."""
-    return tuple(said(source, report(transform)))
+    return tuple(sentences(source, report(transform)))
 
 
 def names_two(sentence: str, transform: str) -> bool:
@@ -365,15 +373,15 @@ def names_two(sentence: str, transform: str) -> bool:
 @functools.cache
 def _values(transform: str) -> dict[str, dict[str, re.Pattern[str]]]:
     """Of each axis its values, each with what finds it in a sentence."""
-    found = report(transform)["runs"]
+    runs = report(transform)["runs"]
     words = {
-        axis: {*map(str, found[axis].dropna())}
-        for axis in axes(found)
+        axis: {*map(str, runs[axis].dropna())}
+        for axis in axes(runs)
         if not AXES.get(axis, None) or not AXES[axis].number
     }
     long = {axis: {v for v in values if len(v) > 4} for axis, values in words.items() if axis != "experiment"}
-    blocks = {f"{int(v):,} KiB" for v in found["block_kb"].dropna()} if "block_kb" in found else set()
-    versions = {parts_of(s)[2] for s in found["stack"] if is_variant(s)}
+    blocks = {f"{int(v):,} KiB" for v in runs["block_kb"].dropna()} if "block_kb" in runs else set()
+    versions = {parts_of(s)[2] for s in runs["stack"] if is_variant(s)}
     return {
         axis: {v: re.compile(rf"(?<![\w.,+-]){re.escape(v)}(?![\w+-]|[.,]\d)") for v in values}
         for axis, values in (long | {"block_kb": blocks, "version": versions}).items()
@@ -382,8 +390,8 @@ def _values(transform: str) -> dict[str, dict[str, re.Pattern[str]]]:
 
 def numbers(sentence: str) -> Iterator[str]:
     """The numbers of a sentence, as they are written."""
-    for found in re.finditer(r"(?<![\w.@+-])\d[\d,]*(?:\.\d+)?(?![\w@-]|\.\d)", sentence):
-        yield found[0].replace(",", "")
+    for match in re.finditer(r"(?<![\w.@+-])\d[\d,]*(?:\.\d+)?(?![\w@-]|\.\d)", sentence):
+        yield match[0].replace(",", "")
 
 
 def reads(source: str) -> tuple[str, ...]:
@@ -399,8 +407,8 @@ def carried(number: str, transform: str, tables: Iterable[str]) -> bool:
     off = 0.50001 * 10.0**-digits
     for name in tables:
         words, values, ratios = _carries(transform, name)
-        for known in (values, ratios) if digits > 0 else (values,):
-            first, last = np.searchsorted(known, (float(number) - off, float(number) + off))
+        for ascending in (values, ratios) if digits > 0 else (values,):
+            first, last = np.searchsorted(ascending, (float(number) - off, float(number) + off))
             if first < last:
                 return True
         if number in words:
@@ -426,4 +434,4 @@ def _carries(transform: str, table: str) -> tuple[str, np.ndarray[Any, Any], np.
             numbers += [1 / values[values != 0], 100 * np.abs(1 - values)]
         if len(values) < 20:
             ratios.append(np.divide.outer(values, values[values != 0]).ravel())
-    return "\n".join(words), *(np.sort(np.abs(np.concatenate(known))) for known in (numbers, ratios))
+    return "\n".join(words), *(np.sort(np.abs(np.concatenate(arrays))) for arrays in (numbers, ratios))

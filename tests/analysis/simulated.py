@@ -53,13 +53,13 @@ def coverage(
     spread: str, n: int, m: int, cells: int, reports: int, rng: np.random.Generator, *, alike: bool = True
 ) -> tuple[float, float]:
     """The share of 95 % intervals that cover the truth the truth, and of reports that say any difference."""
-    held, said = 0, 0
+    covering, with_alarm = 0, 0
     for _ in range(reports):
         noise, effect, variance, degrees = drawn(spread, n, m, cells, rng, alike=alike)
         p = noise.p(effect, variance, degrees, degrees + 1)
-        held += int((p > 0.05).sum())
-        said += bool(p.min() * cells < ALPHA)
-    return held / (reports * cells), said / reports
+        covering += int((p > 0.05).sum())
+        with_alarm += bool(p.min() * cells < ALPHA)
+    return covering / (reports * cells), with_alarm / reports
 
 
 @functools.cache
@@ -101,26 +101,28 @@ def differ(asked: list[Question]) -> bool:
 
 def false_alarms(n: int, reports: int, rng: np.random.Generator, *, blocked: bool) -> float:
     """The share of reports, from runs that were really made, that say any difference where there is none."""
-    said = 0
+    with_alarm = 0
     for _ in range(reports):
         asked = [Question(*pair, metric) for metric, *pair in sides(n, rng, blocked=blocked)]
-        said += differ(asked)
-    return said / reports
+        with_alarm += differ(asked)
+    return with_alarm / reports
 
 
 def covered(n: int, reports: int, rng: np.random.Generator, *, blocked: bool) -> float:
     """The share of 95 % intervals over runs that were really made that hold the truth, which is no difference."""
-    held, asked_in_all = 0, 0
+    covering, asked_in_all = 0, 0
     for _ in range(reports):
         asked = [Question(*pair, metric) for metric, *pair in sides(n, rng, blocked=blocked)]
-        found = [one for one in decide(asked) if not math.isnan(one.low)]
-        none = [1.0 if math.isnan(one.difference) else 0.0 for one in found]
-        held += sum(one.low <= truth <= one.high for one, truth in zip(found, none, strict=True))
-        asked_in_all += len(found)
-    return held / asked_in_all
+        decisions = [one for one in decide(asked) if not math.isnan(one.low)]
+        none = [1.0 if math.isnan(one.difference) else 0.0 for one in decisions]
+        covering += sum(one.low <= truth <= one.high for one, truth in zip(decisions, none, strict=True))
+        asked_in_all += len(decisions)
+    return covering / asked_in_all
 
 
-def found(n: int, effect: float, reports: int, rng: np.random.Generator, *, blocked: bool) -> dict[str, float]:
+def detected_shares(
+    n: int, effect: float, reports: int, rng: np.random.Generator, *, blocked: bool
+) -> dict[str, float]:
     """The share of planted effects that are found, in one cell of each report, by metric."""
     hits: dict[str, list[bool]] = {}
     for _ in range(reports):
@@ -148,11 +150,11 @@ def a_report(n: int, rng: np.random.Generator, *, planned: bool, spread: dict[st
     chosen = set(rng.permutation(COMPARED)[:PLANNED].tolist())
     questions = []
     for place, (metric, first, second) in enumerate(lines):
-        known = spread.get(metric, NO_SPREAD)
-        moved = math.exp(rng.normal(0, known.contrast_sd_log))
+        metric_spread = spread.get(metric, NO_SPREAD)
+        moved = math.exp(rng.normal(0, metric_spread.contrast_sd_log))
         second = replace(second, values=tuple(moved * value for value in second.values))
         family: Family = "planned" if not planned or place in chosen else "exploratory"
-        questions.append(Question(first, second, metric, family=family, spread=known if planned else NO_SPREAD))
+        questions.append(Question(first, second, metric, family=family, spread=metric_spread if planned else NO_SPREAD))
     return questions
 
 
@@ -168,8 +170,8 @@ def power(n: int, reports: int, rng: np.random.Generator, *, planned: bool) -> p
         for question, one in zip(questions, decide(questions), strict=True):
             if question.family == "planned" and not math.isnan(one.ratio):
                 logs = [abs(math.log(one.ratio) + math.log1p(effect)) for effect in EFFECTS]
-                found = [max(math.log(one.detectable), math.log(1.05)) < log for log in logs]
-                hits.setdefault(question.metric, []).append(found)
+                detections = [max(math.log(one.detectable), math.log(1.05)) < log for log in logs]
+                hits.setdefault(question.metric, []).append(detections)
     lines = [
         {"metric": metric, "draws": len(each), **dict(zip(EFFECTS, np.mean(each, 0), strict=True))}
         for metric, each in hits.items()
@@ -219,11 +221,11 @@ def shapes(
     kind: str, n: int, reports: int, rng: np.random.Generator, **scatter: float
 ) -> tuple[dict[str, float], float]:
     """The shares of shapes that are found, and of 95 % intervals of the slope that hold it; NaN where there is none."""
-    found = [judged(*readings_of(kind, n, rng, **scatter)) for _ in range(reports)]
-    counted = Counter(str(one.shape) for one in found)
+    judgements = [judged(*readings_of(kind, n, rng, **scatter)) for _ in range(reports)]
+    counted = Counter(str(one.shape) for one in judgements)
     truth = RATE.get(kind, 0.0)
-    held = float(np.mean([one.slope.low <= truth <= one.slope.high for one in found]))
-    return {shape: times / reports for shape, times in counted.items()}, held if kind != "levels off" else math.nan
+    share = float(np.mean([one.slope.low <= truth <= one.slope.high for one in judgements]))
+    return {shape: times / reports for shape, times in counted.items()}, share if kind != "levels off" else math.nan
 
 
 def growths(reports: int, rng: np.random.Generator) -> None:
@@ -234,9 +236,12 @@ def growths(reports: int, rng: np.random.Generator) -> None:
     for kind in GROWN:
         for n in (4, 8, 16, 32):
             for documents, single in ((5.0, 1.0), (5.0, 5.0), (1.0, 20.0)):
-                counted, held = shapes(kind, n, reports, rng, documents=documents, single=single)
+                counted, covered_share = shapes(kind, n, reports, rng, documents=documents, single=single)
                 shares = " | ".join(f"{counted.get(name, 0):.0%}" for name in names)
-                print(f"| {kind} | {n} | {documents:.0f} MB | {single:.0f} MB | {shares} | {held:.1%} |", flush=True)
+                print(
+                    f"| {kind} | {n} | {documents:.0f} MB | {single:.0f} MB | {shares} | {covered_share:.1%} |",
+                    flush=True,
+                )
 
 
 def main() -> None:
@@ -250,18 +255,18 @@ def main() -> None:
     for spread in SPREADS:
         for n, m, alike in ((2, 2, True), (2, 2, False), (3, 3, True), (4, 8, False), (8, 8, True)):
             for cells in (4, 12, 30):
-                held, said = coverage(spread, n, m, cells, 400, rng, alike=alike)
+                covered_share, alarm_share = coverage(spread, n, m, cells, 400, rng, alike=alike)
                 sort = spread + ("" if alike else ", sides differ")
-                print(f"| {sort} | {n} | {m} | {cells} | {held:.3f} | {said:.3f} |", flush=True)
+                print(f"| {sort} | {n} | {m} | {cells} | {covered_share:.3f} | {alarm_share:.3f} |", flush=True)
     print("\n| n | blocks | reports with a false difference | 95 % intervals that cover the truth |\n|--:|---|--:|--:|")
     for n in sizes():
         for blocked in (True, False):
             share = false_alarms(n, 1000, rng, blocked=blocked)
-            held = covered(n, 20, rng, blocked=blocked)
-            print(f"| {n} | {'yes' if blocked else 'no'} | {share:.3f} | {held:.3f} |", flush=True)
+            covered_share = covered(n, 20, rng, blocked=blocked)
+            print(f"| {n} | {'yes' if blocked else 'no'} | {share:.3f} | {covered_share:.3f} |", flush=True)
     print("\n| metric | n | 10 % | 20 % | 50 % |\n|---|--:|--:|--:|--:|")
     for n in sizes():
-        by_effect = [found(n, effect, 600, rng, blocked=True) for effect in (0.1, 0.2, 0.5)]
+        by_effect = [detected_shares(n, effect, 600, rng, blocked=True) for effect in (0.1, 0.2, 0.5)]
         for metric in by_effect[0]:
             print(
                 f"| {metric} | {n} | "

@@ -21,15 +21,15 @@ def judge(*runs: Any) -> Judged:
 
 
 def test_no_owner_with_two_thirds_is_no_verdict() -> None:
-    found = judge(record(), torn_down(("allocator, unused", 150), ("tokenizer", 100), start_mb=200))
-    assert found.verdict == "undecided"
-    assert "tokenizer 50%" in found.evidence
+    cause = judge(record(), torn_down(("allocator, unused", 150), ("tokenizer", 100), start_mb=200))
+    assert cause.verdict == "undecided"
+    assert "tokenizer 50%" in cause.evidence
 
 
 def test_two_owners_are_named_together() -> None:
-    found = judge(record(), torn_down(("tokenizer", 150), ("dataset", 100), start_mb=200))
-    assert found.verdict == "held"
-    assert found.owner in ("tokenizer and dataset", "dataset and tokenizer")
+    cause = judge(record(), torn_down(("tokenizer", 150), ("dataset", 100), start_mb=200))
+    assert cause.verdict == "held"
+    assert cause.owner in ("tokenizer and dataset", "dataset and tokenizer")
 
 
 def test_repeats_that_disagree_are_undecided() -> None:
@@ -63,14 +63,14 @@ def test_pages_that_processes_share_are_nobodys_growth() -> None:
         return [events[0], release, *events[1:]]
 
     assert judge(record(), run(110)).verdict == "flat"
-    found = judge(record(), run(180))
-    assert found.verdict == "undecided"
-    assert "80 MB" in found.sentence
+    cause = judge(record(), run(180))
+    assert cause.verdict == "undecided"
+    assert "80 MB" in cause.sentence
     # Counted once it is the same: nothing is shared, and the teardown says whose it was.
-    found = judge(record(), run(400))
-    assert (found.verdict, found.owner) == ("held", "loader and its processes")
-    assert "anonymous PSS +300 MB" in found.evidence
-    assert "100 MB" in found.sentence, "the imports of each process are part of the growth"
+    cause = judge(record(), run(400))
+    assert (cause.verdict, cause.owner) == ("held", "loader and its processes")
+    assert "anonymous PSS +300 MB" in cause.evidence
+    assert "100 MB" in cause.sentence, "the imports of each process are part of the growth"
 
 
 def residue(heap_mb: float, blocks: int = 0, free_mb: float = 0) -> list[Event]:
@@ -123,13 +123,13 @@ GROWS, LEVEL = (10, 20, 30, 40, 50, 60), (60, 60, 60, 60, 60, 60)
     ],
 )
 def test_each_rule(events: list[Event], verdict: str, owner: str) -> None:
-    found = judge_all([(record(rep=rep), events) for rep in (1, 2)])
-    assert (found.verdict, found.owner) == (verdict, owner), found
+    cause = judge_all([(record(rep=rep), events) for rep in (1, 2)])
+    assert (cause.verdict, cause.owner) == (verdict, owner), cause
 
 
 def test_what_malloc_neither_uses_nor_holds_free_is_no_fragment_of_it() -> None:
-    found = judge(record(), residue(heap_mb=10, free_mb=20))
-    assert (found.verdict, found.owner) == ("undecided", "")
+    cause = judge(record(), residue(heap_mb=10, free_mb=20))
+    assert (cause.verdict, cause.owner) == ("undecided", "")
 
 
 def without_heap(events: list[Event]) -> list[Event]:
@@ -139,16 +139,16 @@ def without_heap(events: list[Event]) -> list[Event]:
 @pytest.mark.parametrize("epochs", [GROWS, LEVEL])
 def test_without_what_malloc_says_a_residue_is_undecided(epochs: tuple[float, ...]) -> None:
     events = without_heap(repeated(residue(heap_mb=100), *epochs))
-    found = judge_all([(record(rep=rep), events) for rep in (1, 2)])
-    assert found.verdict == "undecided"
-    assert "allocator" in found.sentence
+    cause = judge_all([(record(rep=rep), events) for rep in (1, 2)])
+    assert cause.verdict == "undecided"
+    assert "allocator" in cause.sentence
 
 
 @pytest.mark.parametrize("epochs", [GROWS, LEVEL])
 def test_one_run_of_repeated_work_decides_nothing(epochs: tuple[float, ...]) -> None:
-    found = judge(record(), repeated(residue(heap_mb=100), *epochs))
-    assert found.verdict == "undecided"
-    assert "epeats" in found.sentence
+    cause = judge(record(), repeated(residue(heap_mb=100), *epochs))
+    assert cause.verdict == "undecided"
+    assert "epeats" in cause.sentence
 
 
 def test_runs_that_disagree_on_what_repeating_adds_decide_nothing() -> None:
@@ -158,9 +158,9 @@ def test_runs_that_disagree_on_what_repeating_adds_decide_nothing() -> None:
 
 def test_a_sentence_is_of_all_repeats() -> None:
     runs = [(record(rep=rep), torn_down(("tokenizer", 100), start_mb=mb)) for rep, mb in ((1, 200), (2, 220), (3, 260))]
-    found = judge_all(runs)
-    assert "120 MB (100 MB to 160 MB)" in found.sentence, "the median and the range"
-    assert all(f"repeat {rep}: " in found.evidence for rep in (1, 2, 3))
+    cause = judge_all(runs)
+    assert "120 MB (100 MB to 160 MB)" in cause.sentence, "the median and the range"
+    assert all(f"repeat {rep}: " in cause.evidence for rep in (1, 2, 3))
     assert judge(*runs[0]).sentence.endswith("(one run).")
 
 
@@ -169,9 +169,9 @@ def test_only_owners_that_every_repeat_names_are_named() -> None:
         (record(rep=rep), torn_down(("tokenizer", 100 + mb), ("dataset", 100), start_mb=200))
         for rep, mb in ((1, 25), (2, 15))
     ]
-    found = judge_all(runs)
-    assert (found.verdict, found.owner) == ("held", "tokenizer")
-    assert "80% (75% to 85%)" in found.sentence
+    cause = judge_all(runs)
+    assert (cause.verdict, cause.owner) == ("held", "tokenizer")
+    assert "80% (75% to 85%)" in cause.sentence
     apart = [
         (record(rep=rep), torn_down((owner, 100), start_mb=200)) for rep, owner in ((1, "tokenizer"), (2, "dataset"))
     ]
@@ -189,9 +189,9 @@ def test_a_line_a_cell_with_the_median_growth_of_its_repeats() -> None:
 def test_what_ended_before_the_teardown_is_not_flat() -> None:
     events = torn_down(("loader", 102), start_mb=103)
     work = {"t_s": 0.5, "event": "work", "tree": tree(700 * MB, 10 * MB) | {"processes": 3}}
-    found = judge(record(), [events[0], work, *events[1:]])
-    assert found.verdict == "undecided"
-    assert found.sentence.startswith("600 MB more anonymous memory at the end of the work")
-    assert " 2 processes " in found.sentence
+    cause = judge(record(), [events[0], work, *events[1:]])
+    assert cause.verdict == "undecided"
+    assert cause.sentence.startswith("600 MB more anonymous memory at the end of the work")
+    assert " 2 processes " in cause.sentence
     work["tree"] |= {"processes": 1}
     assert judge(record(), [events[0], work, *events[1:]]).verdict == "flat"

@@ -50,10 +50,10 @@ def planted(case: str, epochs: int, folder: Path, rep: int = 1) -> Run:
 def test_the_planted_owner_is_found(case: str, epochs: int, tmp_path: Path) -> None:
     # What repeating adds is decided over runs.
     runs = [planted(case, epochs, tmp_path / str(rep), rep) for rep in ((1, 2) if epochs > 1 else (1,))]
-    run, found = runs[0], judge(runs)
-    assert (found.verdict, found.owner) == TRUTH[case][epochs > 1], found
-    assert found.sentence
-    assert found.evidence
+    run, cause = runs[0], judge(runs)
+    assert (cause.verdict, cause.owner) == TRUTH[case][epochs > 1], cause
+    assert cause.sentence
+    assert cause.evidence
     shares = owners([run]).groupby("owner")["anon_released_bytes"].sum()
     grown = owners([run])["anon_grown_bytes"].iloc[0]
     assert shares.sum() == pytest.approx(grown), "what came free, and what remains, is what had grown"

@@ -16,33 +16,33 @@ def made(*cells: list[dict[str, object]]) -> pd.DataFrame:
 
 
 def test_what_got_worse_comes_first_and_what_is_the_same_last() -> None:
-    found = made(
+    table = made(
         runs(stack="old", grown=100, rate=1000, num_files=1),
         runs(stack="new", grown=400, rate=1000, num_files=1),
         runs(stack="old", grown=400, rate=1000, num_files=2),
         runs(stack="new", grown=100, rate=1000, num_files=2),
     )
-    growth = found[found["metric"] == "grown_anon_bytes"]
+    growth = table[table["metric"] == "grown_anon_bytes"]
     assert growth[["num_files", "verdict"]].to_numpy().tolist() == [[1, "worse"], [2, "better"]]
-    assert found["verdict"].iloc[0] == "worse"
+    assert table["verdict"].iloc[0] == "worse"
     assert growth["ratio"].tolist() == pytest.approx([4, 0.25], rel=0.01)
     assert growth["threshold"].tolist() == ["5%, at least 8 MB"] * 2
-    first = in_words(found)[0]
+    first = in_words(table)[0]
     assert first["metric"] == METRICS["grown_anon_bytes"].label
     assert first["cell"] == "e, 1 file"
     assert first["effect"].endswith(" times")
 
 
 def test_of_one_run_a_side_nothing_is_said() -> None:
-    found = made(runs(stack="old", n=1), runs(stack="new", grown=900, n=1))
-    assert set(found["verdict"]) == {"undecided"}
-    assert counts(found) == "2 undecided"
-    assert {line["interval"] for line in in_words(found)} == {""}
+    table = made(runs(stack="old", n=1), runs(stack="new", grown=900, n=1))
+    assert set(table["verdict"]) == {"undecided"}
+    assert counts(table) == "2 undecided"
+    assert {line["interval"] for line in in_words(table)} == {""}
 
 
 def test_other_work_is_worse_also_where_no_number_of_it_is_better() -> None:
-    found = made(runs(stack="old", token_count=100), runs(stack="new", token_count=99))
-    line = found[found["metric"] == "token_count"].iloc[0]
+    table = made(runs(stack="old", token_count=100), runs(stack="new", token_count=99))
+    line = table[table["metric"] == "token_count"].iloc[0]
     assert (line["verdict"], line["threshold"], line["ratio"]) == ("worse", "none", pytest.approx(0.99))
 
 
@@ -52,10 +52,10 @@ def test_what_else_is_compared_in_a_report_is_not_there() -> None:
 
 
 def test_another_machine_is_named() -> None:
-    found = made(
+    table = made(
         runs(stack="old", cpu_count=2, machine_memory_bytes=24e9),
         runs(stack="new", cpu_count=16, machine_memory_bytes=24e9),
     )
-    assert set(found["machines"]) == {"other machines: cpu_count 2 against 16"}
-    assert in_words(found)[0]["notes"] == "other machines: cpu_count 2 against 16"
+    assert set(table["machines"]) == {"other machines: cpu_count 2 against 16"}
+    assert in_words(table)[0]["notes"] == "other machines: cpu_count 2 against 16"
     assert set(made(runs(stack="old", cpu_count=2), runs(stack="new", cpu_count=2))["machines"]) == {""}

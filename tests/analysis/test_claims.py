@@ -32,8 +32,8 @@ def test_fewer_requests_by_how_much() -> None:
     once = claimed(streamed("stream-3.6", before), streamed("stream-current", after))
     assert once[once["claim"].str.contains("fewer requests")]["holds"].tolist() == ["undecided"]
     assert once["low"].isna().all(), "one run is never exact"
-    found = claimed(*twice("stream-3.6", before), *twice("stream-current", after))
-    line = found[found["claim"].str.contains("fewer requests")].iloc[0]
+    table = claimed(*twice("stream-3.6", before), *twice("stream-current", after))
+    line = table[table["claim"].str.contains("fewer requests")].iloc[0]
     assert [line["measured"], line["low"], line["high"]] == pytest.approx([100, 100, 100])
     assert line["holds"] == "yes"
     assert "stream-current against stream-3.6" in line["conditions"]
@@ -49,11 +49,11 @@ def test_fewer_requests_by_how_much() -> None:
 def test_clients_that_read_other_rows_are_not_compared() -> None:
     record, events = streamed("stream-june-2023", {"tree": {"main": 100}})
     record["work"]["rows"] = 640
-    found = claimed((record, events), streamed("stream-current", {"tree": {"main": 4}}))
-    assert not found["conditions"].str.contains("against").any()
+    table = claimed((record, events), streamed("stream-current", {"tree": {"main": 4}}))
+    assert not table["conditions"].str.contains("against").any()
     record["work"]["rows"] = 64
-    found = claimed((record, events), streamed("stream-current", {"tree": {"main": 4}}))
-    assert found["conditions"].str.contains("against").any()
+    table = claimed((record, events), streamed("stream-current", {"tree": {"main": 4}}))
+    assert table["conditions"].str.contains("against").any()
 
 
 def test_times_need_repeats() -> None:
@@ -71,14 +71,14 @@ def test_a_list_that_is_shared_is_not_asked_for_again() -> None:
     shared = claimed(*twice("stream-current", {"tree": {"main": 2}}))
     asked = claimed(*twice("stream-current", {"tree": {"main": 2, "worker": 4}}))
     once = claimed(streamed("stream-current", {"tree": {"main": 2}}))
-    said = [found[found["claim"].str.contains("shared")].iloc[0] for found in (shared, asked, once)]
-    assert [(line["measured"], line["holds"]) for line in said] == [(0, "yes"), (2, "no"), (0, "undecided")]
+    lines = [table[table["claim"].str.contains("shared")].iloc[0] for table in (shared, asked, once)]
+    assert [(line["measured"], line["holds"]) for line in lines] == [(0, "yes"), (2, "no"), (0, "undecided")]
 
 
 def test_failed_runs_claim_nothing() -> None:
-    found = claimed(streamed("stream-3.6", {}, outcome="failed"), streamed("stream-current", {"tree": {"main": 1}}))
-    assert not found["conditions"].str.contains("against").any()
-    assert len(found)
+    table = claimed(streamed("stream-3.6", {}, outcome="failed"), streamed("stream-current", {"tree": {"main": 1}}))
+    assert not table["conditions"].str.contains("against").any()
+    assert len(table)
 
 
 def test_what_other_tables_say_of_claims() -> None:
@@ -100,19 +100,19 @@ def test_what_other_tables_say_of_claims() -> None:
     opened = {"experiment": "frames", "stack": "s", "repository": "v", "block_kb": 64, "opener": "filesystem"}
     opened |= {"outcome": "completed", "samples": 4, "samples_twice": 0}
     samples = pd.DataFrame([opened | {"samples_wrong": wrong} for wrong in (0, 2)])
-    found = claims(pd.DataFrame(), dedup=pd.DataFrame(pushed), hub_files=samples)
-    silent = found[found["holds"] == "not run"]
+    table = claims(pd.DataFrame(), dedup=pd.DataFrame(pushed), hub_files=samples)
+    silent = table[table["holds"] == "not run"]
     assert "a Spark data source reads and writes datasets" in silent["claim"].tolist()
     assert silent["measured"].isna().all()
-    found = found[found["holds"] != "not run"]
-    assert found["measured"].tolist() == pytest.approx([8, 0.75])
-    assert found["holds"].tolist() == ["yes", "partly"]
+    table = table[table["holds"] != "not run"]
+    assert table["measured"].tolist() == pytest.approx([8, 0.75])
+    assert table["holds"].tolist() == ["yes", "partly"]
     assert claims(pd.DataFrame()).empty
 
 
 def test_a_data_source_that_cannot_write_holds_in_part() -> None:
-    found = claims(pd.DataFrame(), spark=spark(sparked()))
-    (claim,) = found[found["claim"].str.contains("Spark") & (found["stack"] == "spark")].to_dict("records")
+    table = claims(pd.DataFrame(), spark=spark(sparked()))
+    (claim,) = table[table["claim"].str.contains("Spark") & (table["stack"] == "spark")].to_dict("records")
     assert (claim["measured"], claim["holds"], claim["n"]) == (0.5, "partly", 1)
     assert claim["conditions"] == "spark; read, write; write fails with TypeError: x"
 
@@ -122,8 +122,8 @@ def spread_out(stack: str, times: tuple[float, ...], **more: Any) -> list[Run]:
     return [streamed(stack, {"tree": {"main": 4}}, rep, resolved_s=took, **more) for rep, took in enumerate(times, 1)]
 
 
-def line_of(found: pd.DataFrame, words: str) -> dict[str, Any]:
-    (line,) = found[found["claim"].str.contains(words)].to_dict("records")
+def line_of(table: pd.DataFrame, words: str) -> dict[str, Any]:
+    (line,) = table[table["claim"].str.contains(words)].to_dict("records")
     return {str(name): value for name, value in line.items()}
 
 
@@ -178,7 +178,7 @@ def test_claims_of_their_own_are_corrected_for_each_other() -> None:
     others = [line for i in range(30) for line in pushed(f"edit {i}", (0.50, 0.56, 0.53), (0.53, 0.50, 0.56))]
     alone = claims(pd.DataFrame(), dedup=pd.DataFrame(one))
     among = claims(pd.DataFrame(), dedup=pd.DataFrame(one + others))
-    first, second = (found[found["conditions"].str.startswith("insert")].iloc[0] for found in (alone, among))
+    first, second = (table[table["conditions"].str.startswith("insert")].iloc[0] for table in (alone, among))
     assert first["holds"] == "yes"
     assert second["low_corrected"] < first["low_corrected"]
     assert not among["holds"].iloc[1:31].isin(["yes", "partly"]).any()
@@ -201,8 +201,8 @@ def test_one_success_is_no_proof_and_a_run_that_failed_counts() -> None:
             | dict.fromkeys(("samples_twice", "samples_wrong"), 0 if outcome == "completed" else None)
             for rep, outcome in enumerate(outcomes, 1)
         ]  # fmt: skip
-        found = claims(pd.DataFrame(), hub_files=pd.DataFrame(lines))
-        return line_of(found[found["holds"] != "not run"], "pipelines")
+        table = claims(pd.DataFrame(), hub_files=pd.DataFrame(lines))
+        return line_of(table[table["holds"] != "not run"], "pipelines")
 
     assert tried("completed")["holds"] == "undecided"
     assert tried("completed", "completed")["holds"] == "yes"
@@ -213,25 +213,25 @@ def test_one_success_is_no_proof_and_a_run_that_failed_counts() -> None:
 
 
 def test_spark_that_does_not_start_does_not_work() -> None:
-    (known, steps), _ = sparked()
-    crashed = ({**known, "cell": known["cell"] | {"rep": 2}, "outcome": "failed", "reason": "gateway"}, [])
+    (record, steps), _ = sparked()
+    crashed = ({**record, "cell": record["cell"] | {"rep": 2}, "outcome": "failed", "reason": "gateway"}, [])
     worked = [step | {"works": True, "reason": ""} for step in steps]
-    found = claims(pd.DataFrame(), spark=spark([(known, worked), crashed]))
-    line = line_of(found[found["stack"] == "spark"], "Spark")
+    table = claims(pd.DataFrame(), spark=spark([(record, worked), crashed]))
+    line = line_of(table[table["stack"] == "spark"], "Spark")
     assert (line["measured"], line["holds"], line["n"]) == (0.5, "partly", 2)
     assert "fails with gateway" in line["conditions"]
 
 
 def test_times_are_said_with_the_endpoints_share() -> None:
     def sides(*busy: float) -> list[Run]:
-        found = []
+        streams = []
         for stack in ("stream-3.6", "stream-current"):
             for rep, took in enumerate(busy, 1):
                 record, events = streamed(stack, {"tree": {"main": 1}}, rep, resolved_s=2.0)
                 sums = {"cpu_s": took, "busy_s": took, "injected_s": 0.0, "duration_s": 4.0}
                 record["work"]["endpoint"] = {"run": sums, "resolution": sums}
-                found.append((record, events))
-        return found
+                streams.append((record, events))
+        return streams
 
     assert (
         "the endpoint was busy for 25% of this time (baseline: 25%), without it 1.00 times better"
@@ -244,11 +244,11 @@ def test_times_are_said_with_the_endpoints_share() -> None:
 
 @pytest.mark.parametrize(("busy_s", "holds"), [(0.1, "partly"), (3.5, "undecided")])
 def test_a_time_that_is_shorter_by_the_endpoints_work_alone_shows_nothing(busy_s: float, holds: str) -> None:
-    found = []
+    streams = []
     for stack, took_s, busy in (("stream-3.6", 4.0, busy_s), ("stream-current", 2.0, 0.1)):
         for rep in range(1, 5):
             record, events = streamed(stack, {"tree": {"main": 1}}, rep, resolved_s=took_s)
             sums = {"cpu_s": busy, "busy_s": busy, "injected_s": 0.0, "duration_s": took_s}
             record["work"]["endpoint"] = {"run": sums, "resolution": sums}
-            found.append((record, events))
-    assert line_of(claimed(*found), RESOLVED)["holds"] == holds
+            streams.append((record, events))
+    assert line_of(claimed(*streams), RESOLVED)["holds"] == holds

@@ -33,9 +33,9 @@ def table(*cells: list[dict[str, Any]], pairs: list[tuple[str, str]] | None = No
 
 
 def test_stacks_of_the_configs_pairs_are_held_against_each_other_and_no_others() -> None:
-    found = table(*(runs(stack=stack, grown=grown) for stack, grown in (("old", 400), ("new", 100), ("other", 100))))
-    assert found[["axis", "before", "after"]].drop_duplicates().to_numpy().tolist() == [["stack", "old", "new"]]
-    line = of(found, "stack", "grown_anon_bytes").iloc[0]
+    results = table(*(runs(stack=stack, grown=grown) for stack, grown in (("old", 400), ("new", 100), ("other", 100))))
+    assert results[["axis", "before", "after"]].drop_duplicates().to_numpy().tolist() == [["stack", "old", "new"]]
+    line = of(results, "stack", "grown_anon_bytes").iloc[0]
     assert line["result"] == "better"
     assert line["stack"] == "new"
     assert line["ratio"] == pytest.approx(0.25, rel=0.01)
@@ -45,10 +45,10 @@ def test_stacks_of_the_configs_pairs_are_held_against_each_other_and_no_others()
 
 def test_all_lines_are_corrected_for_each_other() -> None:
     remedies = [runs(remedy=f"r{i}", grown=100 + 3 * i) for i in range(6)]
-    found = table(runs(remedy="none"), *remedies)
-    assert len(found) == 12
-    assert found["p_corrected"].tolist() == pytest.approx(holm(found["p"].tolist()))
-    assert set(found["before"]) == {"none"}
+    results = table(runs(remedy="none"), *remedies)
+    assert len(results) == 12
+    assert results["p_corrected"].tolist() == pytest.approx(holm(results["p"].tolist()))
+    assert set(results["before"]) == {"none"}
 
 
 def question(metric: str, axis: str = "stack", **where: Any) -> dict[str, Any]:
@@ -59,25 +59,27 @@ def test_planned_questions_are_corrected_together_and_all_others_apart() -> None
     lines = [line for i in range(6) for line in runs(remedy=f"r{i}", grown=100 + 3 * i)]
     both = pd.DataFrame([*runs(remedy="none"), *lines])
     asked = [question("grown_anon_bytes", "remedy", remedy=["r1", "r2"])]
-    found = comparisons(both, [("old", "new")], asked)
-    planned = found["family"] == "planned"
-    assert found.loc[planned, ["after", "metric"]].to_numpy().tolist() == [
+    results = comparisons(both, [("old", "new")], asked)
+    planned = results["family"] == "planned"
+    assert results.loc[planned, ["after", "metric"]].to_numpy().tolist() == [
         ["r1", "grown_anon_bytes"],
         ["r2", "grown_anon_bytes"],
     ]
-    assert found.loc[planned, "p_corrected"].tolist() == pytest.approx(holm(found.loc[planned, "p"].tolist()))
-    others = found[~planned]
+    assert results.loc[planned, "p_corrected"].tolist() == pytest.approx(holm(results.loc[planned, "p"].tolist()))
+    others = results[~planned]
     assert others["p_corrected"].tolist() == pytest.approx(false_discovery(others["p"].tolist()))
     assert set(comparisons(both, [], [])["family"]) == {"exploratory"}
-    for line in found.to_dict("records"):
+    for line in results.to_dict("records"):
         assert (line["ratio"] / line["detectable"] > 1 or line["ratio"] * line["detectable"] < 1) == line["confirmed"]
 
 
 def test_a_step_between_two_earlier_locks_is_no_planned_question() -> None:
     stacks = [runs(stack=stack) for stack in ("new@a", "new@b", "new")]
     pairs = [("new@a", "new@b"), ("new@b", "new")]
-    found = comparisons(pd.DataFrame([line for cell in stacks for line in cell]), pairs, [question("grown_anon_bytes")])
-    asked = found[found["metric"] == "grown_anon_bytes"]
+    results = comparisons(
+        pd.DataFrame([line for cell in stacks for line in cell]), pairs, [question("grown_anon_bytes")]
+    )
+    asked = results[results["metric"] == "grown_anon_bytes"]
     assert asked[["after", "family"]].to_numpy().tolist() == [["new@b", "exploratory"], ["new", "planned"]]
 
 
@@ -94,16 +96,16 @@ def test_over_a_tenth_with_one_sign_in_every_pair_is_likely_until_it_is_confirme
         for stack, sides in {"old": (100e6, 300e6), "new": (200e6, 150e6)}.items()
         for line, value in zip(runs(stack=stack, n=2, experiment="f"), sides, strict=True)
     ]
-    found = comparisons(pd.DataFrame(one + noisy), [("old", "new")])
-    grown = found[found["metric"] == "grown_anon_bytes"].set_index("experiment")
+    results = comparisons(pd.DataFrame(one + noisy), [("old", "new")])
+    grown = results[results["metric"] == "grown_anon_bytes"].set_index("experiment")
     assert grown["result"].tolist() == ["undecided", "undecided"]
     assert grown["reason"].to_dict() == {"e": "likely worse", "f": "too noisy"}
 
 
 def test_the_ends_of_batch_sizes_are_compared_all_else_the_same() -> None:
     cells = [runs(batch_size=b, writer_batch_size=w) for b in (1, 2, 4) for w in (1, 4)]
-    found = of(table(*cells), "batch_size", "grown_anon_bytes")
-    assert found[["before", "after", "writer_batch_size"]].to_numpy().tolist() == [["1", "4", 1], ["1", "4", 4]]
+    results = of(table(*cells), "batch_size", "grown_anon_bytes")
+    assert results[["before", "after", "writer_batch_size"]].to_numpy().tolist() == [["1", "4", 1], ["1", "4", 4]]
 
 
 def test_workers_are_held_against_none_whatever_starts_them() -> None:
@@ -123,8 +125,8 @@ def test_a_whole_number_stays_one_beside_cells_that_do_not_have_it() -> None:
 
 
 def test_what_is_not_of_the_workload_is_not_decided() -> None:
-    found = table(runs(stack="old"), runs(stack="new", peak_rss_bytes=1.0))
-    assert set(found["metric"]) == {"grown_anon_bytes", "tokens_per_cpu_s"}
+    results = table(runs(stack="old"), runs(stack="new", peak_rss_bytes=1.0))
+    assert set(results["metric"]) == {"grown_anon_bytes", "tokens_per_cpu_s"}
 
 
 def test_clients_that_read_other_rows_are_no_rivals() -> None:
@@ -137,9 +139,9 @@ def test_clients_that_read_other_rows_are_no_rivals() -> None:
 
 def test_a_side_that_fails_is_worse_whatever_it_reads() -> None:
     broken = runs("stream", stack="new", rows=50, outcome="failed", run_failed=1.0)
-    found = table(runs("stream", stack="old", rows=5, run_failed=0.0), broken)
-    assert found[["metric", "result", "exact"]].to_numpy().tolist() == [["run_failed", "worse", True]]
-    assert found["strength"].iloc[0] > 1
+    results = table(runs("stream", stack="old", rows=5, run_failed=0.0), broken)
+    assert results[["metric", "result", "exact"]].to_numpy().tolist() == [["run_failed", "worse", True]]
+    assert results["strength"].iloc[0] > 1
 
 
 def test_one_row_of_many_is_a_change_where_it_is_so_in_every_repeat() -> None:
@@ -153,10 +155,10 @@ def test_one_row_of_many_is_a_change_where_it_is_so_in_every_repeat() -> None:
 
 def test_what_is_exact_needs_no_correction_and_makes_none_harder() -> None:
     cells = [runs(stack=s, grown=g, token_count=9) for s, g in (("old", 400), ("new", 100))]
-    found = table(*cells)
-    drawn = found[~found["exact"].astype(bool)]
+    results = table(*cells)
+    drawn = results[~results["exact"].astype(bool)]
     assert drawn["p_corrected"].tolist() == pytest.approx(holm(drawn["p"].tolist()))
-    assert len(drawn) == len(found) - 1
+    assert len(drawn) == len(results) - 1
 
 
 def test_what_is_under_faults_or_from_a_cache_is_not_compared() -> None:
@@ -173,9 +175,9 @@ def test_a_run_that_failed_is_counted_beside_what_is_said() -> None:
 
 
 def test_one_run_a_side_is_a_line_that_says_so() -> None:
-    found = table(runs(stack="old", n=1), runs(stack="new", n=1, grown=900))
-    assert set(found["result"]) == {"undecided"}
-    assert set(found["reason"]) == {"too few repeats"}
+    results = table(runs(stack="old", n=1), runs(stack="new", n=1, grown=900))
+    assert set(results["result"]) == {"undecided"}
+    assert set(results["reason"]) == {"too few repeats"}
 
 
 def test_without_anything_to_compare_the_columns_are_the_same() -> None:

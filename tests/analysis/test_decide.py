@@ -53,23 +53,25 @@ def at(values: list[float], starts: list[float], took: float = 1.0) -> Side:
 def test_one_comparison_alone_is_the_paired_t_test_on_logarithms() -> None:
     """With nothing to share noise with there is nothing but the pairs: scipy's own test says the same."""
     first, second = [100.0, 104.0, 99.0, 101.0], [150.0, 149.0, 155.0, 160.0]
-    found = compare(plain(*first), plain(*second), direction="lower")
-    known = stats.ttest_rel(np.log(second), np.log(first))
-    interval = known.confidence_interval(0.95)
-    assert found.p == pytest.approx(known.pvalue)
-    assert (found.low, found.high) == pytest.approx((math.exp(interval.low), math.exp(interval.high)), rel=1e-9)
-    assert found.ratio == pytest.approx(stats.gmean(second) / stats.gmean(first))
-    assert found.result == "worse"
-    assert found.strength == pytest.approx(interval.low)
+    comparison = compare(plain(*first), plain(*second), direction="lower")
+    t_test = stats.ttest_rel(np.log(second), np.log(first))
+    interval = t_test.confidence_interval(0.95)
+    assert comparison.p == pytest.approx(t_test.pvalue)
+    assert (comparison.low, comparison.high) == pytest.approx(
+        (math.exp(interval.low), math.exp(interval.high)), rel=1e-9
+    )
+    assert comparison.ratio == pytest.approx(stats.gmean(second) / stats.gmean(first))
+    assert comparison.result == "worse"
+    assert comparison.strength == pytest.approx(interval.low)
 
 
 def test_by_hand_two_pairs() -> None:
     """Differences 2 and 4: mean 3, standard error 1, t(1) at 97.5 % 12.706."""
-    found = compare(plain(10, 20), plain(12, 24), threshold=Threshold(floor=1e9))
-    assert found.difference == 3
-    assert (found.low, found.high) == pytest.approx((3 - 12.706, 3 + 12.706), abs=1e-3)
-    assert found.result == "undecided"
-    assert found.detectable == pytest.approx(12.706, abs=1e-3)
+    comparison = compare(plain(10, 20), plain(12, 24), threshold=Threshold(floor=1e9))
+    assert comparison.difference == 3
+    assert (comparison.low, comparison.high) == pytest.approx((3 - 12.706, 3 + 12.706), abs=1e-3)
+    assert comparison.result == "undecided"
+    assert comparison.detectable == pytest.approx(12.706, abs=1e-3)
 
 
 def test_numbers_of_repeats_that_differ_lose_none_of_them() -> None:
@@ -121,17 +123,17 @@ def test_repeats_that_are_the_same_are_exact_unless_others_of_the_metric_are_not
 
 
 def test_counts_from_none_are_a_difference_and_no_ratio() -> None:
-    found = compare(plain(0, 0), plain(8, 8), metric="requests_listing_of_workers")
-    assert math.isnan(found.ratio)
-    assert (found.difference, found.low, found.result) == (8, 8, "worse")
-    assert found.strength == pytest.approx(math.log(8))
+    comparison = compare(plain(0, 0), plain(8, 8), metric="requests_listing_of_workers")
+    assert math.isnan(comparison.ratio)
+    assert (comparison.difference, comparison.low, comparison.result) == (8, 8, "worse")
+    assert comparison.strength == pytest.approx(math.log(8))
 
 
 def test_growth_about_nothing_is_a_difference() -> None:
-    found = compare(plain(2e5, -1e5, 4e5), plain(400e6, 401e6, 402e6), metric="grown_anon_bytes")
-    assert math.isnan(found.ratio)
-    assert found.result == "worse"
-    assert found.difference == pytest.approx(400.83e6, rel=1e-3)
+    comparison = compare(plain(2e5, -1e5, 4e5), plain(400e6, 401e6, 402e6), metric="grown_anon_bytes")
+    assert math.isnan(comparison.ratio)
+    assert comparison.result == "worse"
+    assert comparison.difference == pytest.approx(400.83e6, rel=1e-3)
 
 
 def test_the_same_needs_the_whole_interval_within_what_matters() -> None:
@@ -164,8 +166,8 @@ def test_a_corrected_interval_holds_no_difference_where_and_only_where_one_is_sh
 
 def test_what_is_real_and_small_does_not_matter() -> None:
     close = [plain(*(100e6 + d for d in (0, 1e5, 2e5, 1e5, 0))), plain(*(106e6 + d for d in (1e5, 0, 1e5, 2e5, 0)))]
-    found = compare(*close, metric="peak_grown_anon_bytes")
-    assert found.result == "same", "within 8 MB"
+    comparison = compare(*close, metric="peak_grown_anon_bytes")
+    assert comparison.result == "same", "within 8 MB"
     assert compare(*close, metric="peak_grown_anon_bytes", threshold=Threshold(share=0.01)).result == "worse"
     speed = [plain(1000, 1001, 1002), plain(930, 931, 933)]
     assert compare(*speed, metric="tokens_per_cpu_s").result == "worse"
@@ -217,33 +219,33 @@ def test_cells_of_one_metric_share_what_is_known_of_noise() -> None:
 @settings(max_examples=60, deadline=None)
 def test_units_do_not_matter(sides: tuple[list[float], list[float]], factor: float) -> None:
     first, second = sides
-    known, scaled = (
+    unscaled, scaled = (
         compare(plain(*(f * v for v in first)), plain(*(f * v for v in second)), direction="lower")
         for f in (1.0, factor)
     )
-    assert scaled.ratio == pytest.approx(known.ratio, rel=1e-6)
-    assert scaled.p == pytest.approx(known.p, rel=1e-3, abs=1e-9)
+    assert scaled.ratio == pytest.approx(unscaled.ratio, rel=1e-6)
+    assert scaled.p == pytest.approx(unscaled.p, rel=1e-3, abs=1e-9)
 
 
 @given(SIDES)
 @settings(max_examples=60, deadline=None)
 def test_sides_that_are_swapped_turn_the_verdict_round(sides: tuple[list[float], list[float]]) -> None:
-    there, back = (compare(plain(*a), plain(*b), direction="lower") for a, b in (sides, sides[::-1]))
-    assert back.p == pytest.approx(there.p, rel=1e-6, abs=1e-12)
-    assert 1 / back.ratio == pytest.approx(there.ratio, rel=1e-9)
-    if "same" not in (there.result, back.result):  # a share of the baseline is of another one then
-        assert back.result == OPPOSITE.get(there.result, there.result)
+    forward, back = (compare(plain(*a), plain(*b), direction="lower") for a, b in (sides, sides[::-1]))
+    assert back.p == pytest.approx(forward.p, rel=1e-6, abs=1e-12)
+    assert 1 / back.ratio == pytest.approx(forward.ratio, rel=1e-9)
+    if "same" not in (forward.result, back.result):  # a share of the baseline is of another one then
+        assert back.result == OPPOSITE.get(forward.result, forward.result)
 
 
 @given(st.lists(SIZE, min_size=1, max_size=8), SIZE)
 @settings(max_examples=40, deadline=None)
 def test_one_run_never_decides(values: list[float], other: float) -> None:
     for pair in ((plain(*values), plain(other)), (plain(other), plain(*values))):
-        found = compare(*pair, direction="lower")
-        assert (found.result, found.reason) == ("undecided", FEW)
-        assert not (found.exact or found.confirmed)
-        assert found.strength == 0
-        assert math.isnan(found.low)
+        comparison = compare(*pair, direction="lower")
+        assert (comparison.result, comparison.reason) == ("undecided", FEW)
+        assert not (comparison.exact or comparison.confirmed)
+        assert comparison.strength == 0
+        assert math.isnan(comparison.low)
 
 
 @given(st.floats(1.01, 3), st.lists(st.floats(-0.2, 0.2), min_size=3, max_size=6), st.floats(1.1, 20))
@@ -253,18 +255,18 @@ def test_wider_noise_never_makes_it_more_certain(effect: float, noise: list[floa
     away = np.array(noise) - np.mean(noise)
     if np.ptp(away) < 1e-3:
         away = np.linspace(-0.1, 0.1, len(noise))
-    found = [
+    comparisons = [
         compare(plain(*[100.0] * len(away)), plain(*(100 * effect * np.exp(k * away))), direction="lower")
         for k in (1, wider)
     ]
-    assert found[0].ratio == pytest.approx(found[1].ratio)
-    assert found[0].p <= found[1].p * (1 + 1e-9)
-    assert found[0].strength >= found[1].strength * (1 - 1e-9)
-    assert found[0].low >= found[1].low
+    assert comparisons[0].ratio == pytest.approx(comparisons[1].ratio)
+    assert comparisons[0].p <= comparisons[1].p * (1 + 1e-9)
+    assert comparisons[0].strength >= comparisons[1].strength * (1 - 1e-9)
+    assert comparisons[0].low >= comparisons[1].low
 
 
 @pytest.mark.parametrize(
-    ("middle", "low", "high", "said"),
+    ("middle", "low", "high", "expected"),
     [
         (2.5, 2.0, 3.0, "yes"),
         (2.04, 1.08, 3.86, "undecided"),
@@ -279,9 +281,9 @@ def test_wider_noise_never_makes_it_more_certain(effect: float, noise: list[floa
         (1.0, 1.0, 1.0, "no"),
     ],
 )
-def test_a_claim_of_two_by_the_one_rule(middle: float, low: float, high: float, said: str) -> None:
-    assert reaches(middle, low, high, 2.0) == said
-    assert reaches(1 / middle, 1 / high, 1 / low, 0.5, higher=False) == said
+def test_a_claim_of_two_by_the_one_rule(middle: float, low: float, high: float, expected: str) -> None:
+    assert reaches(middle, low, high, 2.0) == expected
+    assert reaches(1 / middle, 1 / high, 1 / low, 0.5, higher=False) == expected
 
 
 def test_a_claim_that_nothing_remains_is_reached_by_nothing_only() -> None:
@@ -290,8 +292,10 @@ def test_a_claim_that_nothing_remains_is_reached_by_nothing_only() -> None:
 
 
 def test_a_mean_has_an_interval_from_two_repeats_on() -> None:
-    found = middle([1, 2, 3])
-    assert (found.mean, found.low, found.high) == pytest.approx((2, 2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-3)
+    estimate = middle([1, 2, 3])
+    assert (estimate.mean, estimate.low, estimate.high) == pytest.approx(
+        (2, 2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-3
+    )
     assert math.isnan(middle([2], counted=True).low)
     assert (middle([2, 2], counted=True).low, middle([2, 2], counted=True).high) == (2, 2)
     assert middle([2.0, 2.0]).low == pytest.approx(2 - 12.706 * 0.002 / 2**0.5, abs=1e-5), "they may agree by chance"
@@ -325,22 +329,24 @@ def test_a_bound_is_a_share_or_so_much_in_the_metrics_unit() -> None:
 @pytest.mark.parametrize(("n", "m", "alike"), [(2, 2, True), (2, 3, False), (3, 3, True), (8, 8, False)])
 def test_intervals_hold_the_truth_as_often_as_they_say(spread: str, n: int, m: int, alike: bool) -> None:
     """30 cells; docs/method-evidence.md has the full table, with more reports and fewer cells."""
-    held, said = simulated.coverage(spread, n, m, 30, 300, np.random.default_rng(1), alike=alike)
-    assert 0.93 <= held <= 0.975
-    assert said <= 0.1
+    covered_share, alarm_share = simulated.coverage(spread, n, m, 30, 300, np.random.default_rng(1), alike=alike)
+    assert 0.93 <= covered_share <= 0.975
+    assert alarm_share <= 0.1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("blocked", [True, False])
 def test_of_null_reports_from_real_runs_at_most_one_in_twenty_says_a_difference(blocked: bool) -> None:
-    said = [simulated.false_alarms(n, 120, np.random.default_rng(n), blocked=blocked) for n in simulated.sizes()]
-    assert np.mean(said) <= 0.05
+    alarm_shares = [
+        simulated.false_alarms(n, 120, np.random.default_rng(n), blocked=blocked) for n in simulated.sizes()
+    ]
+    assert np.mean(alarm_shares) <= 0.05
 
 
 @pytest.mark.slow
 def test_a_planted_half_is_found_in_memory() -> None:
-    found = simulated.found(simulated.sizes()[-1], 0.5, 150, np.random.default_rng(1), blocked=True)
-    assert found["peak_grown_anon_bytes"] > 0.8
+    shares = simulated.detected_shares(simulated.sizes()[-1], 0.5, 150, np.random.default_rng(1), blocked=True)
+    assert shares["peak_grown_anon_bytes"] > 0.8
 
 
 def test_without_scatter_anywhere_noise_knows_nothing() -> None:
@@ -367,10 +373,10 @@ def test_the_interval_of_a_geometric_mean_covers_other_sessions() -> None:
 
 
 def test_the_interval_of_a_geometric_mean_is_students_on_logarithms() -> None:
-    found = geometric([1.0, 2.0, 4.0])
-    assert found.mean == pytest.approx(2)
-    assert found.low * found.high == pytest.approx(4)
-    assert found.low == pytest.approx(0.357, abs=0.001)  # exp(ln 2 - 4.3027 * ln 2 / sqrt 3)
+    estimate = geometric([1.0, 2.0, 4.0])
+    assert estimate.mean == pytest.approx(2)
+    assert estimate.low * estimate.high == pytest.approx(4)
+    assert estimate.low == pytest.approx(0.357, abs=0.001)  # exp(ln 2 - 4.3027 * ln 2 / sqrt 3)
     with pytest.raises(ValueError, match="above 0"):
         geometric([1.0, 0.0])
 

@@ -29,11 +29,11 @@ SIZES = np.arange(1, 17) * 2e6
 def run(memory: Array, **cell: Any) -> Run:
     """A run that reads its memory, in MB, before each 2 MB of text; the first reading is that before any."""
     work = [event | {"pid": 1} for event in events(float(memory[-1]) * MB)]
-    told = [
+    progress = [
         {"t_s": 2, "event": "progress", "pid": 1, "bytes_in": int(2e6 * i), "anon_bytes": mb * MB, "file_bytes": 50.0}
         for i, mb in enumerate(memory)
     ]
-    return record(bytes_in=2e6 * len(memory), **cell), [*work, *told]
+    return record(bytes_in=2e6 * len(memory), **cell), [*work, *progress]
 
 
 def cell(memory: Array, stack: str = "new", rep: int = 1) -> list[Run]:
@@ -44,8 +44,8 @@ def cell(memory: Array, stack: str = "new", rep: int = 1) -> list[Run]:
 def readings(rate: float, level: float = 0.0, seed: int = 1) -> Array:
     rng = np.random.default_rng(seed)
     x = np.arange(17) * 2.0
-    known: Array = 100 + rate * x + level * (1 - np.exp(-x / 3)) + rng.normal(0, 2, 17)
-    return known
+    memory: Array = 100 + rate * x + level * (1 - np.exp(-x / 3)) + rng.normal(0, 2, 17)
+    return memory
 
 
 @pytest.mark.parametrize(("rate", "level", "shape"), [(16, 0, "straight"), (0, 150, "levels off"), (0, 0, "flat")])
@@ -101,23 +101,25 @@ class Sampled:
 
     def of(self, place: int) -> pd.DataFrame:
         t = np.arange(0, 40, 0.1)
-        held = 100 + 840 * (1 - np.exp(-t / 6)) + np.random.default_rng(place).normal(0, 2, len(t))
+        held_mb = 100 + 840 * (1 - np.exp(-t / 6)) + np.random.default_rng(place).normal(0, 2, len(t))
         batch = np.where(np.arange(len(t)) % 4 == 0, 0, 300.0)
         return pd.DataFrame(
-            {"t_s": t, "processes": 1, "anon_bytes": (held + batch) * MB, "file_bytes": 50e6, "rss_bytes": 0.0}
+            {"t_s": t, "processes": 1, "anon_bytes": (held_mb + batch) * MB, "file_bytes": 50e6, "rss_bytes": 0.0}
         )
 
 
 def batches(number: int, rep: int = 1) -> Run:
     """A run of a few batches of 10 s and 8 MB each."""
-    held = 100 + 840 * (1 - np.exp(-np.arange(5) * 10 / 6))
-    told = [
+    held_mb = 100 + 840 * (1 - np.exp(-np.arange(5) * 10 / 6))
+    progress = [
         {"t_s": 10.0 * i, "event": "progress", "pid": 1, "bytes_in": int(8e6 * i)}
-        | {"anon_bytes": held[i] * MB, "file_bytes": 50e6}
+        | {"anon_bytes": held_mb[i] * MB, "file_bytes": 50e6}
         for i in range(number)
     ]
-    end = [event | {"pid": 1, "t_s": 10.0 * number} for event in events(held[number] * MB) if event["event"] == "work"]
-    return record(bytes_in=8e6 * number, num_files=number, rep=rep), [*told, *end]
+    end = [
+        event | {"pid": 1, "t_s": 10.0 * number} for event in events(held_mb[number] * MB) if event["event"] == "work"
+    ]
+    return record(bytes_in=8e6 * number, num_files=number, rep=rep), [*progress, *end]
 
 
 def test_samples_between_few_batches_show_the_plateau() -> None:
@@ -233,10 +235,10 @@ def test_words_say_how_surely_and_over_what() -> None:
     ],
 )
 def test_simulated_memory_is_judged_right(kind: str, right: set[str], at_least: float) -> None:
-    counted, held = shapes(kind, 16, 40, np.random.default_rng(5))
+    counted, covered_share = shapes(kind, 16, 40, np.random.default_rng(5))
     assert sum(counted.get(shape, 0) for shape in right) >= at_least
     assert counted.get("straight", 0) <= (1 if kind == "straight" else 0.05)
-    assert math.isnan(held) or held >= 0.85
+    assert math.isnan(covered_share) or covered_share >= 0.85
 
 
 def test_judging_is_the_same_whatever_memory_there_was_before() -> None:

@@ -32,9 +32,9 @@ def lock(stack: str, day: int = 0, **line: Any) -> list[dict[str, Any]]:
 
 def made(*cells: list[dict[str, Any]], locks: dict[str, str] = LOCKS) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The table, and that of the locks, as they are read again."""
-    found = pd.DataFrame([line for cell in cells for line in cell])
+    table = pd.DataFrame([line for cell in cells for line in cell])
     differ = stack_differences(PAIRS, locks)
-    return history(found, comparisons(found, PAIRS), differ, PAIRS), differ
+    return history(table, comparisons(table, PAIRS), differ, PAIRS), differ
 
 
 def of(table: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -107,9 +107,9 @@ def test_another_machine_is_named_beside_the_packages_and_an_unknown_lock_names_
 
 def test_locks_have_their_day_and_what_moved() -> None:
     table, differ = made(lock(OLD, 1), lock(MID, 2), lock(NEW, 3))
-    (found,) = locks_in_words(table, differ)
-    assert found["stack"] == "mine"
-    assert [tuple(one.values()) for one in found["locks"]] == [
+    (line,) = locks_in_words(table, differ)
+    assert line["stack"] == "mine"
+    assert [tuple(one.values()) for one in line["locks"]] == [
         (OLD, "1970-01-02", ""),
         (MID, "1970-01-03", "datasets 1 to 2, pyarrow 20 to 21"),
         (NEW, "1970-01-04", "pyarrow 21 to 22"),

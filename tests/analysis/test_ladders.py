@@ -40,18 +40,18 @@ def varied(
     sizes: dict[str, list[float]], impossible: dict[str, str] | None = None, first: list[str] | None = None
 ) -> tuple[pd.DataFrame, list[str]]:
     table = runs(sizes, impossible)
-    found = ladders("ladder", "p", ["grown_anon_bytes"], table, RELEASES, first)
-    return found, next_versions(found, RELEASES, infeasible(table, "grown_anon_bytes"))
+    ladder = ladders("ladder", "p", ["grown_anon_bytes"], table, RELEASES, first)
+    return ladder, next_versions(ladder, RELEASES, infeasible(table, "grown_anon_bytes"))
 
 
 def test_a_step_is_bisected_until_its_sides_are_neighbours() -> None:
     truth = {version: [100.0, 101.0, 99.0] if version < "1.4" else [5.0, 5.1, 4.9] for version in RELEASES}
     weighed = {"1.0", "1.6"}
     for _ in range(4):
-        found, more = varied({version: truth[version] for version in RELEASES if version in weighed})
+        ladder, more = varied({version: truth[version] for version in RELEASES if version in weighed})
         weighed |= set(more)
     assert more == []
-    steps = found[found["significant"]]
+    steps = ladder[ladder["significant"]]
     assert steps[["from_version", "to_version"]].to_numpy().tolist() == [["1.3", "1.4"]]
     assert steps["neighbours"].all()
     assert steps["low"].item() < 0.05 < steps["high"].item()
@@ -61,31 +61,31 @@ def test_a_step_is_bisected_until_its_sides_are_neighbours() -> None:
 def test_a_step_that_started_a_bisection_does_not_vanish_by_it() -> None:
     """REVIEW.md 3.10: 414 to 423 and 519 MB, n = 2, "worse" alone; after bisecting "nothing differs"."""
     weighed = {"1.0": [414.0, 423.0], "1.6": [519.0, 519.5]}
-    found, more = varied(weighed, first=["1.0", "1.6"])
-    assert found["significant"].tolist() == [True]
-    low, high = found["low"].item(), found["high"].item()
+    ladder, more = varied(weighed, first=["1.0", "1.6"])
+    assert ladder["significant"].tolist() == [True]
+    low, high = ladder["low"].item(), ladder["high"].item()
     truth = {"1.3": [455.0, 505.0], "1.1": [416.0, 424.0], "1.2": [440.0, 500.0], "1.4": [460.0, 520.0]}
     truth["1.5"] = [470.0, 519.0]
     for _ in range(4):
         weighed |= {version: truth[version] for version in more}
-        found, more = varied(weighed, first=["1.0", "1.6"])
+        ladder, more = varied(weighed, first=["1.0", "1.6"])
         if not more:
             break
-        (step,) = found[found["significant"]].to_dict("records")
+        (step,) = ladder[ladder["significant"]].to_dict("records")
         assert (step["whole"], step["from_version"], step["to_version"]) == (True, "1.0", "1.6")
         assert (step["low"], step["high"]) == (low, high), "decided before bisecting, by its own runs"
-    assert found["significant"].any()
+    assert ladder["significant"].any()
     assert len(weighed) > 3, "the search goes on in the largest part"
-    (finding,) = explaining._version_steps({"ladders": found})
+    (finding,) = explaining._version_steps({"ladders": ladder})
     assert "1.0" in finding.title
     assert "1.6" in finding.title
 
 
 def test_what_a_bisection_adds_is_tested_at_the_level_of_its_step() -> None:
     weighed = {"1.0": [100.0, 101.0, 99.0], "1.6": [5.0, 5.1, 4.9], "1.3": [100.5, 99.5, 101.0]}
-    found, _ = varied(weighed, first=["1.0", "1.6"])
-    assert found[found["significant"]][["from_version", "to_version"]].to_numpy().tolist() == [["1.3", "1.6"]]
-    assert not found["whole"].any()
+    ladder, _ = varied(weighed, first=["1.0", "1.6"])
+    assert ladder[ladder["significant"]][["from_version", "to_version"]].to_numpy().tolist() == [["1.3", "1.6"]]
+    assert not ladder["whole"].any()
 
 
 def test_several_metrics_are_one_family() -> None:
@@ -96,43 +96,43 @@ def test_several_metrics_are_one_family() -> None:
 
 
 def test_noise_is_no_step() -> None:
-    found, more = varied({"1.0": [100, 140, 80], "1.6": [130, 90, 120]})
-    assert not found["significant"].any()
+    ladder, more = varied({"1.0": [100, 140, 80], "1.6": [130, 90, 120]})
+    assert not ladder["significant"].any()
     assert more == []
 
 
 def test_the_noise_of_next_to_nothing_hides_no_step() -> None:
-    found, more = varied({"1.0": [119, 120], "1.6": [1.4, 3.2]})
-    assert found["significant"].all()
+    ladder, more = varied({"1.0": [119, 120], "1.6": [1.4, 3.2]})
+    assert ladder["significant"].all()
     assert more == ["1.3"]
-    assert found["high"].item() < 0.1
+    assert ladder["high"].item() < 0.1
     within, _ = varied({"1.0": [7, 7.1], "1.6": [1.0, 1.1]})
     assert not within["significant"].any()
 
 
 def test_a_version_that_cannot_be_is_told_where_no_step_can_tell_it() -> None:
-    found, more = varied({"1.6": [5.0, 5.1]}, {"1.0": "needs another q"})
+    ladder, more = varied({"1.6": [5.0, 5.1]}, {"1.0": "needs another q"})
     assert more == []
-    assert found[["from_version", "infeasible"]].to_numpy().tolist() == [["1.0", "1.0: needs another q"]]
-    assert not found["significant"].any()
-    assert found["to_version"].isna().all()
+    assert ladder[["from_version", "infeasible"]].to_numpy().tolist() == [["1.0", "1.0: needs another q"]]
+    assert not ladder["significant"].any()
+    assert ladder["to_version"].isna().all()
 
 
 def test_two_steps_are_both_found() -> None:
     truth = dict(zip(RELEASES, ([s, s * 1.01] for s in (50.0, 200.0, 200.0, 200.0, 200.0, 20.0, 20.0)), strict=True))
     weighed = {"1.0", "1.3", "1.6"}
     for _ in range(4):
-        found, more = varied({version: truth[version] for version in RELEASES if version in weighed})
+        ladder, more = varied({version: truth[version] for version in RELEASES if version in weighed})
         weighed |= set(more)
-    steps = found[found["significant"]]
+    steps = ladder[ladder["significant"]]
     assert steps[["from_version", "to_version"]].to_numpy().tolist() == [["1.0", "1.1"], ["1.4", "1.5"]]
 
 
 def test_a_version_that_cannot_be_is_stepped_over_and_told() -> None:
-    found, more = varied({"1.0": [100, 101], "1.2": [5, 5.1]}, {"1.1": "needs q<2"})
+    ladder, more = varied({"1.0": [100, 101], "1.2": [5, 5.1]}, {"1.1": "needs q<2"})
     assert more == []
-    assert found["neighbours"].all()
-    assert found["infeasible"].item() == "1.1: needs q<2"
+    assert ladder["neighbours"].all()
+    assert ladder["infeasible"].item() == "1.1: needs q<2"
 
 
 def test_one_run_a_side_shows_no_step_but_a_large_one_is_looked_at() -> None:

@@ -51,14 +51,14 @@ def test_the_predictor_that_is_nearest_to_the_smallest_limit_is_named() -> None:
 def test_what_was_not_done_in_time_was_not_killed() -> None:
     ends = [(150, "killed_at_limit"), (180, "timed_out"), (170, "timed_out"), (160, "failed")]
     probes = [{"limit_bytes": mib * MIB, "outcome": how, "completed_work": False} for mib, how in ends]
-    known = {"killed_at_bytes": 180 * MIB, "completed_at_bytes": 200 * MIB}  # as runs kept from before have it
-    line = limits([run(**known, probes=probes)]).iloc[0]
+    bounds = {"killed_at_bytes": 180 * MIB, "completed_at_bytes": 200 * MIB}  # as runs kept from before have it
+    line = limits([run(**bounds, probes=probes)]).iloc[0]
     assert (line["killed_at_bytes"], line["timed_out_at_bytes"], line["failed_at_bytes"]) == (
         150 * MIB,
         180 * MIB,
         160 * MIB,
     )
-    slow = limits([run(**known, probes=probes[1:3])]).iloc[0]
+    slow = limits([run(**bounds, probes=probes[1:3])]).iloc[0]
     assert pd.isna(slow["killed_at_bytes"])
 
 

@@ -12,7 +12,7 @@ from .by_hand import Run, loader
 
 
 @pytest.mark.parametrize(
-    ("known", "said"),
+    ("fields", "expected"),
     [
         ({"rows_missing": 0, "rows_expected": 9}, "every row once"),
         ({"rows_missing": 2, "rows_expected": 9}, "2 missing"),
@@ -21,8 +21,8 @@ from .by_hand import Run, loader
         ({"rows_expected": None}, "rows not numbered"),
     ],
 )
-def test_rows_without_numbers_are_not_said_to_have_come_once(known: dict[str, object], said: str) -> None:
-    assert account({"rows_delivered": 9, "outcome": "completed", "reason": "", **known}) == said
+def test_rows_without_numbers_are_not_said_to_have_come_once(fields: dict[str, object], expected: str) -> None:
+    assert account({"rows_delivered": 9, "outcome": "completed", "reason": "", **fields}) == expected
 
 
 def run(
@@ -132,10 +132,10 @@ def test_the_ceiling_is_the_fastest_way_in_the_order_asked() -> None:
     assert (blocks["ceiling_way"], blocks["ceiling_rows_per_cpu_s"]) == ("memmap_blocks", pytest.approx(100))
 
 
-@pytest.mark.parametrize(("warm", "said"), [(50.0, "worse"), (100.0, "same"), (150.0, "better")])
-def test_what_is_beside_the_ceiling_is_decided(warm: float, said: str) -> None:
+@pytest.mark.parametrize(("warm", "expected"), [(50.0, "worse"), (100.0, "same"), (150.0, "better")])
+def test_what_is_beside_the_ceiling_is_decided(warm: float, expected: str) -> None:
     repeats = [run(25.0, rep, warm=warm + rep / 10) for rep in (1, 2, 3)]
-    assert one(*repeats)["against_ceiling"] == said
+    assert one(*repeats)["against_ceiling"] == expected
     wild = [run(25.0, rep, warm=warm * factor) for rep, factor in ((1, 0.3), (2, 1.0), (3, 3.0))]
     assert one(*wild)["against_ceiling"] == "undecided"
     assert one(repeats[0])["against_ceiling"] == "undecided"
@@ -171,8 +171,8 @@ def test_one_repeat_that_did_not_finish_stands_for_its_cell_and_is_in_no_number(
 
 def test_a_way_of_loading_is_a_loader_and_how_it_is_set() -> None:
     axes = ("advice", "option", "torch_threads")
-    told = [("none", "none", 0), ("none", "ahead-0", 0), ("random", "none", 0), ("none", "none", 1)]
-    table = pd.DataFrame([loader("scan", 9, 9) | dict(zip(axes, values, strict=True)) for values in told])
+    settings = [("none", "none", 0), ("none", "ahead-0", 0), ("random", "none", 0), ("none", "none", 1)]
+    table = pd.DataFrame([loader("scan", 9, 9) | dict(zip(axes, values, strict=True)) for values in settings])
     assert list(whole(table)["loader"]) == [
         "scan",
         "scan, ahead-0",

@@ -52,9 +52,13 @@ def compares(sentence: str, way: str) -> bool:
 
 def comparing(source: str, way: str) -> list[str]:
     """What compares of all that a source says. A line of a table names its sides before it says what of them."""
-    told = heard(source, way)
-    told = tuple(said for said in told if not CAPABLE.search(said))
-    return [said for said in told if (WORDS.search(said) if source.startswith("table ") else compares(said, way))]
+    sentences = heard(source, way)
+    sentences = tuple(sentence for sentence in sentences if not CAPABLE.search(sentence))
+    return [
+        sentence
+        for sentence in sentences
+        if (WORDS.search(sentence) if source.startswith("table ") else compares(sentence, way))
+    ]
 
 
 def test_the_study_carries_what_is_compared() -> None:
@@ -68,20 +72,22 @@ def test_the_study_carries_what_is_compared() -> None:
 
 @pytest.mark.parametrize("way", ["absent", "one run", "wild"])
 def test_what_does_not_differ_is_not_said_to(way: str) -> None:
-    assert not [(source, said) for source in sources() for said in comparing(source, way)]
+    assert not [(source, sentence) for source in sources() for sentence in comparing(source, way)]
 
 
 def test_growth_of_one_stack_is_said_where_it_is_and_not_of_wild_noise() -> None:
-    assert any(" grows" in said for said in heard("finding explaining.growth", "absent"))
+    assert any(" grows" in sentence for sentence in heard("finding explaining.growth", "absent"))
     wild = heard("finding explaining.growth", "wild")
     assert wild
-    assert not [said for said in wild if " grows" in said or re.search(r"MB per MB of text(?! \(95 %)", said)]
+    assert not [
+        sentence for sentence in wild if " grows" in sentence or re.search(r"MB per MB of text(?! \(95 %)", sentence)
+    ]
 
 
 def test_what_is_reversed_is_not_said_as_it_was() -> None:
     for source in sources():
-        before = [said for said in comparing(source, "original") if not said.endswith(": True")]
-        named = [said for said in before if exchange(said) != said or ORDERED.search(said)]
+        before = [sentence for sentence in comparing(source, "original") if not sentence.endswith(": True")]
+        named = [sentence for sentence in before if exchange(sentence) != sentence or ORDERED.search(sentence)]
         assert not {*named} & {*heard(source, "reversed")}, source
 
 
@@ -92,37 +98,39 @@ def test_names_are_only_names() -> None:
 
 
 def test_a_repeat_that_fails_leaves_no_trace_but_its_count() -> None:
-    assert not [(source, said) for source in sources() for said in traces(source)]
+    assert not [(source, sentence) for source in sources() for sentence in traces(source)]
 
 
 def traces(source: str) -> list[str]:
     """What a source says that it would not say without the repeat that failed."""
-    told = [FAILURES.sub("", said) for said in heard(source, "one fails")]
-    known = {number for said in heard(source, "the others") for number in numbers(said)}
-    added = {said: {*numbers(said)} - known - {str(number) for number in range(20)} for said in told}
+    sentences = [FAILURES.sub("", sentence) for sentence in heard(source, "one fails")]
+    other_numbers = {number for sentence in heard(source, "the others") for number in numbers(sentence)}
+    added = {
+        sentence: {*numbers(sentence)} - other_numbers - {str(number) for number in range(20)} for sentence in sentences
+    }
     # With one comparison more, of what failed, less may be shown, and of another cell be told.
     tables = reads(source) if source in findings() else ()
-    added = {said: [n for n in new if not carried(n, "the others", tables)] for said, new in added.items()}
-    third = [said for said in told if re.search(r"\bn = 3\b", said)]
-    return third + [said for said, new in added.items() if new]
+    added = {sentence: [n for n in new if not carried(n, "the others", tables)] for sentence, new in added.items()}
+    third = [sentence for sentence in sentences if re.search(r"\bn = 3\b", sentence)]
+    return third + [sentence for sentence, new in added.items() if new]
 
 
 def test_every_number_stands_in_the_tables_that_are_read() -> None:
     for source in findings():
         # Wall clock stands beside what was compared.
         tables = (*reads(source), *["runs"][: source == "finding compared.differences"])
-        said = " ".join(heard(source, "original"))
-        assert not [n for n in numbers(said) if len(n) > 2 and not carried(n, "original", tables)], source
+        text = " ".join(heard(source, "original"))
+        assert not [n for n in numbers(text) if len(n) > 2 and not carried(n, "original", tables)], source
 
 
 def test_a_number_that_stands_nowhere_is_noticed() -> None:
-    found = []
+    unnoticed = []
     for source in findings():
-        for said in heard(source, "original"):
-            found += [
+        for sentence in heard(source, "original"):
+            unnoticed += [
                 carried(f"{1.37 * float(number):.{len(number.partition('.')[2])}f}", "original", reads(source))
-                for number in numbers(said)
+                for number in numbers(sentence)
                 if len(number) > 3
             ]
-    assert len(found) > 50
-    assert sum(found) < len(found) / 2, f"{sum(found)} of {len(found)}"
+    assert len(unnoticed) > 50
+    assert sum(unnoticed) < len(unnoticed) / 2, f"{sum(unnoticed)} of {len(unnoticed)}"

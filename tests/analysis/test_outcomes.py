@@ -28,8 +28,8 @@ def runs(*outcomes: str) -> pd.DataFrame:
 
 
 def test_a_repeat_that_failed_is_counted_and_told_and_not_averaged() -> None:
-    known = tally(runs("completed", "failed", "failed", "killed_at_limit"))
-    assert known == {
+    outcome_counts = tally(runs("completed", "failed", "failed", "killed_at_limit"))
+    assert outcome_counts == {
         "asked": 4,
         "finished": 1,
         "failed": 3,
@@ -43,13 +43,17 @@ def test_a_repeat_that_failed_is_counted_and_told_and_not_averaged() -> None:
 
 def test_a_run_that_finished_its_work_and_then_broke_is_counted_and_named() -> None:
     broken = runs("completed", "failed").assign(completed_work=True)
-    known = tally(broken)
-    assert (known["finished"], known["failed"], known["why"]) == (2, 0, "failed after its work: disk full (1 of 2)")
-    assert len(side(broken, "rows_per_s").values) == known["finished"]
+    outcome_counts = tally(broken)
+    assert (outcome_counts["finished"], outcome_counts["failed"], outcome_counts["why"]) == (
+        2,
+        0,
+        "failed after its work: disk full (1 of 2)",
+    )
+    assert len(side(broken, "rows_per_s").values) == outcome_counts["finished"]
 
 
 @pytest.mark.parametrize(
-    ("of_repeats", "said"),
+    ("of_repeats", "expected"),
     [
         (["completed", "completed"], "completed"),
         (["completed", "failed"], "failed"),
@@ -58,8 +62,8 @@ def test_a_run_that_finished_its_work_and_then_broke_is_counted_and_named() -> N
         (["failed", "timed_out", "timed_out", "completed"], "timed_out"),
     ],
 )
-def test_a_cell_is_completed_only_where_all_that_could_be_run_is(of_repeats: list[str], said: str) -> None:
-    assert outcome(pd.Series(of_repeats)) == said
+def test_a_cell_is_completed_only_where_all_that_could_be_run_is(of_repeats: list[str], expected: str) -> None:
+    assert outcome(pd.Series(of_repeats)) == expected
 
 
 def test_of_how_many_is_said_where_not_all_finished() -> None:

@@ -14,8 +14,8 @@ from .by_hand import Run, loader, record
 def test_only_who_is_beaten_by_nobody_is_a_choice() -> None:
     sound = [loader("fast", 9, 900), loader("lean", 1, 100), loader("between", 5, 500), loader("beaten", 4, 600)]
     table = pd.DataFrame([*sound, loader("wrong", 99, 1, "3 missing")])
-    found = pareto(table, []).set_index("loader")["chosen_for"].to_dict()
-    assert found == {
+    reasons = pareto(table, []).set_index("loader")["chosen_for"].to_dict()
+    assert reasons == {
         "fast": "most rows per CPU-second",
         "between": "no other is both faster and leaner",
         "lean": "least memory",
@@ -33,10 +33,10 @@ def test_a_loader_that_nothing_was_held_against_is_no_choice() -> None:
 
 
 def test_a_loader_with_another_option_is_another_to_choose() -> None:
-    told = {"advice": "none", "option": "none"}
-    pair = [loader("scan", 9, 900) | told, loader("scan", 5, 100) | told | {"option": "ahead-0"}]
-    found = pareto(pd.DataFrame(pair), [])
-    assert found.set_index("option")["chosen_for"].to_dict() == {
+    options = {"advice": "none", "option": "none"}
+    pair = [loader("scan", 9, 900) | options, loader("scan", 5, 100) | options | {"option": "ahead-0"}]
+    choices = pareto(pd.DataFrame(pair), [])
+    assert choices.set_index("option")["chosen_for"].to_dict() == {
         "none": "most rows per CPU-second",
         "ahead-0": "least memory",
     }
@@ -46,13 +46,13 @@ def test_each_order_has_a_front_of_its_own() -> None:
     shuffled = [loader("fast", 9, 900), loader("lean", 1, 100)]
     in_order = [loader("lean", 2, 50, order="sequential"), loader("beaten", 1, 60, order="sequential")]
     table = pd.DataFrame([*shuffled, *in_order])
-    found = pareto(table, [])
-    assert found[["loader", "order", "of_loaders"]].to_numpy().tolist() == [
+    choices = pareto(table, [])
+    assert choices[["loader", "order", "of_loaders"]].to_numpy().tolist() == [
         ["fast", "shuffled", 2],
         ["lean", "shuffled", 2],
         ["lean", "sequential", 2],
     ]
-    assert found["chosen_for"].tolist()[-1] == "most rows per CPU-second and least memory"
+    assert choices["chosen_for"].tolist()[-1] == "most rows per CPU-second and least memory"
 
 
 def test_without_a_sound_loader_there_is_no_choice() -> None:
@@ -63,9 +63,9 @@ def test_without_a_sound_loader_there_is_no_choice() -> None:
 def test_the_first_epoch_is_ranked_first_and_the_warm_ones_where_there_is_no_rate_of_it() -> None:
     cold = [loader("fast", 9, 900, rows_per_cpu_s_warm=1), loader("lean", 1, 100, rows_per_cpu_s_warm=9)]
     short = loader("short", math.nan, 50, rows_per_cpu_s_warm=100)
-    found = pareto(pd.DataFrame(cold), []).set_index("loader")
-    assert found["chosen_for"].to_dict() == {"fast": "most rows per CPU-second", "lean": "least memory"}
-    assert set(found["ranked_by"]) == {"first epoch"}
+    choices = pareto(pd.DataFrame(cold), []).set_index("loader")
+    assert choices["chosen_for"].to_dict() == {"fast": "most rows per CPU-second", "lean": "least memory"}
+    assert set(choices["ranked_by"]) == {"first epoch"}
     warm = pareto(pd.DataFrame([*cold, short]), [])
     assert list(warm["loader"]) == ["short"], "too fast for a rate of one epoch is no reason to leave the best out"
     assert list(warm["ranked_by"]) == ["warm epochs"]
@@ -79,18 +79,18 @@ def test_a_pair_that_comparisons_has_is_not_decided_again(result: str, faster: i
     records = [delivered(name, rate, rep) for name, values in cells.items() for rep, rate in enumerate(values, start=1)]
     table = loaders(records)
     line = table[table["loader"] == "fast"].iloc[0].to_dict()
-    said = {"axis": "loader", "before": "slow", "after": "fast", "result": result}
+    comparison = {"axis": "loader", "before": "slow", "after": "fast", "result": result}
     # Beside workloads that have no such axis, whole numbers are floats there.
-    compared = pd.DataFrame([line | said | {"metric": "rows_per_cpu_s"}]).astype({"workers": float})
-    found = pareto(table, records, compared).set_index("loader")
-    assert found.loc["fast", "faster_than"] == faster
+    compared = pd.DataFrame([line | comparison | {"metric": "rows_per_cpu_s"}]).astype({"workers": float})
+    choices = pareto(table, records, compared).set_index("loader")
+    assert choices.loc["fast", "faster_than"] == faster
 
 
 def test_what_the_kernel_takes_back_is_not_ranked() -> None:
     mapped = loader("mapped", 9, 100, end_pss_bytes=5000)
-    found = pareto(pd.DataFrame([mapped, loader("copied", 5, 500, end_pss_bytes=600)]), [])
-    assert found["loader"].tolist() == ["mapped"]
-    assert found["end_pss_bytes"].tolist() == [5000], "beside it"
+    choices = pareto(pd.DataFrame([mapped, loader("copied", 5, 500, end_pss_bytes=600)]), [])
+    assert choices["loader"].tolist() == ["mapped"]
+    assert choices["end_pss_bytes"].tolist() == [5000], "beside it"
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_who_is_said_to_be_faster_was_shown_to_be(rates: list[float], faster: in
     """Far apart, wild noise, one run, and none faster."""
     cells = {"fast": rates, "slow": [10.0, 10.1, 10.2][: len(rates)]}
     records = [delivered(name, rate, rep) for name, values in cells.items() for rep, rate in enumerate(values, start=1)]
-    found = pareto(loaders(records), records)
-    assert found.loc[found["loader"].eq("fast"), "faster_than"].tolist() in ([faster], [])
+    choices = pareto(loaders(records), records)
+    assert choices.loc[choices["loader"].eq("fast"), "faster_than"].tolist() in ([faster], [])
 
 
 def delivered(name: str, rate: float, rep: int) -> Run:
@@ -110,9 +110,9 @@ def delivered(name: str, rate: float, rep: int) -> Run:
     rows = {"rows_expected": 1000, "rows_delivered": 1000, "rows_twice": 0, "rows_missing": 0, "rows_wrong": 0}
     took = {"cpu_s": 1000 / rate, "duration_s": 1000 / rate, "startup_cpu_s": 0.0}
     sizes = {"pss_bytes": 200e6, "pss_anon_bytes": 100e6 + (name == "slow") * 1e5, "pss_shmem_bytes": 0}
-    known, _ = record_of(cell)
+    run_record, _ = record_of(cell)
     work = {"event": "work", "loader_kind": "ours", "shuffle": "rows", "tree": sizes}
-    return known, [{"event": "epoch", "epoch": 0, "pid": 1, **rows, **took}, work | rows | took]
+    return run_record, [{"event": "epoch", "epoch": 0, "pid": 1, **rows, **took}, work | rows | took]
 
 
 def record_of(cell: dict[str, object]) -> Run:

@@ -31,19 +31,19 @@ def runs(mode: str, a_file: float, start: float, slope: float, **more: Any) -> l
 
 
 def line(table: pd.DataFrame, mode: str) -> "pd.Series[Any]":
-    (found,) = table[table["mode"] == mode].itertuples(index=False)
-    return pd.Series(found._asdict())
+    (row,) = table[table["mode"] == mode].itertuples(index=False)
+    return pd.Series(row._asdict())
 
 
 def test_start_is_told_from_the_rate_and_the_peak_from_its_slope() -> None:
-    found = line(peers(runs("engine", a_file=0.1, start=2.0, slope=0.5)), "engine")
-    assert (found["num_files"], found["n"], found["sizes"], found["ids"]) == (40, 3, 3, None)
-    assert found["tokens_per_cpu_s"] == pytest.approx(4e6 / 6, rel=0.01)
-    assert found["tokens_per_cpu_s_beyond_start"] == pytest.approx(1e6, rel=0.01)
-    assert found["tokens_per_cpu_s_beyond_start_low"] < 1e6 < found["tokens_per_cpu_s_beyond_start_high"]
-    assert found["peak_slope_mb_per_gb"] == pytest.approx(500)
-    assert found["tokens_per_s"] < found["tokens_per_cpu_s"]
-    assert found["cache_written_bytes"] == 40 * 200_000
+    row = line(peers(runs("engine", a_file=0.1, start=2.0, slope=0.5)), "engine")
+    assert (row["num_files"], row["n"], row["sizes"], row["ids"]) == (40, 3, 3, None)
+    assert row["tokens_per_cpu_s"] == pytest.approx(4e6 / 6, rel=0.01)
+    assert row["tokens_per_cpu_s_beyond_start"] == pytest.approx(1e6, rel=0.01)
+    assert row["tokens_per_cpu_s_beyond_start_low"] < 1e6 < row["tokens_per_cpu_s_beyond_start_high"]
+    assert row["peak_slope_mb_per_gb"] == pytest.approx(500)
+    assert row["tokens_per_s"] < row["tokens_per_cpu_s"]
+    assert row["cache_written_bytes"] == 40 * 200_000
 
 
 def test_a_peer_with_the_same_ids_is_held_against_the_engine() -> None:
@@ -56,18 +56,18 @@ def test_a_peer_with_the_same_ids_is_held_against_the_engine() -> None:
 
 def test_other_ids_are_told_and_not_held_against_anything() -> None:
     table = peers([*runs("engine", 0.1, 2.0, 0.0), *runs("wrong", 0.01, 0.5, 0.0, ids="bb")])
-    found = line(table, "wrong")
-    assert found["ids"] == "other"
-    assert found["rate_beside_engine"] is None
-    assert found["memory_beside_engine"] is None
+    row = line(table, "wrong")
+    assert row["ids"] == "other"
+    assert row["rate_beside_engine"] is None
+    assert row["memory_beside_engine"] is None
 
 
 def test_what_cannot_run_has_a_line_with_the_reason() -> None:
     cannot, _ = run("none", 10, 1, cpu_s=1, anon=1)
     cannot |= {"outcome": "not_applicable", "completed_work": False, "reason": "this stack has no x", "work": {}}
     table = peers([*runs("engine", 0.1, 2.0, 0.0), (cannot, [])])
-    found = line(table, "none")
-    assert (found["outcome"], found["reason"], found["n"]) == ("not_applicable", "this stack has no x", 0)
+    row = line(table, "none")
+    assert (row["outcome"], row["reason"], row["n"]) == ("not_applicable", "this stack has no x", 0)
     alone = peers([(cannot, [])])
     assert line(alone, "none")["reason"] == "this stack has no x"
     assert peers([]).empty

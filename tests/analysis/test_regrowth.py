@@ -62,18 +62,18 @@ def test_one_run_has_a_slope_and_no_interval() -> None:
 
 
 def test_runs_that_agree_by_chance_scatter_by_a_page_all_the_same() -> None:
-    found = over([Slope(6, 0, 8e6)] * 2, 1e6)
-    assert found.low_bytes is not None
-    assert 8e6 - found.low_bytes == pytest.approx(12.706 * 4096 / 2**0.5, rel=1e-3)
+    growth = over([Slope(6, 0, 8e6)] * 2, 1e6)
+    assert growth.low_bytes is not None
+    assert 8e6 - growth.low_bytes == pytest.approx(12.706 * 4096 / 2**0.5, rel=1e-3)
 
 
 @pytest.mark.parametrize("n", [2, 4, 8])
 def test_intervals_of_simulated_runs_hold_what_they_should(n: int) -> None:
     rng = np.random.default_rng(1)
-    held = 0
+    covering = 0
     for _ in range(1000):
-        found = over([Slope(6, 0, slope) for slope in rng.normal(2e6, 4e5, n)], 1e6)
-        assert found.low_bytes is not None
-        assert found.high_bytes is not None
-        held += found.low_bytes <= 2e6 <= found.high_bytes
-    assert 0.93 <= held / 1000 <= 0.97
+        growth = over([Slope(6, 0, slope) for slope in rng.normal(2e6, 4e5, n)], 1e6)
+        assert growth.low_bytes is not None
+        assert growth.high_bytes is not None
+        covering += growth.low_bytes <= 2e6 <= growth.high_bytes
+    assert 0.93 <= covering / 1000 <= 0.97

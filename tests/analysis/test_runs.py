@@ -30,8 +30,8 @@ def test_runs_holds_the_cell_the_scalars_every_metric_and_the_provenance() -> No
 
 
 def test_what_the_user_has_set_of_threads_is_told_and_empty_where_it_was_not_looked_at() -> None:
-    known, before = record(), record()
-    known["provenance"] = known["provenance"] | {"thread_settings": {"OMP_NUM_THREADS": "3"}}
+    with_setting, before = record(), record()
+    with_setting["provenance"] = with_setting["provenance"] | {"thread_settings": {"OMP_NUM_THREADS": "3"}}
     before["provenance"] = {key: kept for key, kept in before["provenance"].items() if key != "thread_settings"}
-    found = [runs([(one, events(5))])["thread_settings"].item() for one in (known, record(), before)]
-    assert found == ["OMP_NUM_THREADS=3", "", None]
+    settings = [runs([(one, events(5))])["thread_settings"].item() for one in (with_setting, record(), before)]
+    assert settings == ["OMP_NUM_THREADS=3", "", None]

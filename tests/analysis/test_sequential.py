@@ -111,10 +111,10 @@ def gates(rng: np.random.Generator, factor: float = 1.0) -> Iterator[pd.DataFram
     lines = []
     for block, (at, flip) in enumerate(zip(order, flips, strict=True)):
         for side, stack in enumerate(("old", "new")):
-            found = noise.xs(2 * at + 1 + (flip ^ side), level="rep") * (factor if side else 1.0)
-            known = {"stack": stack, "rep": block + 1, "started_at": 10.0 * block + side, "duration_s": 1.0}
-            known |= {"outcome": "completed", "completed_work": True, "reason": ""}
-            lines.append(found.reset_index().rename(columns={"cell": "experiment"}).assign(**known))
+            readings = noise.xs(2 * at + 1 + (flip ^ side), level="rep") * (factor if side else 1.0)
+            fields = {"stack": stack, "rep": block + 1, "started_at": 10.0 * block + side, "duration_s": 1.0}
+            fields |= {"outcome": "completed", "completed_work": True, "reason": ""}
+            lines.append(readings.reset_index().rename(columns={"cell": "experiment"}).assign(**fields))
     runs = pd.concat(lines, ignore_index=True)
     for n in (n for n in AT if n <= 8):
         yield runs[runs["rep"] <= n]
@@ -122,21 +122,21 @@ def gates(rng: np.random.Generator, factor: float = 1.0) -> Iterator[pd.DataFram
 
 def worse(rng: np.random.Generator, number: int) -> float:
     """The share of gates between the same that say worse at any look, by the rules of a gate."""
-    said = 0
+    alarms = 0
     for _ in range(number):
-        known: pd.DataFrame | None = None
+        decisions: pd.DataFrame | None = None
         weighed: pd.DataFrame | None = None
         open_: set[object] | None = None
-        for found in gates(rng):
+        for gate in gates(rng):
             if open_ is not None and weighed is not None:  # a cell that is decided is not weighed further
-                lines = found[["experiment"]].to_dict("records")
-                more = found[[key(dict(line, stack="new")) in open_ for line in lines]]
-                found = pd.concat([weighed, more[more["rep"] > weighed["rep"].max()]])
-            known, weighed = look(known, found, PAIRS), found
-            open_ = set(undecided(known))
-        assert known is not None
-        said += bool((changes(known)["verdict"] == "worse").any())
-    return said / number
+                lines = gate[["experiment"]].to_dict("records")
+                more = gate[[key(dict(line, stack="new")) in open_ for line in lines]]
+                gate = pd.concat([weighed, more[more["rep"] > weighed["rep"].max()]])
+            decisions, weighed = look(decisions, gate, PAIRS), gate
+            open_ = set(undecided(decisions))
+        assert decisions is not None
+        alarms += bool((changes(decisions)["verdict"] == "worse").any())
+    return alarms / number
 
 
 @pytest.mark.slow

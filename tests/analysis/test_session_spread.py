@@ -63,11 +63,11 @@ def test_the_duration_of_a_script_is_a_metric_too() -> None:
 def covered(sd: float, spread: pd.DataFrame | None, sessions: int = 12) -> float:
     """The share of intervals of a session that cover the ratio that holds over sessions."""
     rng = np.random.default_rng(5)
-    held = []
+    covering = []
     for number in range(sessions):
         table = comparisons(session(rng, sd, number), PAIRS, [], spread)
-        held += [line["low"] <= 1 <= line["high"] for line in table.to_dict("records")]
-    return float(np.mean(held))
+        covering += [line["low"] <= 1 <= line["high"] for line in table.to_dict("records")]
+    return float(np.mean(covering))
 
 
 def test_intervals_cover_other_sessions_once_the_spread_is_known() -> None:
@@ -124,13 +124,13 @@ def locks(count: int) -> pd.DataFrame:
 
 
 def test_ones_own_history_goes_before_the_shipped_numbers_once_it_has_enough_sessions() -> None:
-    found = session_spread(locks(4), PAIRS, shipped()).set_index("metric")
-    assert list(found.reset_index()) == COLUMNS
-    mine = found.loc["tokens_per_cpu_s"]
+    spread = session_spread(locks(4), PAIRS, shipped()).set_index("metric")
+    assert list(spread.reset_index()) == COLUMNS
+    mine = spread.loc["tokens_per_cpu_s"]
     assert mine["spread_of"] == OWN
     assert mine["sessions"] == 4
     assert mine["mean_sd_log"] == shipped().set_index("metric").loc["tokens_per_cpu_s", "mean_sd_log"]
-    assert set(found.drop("tokens_per_cpu_s")["spread_of"]) == {SHIPPED}
+    assert set(spread.drop("tokens_per_cpu_s")["spread_of"]) == {SHIPPED}
     assert set(session_spread(locks(2), PAIRS, shipped())["spread_of"]) == {SHIPPED}
     assert set(session_spread(pd.DataFrame(columns=["stack"]), [], shipped())["spread_of"]) == {SHIPPED}
 

@@ -17,10 +17,10 @@ PAIRS = [("old", "new")]
 
 
 def runs(stack: str, sizes_mb: list[float], **cell: Any) -> list[dict[str, Any]]:
-    known = {"experiment": "e", "stack": stack, "workload": "tokenize", "cache": "cold", "remedy": "none"} | cell
+    shared = {"experiment": "e", "stack": stack, "workload": "tokenize", "cache": "cold", "remedy": "none"} | cell
     done = {"outcome": "completed", "completed_work": True}
     return [
-        known | done | {"rep": rep, "grown_anon_bytes": size * MB, "peak_grown_anon_bytes": 2 * size * MB}
+        shared | done | {"rep": rep, "grown_anon_bytes": size * MB, "peak_grown_anon_bytes": 2 * size * MB}
         for rep, size in enumerate(sizes_mb, 1)
     ]
 
@@ -249,8 +249,8 @@ def test_a_metric_that_is_better_and_worse_is_named_with_its_cells() -> None:
 
 def test_a_metric_that_is_better_here_and_likely_worse_there_is_named_with_its_cells() -> None:
     here = [line | {"num_files": 4} for group in rates([100, 101, 102], [300, 301, 302]) for line in group]
-    there = [line | {"num_files": 9} for group in rates([100, 104, 101], [74, 94, 66]) for line in group]
-    (finding,) = differences(here, [line | {GROWTH: 100 * MB, PEAK: 200 * MB} for line in there])
+    nine_files = [line | {"num_files": 9} for group in rates([100, 104, 101], [74, 94, 66]) for line in group]
+    (finding,) = differences(here, [line | {GROWTH: 100 * MB, PEAK: 200 * MB} for line in nine_files])
     assert finding.advice is not None
     assert finding.advice.unconfirmed == (SPEED,)
     better, likely = finding.action.split("likely worse")
@@ -277,7 +277,7 @@ def test_wall_clock_stands_beside_cpu_time() -> None:
 
 def test_advice_on_workers_and_batches_says_what_it_was_measured_on() -> None:
     """REVIEW.md 3.6: no workers, on 2 CPUs without work per row; batch size 1, where a batch is the whole input."""
-    known = {
+    shared = {
         "experiment": "e",
         "stack": "new",
         "outcome": "completed",
@@ -286,7 +286,7 @@ def test_advice_on_workers_and_batches_says_what_it_was_measured_on() -> None:
         "rows": 4,
     }
     load = [
-        known
+        shared
         | {
             "workload": "load",
             "workers": workers,
@@ -300,7 +300,7 @@ def test_advice_on_workers_and_batches_says_what_it_was_measured_on() -> None:
     (workers,) = with_runs([line | {"duration_s": 1.0} for line in load])
     assert "2 CPUs" in workers.action
     batches = [
-        known | {"workload": "tokenize", "batch_size": size, "rep": rep, GROWTH: 100 * size * MB * (1 + rep / 1000)}
+        shared | {"workload": "tokenize", "batch_size": size, "rep": rep, GROWTH: 100 * size * MB * (1 + rep / 1000)}
         for size in (1, 4)
         for rep in (1, 2, 3)
     ]

@@ -68,36 +68,41 @@ def test_undecided_growth_has_no_strength() -> None:
 
 def judged(owner: str, mb: float, verdict: str = "held", n: int = 3, low: float = math.nan) -> dict[str, object]:
     ends = {"anon_grown_bytes_low": low * MB, "anon_grown_bytes_high": 2 * mb * MB, "imported_anon_bytes": 100 * MB}
-    said = {"verdict": verdict, "sentence": "s", "evidence": "e", "owner": owner, "n": n}
-    return said | {"anon_grown_bytes": mb * MB} | ends
+    line = {"verdict": verdict, "sentence": "s", "evidence": "e", "owner": owner, "n": n}
+    return line | {"anon_grown_bytes": mb * MB} | ends
 
 
 def test_of_a_stack_the_cell_that_grew_most_is_told() -> None:
     lines = [judged("list", 20), judged("cache", 200, low=100), judged("", 900, "undecided")]
-    (found,) = explaining._owners({"verdicts": pd.DataFrame([CELL | line for line in lines])})
-    assert (found.subject, found.facts["cause"], found.facts["owner"], found.facts["n"]) == ("new", "held", "cache", 3)
-    assert found.facts["cells"] == {("held", "list"): 1, ("held", "cache"): 1, ("undecided", ""): 1}
-    assert len(found.seen) == 1, "another owner is no case of this one"
-    assert found.strength == pytest.approx(2), "100 MB after the imports, and 100 more for sure"
+    (finding,) = explaining._owners({"verdicts": pd.DataFrame([CELL | line for line in lines])})
+    assert (finding.subject, finding.facts["cause"], finding.facts["owner"], finding.facts["n"]) == (
+        "new",
+        "held",
+        "cache",
+        3,
+    )
+    assert finding.facts["cells"] == {("held", "list"): 1, ("held", "cache"): 1, ("undecided", ""): 1}
+    assert len(finding.seen) == 1, "another owner is no case of this one"
+    assert finding.strength == pytest.approx(2), "100 MB after the imports, and 100 more for sure"
 
 
 def test_one_run_of_an_owner_is_called_one_and_has_no_strength() -> None:
     table = pd.DataFrame([CELL | judged("cache", 2000, n=1) | {"asked": 3, "failed": 2}])
-    (found,) = explaining._owners({"verdicts": table})
-    assert (found.facts["n"], found.scope.failed) == (1, 2)
-    assert found.strength == 1
+    (finding,) = explaining._owners({"verdicts": table})
+    assert (finding.facts["n"], finding.scope.failed) == (1, 2)
+    assert finding.strength == 1
 
 
 def test_wild_growth_has_no_strength() -> None:
-    (found,) = explaining._owners({"verdicts": pd.DataFrame([CELL | judged("cache", 2000, n=2, low=-9000)])})
-    assert found.strength == 1
+    (finding,) = explaining._owners({"verdicts": pd.DataFrame([CELL | judged("cache", 2000, n=2, low=-9000)])})
+    assert finding.strength == 1
 
 
 def test_remedies_that_do_nothing() -> None:
-    known = {"metric": "grown_anon_bytes", "without": 100 * MB, "with": 10 * MB, "n": 4}
+    shared = {"metric": "grown_anon_bytes", "without": 100 * MB, "with": 10 * MB, "n": 4}
     results = {"good": (0.5, "better"), "best": (0.1, "better"), "idle": (1.0, "same"), "bad": (2.0, "worse")}
     lines = [
-        known | {"remedy": name, "ratio": ratio, "low": ratio, "high": ratio, "result": result}
+        shared | {"remedy": name, "ratio": ratio, "low": ratio, "high": ratio, "result": result}
         for name, (ratio, result) in results.items()
     ]
     (finding,) = made(remedies=lines)
@@ -174,9 +179,9 @@ def test_steps_between_releases(changed: dict[str, object], number: int) -> None
 
 
 def test_a_ratio_whose_interval_reaches_zero_is_written_as_a_difference() -> None:
-    known = CELL | STEP | {"significant": True, "ratio": 0.01, "low": -0.02, "high": 0.04}
-    (found,) = explaining._version_steps({"ladders": pd.DataFrame([known])})
-    assert "-99 MB (95 % -102 to -96)" in found.text
+    line = CELL | STEP | {"significant": True, "ratio": 0.01, "low": -0.02, "high": 0.04}
+    (finding,) = explaining._version_steps({"ladders": pd.DataFrame([line])})
+    assert "-99 MB (95 % -102 to -96)" in finding.text
 
 
 def test_what_levels_off_has_no_slope_in_its_picture() -> None:
@@ -184,8 +189,8 @@ def test_what_levels_off_has_no_slope_in_its_picture() -> None:
     new = slope("new", 3_000, -1000, 7_000) | against("old", -14_000, 300, 2.0)
     new |= {"anon_shape": "levels off", "anon_level_mb": 255.0, "anon_level_from_gb": 0.01}
     new |= {f"anon_level_mb_{end}": 255.0 for end in ("low", "high", "min", "max")}
-    (found,) = explaining._growth({"growth": pd.DataFrame([CELL | old, CELL | new])})
-    assert [bar.text for bar in found.bars] == ["17 MB per MB of text", "levels off at 255 MB"]
+    (finding,) = explaining._growth({"growth": pd.DataFrame([CELL | old, CELL | new])})
+    assert [bar.text for bar in finding.bars] == ["17 MB per MB of text", "levels off at 255 MB"]
 
 
 LIMIT = {"completed_at_bytes": 200 * MB, "killed_at_bytes": 190 * MB, "peak_rss_bytes": 800 * MB, "time_ratio": 1.1}
@@ -198,23 +203,27 @@ def limited(*lines: dict[str, object]) -> list[Finding]:
 
 
 def test_how_much_memory_is_needed() -> None:
-    (found,) = limited({})
-    assert (found.facts["killed_bytes"], found.facts["completed_bytes"]) == (190 * MB, 200 * MB)
-    assert (found.facts["rss_bytes"], found.facts["probes"], found.facts["n"]) == ((800 * MB, 800 * MB), 5, 1)
-    assert found.strength == 1, "one bisection does not show how much another would differ"
-    (found,) = limited({"ask_bytes": 272 * 2**20})
-    assert found.advice is not None
-    assert (found.advice.do, found.advice.choose, found.facts["request_mib"]) == ("request", ("272 MiB",), (272, 272))
+    (finding,) = limited({})
+    assert (finding.facts["killed_bytes"], finding.facts["completed_bytes"]) == (190 * MB, 200 * MB)
+    assert (finding.facts["rss_bytes"], finding.facts["probes"], finding.facts["n"]) == ((800 * MB, 800 * MB), 5, 1)
+    assert finding.strength == 1, "one bisection does not show how much another would differ"
+    (finding,) = limited({"ask_bytes": 272 * 2**20})
+    assert finding.advice is not None
+    assert (finding.advice.do, finding.advice.choose, finding.facts["request_mib"]) == (
+        "request",
+        ("272 MiB",),
+        (272, 272),
+    )
     (small,) = limited({"ask_bytes": 100 * MB})
     assert small.advice is None, "it did not complete with less"
     assert limited({"completed_at_bytes": None}) == []
 
 
 def test_bisections_of_a_cell_are_one_sentence_and_its_strength_is_the_least_that_they_say() -> None:
-    (found,) = limited({}, {"completed_at_bytes": 400 * MB, "killed_at_bytes": 390 * MB, "peak_rss_bytes": 1000 * MB})
-    assert (found.facts["killed_bytes"], found.facts["completed_bytes"]) == (190 * MB, 400 * MB)
-    assert (found.facts["rss_bytes"], found.facts["probes"], found.facts["n"]) == ((800 * MB, 1000 * MB), 10, 2)
-    assert found.strength == pytest.approx(2)
+    (finding,) = limited({}, {"completed_at_bytes": 400 * MB, "killed_at_bytes": 390 * MB, "peak_rss_bytes": 1000 * MB})
+    assert (finding.facts["killed_bytes"], finding.facts["completed_bytes"]) == (190 * MB, 400 * MB)
+    assert (finding.facts["rss_bytes"], finding.facts["probes"], finding.facts["n"]) == ((800 * MB, 1000 * MB), 10, 2)
+    assert finding.strength == pytest.approx(2)
     (none,) = limited({"peak_rss_bytes": 150 * MB}, {})
     assert none.strength == 1, "RSS is above one limit and below the other"
 
@@ -222,9 +231,9 @@ def test_bisections_of_a_cell_are_one_sentence_and_its_strength_is_the_least_tha
 def test_the_strongest_finding_comes_first() -> None:
     slopes = pd.DataFrame([CELL | slope("old", 17_000, 14_000, 20_000)])
     limit = pd.DataFrame([CELL | LIMIT | {"rep": rep} for rep in (1, 2)])
-    found = findings({"limits": limit, "growth": slopes.assign(bytes_in_max=1e9)})
-    assert [finding.figure for finding in found] == ["growth_by_input", "smallest_limit"]
-    assert found[1].strength == pytest.approx(4)
+    ordered = findings({"limits": limit, "growth": slopes.assign(bytes_in_max=1e9)})
+    assert [finding.figure for finding in ordered] == ["growth_by_input", "smallest_limit"]
+    assert ordered[1].strength == pytest.approx(4)
 
 
 def ladder(*values: float) -> list[Finding]:

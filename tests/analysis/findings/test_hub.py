@@ -38,14 +38,14 @@ def test_no_runs_are_no_findings() -> None:
 
 
 def test_what_chunking_saves_is_said_of_the_edit_that_gains_most_and_of_all_others() -> None:
-    (found,) = saved({"delete": [500, 500], "append": [20, 20]}, {"delete": [50, 50], "append": [20, 20]})
-    assert found.facts["best"] == "delete"
-    assert found.advice is not None
-    assert found.advice.conditions == ("delete",)
-    delete, append = (found.facts["edits"][name] for name in ("delete", "append"))
+    (finding,) = saved({"delete": [500, 500], "append": [20, 20]}, {"delete": [50, 50], "append": [20, 20]})
+    assert finding.facts["best"] == "delete"
+    assert finding.advice is not None
+    assert finding.advice.conditions == ("delete",)
+    delete, append = (finding.facts["edits"][name] for name in ("delete", "append"))
     assert (delete["off"], delete["on"], delete["measured"], delete["n"]) == (0.5, 0.05, 10, 2)
     assert (append["off"], append["on"], append["measured"]) == (0.02, 0.02, 1)
-    assert found.strength == pytest.approx(10)
+    assert finding.strength == pytest.approx(10)
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_what_chunking_saves_is_said_of_the_edit_that_gains_most_and_of_all_othe
 def test_no_saving_is_said_that_the_runs_do_not_show(
     off: dict[str, list[int]], on: dict[str, list[int]], decidable: bool
 ) -> None:
-    (found,) = saved(off, on)
-    assert (found.advice, found.strength, found.facts["decidable"]) == (None, 0, decidable)
+    (finding,) = saved(off, on)
+    assert (finding.advice, finding.strength, finding.facts["decidable"]) == (None, 0, decidable)
 
 
 def test_chunking_without_its_opposite_is_held_against_nothing() -> None:
@@ -76,18 +76,18 @@ def of_blocks(*repeats: tuple[int, int]) -> list[Finding]:
     for rep, sizes in enumerate(repeats, 1):
         for block, size in zip((64, 5120), sizes, strict=True):
             record, events = sampled(block, asked, size * 1_000_000)
-            known: dict[str, Any] = {"workload": "hub-files", "completed_work": True, "duration_s": 1.0, "cpu_s": 1.0}
-            known |= {"provenance": {"versions": {}, "allocator_settings": {}}, "sampler": {}, "exit_status": 0}
-            record |= known | {"signal": None, "cell": record["cell"] | {"rep": rep}}
+            fields: dict[str, Any] = {"workload": "hub-files", "completed_work": True, "duration_s": 1.0, "cpu_s": 1.0}
+            fields |= {"provenance": {"versions": {}, "allocator_settings": {}}, "sampler": {}, "exit_status": 0}
+            record |= fields | {"signal": None, "cell": record["cell"] | {"rep": rep}}
             records.append((record, events))
     return list(_differences({"comparisons": comparisons(runs(records), [])}))
 
 
 def test_blocks_are_held_against_those_of_the_library() -> None:
-    (found,) = of_blocks((100, 1000), (100, 1000))
-    assert (found.subject, found.baseline) == ("blocks 64 KiB", "blocks 5,120 KiB")
-    assert found.effects[0].ratio == pytest.approx(0.1)
-    assert found.figure == "hub_files"
+    (finding,) = of_blocks((100, 1000), (100, 1000))
+    assert (finding.subject, finding.baseline) == ("blocks 64 KiB", "blocks 5,120 KiB")
+    assert finding.effects[0].ratio == pytest.approx(0.1)
+    assert finding.figure == "hub_files"
     assert of_blocks((100, 800)) == [], "n = 1"
     assert of_blocks((800, 800), (800, 800)) == [], "no effect"
     assert of_blocks((800, 100), (800, 100))[0].effects[0].ratio == pytest.approx(8), "the other way round"
@@ -95,16 +95,16 @@ def test_blocks_are_held_against_those_of_the_library() -> None:
 
 
 def test_steps_that_do_not_work_are_named_with_how_often() -> None:
-    (found,) = _spark({"spark": spark(sparked())})
-    assert (found.facts["broken"], found.facts["works"]) == ({"write": (1, 1)}, {"read": 1})
-    assert found.facts["reasons"] == ("TypeError: x",)
-    (known, steps), _ = sparked()
-    again = ({**known, "cell": known["cell"] | {"rep": 2}}, [step | {"works": True, "reason": ""} for step in steps])
-    (half,) = _spark({"spark": spark([(known, steps), again])})
+    (finding,) = _spark({"spark": spark(sparked())})
+    assert (finding.facts["broken"], finding.facts["works"]) == ({"write": (1, 1)}, {"read": 1})
+    assert finding.facts["reasons"] == ("TypeError: x",)
+    (record, steps), _ = sparked()
+    again = ({**record, "cell": record["cell"] | {"rep": 2}}, [step | {"works": True, "reason": ""} for step in steps])
+    (half,) = _spark({"spark": spark([(record, steps), again])})
     assert half.facts["broken"] == {"write": (1, 2)}
-    assert half.strength < found.strength
-    cut = ({**known, "cell": known["cell"] | {"rep": 2}, "outcome": "failed", "completed_work": False}, steps)
-    (one,) = _spark({"spark": spark([(known, steps), cut])})
-    assert one.facts == found.facts, "no step of a run that failed counts"
+    assert half.strength < finding.strength
+    cut = ({**record, "cell": record["cell"] | {"rep": 2}, "outcome": "failed", "completed_work": False}, steps)
+    (one,) = _spark({"spark": spark([(record, steps), cut])})
+    assert one.facts == finding.facts, "no step of a run that failed counts"
     assert one.scope.failed == 1
     assert not list(_spark({"spark": spark([again])}))

@@ -91,9 +91,9 @@ def ranked(account: str, delivered: int, rep: int = 1, outcome: str = "completed
 
 def test_a_row_that_two_ranks_had_is_told_with_how_many_runs() -> None:
     lines = [ranked("1 twice", 2004), ranked("every row once", 2003, 2), ranked("9 missing", 1994, 3, "failed")]
-    (found,) = loading._rows_of_ranks({"ddp": pd.DataFrame(lines)})
-    assert (found.subject, found.facts["ranks"], found.facts["account"]) == ("a", 2, "1 twice")
-    assert (found.scope.confirmed, found.scope.compared, found.facts["padded"]) == (1, 2, 1)
+    (finding,) = loading._rows_of_ranks({"ddp": pd.DataFrame(lines)})
+    assert (finding.subject, finding.facts["ranks"], finding.facts["account"]) == ("a", 2, "1 twice")
+    assert (finding.scope.confirmed, finding.scope.compared, finding.facts["padded"]) == (1, 2, 1)
     (more,) = loading._rows_of_ranks({"ddp": pd.DataFrame([ranked("3 twice", 2006)])})
     assert more.facts["padded"] == 0
     assert not list(loading._rows_of_ranks({"ddp": pd.DataFrame([ranked("every row once", 2003)])}))
