@@ -29,6 +29,8 @@ _FALL = 0.10
 # An interval whose ends are further apart than this factor is no prediction.
 _WIDEST = 2.0
 _DRAWS = 200
+# As many sizes of one setting show two changes of slope after start-up.
+_OWN_SIZES = 4
 # Fewer sizes are used if that divides the misfit by this much, because settings may reach levels at different sizes.
 _BETTER = 3.0
 PER_SIZE = "per size"
@@ -174,10 +176,11 @@ class Model:
             [self._solve(fitted * (1 + self.noise * random.standard_normal(len(fitted)))) for _ in range(_DRAWS)]
         )
 
-    @cached_property
-    def slope_change(self) -> float:
-        """Change of slopes per doubling, as a share, beyond noise."""
-        changes = _slope_changes(self.readings, self.repeat_noise)
+    def slope_change(self, setting: Setting) -> float:
+        """Change of slopes per doubling, as a share, beyond noise: of the setting from four sizes on, else of all."""
+        own = [reading for reading in self.readings if reading.setting == setting]
+        has_own = len({reading.size for reading in own}) >= _OWN_SIZES
+        changes = _slope_changes(own if has_own else self.readings, self.repeat_noise)
         return math.sqrt((_WORTH * _SLOPE_CHANGE**2 + sum(changes)) / (_WORTH + len(changes)))
 
     def predict(self, setting: Setting, size: float) -> Prediction:
@@ -187,7 +190,7 @@ class Model:
         drift = 0.0
         if size > most:
             added = float((row - self._row(setting, most)) @ self._fitted)
-            drift = self.slope_change * added * _carried(size / most)
+            drift = self.slope_change(setting) * added * _carried(size / most)
         spread = float((self._bootstrap @ row).std())
         quantile = float(student.ppf((1 + LEVEL) / 2, _WORTH + self.freedom))
         width = quantile * math.hypot(spread, self.noise * value, drift)

@@ -87,6 +87,16 @@ def test_the_interval_is_wider_the_further_it_is() -> None:
     assert widths[0] < widths[-1] / 2
 
 
+def test_a_setting_with_steady_slopes_of_its_own_has_a_narrow_interval() -> None:
+    def bends(workers: int, batch: int, rows: float) -> float:
+        return copied(0, batch, rows) + 2 * workers * rows**1.5
+
+    model = fitted(NAMES, readings(bends, 0))
+    assert model.slope_change((0, 16)) < model.slope_change((4, 256)) / 2
+    steady = model.predict((0, 16), TARGET)
+    assert steady.is_number and steady.holds(bends(0, 16, TARGET))
+
+
 def test_parts_name_what_grows() -> None:
     shares = fitted(NAMES, readings(copied, 0)).shares((4, 256), TARGET, "rows")
     growing = sum(value for name, value in shares.items() if "rows" in name)
