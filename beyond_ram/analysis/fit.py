@@ -1,4 +1,4 @@
-"""Table `fit`: what each cell kept, and what the model of `beyond-ram fit` says of it from the other cells."""
+"""Table `fit`: what each cell kept, and what `beyond-ram fit` says of it from cells with smaller inputs."""
 
 import itertools
 import statistics
@@ -35,10 +35,11 @@ COLUMNS = ["experiment", "stack", *_NEW]
 def fit(records: Records) -> pd.DataFrame:
     """A line a cell of the workloads `load` and `tokenize` whose input and settings vary.
 
-    `kept_bytes` is what the kernel could not reclaim, the median of `n` runs that finished; `predicted_bytes` with
-    `low` and `high` (90 %) is what the model says from the cells with no larger input, without this one: `from_cells`
-    of them, of which the largest had an input `times_as_far` as small. Combinations that were not run stand in it for
-    the largest input. It is empty where growth is not understood. `input_size` is in rows, or in bytes of text.
+    `kept_bytes` is what the kernel could not reclaim, the median of `n` runs that finished. `predicted_bytes` with
+    `low` and `high` (90 %) is what the model says from the `from_cells` cells with a smaller input; the input is
+    `times_as_far` as large as the largest of these. A combination that was not run stands in the table for the largest
+    input, predicted from all cells. A prediction is empty where growth is not understood. `input_size` is in rows, or
+    in bytes of text.
     """
     runs = pd.DataFrame([line for record, _ in records if (line := _run(record))])
     if runs.empty:
@@ -78,8 +79,8 @@ def _lines(cell: Cell, runs: pd.DataFrame, factors: Sequence[str], reads: str) -
     values = [sorted({reading.setting[place] for reading in readings}) for place in range(len(factors))]
     grid = dict.fromkeys([*kept, *((setting, most) for setting in itertools.product(*values))])
     for setting, size in grid:
-        others = [one for one in readings if one.size <= size and (one.setting, one.size) != (setting, size)]
         seen = kept.get((setting, size), [])
+        others = [one for one in readings if one.size < size] if seen else readings
         line: dict[str, Any] = {reads: names[size]}
         line |= cell
         line |= dict(zip(factors, setting, strict=True))
@@ -90,7 +91,7 @@ def _lines(cell: Cell, runs: pd.DataFrame, factors: Sequence[str], reads: str) -
 def _predicted(
     factors: Sequence[str], others: Sequence[Reading], setting: tuple[int, ...], size: float, kept: float | None
 ) -> dict[str, Any]:
-    """The prediction for a cell from other cells; empty if they are too few or not informative."""
+    """The prediction for a cell from others; empty if they are too few or not informative."""
     cells = {(one.setting, one.size) for one in others}
     columns: dict[str, Any] = dict.fromkeys(("predicted_bytes", "low", "high", "inside", "times_as_far"))
     columns["from_cells"] = len(cells)

@@ -1,4 +1,4 @@
-"""Table `fit`: cells predicted from the others, as `beyond-ram fit` does it."""
+"""Table `fit`: cells predicted from those with smaller inputs, as `beyond-ram fit` does it."""
 
 import itertools
 from typing import Any
@@ -36,11 +36,13 @@ def line(table: pd.DataFrame, files: int, processes: int, batch: int) -> "pd.Ser
     return pd.Series(only)
 
 
-def test_cells_are_predicted_from_the_others() -> None:
+def test_cells_are_predicted_from_smaller_inputs() -> None:
     table = fit(grid())
     largest = table[table["num_files"] == max(FILES)]
     assert len(table) == len(FILES) * len(PROCESSES) * len(BATCHES)
     assert largest["inside"].astype(bool).all()
+    assert (largest["times_as_far"] == 2).all()
+    assert (largest["from_cells"] == len(table) - len(largest)).all()
     assert (largest["predicted_bytes"] / largest["kept_bytes"]).between(0.95, 1.05).all()
     assert coverage(table)["cells"] == len(table)
     assert coverage(table)["inside"] <= coverage(table)["predicted"] < len(table)

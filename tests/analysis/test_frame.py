@@ -59,6 +59,7 @@ def test_an_axis_in_words() -> None:
     assert frame.describe({"workers": 0, "start": "none"}, AXES) == ["no workers"]
     said = {*frame.describe({"epochs": 1, "shards": 1, "latency_ms": 1}, AXES)}
     assert said == {"1 epoch", "1 shard", "latency 1 ms"}
+    assert frame.describe({"num_proc": 1}, AXES) == ["1 process"]
     assert frame.describe({"limit_percent": 0}, AXES) == ["no memory limit"]
     assert frame.describe({"block_kb": 0}, AXES) == ["one request a file"]
 

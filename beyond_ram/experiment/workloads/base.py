@@ -92,7 +92,8 @@ class Axis:
         if isinstance(value, str):
             return value if self.alone else f"{self.label} {value}"
         one = value == 1 and len(self.unit) > _SYMBOL and self.unit.endswith("s") and "/" not in self.unit
-        with_unit = f"{value:,.10g} {self.unit[:-1] if one else self.unit}".rstrip()
+        singular = self.unit.removesuffix("es" if self.unit.endswith(("sses", "ches")) else "s")
+        with_unit = f"{value:,.10g} {singular if one else self.unit}".rstrip()
         return with_unit if self.unit == self.label else f"{self.label} {with_unit}"
 
 
