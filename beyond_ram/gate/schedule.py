@@ -135,7 +135,8 @@ def decide(
     seed = secrets.randbits(32) if seed is None else seed
     blocks, looks = blocks_of(cells), Looks(cells, runs)
     began = clock()
-    for cell, side in order([*blocks.values()], 0, seed):
+    first = {str(cell["stack"]): blocks[cell] for cell in cells}  # one cell loads an environment from disk for all
+    for cell, side in order([*first.values()], 0, seed):
         report(f"first run, not measured: {cell.experiment}, {side}")
         runs.weigh(cell, side, 0)
     used_s = clock() - began

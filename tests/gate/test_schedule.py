@@ -53,6 +53,13 @@ def test_both_sides_of_a_cell_are_neighbours_and_each_begins_half_of_the_time() 
         assert begins[cell, 1] != begins[cell, 2]
 
 
+def test_each_side_of_a_stack_runs_once_unmeasured() -> None:
+    _, runs = gate(lambda *_: {"token_count": 5.0})
+    unmeasured = [(cell, side) for cell, side, repeat in runs.done if not repeat]
+    assert len({cell for cell, _ in unmeasured}) == 1
+    assert sorted(side for _, side in unmeasured) == ["baseline", "candidate"]
+
+
 def test_a_cell_that_is_decided_is_not_weighed_further() -> None:
     rng = np.random.default_rng(1)
 
@@ -60,19 +67,19 @@ def test_a_cell_that_is_decided_is_not_weighed_further() -> None:
         noise = 0.05 if cell == "second" else 0.0
         return {"tokens_per_cpu_s": 1000 * (1 + noise * rng.normal()), "token_count": 5 + (side == "candidate")}
 
-    found, runs = gate(value)
+    result, runs = gate(value)
     most = {cell: max(repeat for name, _, repeat in runs.done if name == cell) for cell in ("first", "second")}
     assert most["first"] < most["second"]
-    table = changes(found.comparisons).set_index(["experiment", "metric"])
+    table = changes(result.comparisons).set_index(["experiment", "metric"])
     assert table.loc[("first", "token_count"), "verdict"] == "worse"
 
 
 def test_the_budget_ends_it_before_a_repeat_that_would_not_fit() -> None:
     rng = np.random.default_rng(1)
-    found, runs = gate(lambda *_: {"tokens_per_cpu_s": 1000 * np.exp(rng.normal())}, budget_s=21)
+    result, runs = gate(lambda *_: {"tokens_per_cpu_s": 1000 * np.exp(rng.normal())}, budget_s=19)
     assert max(repeat for _, _, repeat in runs.done) == 4
-    assert found.used_s == len(runs.done) == 20
-    assert "undecided" in set(changes(found.comparisons)["verdict"])
+    assert result.used_s == len(runs.done) == 18
+    assert "undecided" in set(changes(result.comparisons)["verdict"])
 
 
 def test_a_candidate_that_fails_is_decided_with_two_repeats() -> None:
@@ -81,9 +88,9 @@ def test_a_candidate_that_fails_is_decided_with_two_repeats() -> None:
             return {"grown_anon_bytes": 1e8}
         return {"outcome": "failed", "completed_work": False, "run_failed": 1.0, "reason": "no such attribute"}
 
-    found, runs = gate(value)
+    result, runs = gate(value)
     assert max(repeat for _, _, repeat in runs.done) == 2
-    line = changes(found.comparisons).iloc[0]
+    line = changes(result.comparisons).iloc[0]
     assert (line["metric"], line["verdict"]) == ("run_failed", "worse")
     assert line["why"] == "failed: no such attribute (2 of 4)"
 
@@ -95,6 +102,6 @@ def test_what_is_not_applicable_on_a_side_ends_too(budget_s: float) -> None:
             return {"grown_anon_bytes": 1e8}
         return {"outcome": "not_applicable", "completed_work": False, "run_failed": None, "reason": "gone"}
 
-    found, runs = gate(value, budget_s)
+    result, runs = gate(value, budget_s)
     assert max(repeat for _, _, repeat in runs.done) <= 3
-    assert found.comparisons.empty
+    assert result.comparisons.empty
