@@ -242,9 +242,9 @@ def run(
 
     environment = {"PATH": os.environ["PATH"], "HOME": "/var/tmp", "PYTHONDONTWRITEBYTECODE": "1"}
     environment |= more or {}
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(
-            as_user(command, user), cwd=ROOT, env=environment, preexec_fn=join, stdout=said, stderr=said,
+            as_user(command, user), cwd=ROOT, env=environment, preexec_fn=join, stdout=output, stderr=output,
             stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         try:
@@ -262,8 +262,8 @@ def run(
                     break
                 time.sleep(0.05)
             process.wait()
-        said.seek(0)
-        return status, said.read()
+        output.seek(0)
+        return status, output.read()
 
 
 def _watcher() -> list[str]:
@@ -283,15 +283,15 @@ def weighed(one: Program, situation: str, folder: Path) -> dict[str, Any]:
     with _ready(one, folder) as (words, environment):
         command = [*_watcher(), "watch", "--out", str(out), *one.options, "--", *words]
         if situation == "user":  # in the root of all groups: there is nothing to read but the processes
-            status, said = run(command, MEMORY, user, 300, environment)
+            status, output = run(command, MEMORY, user, 300, environment)
         else:
             name = f"advised-{os.getpid()}"
             limit = JOB_LIMIT if situation.startswith("job") else None
             with group(name, limit), group(f"{name}/step_0") as step:
-                status, said = run(command, step, user, 300, environment)
-    assert status == 0, said
-    found: dict[str, Any] = json.loads((out / "run.json").read_text())
-    return found | {"said": said}
+                status, output = run(command, step, user, 300, environment)
+    assert status == 0, output
+    record: dict[str, Any] = json.loads((out / "run.json").read_text())
+    return record | {"said": output}
 
 
 def _placed(one: Program, folder: Path) -> list[str]:
@@ -343,13 +343,13 @@ def smallest(one: Program, asked: int, kept: int, folder: Path, user: int | None
     return enough
 
 
-def judged(one: Program, situation: str, folder: Path, known: int | None = None) -> dict[str, Any]:
+def judged(one: Program, situation: str, folder: Path, smallest_bytes: int | None = None) -> dict[str, Any]:
     """What was asked, whether that was enough, and the smallest limit; `known` from another situation."""
     record = weighed(one, situation, folder)
     asked: Advice = advise(record)
     user, duration_s = None if "root" in situation else NOBODY, record["duration_s"]
     enough = completes(one, asked.ask_bytes, folder, user, duration_s)
-    least = known or smallest(one, asked.ask_bytes, asked.kept_bytes, folder, user, duration_s)
+    least = smallest_bytes or smallest(one, asked.ask_bytes, asked.kept_bytes, folder, user, duration_s)
     return {
         "name": one.name,
         "situation": situation,
@@ -368,11 +368,11 @@ def judged(one: Program, situation: str, folder: Path, known: int | None = None)
 
 def main() -> int:
     situation, at, names = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
-    known = json.loads(os.environ.get("SMALLEST", "{}"))
+    smallest_by_name = json.loads(os.environ.get("SMALLEST", "{}"))
     for one in programs():
         if (not names or one.name in names) and not (situation == "user" and one.unseen):
             with tempfile.TemporaryDirectory(dir=at) as folder:
-                print(json.dumps(judged(one, situation, Path(folder), known.get(one.name))), flush=True)
+                print(json.dumps(judged(one, situation, Path(folder), smallest_by_name.get(one.name))), flush=True)
     return 0
 
 

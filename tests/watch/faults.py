@@ -227,29 +227,29 @@ def one(scenario: str, folder: Path, fault: dict[str, Any] | None) -> dict[str, 
     if pid == 0:
         _child(scenario, out, report, write, folder, fault)
     os.close(write)
-    said, deadline, sent, ended = b"", time.monotonic() + LIMIT_S, False, False
+    output, deadline, sent, ended = b"", time.monotonic() + LIMIT_S, False, False
     while time.monotonic() < deadline:
         ready, _, _ = select.select([read], [], [], max(0.0, deadline - time.monotonic()))
         data = os.read(read, 65536) if ready else b""
         if ready and not data:
             ended = True
             break
-        said += data
-        if scenario == "signal" and b"ready\n" in said and not sent:
+        output += data
+        if scenario == "signal" and b"ready\n" in output and not sent:
             sent = True
             os.kill(pid, signal.SIGTERM)
-    while (found := os.waitpid(pid, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+    while (wait_result := os.waitpid(pid, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
         time.sleep(0.002)
-    hung = found == (0, 0)
+    hung = wait_result == (0, 0)
     if hung:
         os.kill(pid, signal.SIGKILL)
-        found = os.waitpid(pid, 0)
+        wait_result = os.waitpid(pid, 0)
     os.close(read)
     lines = report.read_text().splitlines() if report.exists() else []
-    status = os.waitstatus_to_exitcode(found[1])
+    status = os.waitstatus_to_exitcode(wait_result[1])
     # Who has not let go of the output when the watcher has ended is an orphan.
     status = "hung" if hung else status if ended else f"{status}, and an orphan"
-    return {"status": status, "output": said.decode(), "report": lines, **_record(folder, out)}
+    return {"status": status, "output": output.decode(), "report": lines, **_record(folder, out)}
 
 
 def _child(scenario: str, out: Path, report: Path, write: int, folder: Path, fault: dict[str, Any] | None) -> None:
@@ -280,18 +280,18 @@ def _child(scenario: str, out: Path, report: Path, write: int, folder: Path, fau
 
 def _record(folder: Path, out: Path) -> dict[str, Any]:
     """What was kept of it, wherever it is."""
-    said = (folder / "stderr").read_text(errors="replace") if (folder / "stderr").exists() else ""
-    found: dict[str, Any] = {"said": said, "record": None, "events": None, "lines": None}
+    stderr = (folder / "stderr").read_text(errors="replace") if (folder / "stderr").exists() else ""
+    result: dict[str, Any] = {"said": stderr, "record": None, "events": None, "lines": None}
     for place in [out, *sorted(folder.glob("beyond-ram-kept-*"))]:
         if (place / "run.json").is_file():
-            found["record"] = json.loads((place / "run.json").read_text())
+            result["record"] = json.loads((place / "run.json").read_text())
         if (place / "events.jsonl").is_file():
-            found["events"] = [json.loads(line)["event"] for line in (place / "events.jsonl").read_text().splitlines()]
+            result["events"] = [json.loads(line)["event"] for line in (place / "events.jsonl").read_text().splitlines()]
         if (place / "samples.csv").is_file():
-            found["lines"] = len((place / "samples.csv").read_text().splitlines()) - 1
+            result["lines"] = len((place / "samples.csv").read_text().splitlines()) - 1
     if out.is_dir():
-        found["left"] = [p.name for p in out.iterdir() if p.name not in ("run.json", "events.jsonl", "samples.csv")]
-    return found
+        result["left"] = [p.name for p in out.iterdir() if p.name not in ("run.json", "events.jsonl", "samples.csv")]
+    return result
 
 
 def judged(scenario: str, seen: dict[str, Any], place: str | None = None) -> dict[str, Any]:

@@ -59,9 +59,9 @@ class Clock:
 
 
 def own_anon_bytes() -> int:
-    found = re.search(r"^RssAnon:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
-    assert found
-    return int(found[1]) << 10
+    match = re.search(r"^RssAnon:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    assert match
+    return int(match[1]) << 10
 
 
 def main() -> None:
@@ -85,10 +85,10 @@ def main() -> None:
         write(self, row)
 
     def at_once(self: Waiting, due_s: float, _: float) -> tuple[bool, bool, bool]:
-        found = until(self, 0.0, 0.0)
-        if not any(found):
+        flags = until(self, 0.0, 0.0)
+        if not any(flags):
             clock.forward_to(due_s)
-        return found
+        return flags
 
     Recorder.write, Waiting.until = counted, at_once  # type: ignore[method-assign]
     folder.mkdir(parents=True)
@@ -96,8 +96,8 @@ def main() -> None:
     interval_ms = max(1, round(3_600_000 * hours / samples))
     record = watch(command, folder / "out", interval_ms=interval_ms, max_lines=lines)
     write_record(record, folder / "out")
-    said = {"taken": taken, "highest": highest, "own_anon_bytes": own, "real_s": time.perf_counter() - real_s}
-    print(json.dumps(said))
+    result = {"taken": taken, "highest": highest, "own_anon_bytes": own, "real_s": time.perf_counter() - real_s}
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

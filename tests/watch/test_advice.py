@@ -41,16 +41,16 @@ def counted(basis: str, size: int, *, most: int | None = None, sampled: int | No
 
 
 def test_what_the_group_keeps_is_asked_for_and_no_page_cache() -> None:
-    found = advise(record(anon=2 * GIB, rss=23 * GIB, file=20 * GIB, cgroup=22 * GIB, kept=counted("group", 3 * GIB)))
-    assert 3 * GIB * 1.1 < found.ask_bytes < 3 * GIB * 1.1 + 64 * MIB
-    assert (found.at_least, found.basis) == (False, "group")
+    advice = advise(record(anon=2 * GIB, rss=23 * GIB, file=20 * GIB, cgroup=22 * GIB, kept=counted("group", 3 * GIB)))
+    assert 3 * GIB * 1.1 < advice.ask_bytes < 3 * GIB * 1.1 + 64 * MIB
+    assert (advice.at_least, advice.basis) == (False, "group")
 
 
 def test_pages_that_eight_processes_share_are_asked_for_once() -> None:
     for basis in ("group", "around", "tree"):
-        found = advise(record(anon=8 * GIB, rss=8 * GIB, anon_upper_bound=8 * GIB, kept=counted(basis, GIB)))
-        assert found.ask_bytes < 1.2 * GIB
-        assert found.polled_bytes > 8 * GIB, "and eight times where RSS is added up"
+        advice = advise(record(anon=8 * GIB, rss=8 * GIB, anon_upper_bound=8 * GIB, kept=counted(basis, GIB)))
+        assert advice.ask_bytes < 1.2 * GIB
+        assert advice.polled_bytes > 8 * GIB, "and eight times where RSS is added up"
 
 
 def test_what_was_seen_by_the_marks_alone_counts_up_to_what_the_group_can_have_held() -> None:
@@ -67,22 +67,22 @@ def test_after_a_kill_it_is_a_lower_bound_above_the_limit(limit: int) -> None:
     here = record(outcome="killed_at_limit", memory_limit_bytes=limit, kept=counted("group", limit - 4096))
     around = {"limit_bytes": limit, "kills": 1, "alone": True}
     job = record(outcome="failed", killed_for_memory=True, around=around, kept=counted("around", limit - 4096))
-    for found in (advise(here), advise(job)):
-        assert found.at_least
-        assert found.killed_at_bytes == limit
-        assert limit < found.ask_bytes <= limit + 4 * MIB, "more than that nobody has seen"
+    for advice in (advise(here), advise(job)):
+        assert advice.at_least
+        assert advice.killed_at_bytes == limit
+        assert limit < advice.ask_bytes <= limit + 4 * MIB, "more than that nobody has seen"
 
 
 def test_of_two_limits_the_lower_one_has_killed() -> None:
     around = {"limit_bytes": GIB, "kills": 1, "alone": False}
-    found = advise(record(killed_for_memory=True, memory_limit_bytes=2 * GIB, around=around))
-    assert found.killed_at_bytes == GIB
+    advice = advise(record(killed_for_memory=True, memory_limit_bytes=2 * GIB, around=around))
+    assert advice.killed_at_bytes == GIB
 
 
 def test_a_machine_without_memory_left_is_no_limit() -> None:
-    found = advise(record(outcome="failed", killed_for_memory=True, kept=counted("group", GIB)))
-    assert (found.at_least, found.killed_at_bytes) == (True, None)
-    assert found.ask_bytes >= GIB
+    advice = advise(record(outcome="failed", killed_for_memory=True, kept=counted("group", GIB)))
+    assert (advice.at_least, advice.killed_at_bytes) == (True, None)
+    assert advice.ask_bytes >= GIB
 
 
 @pytest.mark.parametrize("outcome", ["timed_out", "interrupted_on_purpose"])
@@ -103,8 +103,8 @@ def test_who_ends_it() -> None:
 def test_a_record_from_before_is_judged_by_its_processes() -> None:
     old = record(anon=GIB, shmem=GIB, rss=3 * GIB, file=GIB, anon_upper_bound=GIB, cgroup=2 * GIB)
     del old["peak"]["kept"], old["peak"]["around"]
-    found = advise(old)
-    assert (found.basis, found.kept_bytes) == ("marks", 2 * GIB)
+    advice = advise(old)
+    assert (advice.basis, advice.kept_bytes) == ("marks", 2 * GIB)
 
 
 @pytest.mark.cgroup
@@ -113,11 +113,11 @@ def test_killed_at_its_limit(tmp_path: Path) -> None:
     """What was said before, 768 MiB after a kill at 500 MB, was too little for the same program."""
     program = [*PYTHON, "held = bytearray(900_000_000)"]
     try:
-        found = watch(program, tmp_path, memory_limit_bytes=500_000_000)
+        killed_record = watch(program, tmp_path, memory_limit_bytes=500_000_000)
     except LimitError as reason:
         pytest.skip(str(reason))
-    asked = advise(found)
-    assert (found["outcome"], asked.at_least) == ("killed_at_limit", True)
+    asked = advise(killed_record)
+    assert (killed_record["outcome"], asked.at_least) == ("killed_at_limit", True)
     assert 500_000_000 < asked.ask_bytes < 510_000_000
 
 
@@ -145,14 +145,14 @@ def test_what_was_asked_is_enough_and_not_much_more(situation: str, smallest: di
     folder = Path("/var/tmp")  # for files on disk, that any user may enter
     command = [sys.executable, str(Path(advised.__file__)), situation, str(folder), *names]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=advised.ROOT, env=environment)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    smallest.update({one["name"]: one["smallest_bytes"] for one in found})
-    for one in found:
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    smallest.update({one["name"]: one["smallest_bytes"] for one in results})
+    for one in results:
         sizes = f"asked {one['ask_bytes'] / 1e6:,.0f} MB, smallest {one['smallest_bytes'] / 1e6:,.0f}"
         print(f"{situation}: {one['name']}: {sizes}, {one['ratio']:.2f}", file=sys.stderr)
-    assert len(found) == (len(names) or len(advised.programs()) - (situation == "user"))
-    assert not [one for one in found if one["at_least"] or not one["completes"]]
-    like = [one for one in found if one["wish"] is None]
+    assert len(results) == (len(names) or len(advised.programs()) - (situation == "user"))
+    assert not [one for one in results if one["at_least"] or not one["completes"]]
+    like = [one for one in results if one["wish"] is None]
     above = [one["ask_bytes"] - one["smallest_bytes"] for one in like]
     assert not [one for one, over in zip(like, above, strict=True) if one["ratio"] >= 2 and over >= 64e6]
     assert names or statistics.median(one["ratio"] for one in like) < 1.3

@@ -63,8 +63,8 @@ def test_signals_are_passed_on(number: signal.Signals, pipe: tuple[int, int]) ->
 
 
 def test_ignored_signals_stay_ignored_and_others_do_not(watched: Watch, tmp_path: Path) -> None:
-    said = tmp_path / "said"
-    program = f"import shutil; shutil.copy('/proc/self/status', {str(said)!r})"
+    status_file = tmp_path / "said"
+    program = f"import shutil; shutil.copy('/proc/self/status', {str(status_file)!r})"
     # Started by nohup, pytest itself ignores SIGHUP.
     ours = {signal.SIGUSR2: signal.SIG_IGN, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
     before = {number: signal.signal(number, handler) for number, handler in ours.items()}
@@ -73,7 +73,7 @@ def test_ignored_signals_stay_ignored_and_others_do_not(watched: Watch, tmp_path
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    masks = dict(line.split(":\t") for line in said.read_text().splitlines() if line.startswith("Sig"))
+    masks = dict(line.split(":\t") for line in status_file.read_text().splitlines() if line.startswith("Sig"))
     ignored, blocked = int(masks["SigIgn"], 16), int(masks["SigBlk"], 16)
     assert ignored & 1 << signal.SIGUSR2 - 1
     assert not ignored & (1 << signal.SIGTERM - 1 | 1 << signal.SIGHUP - 1)

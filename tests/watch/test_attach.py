@@ -99,8 +99,8 @@ def lines(folder: Path) -> list[dict[str, str]]:
 
 
 def record(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return found
+    content: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return content
 
 
 def peaks_from(folder: Path, began_at: float) -> dict[str, int]:
@@ -167,12 +167,14 @@ def test_it_sees_what_a_watcher_from_the_start_sees(
 ) -> None:
     first, second = both([*PYTHON, LEVELS], ready, go, tmp_path, last_of("peak = bytearray"))
     near(first, second)
-    found, whole = record(tmp_path / "second"), record(tmp_path / "first")
-    assert found["outcome"] == "ended"
-    assert found["exit_status"] is None
-    assert found["attached"]["before"]["hwm_bytes"] > 200e6
-    assert found["peak"]["hwm_bytes"]["processes"][0]["hwm_bytes"] < 150e6, "the mark from before is no peak of since"
-    assert found["duration_s"] < whole["duration_s"]
+    attached_record, whole = record(tmp_path / "second"), record(tmp_path / "first")
+    assert attached_record["outcome"] == "ended"
+    assert attached_record["exit_status"] is None
+    assert attached_record["attached"]["before"]["hwm_bytes"] > 200e6
+    assert attached_record["peak"]["hwm_bytes"]["processes"][0]["hwm_bytes"] < 150e6, (
+        "the mark from before is no peak of since"
+    )
+    assert attached_record["duration_s"] < whole["duration_s"]
     assert list(lines(tmp_path / "second")[0]) == list(lines(tmp_path / "first")[0])
 
 
@@ -207,8 +209,8 @@ def test_a_process_in_namespaces_of_its_own(ready: tuple[int, int], go: tuple[in
 
 def _ids(pid: int) -> list[bytes]:
     """The ids of a process, one for each namespace."""
-    found = re.search(rb"^NSpid:\s+(.*)$", procfs.read(pid, "status") or b"", re.MULTILINE)
-    return found[1].split() if found else []
+    match = re.search(rb"^NSpid:\s+(.*)$", procfs.read(pid, "status") or b"", re.MULTILINE)
+    return match[1].split() if match else []
 
 
 @pytest.mark.slow
@@ -223,12 +225,12 @@ def test_a_group(ready: tuple[int, int], go: tuple[int, int], tmp_path: Path) ->
     finally:
         group.remove()
     near(first, second)
-    found = record(tmp_path / "second")
-    assert found["attached"]["before"]["cgroup_peak_bytes"] > 200e6
+    attached_record = record(tmp_path / "second")
+    assert attached_record["attached"]["before"]["cgroup_peak_bytes"] > 200e6
     # What workers share with their parent counts once.
-    assert 100e6 < found["peak"]["cgroup_bytes"] < second["rss_bytes"]
-    assert 100e6 < found["peak"]["kept"]["kept_bytes"] < second["rss_bytes"]
-    assert found["peak"]["kept"]["basis"] == "around"
+    assert 100e6 < attached_record["peak"]["cgroup_bytes"] < second["rss_bytes"]
+    assert 100e6 < attached_record["peak"]["kept"]["kept_bytes"] < second["rss_bytes"]
+    assert attached_record["peak"]["kept"]["basis"] == "around"
 
 
 def test_a_job_that_begins_while_it_is_looked_for_is_followed_with_its_later_steps(
@@ -261,9 +263,9 @@ def test_a_tree_is_followed_when_its_first_process_ends(reader: str, tmp_path: P
     program += "os.setsid(); time.sleep(1.0); held = bytearray(50_000_000); time.sleep(0.5)"
     with subprocess.Popen([*PYTHON, program]) as process:
         time.sleep(0.2)
-        found = attach.attach(targets.processes([process.pid], reader), tmp_path)
-    assert found["peak"]["anon_bytes"] > 50e6
-    assert found["duration_s"] > 1.0
+        attached_record = attach.attach(targets.processes([process.pid], reader), tmp_path)
+    assert attached_record["peak"]["anon_bytes"] > 50e6
+    assert attached_record["duration_s"] > 1.0
 
 
 @pytest.mark.slow
@@ -272,8 +274,8 @@ def test_what_it_wrote_is_known_when_it_has_ended(tmp_path: Path) -> None:
     program += "os.write(file, bytes(5_000_000)); os.fsync(file); time.sleep(0.5)"
     with subprocess.Popen([*PYTHON, program, str(tmp_path / "written")]) as process:
         threading.Thread(target=process.wait).start()  # nothing of it is left when it has ended
-        found = attach.attach(targets.processes([process.pid]), tmp_path / "out")
-    assert found["storage"]["written_bytes"] >= 5_000_000
+        attached_record = attach.attach(targets.processes([process.pid]), tmp_path / "out")
+    assert attached_record["storage"]["written_bytes"] >= 5_000_000
 
 
 def test_ctrl_c_ends_following_and_nothing_else(tmp_path: Path) -> None:
@@ -285,12 +287,12 @@ def test_ctrl_c_ends_following_and_nothing_else(tmp_path: Path) -> None:
             time.sleep(0.02)
         time.sleep(0.3)
         watcher.send_signal(signal.SIGINT)
-        said = watcher.communicate(timeout=10)[1]
+        output = watcher.communicate(timeout=10)[1]
         assert watcher.returncode == 0
         assert process.poll() is None
         process.kill()
-    assert "detached" in said
-    assert "ask for     at least" in said
+    assert "detached" in output
+    assert "ask for     at least" in output
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
     assert record(tmp_path / "out")["peak"]["anon_bytes"] > 30e6
     assert [json.loads(line)["event"] for line in (tmp_path / "out" / "events.jsonl").open()] == ["start", "end"]
@@ -325,9 +327,9 @@ def test_what_a_killed_watcher_left_is_removed_and_what_a_live_one_has_is_not(
         assert left and scratch() == left
         second = watcher()
         assert not scratch() & left
-        held = scratch()
+        existing = scratch()
         third = watcher()
-        assert held <= scratch(), "of a live watcher nothing is removed"
+        assert existing <= scratch(), "of a live watcher nothing is removed"
         for begun in (second, third):
             begun.send_signal(signal.SIGINT)
             assert begun.wait() == 0
@@ -343,13 +345,13 @@ def test_marks_are_set_back_only_where_that_is_asked_for(reset: bool, ready: tup
     program += "time.sleep(60)"
     with subprocess.Popen([*PYTHON, program, str(ready[1])], pass_fds=[ready[1]]) as process:
         assert read_within(ready[0], 20) == b"."
-        found = attach.attach(targets.processes([process.pid]), tmp_path, reset_marks=reset, timeout_s=0.3)
+        attached_record = attach.attach(targets.processes([process.pid]), tmp_path, reset_marks=reset, timeout_s=0.3)
         now = procfs.memory(process.pid)
         process.kill()
     assert now is not None
     assert (now.hwm_bytes > 90e6) is not reset
-    assert found["attached"]["before"]["hwm_bytes"] > 90e6
-    assert found["peak"]["hwm_bytes"]["processes"][0]["hwm_bytes"] < 60e6
+    assert attached_record["attached"]["before"]["hwm_bytes"] > 90e6
+    assert attached_record["peak"]["hwm_bytes"]["processes"][0]["hwm_bytes"] < 60e6
 
 
 def _gives_out(pid: int) -> bool:
@@ -406,18 +408,20 @@ events.phase('before'); os.write({ready[1]}, b'.'); time.sleep(1)
 events.phase('work'); held = bytearray(30_000_000); time.sleep(0.3)
 events.phase('idle'); time.sleep(0.3)
 """
-    told = tmp_path / "told"
-    environment = os.environ | {"BEYOND_RAM_EVENTS": str(told)}
+    event_file = tmp_path / "told"
+    environment = os.environ | {"BEYOND_RAM_EVENTS": str(event_file)}
     with subprocess.Popen([sys.executable, "-c", program], env=environment, pass_fds=[ready[1]]) as process:
         assert read_within(ready[0], 20) == b"."
-        found = attach.attach(targets.processes([process.pid]), tmp_path / "out")
-    assert [phase["phase"] for phase in found["phases"]] == ["", "work", "idle"]
-    assert found["phases"][1]["anon_bytes"] > 30e6
-    assert found["phases"][2]["anon_bytes"] > 30e6, "a phase in which nothing moves has the memory that is there"
+        attached_record = attach.attach(targets.processes([process.pid]), tmp_path / "out")
+    assert [phase["phase"] for phase in attached_record["phases"]] == ["", "work", "idle"]
+    assert attached_record["phases"][1]["anon_bytes"] > 30e6
+    assert attached_record["phases"][2]["anon_bytes"] > 30e6, (
+        "a phase in which nothing moves has the memory that is there"
+    )
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--pid", "4194303"], "there is no such process here"),
         (["--pid", "2"], "a kernel thread"),
@@ -431,10 +435,10 @@ events.phase('idle'); time.sleep(0.3)
         (["--reset-marks", "--", "true"], "--reset-marks goes with --pid"),
     ],
 )
-def test_bad_input_gets_one_line(words: list[str], told: str, tmp_path: Path, refused: Callable[..., str]) -> None:
+def test_bad_input_gets_one_line(words: list[str], message: str, tmp_path: Path, refused: Callable[..., str]) -> None:
     if words == ["--pid", "2"] and (procfs.name(2) != "kthreadd"):
         pytest.skip("no kernel threads are seen in here")
-    assert told in refused("watch", "--out", str(tmp_path / "out"), *words).splitlines()[-1]
+    assert message in refused("watch", "--out", str(tmp_path / "out"), *words).splitlines()[-1]
     assert not (tmp_path / "out").exists()
 
 

@@ -26,16 +26,16 @@ def test_the_self_test_fails_where_a_reading_is_off(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(calibration, "CASES", CASES[:2])
     for bad in (off, unknown):
         monkeypatch.setattr(calibration, "weigh", lambda case, bad=bad: bad)
-        said = io.StringIO()
-        assert calibration.self_test(said) == 1
-        assert "NO" in said.getvalue()
+        output = io.StringIO()
+        assert calibration.self_test(output) == 1
+        assert "NO" in output.getvalue()
 
 
 def test_what_is_not_run_is_said_and_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "CASES", CASES[:1])
     monkeypatch.setattr(calibration, "weigh", lambda case: Result(case.name, [], "no swap here"))
-    said = io.StringIO()
-    assert calibration.self_test(said) == 0
-    assert "not run, no swap here" in said.getvalue()
-    assert "yes" not in said.getvalue()
-    assert "1 not run" in said.getvalue()
+    output = io.StringIO()
+    assert calibration.self_test(output) == 0
+    assert "not run, no swap here" in output.getvalue()
+    assert "yes" not in output.getvalue()
+    assert "1 not run" in output.getvalue()

@@ -55,7 +55,7 @@ def watched(out: Path, *arguments: str, program: str, given: tuple[str, ...] = (
 @pytest.mark.parametrize("status", [0, 7])
 def test_a_peak_above_is_told_whatever_the_command_says_itself(tmp_path: Path, status: int) -> None:
     program = HOLD.format(size=120_000_000, status=status)
-    returned, said, record = watched(tmp_path, "--max-anon", "100MB", "--max-rss", "1G", program=program)
+    returned, output, record = watched(tmp_path, "--max-anon", "100MB", "--max-rss", "1G", program=program)
     assert returned == record["watch_status"] == 3
     assert record["exit_status"] == status
     assert record["outcome"] == ("failed" if status else "completed")
@@ -63,29 +63,29 @@ def test_a_peak_above_is_told_whatever_the_command_says_itself(tmp_path: Path, s
     assert (above["verdict"], within["verdict"]) == ("above", "within")
     assert above["max_bytes"] == 100_000_000
     assert 120e6 < above["peak_bytes"] < 135e6
-    (line,) = [line for line in said.splitlines() if line.startswith("above ")]
+    (line,) = [line for line in output.splitlines() if line.startswith("above ")]
     assert f"peak anonymous memory {above['peak_bytes'] / 1e6:,.0f} MB is above --max-anon 100MB (100 MB)" in line
     assert f"({record['pid']}) 1" in line, "and who had it"
     assert len(line) <= 120
-    assert ("the command failed by itself too, with status 7" in said) == (status == 7)
+    assert ("the command failed by itself too, with status 7" in output) == (status == 7)
 
 
 @pytest.mark.parametrize("status", [0, 7])
 def test_a_peak_below_leaves_the_status_to_the_command(tmp_path: Path, status: int) -> None:
     program = HOLD.format(size=50_000_000, status=status)
     arguments = ("--max-anon", "100MB", "--max-rss", "100MB", "--max-pss", "100MB")
-    returned, said, record = watched(tmp_path, *arguments, program=program)
+    returned, output, record = watched(tmp_path, *arguments, program=program)
     assert returned == record["watch_status"] == status
     assert [entry["verdict"] for entry in record["ceilings"]] == ["within"] * 3
-    assert said.count("is not above --max-") == 3
-    assert "failed by itself" not in said
+    assert output.count("is not above --max-") == 3
+    assert "failed by itself" not in output
 
 
 def test_without_ceilings_nothing_is_said_of_them(tmp_path: Path) -> None:
-    returned, said, record = watched(tmp_path, program="raise SystemExit(3)")
+    returned, output, record = watched(tmp_path, program="raise SystemExit(3)")
     assert returned == 3
     assert "ceilings" not in record
-    assert "above" not in said
+    assert "above" not in output
 
 
 @needs_group
@@ -101,22 +101,22 @@ def test_without_ceilings_nothing_is_said_of_them(tmp_path: Path) -> None:
 def test_between_two_samples_the_kernel_tells(tmp_path: Path, given: tuple[str, ...], peak: float) -> None:
     given = tuple(str(tmp_path / word) if word == "mapped" else word for word in given)
     arguments = ("--interval-ms", "60000", "--max-anon", "300MB", "--max-anon", "100MB")
-    returned, said, record = watched(tmp_path, *arguments, program=SPIKE, given=given)
+    returned, output, record = watched(tmp_path, *arguments, program=SPIKE, given=given)
     (entry,) = record["ceilings"]
     assert record["peak"]["anon_bytes"] < 100e6, "no sample has seen it"
     assert abs(entry["peak_bytes"] - peak) < 20e6, record["peak"]
-    assert returned == (3 if peak else 0), said
+    assert returned == (3 if peak else 0), output
     (entry,) = ceilings.judge(record, [ceilings.Ceiling("anon", 300_000_000, "300MB")])
     assert entry["verdict"] == "within"
 
 
 def test_shared_pages_count_once_in_pss_and_in_each_process_in_rss(tmp_path: Path) -> None:
-    returned, said, record = watched(tmp_path, "--max-pss", "200MB", "--max-rss", "200MB", program=FORKS)
-    found = {entry["kind"]: entry for entry in record["ceilings"]}
-    assert (found["pss"]["verdict"], found["rss"]["verdict"]) == ("within", "above"), said
-    assert 100e6 <= found["pss"]["peak_bytes"] < 130e6
-    assert found["pss"]["at_most_bytes"] > 400e6
-    assert "cannot be ruled out" in said, "PSS is read seldom, and RSS of all was above"
+    returned, output, record = watched(tmp_path, "--max-pss", "200MB", "--max-rss", "200MB", program=FORKS)
+    by_kind = {entry["kind"]: entry for entry in record["ceilings"]}
+    assert (by_kind["pss"]["verdict"], by_kind["rss"]["verdict"]) == ("within", "above"), output
+    assert 100e6 <= by_kind["pss"]["peak_bytes"] < 130e6
+    assert by_kind["pss"]["at_most_bytes"] > 400e6
+    assert "cannot be ruled out" in output, "PSS is read seldom, and RSS of all was above"
     assert returned == 3
 
 

@@ -61,23 +61,33 @@ slab 5242880
 
 
 def test_version_1() -> None:
-    found = parse(1, V1, 357_000_000)
-    assert (found.anon_bytes, found.shmem_bytes, found.swap_bytes) == (5722112, 300003328, 40960)
-    assert found.kernel_bytes == 357_000_000 - 5722112 - 350003200 - 4096
+    group_charges = parse(1, V1, 357_000_000)
+    assert (group_charges.anon_bytes, group_charges.shmem_bytes, group_charges.swap_bytes) == (
+        5722112,
+        300003328,
+        40960,
+    )
+    assert group_charges.kernel_bytes == 357_000_000 - 5722112 - 350003200 - 4096
     # Shared memory that nobody has mapped stays; the file on disk does not.
-    assert found.kept_bytes == 357_000_000 - 49999872 + 36864
+    assert group_charges.kept_bytes == 357_000_000 - 49999872 + 36864
 
 
 def test_version_2() -> None:
     usage = 104857600 + 62914560 + 9437184
-    found = parse(2, V2, usage, 5242880)
-    assert (found.anon_bytes, found.shmem_bytes) == (104857600, 20971520)
-    assert found.kernel_bytes == 9437184 - 3145728
-    assert found.away_bytes == 5242880 - 1048576
+    group_charges = parse(2, V2, usage, 5242880)
+    assert (group_charges.anon_bytes, group_charges.shmem_bytes) == (104857600, 20971520)
+    assert group_charges.kernel_bytes == 9437184 - 3145728
+    assert group_charges.away_bytes == 5242880 - 1048576
     # Locked file pages are on no list that reclaim takes from: they stay.
     locked = 62914560 - 20971520 - 31457280 - 6291456
-    kept = found.anon_bytes + found.shmem_bytes + found.kernel_bytes + locked + found.away_bytes
-    assert found.kept_bytes == kept
+    kept = (
+        group_charges.anon_bytes
+        + group_charges.shmem_bytes
+        + group_charges.kernel_bytes
+        + locked
+        + group_charges.away_bytes
+    )
+    assert group_charges.kept_bytes == kept
 
 
 class Folder:

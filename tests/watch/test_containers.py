@@ -116,9 +116,9 @@ def test_the_group_of_each_runtime(layout: str, tmp_path: Path) -> None:
     path, kind = LAYOUTS[layout]
     monitor = f"machine.slice/libpod-conmon-{ONE}.scope"
     with laid_out(path, monitor) as (folder, _):
-        found = containers.find(ONE[:12], root=tmp_path)
-        assert folder.is_relative_to(found.folder)
-        assert (found.id, found.kind) == (ONE, kind)
+        container = containers.find(ONE[:12], root=tmp_path)
+        assert folder.is_relative_to(container.folder)
+        assert (container.id, container.kind) == (ONE, kind)
         if UID.replace("-", "_") in path or UID in path:
             assert containers.find(UID, root=tmp_path).folder == folder.parent
         target = containers.target(ONE, root=tmp_path)

@@ -95,11 +95,13 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             sampler = Sampler(tmp_path_factory.mktemp("cost") / "s.csv", time.monotonic(), tree)
             os.set_blocking(read, False)
             _watch(sampler, 5)  # what is new is read more often; then the memory stands still
-            found, chance = Measured([], [], 0, 0), random.Random(5)
-            while len(found.blocks) < 2 * MOST_PAIRS and _undecided(found):
-                found.blocks += _alternate(sampler, chance)
+            measurement, chance = Measured([], [], 0, 0), random.Random(5)
+            while len(measurement.blocks) < 2 * MOST_PAIRS and _undecided(measurement):
+                measurement.blocks += _alternate(sampler, chance)
                 data += _drain(read)
-                found.units = [UNIT.unpack_from(data, at) for at in range(0, len(data) - UNIT.size + 1, UNIT.size)]
+                measurement.units = [
+                    UNIT.unpack_from(data, at) for at in range(0, len(data) - UNIT.size + 1, UNIT.size)
+                ]
             last = sampler.sample()
             sampler.close()
         finally:
@@ -107,7 +109,7 @@ def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             os.close(read)
             os.close(write)
     assert last is not None
-    return replace(found, held_bytes=last["rss_bytes"], processes=last["processes"])
+    return replace(measurement, held_bytes=last["rss_bytes"], processes=last["processes"])
 
 
 @pytest.mark.slow
@@ -130,10 +132,10 @@ def test_at_50_ms_over_8_processes_it_takes_less_than_1_percent_of_a_core(measur
 def test_the_workload_takes_the_same_cpu_time_watched_or_not(measured: Measured) -> None:
     ratio, low, high = _ratio(measured)
     pairs = len(measured.blocks) // 2
-    told = f"CPU time watched / alone: {ratio:.4f} [{low:.4f}, {high:.4f}], n = {pairs} pairs"
-    print(told, file=sys.stderr)
+    summary = f"CPU time watched / alone: {ratio:.4f} [{low:.4f}, {high:.4f}], n = {pairs} pairs"
+    print(summary, file=sys.stderr)
     if _dearer(measured) is None:
-        pytest.skip(f"not shown: what else this machine does hides {DEARER:g} times: {told}")
+        pytest.skip(f"not shown: what else this machine does hides {DEARER:g} times: {summary}")
     assert not _dearer(measured)
 
 
@@ -238,8 +240,8 @@ def _ratio(measured: Measured) -> tuple[float, float, float]:
         medians.append((block.watched, statistics.median(inside)))
     ratios = []
     for one, other in zip(medians[::2], medians[1::2], strict=True):
-        found = dict([one, other])
-        ratios.append(found[True] / found[False])
+        by_watched = dict([one, other])
+        ratios.append(by_watched[True] / by_watched[False])
     chance = random.Random(7)
     medians_of = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(2000))
     return statistics.median(ratios), medians_of[50], medians_of[1949]

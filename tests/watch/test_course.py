@@ -16,8 +16,8 @@ def line(t_s: float, rss: int, phase: str = "") -> bytes:
 
 
 def test_the_highest_of_each_tenth() -> None:
-    found = of_lines([line(0, 10), line(0.9, 30), line(1.1, 20), line(5, 5, '"a, ""b"""'), line(10, 7)], 10.0)
-    assert [(part["t_s"], part["rss_bytes"], part["anon_bytes"]) for part in found] == [
+    parts = of_lines([line(0, 10), line(0.9, 30), line(1.1, 20), line(5, 5, '"a, ""b"""'), line(10, 7)], 10.0)
+    assert [(part["t_s"], part["rss_bytes"], part["anon_bytes"]) for part in parts] == [
         (0.0, 30, 29), (1.0, 20, 19), (5.0, 5, 4), (9.0, 7, 6),
     ]  # fmt: skip
     assert of_lines([], 10.0) == []
@@ -34,10 +34,10 @@ def test_the_highest_of_each_tenth() -> None:
     ],
 )
 def test_what_is_no_longer_shared_was_copied(readings: list[tuple], shared: int, copied: int) -> None:
-    found = Copying()
+    copying = Copying()
     for reading in readings:
-        found.note(*reading)
-    assert (found.shared_bytes, found.copied_bytes) == (shared, copied)
+        copying.note(*reading)
+    assert (copying.shared_bytes, copying.copied_bytes) == (shared, copied)
 
 
 WRITES = """

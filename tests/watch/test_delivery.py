@@ -15,9 +15,9 @@ MINE = {"samples.csv": b"name,weight\na,1\n", "events.jsonl": b'{"my": "log"}\n'
 def test_a_file_of_others_is_refused_and_left_as_it_is(name: str, tmp_path: Path, refused: Callable[..., str]) -> None:
     (tmp_path / name).write_bytes(MINE[name])
     ran = tmp_path / "ran"
-    said = refused("watch", "--out", str(tmp_path), "--", "touch", str(ran))
-    assert name in said and "not made by beyond-ram" in said
-    assert len(said.splitlines()) == 1
+    message = refused("watch", "--out", str(tmp_path), "--", "touch", str(ran))
+    assert name in message and "not made by beyond-ram" in message
+    assert len(message.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == [name], "nothing was run, nothing was made"
     assert (tmp_path / name).read_bytes() == MINE[name]
 

@@ -19,7 +19,7 @@ def say(event, **fields):
 """
 
 
-def told(tmp_path: Path) -> list[dict]:
+def events_in(tmp_path: Path) -> list[dict]:
     return [json.loads(line) for line in (tmp_path / "out" / "events.jsonl").read_text().splitlines()]
 
 
@@ -37,7 +37,7 @@ def test_phases_that_come_at_once_are_kept_apart(watched: Watch, tmp_path: Path)
     assert [span["phase"] for span in record["phases"]] == ["", "a", "b"]
     assert record["completed_work"] is True
     assert record["work"] == {"rows": 3}
-    assert [event["event"] for event in told(tmp_path)] == ["start", "phase", "phase", "work", "end"]
+    assert [event["event"] for event in events_in(tmp_path)] == ["start", "phase", "phase", "work", "end"]
 
 
 def test_a_flood_of_events_does_not_make_the_watcher_busy(watched: Watch) -> None:
@@ -62,8 +62,8 @@ def test_the_helper_of_the_workloads_is_heard_with_a_reading_from_outside(
     program = f"import sys, time; sys.path.insert(0, {str(root / 'scripts/workloads')!r}); import events\n"
     program += "events.phase('fill'); held = bytearray(b'x') * 50_000_000; events.mark('full', rows=3); time.sleep(0.1)"
     watched(program)
-    assert [event["event"] for event in told(tmp_path)] == ["start", "phase", "full", "end"]
-    full = told(tmp_path)[2]
+    assert [event["event"] for event in events_in(tmp_path)] == ["start", "phase", "full", "end"]
+    full = events_in(tmp_path)[2]
     assert full["rows"] == 3
     assert full["tree"]["anon_bytes"] > 50e6
     assert full["tree"]["pss_bytes"] > 50e6

@@ -22,18 +22,18 @@ def runs(scenario: str, kinds: tuple[str, ...], stride: int, folder: Path) -> li
     workers = [
         subprocess.Popen([*command, str(half * stride)], stdout=subprocess.PIPE, env=environment) for half in (0, 1)
     ]
-    said = [worker.communicate()[0] for worker in workers]
+    outputs = [worker.communicate()[0] for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0]
-    return [json.loads(line) for text in said for line in text.splitlines()]
+    return [json.loads(line) for text in outputs for line in text.splitlines()]
 
 
-def check(scenario: str, found: list[dict[str, Any]]) -> None:
-    fired = [run for run in found if run["fired"]]
+def check(scenario: str, results: list[dict[str, Any]]) -> None:
+    fired = [run for run in results if run["fired"]]
     otherwise = [run for run in fired if run["ended_otherwise"]]
     silent = [run for run in fired if run["silent"]]
     says = sum(run["says"] for run in fired)
     print(
-        f"{scenario}: {len(found)} points, {len(fired)} reached; commands that ended otherwise: {len(otherwise)}; "
+        f"{scenario}: {len(results)} points, {len(fired)} reached; commands that ended otherwise: {len(otherwise)}; "
         f"records that say what is missing: {says}, whole all the same: {sum(run['whole'] for run in fired)}, "
         f"silent about it: {len(silent)}",
         file=sys.stderr,

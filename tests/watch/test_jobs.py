@@ -44,16 +44,16 @@ def test_a_job_that_was_killed_asks_for_more_than_it_had(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("content", "told"), [(None, "there is none"), ("{", "or cut"), ("[]", "or cut"), ('{"peak": {}}', "or cut")]
+    ("content", "expected"), [(None, "there is none"), ("{", "or cut"), ("[]", "or cut"), ('{"peak": {}}', "or cut")]
 )
 def test_a_record_that_cannot_be_read_gets_one_line(
-    content: str | None, told: str, tmp_path: Path, refused: Callable[..., str]
+    content: str | None, expected: str, tmp_path: Path, refused: Callable[..., str]
 ) -> None:
     if content is not None:
         (tmp_path / "run.json").write_text(content)
-    said = refused("job", "--record", str(tmp_path))
-    assert told in said and str(tmp_path) in said
-    assert len(said.splitlines()) == 1
+    message = refused("job", "--record", str(tmp_path))
+    assert expected in message and str(tmp_path) in message
+    assert len(message.splitlines()) == 1
 
 
 def test_a_line_from_the_record_of_a_command(tmp_path: Path) -> None:

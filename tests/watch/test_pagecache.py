@@ -62,5 +62,10 @@ def test_what_is_dropped_is_drift() -> None:
 
 def test_what_was_resident_before_is_kept_where_the_input_has_gone() -> None:
     before = Residency(total_bytes=100, resident_bytes=50)
-    found = record(before, None, 0)
-    assert found == {"input_bytes": 100, "input_resident_before": 0.5, "input_resident_after": None, "warning": None}
+    input_record = record(before, None, 0)
+    assert input_record == {
+        "input_bytes": 100,
+        "input_resident_before": 0.5,
+        "input_resident_after": None,
+        "warning": None,
+    }

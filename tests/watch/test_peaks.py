@@ -12,10 +12,10 @@ MB = 10**6
 
 
 def process(pid: int, hwm: int, anon: int, file: int = 0, before: Memory | None = None) -> Process:
-    found = Process(pid)
-    found.last = Memory(hwm, anon, file, 0, 0, 0)
-    found.before = before or found.last
-    return found
+    instance = Process(pid)
+    instance.last = Memory(hwm, anon, file, 0, 0, 0)
+    instance.before = before or instance.last
+    return instance
 
 
 def totals(*living: Process) -> list[int]:
@@ -78,8 +78,8 @@ def test_the_records_of_a_process_and_its_threads_are_one() -> None:
         Exit(30, 20, "process", 5),
         Exit(31, 20, "thread", 5, thread=True),
     ]
-    found = {one.pid: one for one in Peaks().own_exits(records, {20})}
-    assert (found[30].hwm_bytes, found[30].thread, found[31].thread) == (7, False, True)
+    by_pid = {one.pid: one for one in Peaks().own_exits(records, {20})}
+    assert (by_pid[30].hwm_bytes, by_pid[30].thread, by_pid[31].thread) == (7, False, True)
 
 
 def test_other_processes_of_the_machine_are_not_ours_and_grandchildren_are() -> None:
@@ -137,11 +137,11 @@ for _ in range(3):
     memory.close()
     time.sleep(0.06)
 """
-    found = watched(spike, interval_ms=60)
-    witnesses = {entry["witness"]: entry["bytes"] for entry in found["peak"]["witnesses"]}
+    run_record = watched(spike, interval_ms=60)
+    witnesses = {entry["witness"]: entry["bytes"] for entry in run_record["peak"]["witnesses"]}
     assert witnesses["high water, one process"] > 30 * MB
     if witnesses["sampled"] < witnesses["high water, one process"] - 2 * MB:
-        assert any("spike between two samples" in sentence for sentence in found["peak"]["disagreements"])
+        assert any("spike between two samples" in sentence for sentence in run_record["peak"]["disagreements"])
     assert record._disagreements(100 * MB, 100 * MB, 100 * MB, 1) == []
     assert "counted in each" in record._disagreements(900 * MB, 900 * MB, 110 * MB, 9)[0]
 

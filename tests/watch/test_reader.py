@@ -93,7 +93,7 @@ def lines(folder: Path) -> list[dict[str, str]]:
 def nothing_is_made_up(record: dict[str, Any], samples: list[dict[str, str]]) -> None:
     """What is unknown is empty or null, and named; what is known was read."""
     unknown = set(record["sampler"]["unknown"])
-    told = " ".join(summary.lacking(record))
+    lacking = " ".join(summary.lacking(record))
     waiting = record["pressure"] is not None  # where /proc has none, and no group has
     for column in COLUMNS:
         values = [line[column] for line in samples]
@@ -104,7 +104,7 @@ def nothing_is_made_up(record: dict[str, Any], samples: list[dict[str, str]]) ->
             assert any(values) == (counted is not None), column
         elif column in unknown:
             assert not any(values), column
-            assert column in told
+            assert column in lacking
         elif column not in ("phase", "pss_bytes", "uss_bytes", "pss_anon_bytes", "pss_shmem_bytes"):
             assert any(values), column
     peaks = [record["peak"], *record["phases"], *record["peak"]["course"]]
@@ -112,7 +112,7 @@ def nothing_is_made_up(record: dict[str, Any], samples: list[dict[str, str]]) ->
         for kind in unknown & peak.keys() - {HWM}:
             assert peak[kind] is None, kind
     if HWM in unknown:
-        assert "marks" in told
+        assert "marks" in lacking
         marks = record["peak"][HWM]
         assert marks["concurrent_upper_bound_bytes"] is marks["sum_upper_bound_bytes"] is None
         assert all(entry["final"] for entry in marks["processes"])
@@ -142,13 +142,13 @@ def test_a_command_and_what_it_starts(watched: Watch, reader: str, tmp_path: Pat
 def test_both_read_the_same_of_processes_at_rest(waiting: "subprocess.Popen[bytes]") -> None:
     trees = [Tree(os.getpid(), Procfs()), Tree(os.getpid(), Psutil("compared"))]
     below = {waiting.pid, *procfs.children(waiting.pid)}
-    found = []
+    readings = []
     for tree in trees:
         tree.memory()
         living = [one for one in tree.living if one.pid in below]
         usage = tree.usage()
         proportional = [tree.reader.proportional(one.pid) for one in living]
-        found.append(
+        readings.append(
             {
                 "pids": {one.pid for one in living},
                 "names": sorted(one.comm for one in living),
@@ -161,7 +161,7 @@ def test_both_read_the_same_of_processes_at_rest(waiting: "subprocess.Popen[byte
             }
         )
         tree.close()
-    first, second = found
+    first, second = readings
     assert first["pids"] == second["pids"] == below
     print(first, second, file=sys.stderr)
     for kind in ("pids", "names", "storage"):
@@ -230,9 +230,9 @@ def test_a_proc_without_kinds_is_read_through_psutil(
     assert {"anon_bytes", "file_bytes"} <= set(record["sampler"]["unknown"])
     assert record["peak"]["rss_bytes"] > HELD + OF_CHILD
     nothing_is_made_up(record, lines(tmp_path / "out"))
-    said = "\n".join(summary.lines(record))
-    assert "anonymous unknown here" in said
-    assert "/proc tells no kinds of memory here" in said
+    text = "\n".join(summary.lines(record))
+    assert "anonymous unknown here" in text
+    assert "/proc tells no kinds of memory here" in text
 
 
 @pytest.mark.slow
@@ -243,9 +243,9 @@ def test_what_is_asked_for_without_kinds_is_all_of_rss(watched: Watch, monkeypat
     monkeypatch.setattr(groups, "make", none)
     monkeypatch.setattr("beyond_ram.watch.charges.Around.find", lambda: None)
     record = watched(FAMILY, reader="psutil")
-    found = advise(record)
-    assert found.basis == RSS
-    assert found.ask_bytes > record["peak"]["rss_bytes"] == found.kept_bytes
+    advice = advise(record)
+    assert advice.basis == RSS
+    assert advice.ask_bytes > record["peak"]["rss_bytes"] == advice.kept_bytes
     assert "because its kinds are unknown" in "\n".join(summary.lines(record))
 
 
@@ -318,9 +318,9 @@ def ordinary() -> list[str]:
     """Words before an interpreter's options, to run it as a user whom nobody else is."""
     if os.getuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("becomes another user, which needs root and setpriv")
-    if not (found := _ordinary()):
+    if not (words := _ordinary()):
         pytest.skip("no interpreter here can be run by an ordinary user")
-    return [*AS_NOBODY, *found]
+    return [*AS_NOBODY, *words]
 
 
 @pytest.fixture
@@ -438,13 +438,13 @@ def test_a_readers_interface_is_one() -> None:
 
 def test_a_clock_that_is_set_changes_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """psutil adds the time of boot to a start, and the kernel moves that with the clock."""
-    found = choose("psutil")
-    before, age_s = found.started(os.getpid()), found.now() - (found.started(os.getpid()) or 0)
+    psutil_reader = choose("psutil")
+    before, age_s = psutil_reader.started(os.getpid()), psutil_reader.now() - (psutil_reader.started(os.getpid()) or 0)
     day_s, boot_time, now = 86400, psutil._psplatform.boot_time, time.time
     monkeypatch.setattr(psutil._psplatform, "boot_time", lambda: boot_time() - day_s)
     monkeypatch.setattr(time, "time", lambda: now() - day_s)
-    assert found.started(os.getpid()) == before is not None
-    assert abs(found.now() - (before or 0) - age_s) < 1
+    assert psutil_reader.started(os.getpid()) == before is not None
+    assert abs(psutil_reader.now() - (before or 0) - age_s) < 1
 
 
 def test_nothing_is_advised_where_nothing_was_read(tmp_path: Path) -> None:

@@ -64,9 +64,9 @@ class World:
             self.private[pid] -= set(common)
             self._touch(pid, self.private[pid], len(common))
         elif what == "map":
-            there = sorted(set().union(*self.shared.values()) - self.shared[pid])[:some]
-            self.faults[pid] += len(there)
-            self.shared[pid] |= set(there)
+            to_map = sorted(set().union(*self.shared.values()) - self.shared[pid])[:some]
+            self.faults[pid] += len(to_map)
+            self.shared[pid] |= set(to_map)
             self._touch(pid, self.shared[pid], some // 4)
         elif what == "unmap":
             self._drop(self.shared[pid], some)
@@ -116,15 +116,15 @@ def test_the_truth_where_every_sample_is_read(sharing: Sharing, seed: int) -> No
     assert sharing.kept_bytes == most
 
 
-def held(**anon: int) -> Sample:
+def sample_of(**anon: int) -> Sample:
     return Sample({int(pid[1:]): ProcessMemory(size * PAGE, 0, 0) for pid, size in anon.items()})
 
 
 def test_a_reading_holds_for_what_came_before_it(sharing: Sharing) -> None:
     for size in (100, 900, 1000):
-        sharing.note(held(p1=size))
-    sharing.note(held(p1=1000, p2=1000))
-    now = held(p1=1000, p2=1000, p3=1000)
+        sharing.note(sample_of(p1=size))
+    sharing.note(sample_of(p1=1000, p2=1000))
+    now = sample_of(p1=1000, p2=1000, p3=1000)
     sharing.note(now)
     assert sharing.kept_bytes == 3000 * PAGE
     sharing.read(now, now, Twice(2000 * PAGE, 0))
@@ -159,7 +159,7 @@ def test_forks_of_forks_between_two_samples(sharing: Sharing) -> None:
 
 
 def test_a_page_that_is_copied_is_a_fault(sharing: Sharing) -> None:
-    now = held(p1=1000, p2=1000)
+    now = sample_of(p1=1000, p2=1000)
     sharing.note(now)
     sharing.read(now, now, Twice(1000 * PAGE, 0))
     sharing.note(
@@ -192,7 +192,7 @@ def test_a_tree_has_no_more_shared_memory_than_the_machine(sharing: Sharing) -> 
 
 def test_it_holds_few_samples_however_many_come(sharing: Sharing) -> None:
     for size in range(1, 5000):
-        sharing.note(held(p1=size * size, p2=size))
+        sharing.note(sample_of(p1=size * size, p2=size))
     assert len(sharing._pending) <= 64
     assert sharing.kept_bytes == (4999**2 + 4999) * PAGE
 

@@ -108,15 +108,15 @@ def test_it_is_read_back_and_drawn_with_its_peak(soaked: tuple[Path, dict[str, A
 @pytest.mark.slow
 @pytest.mark.parametrize("program", [["/bin/true"], ["/bin/sleep", "0.05"]], ids=["of a millisecond", "of 50 ms"])
 def test_thousands_of_short_children_a_minute(program: list[str], tmp_path: Path) -> None:
-    with (tmp_path / "said").open("w+b") as said:
+    with (tmp_path / "said").open("w+b") as output:
         command = [sys.executable, "-I", "-S", "-c", CHILDREN, str(CHILDREN_S), str(A_MINUTE), *program]
-        record = watch(command, tmp_path / "out", stdout=said.fileno())
-        said.seek(0)
-        known = json.loads(said.read())
-    marks, count = record["peak"]["hwm_bytes"], known["started"] + 1
+        record = watch(command, tmp_path / "out", stdout=output.fileno())
+        output.seek(0)
+        children = json.loads(output.read())
+    marks, count = record["peak"]["hwm_bytes"], children["started"] + 1
     seen = marks["processes_seen"] - marks["never_sampled"]
     print(
-        f"{known['started']} children in {record['duration_s']:.0f} s: {seen / count:.1%} of all processes sampled, "
+        f"{children['started']} children in {record['duration_s']:.0f} s: {seen / count:.1%} of all processes sampled, "
         f"{marks['processes_seen'] / count:.1%} accounted for, lost {marks['exits_lost']}; watcher "
         f"{record['sampler']['duty_cycle']:.2%} of a core, every {record['sampler']['interval_used_ms']} ms",
         file=sys.stderr,
@@ -128,5 +128,5 @@ def test_thousands_of_short_children_a_minute(program: list[str], tmp_path: Path
     if marks["exits_by_kernel"] and not marks["exits_lost"]:
         assert marks["processes_seen"] == count
     # All that ended was reaped below the guard: what it used is known, seen or not.
-    assert record["cpu_s"] >= known["cpu_s"] - 2 / os.sysconf("SC_CLK_TCK")
-    assert record["faults"]["minor"] >= known["faults"]
+    assert record["cpu_s"] >= children["cpu_s"] - 2 / os.sysconf("SC_CLK_TCK")
+    assert record["faults"]["minor"] >= children["faults"]

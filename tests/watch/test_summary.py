@@ -16,12 +16,12 @@ from .conftest import PYTHON, Watch
 
 def test_ten_lines_and_one_for_each_note(watched: Watch) -> None:
     record = watched("import time; held = bytearray(100_000_000); time.sleep(0.3)")
-    said = list(lines(record))
-    notes = [line for line in said if line.startswith(("note", "waited", "  at speed", "PSS"))]
-    assert len(said) - len(notes) == 9
-    assert max(map(len, said)) <= 120
+    summary_lines = list(lines(record))
+    notes = [line for line in summary_lines if line.startswith(("note", "waited", "  at speed", "PSS"))]
+    assert len(summary_lines) - len(notes) == 9
+    assert max(map(len, summary_lines)) <= 120
     for word in ("anonymous", "file", "high water", "cgroup", "ask for", "sampler"):
-        assert any(word in line for line in said), word
+        assert any(word in line for line in summary_lines), word
 
 
 def test_pss_that_was_never_read_is_told_as_that(watched: Watch) -> None:
@@ -72,10 +72,10 @@ def test_what_it_is_made_of_and_who_ends_it(watched: Watch) -> None:
     record["peak"]["kept"]["at_kept"] |= {"anon_bytes": 20_000_000, "shmem_bytes": 300_000_000}
     record["peak"]["around"] = {"limit_bytes": 1 << 30, "kills": 2}
     record["peak"]["rss_bytes"] = 4_000_000_000
-    said = "\n".join(lines(record))
-    assert "kept: 20 MB anonymous, 300 MB shared or in tmpfs" in said
-    assert "the group around has a limit of 1,024 MiB, 2 killed by it" in said
-    assert "TaskPlugin" not in said  # a group with a limit decides
+    text = "\n".join(lines(record))
+    assert "kept: 20 MB anonymous, 300 MB shared or in tmpfs" in text
+    assert "the group around has a limit of 1,024 MiB, 2 killed by it" in text
+    assert "TaskPlugin" not in text  # a group with a limit decides
 
 
 @pytest.mark.slow

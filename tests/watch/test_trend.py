@@ -10,10 +10,10 @@ MB = 1_000_000
 
 
 def trend(course: list[tuple[float, float]]) -> Trend:
-    found = Trend()
+    course_trend = Trend()
     for t_s, size_mb in course:
-        found.note(t_s, int(size_mb * MB))
-    return found
+        course_trend.note(t_s, int(size_mb * MB))
+    return course_trend
 
 
 def every(step_s: float, count: int) -> list[float]:
@@ -58,8 +58,8 @@ def test_the_lowest_limit_ends_it() -> None:
 
 
 def test_a_sentence_has_rate_and_time() -> None:
-    said = sentence(Growth(36e6, 20.0, 700 * MB).record((MACHINE, 64_000 * MB)))
-    assert all(part in said for part in ("36 MB/s", "20 s", "64 GB", "29 min"))
+    text = sentence(Growth(36e6, 20.0, 700 * MB).record((MACHINE, 64_000 * MB)))
+    assert all(part in text for part in ("36 MB/s", "20 s", "64 GB", "29 min"))
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def lacks(record: dict[str, Any]) -> str:
     return "\n".join(f"{note['what']}: {note['why']}" for note in record["missing"])
 
 
-def told(out: Path) -> list[dict[str, Any]]:
+def events_in(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
@@ -68,7 +68,7 @@ def test_no_line_of_a_program_ends_it(watched: Watch, tmp_path: Path) -> None:
     program = RAW + "\n".join(f"raw({line.decode()})" for line in hostile) + "\ntime.sleep(0.1); sys.exit(7)"
     record = watched(program)
     assert record["exit_status"] == 7
-    seen = told(tmp_path / "out")
+    seen = events_in(tmp_path / "out")
     assert [event["event"] for event in seen][:2] == ["start", "\ud800"]
     assert all(0 <= event["t_s"] <= record["duration_s"] for event in seen)
     assert [event["tree"]["rss_bytes"] > 0 for event in seen if event["event"] == "own time"] == [True] * 3
@@ -107,8 +107,8 @@ def test_events_out_of_order_with_a_line_separator_in_their_text(watched: Watch,
     )
     record = watched("import time; time.sleep(0.1)\n" + program)
     assert record["exit_status"] == 6
-    assert [event["event"] for event in told(tmp_path / "out")] == ["start", "a", "b", "end"]
-    assert told(tmp_path / "out")[1]["x"] == "1\u20282\x853"
+    assert [event["event"] for event in events_in(tmp_path / "out")] == ["start", "a", "b", "end"]
+    assert events_in(tmp_path / "out")[1]["x"] == "1\u20282\x853"
 
 
 def test_a_line_without_an_end_costs_neither_memory_nor_time(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_line_without_an_end_costs_neither_memory_nor_time(tmp_path: Path) -> 
     hwm_bytes, cpu_s = map(float, done.stdout.split())
     assert hwm_bytes < 100e6
     assert cpu_s < 2
-    assert "after" in [event["event"] for event in told(tmp_path)]
+    assert "after" in [event["event"] for event in events_in(tmp_path)]
     assert "missing     events: a line longer than 1048576 bytes was passed over" in done.stderr
 
 
@@ -220,9 +220,9 @@ def test_a_signal_that_may_not_be_passed_on() -> None:
         assert watcher.stderr.readline() == "loaded\n"
         time.sleep(0.7)
         watcher.send_signal(signal.SIGTERM)
-        said = watcher.stderr.read()
-        assert watcher.wait(20) == 0, said
-        assert "SIGTERM was not passed on: Operation not permitted" in said
+        output = watcher.stderr.read()
+        assert watcher.wait(20) == 0, output
+        assert "SIGTERM was not passed on: Operation not permitted" in output
     finally:
         shutil.rmtree(folder)
 
@@ -267,10 +267,10 @@ def test_a_folder_that_is_deleted_meanwhile(tmp_path: Path) -> None:
     watcher = meanwhile(tmp_path / "out", go=tmp_path / "go")
     shutil.rmtree(tmp_path / "out")
     (tmp_path / "go").touch()
-    said = watcher.communicate(timeout=20)[1]
-    assert watcher.returncode == 5, said
+    output = watcher.communicate(timeout=20)[1]
+    assert watcher.returncode == 5, output
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["events.jsonl", "run.json", "samples.csv"]
-    assert [event["event"] for event in told(tmp_path / "out")] == ["start", "end"]
+    assert [event["event"] for event in events_in(tmp_path / "out")] == ["start", "end"]
     assert json.loads((tmp_path / "out" / "run.json").read_text())["sampler"]["samples"] > 1
 
 
@@ -288,8 +288,8 @@ def test_an_input_that_is_removed_meanwhile(tmp_path: Path) -> None:
     watcher = meanwhile(tmp_path / "out", "--input", str(tmp_path / "input"), go=tmp_path / "go")
     (tmp_path / "input").rename(tmp_path / "renamed")
     (tmp_path / "go").touch()
-    said = watcher.communicate(timeout=20)[1]
-    assert watcher.returncode == 5, said
+    output = watcher.communicate(timeout=20)[1]
+    assert watcher.returncode == 5, output
     record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert "page cache: No such file or directory" in lacks(record)
     assert record["peak"]["rss_bytes"] > 0
@@ -325,7 +325,7 @@ def test_an_earlier_record_never_stands_beside_new_samples(tmp_path: Path) -> No
         (tmp_path / "events.jsonl").write_text('{"t_s": 0, "ev')
         watch([*PYTHON, "import time; time.sleep(0.05)"], tmp_path)
         assert not (tmp_path / "run.json").exists(), "until write_record"
-        assert [event["event"] for event in told(tmp_path)] == ["start", "end"]
+        assert [event["event"] for event in events_in(tmp_path)] == ["start", "end"]
 
 
 def test_names_that_are_taken_by_folders(tmp_path: Path) -> None:
@@ -550,7 +550,7 @@ def test_a_clock_that_is_stepped_changes_nothing(
     monkeypatch.setattr(time, "time", stepped)
     monkeypatch.setattr(time, "time_ns", lambda: int(stepped() * 1e9))
     record = watched(SAY + "time.sleep(0.2); say('phase', phase='a'); time.sleep(0.2)")
-    times = [event["t_s"] for event in told(tmp_path / "out")]
+    times = [event["t_s"] for event in events_in(tmp_path / "out")]
     assert times == sorted(times)
     assert 0.35 < record["duration_s"] < 5
     assert 0.15 < times[1] < record["duration_s"] == times[-1]
@@ -564,7 +564,7 @@ def test_a_command_whose_monotonic_clock_is_another(watched: Watch, tmp_path: Pa
         pytest.skip("no time namespace can be made here")
     program = SAY + "time.sleep(0.3); say('phase', phase='a'); time.sleep(0.2); say('b')"
     record = watch([*ahead, *PYTHON, program], tmp_path)
-    times = [event["t_s"] for event in told(tmp_path)]
+    times = [event["t_s"] for event in events_in(tmp_path)]
     assert times == sorted(times)
     assert 0.3 < times[1] < 0.45 + times[2] - times[1]
     # As heard: the first of the two may have come late.
@@ -575,15 +575,15 @@ def test_a_command_whose_monotonic_clock_is_another(watched: Watch, tmp_path: Pa
 @needs_group
 def test_a_group_that_cannot_be_read_any_more(watched: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     made = groups.make
-    held: list[groups.Group] = []
+    made_groups: list[groups.Group] = []
 
     def kept(limit_bytes: int | None = None) -> groups.Group:
-        held.append(made(limit_bytes))
-        return held[0]
+        made_groups.append(made(limit_bytes))
+        return made_groups[0]
 
     def lose(*_: object) -> None:
         with Path(os.devnull).open() as nothing:
-            os.dup2(nothing.fileno(), held[0].meter._open["usage"] or -1)
+            os.dup2(nothing.fileno(), made_groups[0].meter._open["usage"] or -1)
 
     monkeypatch.setattr(groups, "make", kept)
     record = watched(SAY + "say('x'); time.sleep(0.3); sys.exit(5)", on_event=lose)

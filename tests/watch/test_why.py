@@ -39,7 +39,7 @@ ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in
 
 
 @pytest.mark.parametrize(
-    ("of", "told", "not_of"),
+    ("of", "phrase", "not_of"),
     [
         (record(RISING), "rose throughout", record(LEVEL)),
         (record(RISING), "rose throughout", record(list(reversed(RISING)))),
@@ -63,9 +63,9 @@ ALIKE = {"anon_bytes": [{"pid": n, "name": "worker", "bytes": 300 * MB} for n in
         ),
     ],
 )
-def test_a_sentence_stands_only_where_the_readings_carry_it(of: Any, told: str, not_of: Any) -> None:
-    assert any(told in sentence for sentence in sentences(of))
-    assert not any(told.partition(":")[0] in sentence for sentence in sentences(not_of))
+def test_a_sentence_stands_only_where_the_readings_carry_it(of: Any, phrase: str, not_of: Any) -> None:
+    assert any(phrase in sentence for sentence in sentences(of))
+    assert not any(phrase.partition(":")[0] in sentence for sentence in sentences(not_of))
 
 
 def test_nothing_is_told_of_what_says_nothing() -> None:
@@ -78,11 +78,13 @@ def test_nothing_is_told_of_what_says_nothing() -> None:
 @pytest.mark.slow
 def test_a_program_that_keeps_what_it_makes_is_told(watched: Watch) -> None:
     program = "import time; kept = []\nfor n in range(60): kept.append(bytearray(3_000_000)); time.sleep(0.03)"
-    said = list(lines(watched(program)))
+    summary_lines = list(lines(watched(program)))
     assert (
-        [line for line in said if line.startswith("why")] == [line for line in said if "rose throughout" in line] != []
+        [line for line in summary_lines if line.startswith("why")]
+        == [line for line in summary_lines if "rose throughout" in line]
+        != []
     )
-    assert max(map(len, said)) <= 120
+    assert max(map(len, summary_lines)) <= 120
 
 
 def test_the_summary_has_phases_and_each_process_s_share(watched: Watch) -> None:
@@ -98,9 +100,9 @@ for number in range(2):
         mine = bytearray(20_000_000 * (number + 1)); time.sleep(0.4); os._exit(0)
 os.wait(); os.wait()
 """
-    said = list(lines(watched(program)))
-    load = next(line for line in said if line.startswith("phase       load"))
+    summary_lines = list(lines(watched(program)))
+    load = next(line for line in summary_lines if line.startswith("phase       load"))
     assert ": 6" in load and "MB anonymous" in load
-    assert any(line.startswith("phase       work") for line in said)
-    held = next(line for line in said if line.startswith("held by"))
-    assert held.count("python") >= 2
+    assert any(line.startswith("phase       work") for line in summary_lines)
+    holders = next(line for line in summary_lines if line.startswith("held by"))
+    assert holders.count("python") >= 2

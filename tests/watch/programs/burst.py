@@ -4,6 +4,6 @@ import sys
 import time
 
 for _ in range(int(sys.argv[2])):
-    held = bytearray(int(sys.argv[1]) * 1_000_000)
-    del held
+    memory = bytearray(int(sys.argv[1]) * 1_000_000)
+    del memory
     time.sleep(0.1)

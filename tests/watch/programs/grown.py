@@ -3,7 +3,7 @@
 import sys
 import time
 
-held = bytearray()
-while len(held) < int(sys.argv[1]) * 1_000_000:
-    held.extend(bytes(int(sys.argv[2]) * 1_000_000))
+memory = bytearray()
+while len(memory) < int(sys.argv[1]) * 1_000_000:
+    memory.extend(bytes(int(sys.argv[2]) * 1_000_000))
     time.sleep(0.01)

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-held = bytearray(int(sys.argv[1]) * 1_000_000)
+memory = bytearray(int(sys.argv[1]) * 1_000_000)
 workers = int(sys.argv[3])
 for worker in range(workers):
     if os.fork() == 0:

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-held = bytearray(int(sys.argv[1]) * 1_000_000)
+memory = bytearray(int(sys.argv[1]) * 1_000_000)
 for _ in range(int(sys.argv[2])):
     if os.fork() and os.fork():
         os.wait()

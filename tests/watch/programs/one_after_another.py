@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-held = bytearray(int(sys.argv[1]) * 1_000_000)
+memory = bytearray(int(sys.argv[1]) * 1_000_000)
 for _ in range(int(sys.argv[2])):
     if sys.argv[3] == "exec":
         subprocess.run(["true"], check=True)

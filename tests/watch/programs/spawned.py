@@ -6,9 +6,9 @@ import time
 
 
 def hold(size: int) -> int:
-    held = bytearray(size)
+    memory = bytearray(size)
     time.sleep(0.5)
-    return len(held)
+    return len(memory)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ import os
 import sys
 import tempfile
 
-held = bytearray(int(sys.argv[3]) * 1_000_000)
+memory = bytearray(int(sys.argv[3]) * 1_000_000)
 for _ in range(int(sys.argv[2])):
     with tempfile.TemporaryFile(dir=sys.argv[4]) as file:
         for _ in range(int(sys.argv[1])):
-            os.write(file.fileno(), held[:1_000_000])
+            os.write(file.fileno(), memory[:1_000_000])
