@@ -18,6 +18,8 @@ from .factors import Plan
 OUTPUT = "output.txt"
 # Share of free memory that small runs may use; the rest is for other programs.
 _OF_FREE = 0.8
+_LIMITED = "confirmed"
+"""The folder of runs under the memory that is asked for."""
 
 
 class RunError(RuntimeError):
@@ -62,7 +64,7 @@ class Runs:
     def limited(self, point: Point, limit_bytes: int) -> Run:
         """The run of a point under a memory limit of the kernel. Raises LimitError where none can be set."""
         self.tell(f"under a limit of {limit_bytes / 1e6:,.0f} MB: {self.name(point)}")
-        return self._run(point, self.name(point), "confirmed", limit_bytes)
+        return self._run(point, self.name(point), _LIMITED, limit_bytes)
 
     def name(self, point: Point) -> str:
         values = self.plan.values(point.setting, point.size)
@@ -81,7 +83,10 @@ class Runs:
         words = self.plan.words(point.setting, point.size)
         # A shell that becomes the program, so that its output is not mixed with the watcher's summary.
         words = ["sh", "-c", f'exec "$@" > {shlex.quote(str(folder / OUTPUT))} 2>&1', "sh", *words]
-        if not (record := _kept(folder, words, self.out)):
+        record = _kept(folder, words, self.out)
+        if record and kind == _LIMITED and record["memory_limit_bytes"] > limit_bytes:
+            record = None  # an earlier call allowed more
+        if not record:
             record = _watched(folder, words, limit_bytes)
         return self._read(record, point, name, folder)
 

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from beyond_ram.cli import main
+from beyond_ram.fit.design import Point
+from beyond_ram.fit.factors import plan
+from beyond_ram.fit.runs import Runs
 
 from ..conftest import ROOT
 
@@ -49,6 +52,15 @@ def test_the_choice_is_run_under_its_limit(leak: tuple[Path, int, dict[str, Any]
     assert status == 0
     assert result["confirmed"]["outcome"] == "completed"
     assert result["confirmed"]["limit_bytes"] == result["best"]["ask_bytes"]
+
+
+@pytest.mark.cgroup
+@pytest.mark.slow
+def test_a_run_under_a_larger_limit_confirms_no_smaller_one(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import time; kept = bytearray(60_000_000); time.sleep({n} / 10)"]
+    runs = Runs(plan(command, ["n=2,3"], []), tmp_path)
+    assert runs.limited(Point((2,), None), 100 << 20).outcome == "completed"
+    assert runs.limited(Point((2,), None), 40 << 20).outcome == "killed_at_limit"
 
 
 @pytest.mark.slow
