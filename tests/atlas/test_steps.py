@@ -37,8 +37,8 @@ def passed(fake, versions=VERSIONS):
     return steps.neighbours(runs, labels)
 
 
-def named(found):
-    return {(one.interval.metric, one.interval.first, one.interval.second) for one in found}
+def named(step_list):
+    return {(one.interval.metric, one.interval.first, one.interval.second) for one in step_list}
 
 
 SIZES = {"1.0": 100, "1.1": 100, "1.2": 160, "1.3": 160}
@@ -46,19 +46,19 @@ SIZES = {"1.0": 100, "1.1": 100, "1.2": 160, "1.3": 160}
 
 def test_a_step_is_seen_between_neighbours_and_confirmed():
     fake = Fake(SIZES)
-    found = [step for step in passed(fake) if step.interval.metric == END]
-    assert named(found) == {(END, "1.1", "1.2")}
+    end_steps = [step for step in passed(fake) if step.interval.metric == END]
+    assert named(end_steps) == {(END, "1.1", "1.2")}
     fake.order.clear()
-    (seen,) = steps.repeat(found, fake, seed=1)
+    (seen,) = steps.repeat(end_steps, fake, seed=1)
     assert seen.state == steps.CONFIRMED and 1.5 < seen.repeated.decision.ratio < 1.7
     assert fake.order[:3] == ["1.2", "1.1", "1.1" + AGAIN]
 
 
 def test_a_step_that_is_not_seen_again_is_not_confirmed():
-    (found,) = [step for step in passed(Fake(SIZES)) if step.interval.metric == END]
-    (seen,) = steps.repeat([found], Fake(dict.fromkeys(VERSIONS, 100)), seed=1)
+    (end_step,) = [step for step in passed(Fake(SIZES)) if step.interval.metric == END]
+    (seen,) = steps.repeat([end_step], Fake(dict.fromkeys(VERSIONS, 100)), seed=1)
     assert seen.state == steps.REFUTED and seen.repeated is None
-    (turned,) = steps.repeat([found], Fake(SIZES | {"1.1": 160, "1.2": 100}), seed=1)
+    (turned,) = steps.repeat([end_step], Fake(SIZES | {"1.1": 160, "1.2": 100}), seed=1)
     assert turned.state == steps.REFUTED
 
 
@@ -68,8 +68,8 @@ def test_what_differs_between_two_names_of_one_release_confirms_nothing():
             self.sizes = SIZES | ({"1.1": 130} if AGAIN in label else {"1.1": 100})
             return super().__call__(label, number)
 
-    (found,) = [step for step in passed(Fake(SIZES)) if step.interval.metric == END]
-    (seen,) = steps.repeat([found], Bistable(SIZES), seed=1)
+    (end_step,) = [step for step in passed(Fake(SIZES)) if step.interval.metric == END]
+    (seen,) = steps.repeat([end_step], Bistable(SIZES), seed=1)
     assert seen.state == steps.REFUTED
 
 
@@ -83,8 +83,8 @@ def test_a_false_step_is_repeated_like_any_other():
 
 
 def test_a_release_that_fails_is_a_step_of_the_outcome():
-    found = passed(Fake(SIZES | {"1.2": 100, "1.3": 100}, outcomes={"1.0": "failed: ImportError"}))
-    assert named(found) == {(OUTCOME, "1.0", "1.1")}
+    all_steps = passed(Fake(SIZES | {"1.2": 100, "1.3": 100}, outcomes={"1.0": "failed: ImportError"}))
+    assert named(all_steps) == {(OUTCOME, "1.0", "1.1")}
 
 
 def test_releases_that_are_alike_give_no_step():
