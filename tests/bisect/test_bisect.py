@@ -35,18 +35,18 @@ def bisect(place, *more):
 
 @pytest.mark.slow
 def test_steps_up_and_down_are_found_with_a_yanked_release_and_a_prerelease(place, capfd):
-    status, found = bisect(place, "--good", "1.0", "--bad", "1.6", "--metric", "end", "answer")
+    status, result = bisect(place, "--good", "1.0", "--bad", "1.6", "--metric", "end", "answer")
     assert status == 0
-    steps = [(one["from_version"], one["to_version"], one["metric"]) for one in found["steps"]]
+    steps = [(one["from_version"], one["to_version"], one["metric"]) for one in result["steps"]]
     assert steps == [
         ("1.2", "1.3", "end_anon_bytes"),
         ("1.4", "1.5", "answer"),
         ("1.5", "1.6", "end_anon_bytes"),
     ]
-    first = found["steps"][0]
+    first = result["steps"][0]
     assert first["to_yanked"] and first["prerelease"] == "1.3rc1"
     assert first["from_value"] < first["to_value"] - 45e6 and first["low"] <= first["ratio"] <= first["high"]
-    assert found["changelog"] == "https://stairs.example/changes"
+    assert result["changelog"] == "https://stairs.example/changes"
     assert "stairs 1.2 → 1.3" in capfd.readouterr().out
     assert {"bisect.md", "bisect.svg", "bisect.png"} <= {path.name for path in (place / "found").iterdir()}
     assert "127.0.0.1" not in "".join(path.read_text() for path in (place / "found/locks").iterdir())
@@ -55,13 +55,13 @@ def test_steps_up_and_down_are_found_with_a_yanked_release_and_a_prerelease(plac
 @pytest.mark.slow
 def test_an_outcome_under_a_limit_and_a_clean_no_step(place):
     ends = ("--good", "1.1", "--bad", "1.4")
-    status, found = bisect(place, *ends, "--metric", "outcome", "--memory-limit", "45M")
+    status, result = bisect(place, *ends, "--metric", "outcome", "--memory-limit", "45M")
     assert status == 0
-    (step,) = found["steps"]
+    (step,) = result["steps"]
     assert (step["from_version"], step["to_version"]) == ("1.2", "1.3")
     assert (step["from_value"], step["to_value"]) == ("completed", "killed_at_limit")
-    status, found = bisect(place, "--good", "1.0", "--bad", "1.1", "--metric", "end", "outcome")
-    assert status == 0 and not found["steps"] and found["runs"] == 4
+    status, result = bisect(place, "--good", "1.0", "--bad", "1.1", "--metric", "end", "outcome")
+    assert status == 0 and not result["steps"] and result["runs"] == 4
 
 
 @pytest.mark.slow
@@ -75,9 +75,9 @@ def test_a_script_without_metadata_runs_with_the_versions_of_a_stack(tmp_path, m
     with served.index({name: served.page(name, files) for name, files in wheels.items()}, tmp_path) as address:
         monkeypatch.setenv("UV_DEFAULT_INDEX", address)
         monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
-        status, found = bisect(tmp_path, "--good", "1.0", "--bad", "1.2", "--metric", "end", "--stack", "mine.txt")
+        status, result = bisect(tmp_path, "--good", "1.0", "--bad", "1.2", "--metric", "end", "--stack", "mine.txt")
     assert status == 0
-    assert [(one["from_version"], one["to_version"]) for one in found["steps"]] == [("1.0", "1.1")]
+    assert [(one["from_version"], one["to_version"]) for one in result["steps"]] == [("1.0", "1.1")]
     locks = [path.read_text() for path in (tmp_path / "found/locks").iterdir()]
     assert locks and all("beside==1.0" in lock for lock in locks)
     assert "why case.py --stack mine.txt --with stairs==1.0" in capfd.readouterr().out
@@ -92,7 +92,7 @@ def test_a_script_that_changes_meanwhile_ends_the_search(place, capfd):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--good", "1.0", "--bad", "9.9"], "has no release 9.9"),
         (["--good", "1.0", "--bad", "1.0"], "two different releases"),
@@ -100,7 +100,7 @@ def test_a_script_that_changes_meanwhile_ends_the_search(place, capfd):
         (["--good", "1.0", "--bad", "1.1", "--metric", "paek"], "did you mean peak"),
     ],
 )
-def test_bad_input_is_one_line_and_leaves_nothing(place, capfd, words, said):
+def test_bad_input_is_one_line_and_leaves_nothing(place, capfd, words, message):
     assert main(["bisect", "case.py", "--package", "stairs", *words, "--out", "found"]) == 2
     last = capfd.readouterr().err.strip().splitlines()[-1]
-    assert last.startswith("beyond-ram: ") and said in last and not (place / "found").exists()
+    assert last.startswith("beyond-ram: ") and message in last and not (place / "found").exists()

@@ -33,34 +33,34 @@ class Fake:
 
 
 def search(fake, releases=40, budget_s=1e9):
-    found = Search([f"1.{n}" for n in range(releases)], [END, WALL, ANSWER, OUTCOME], fake)
-    found.run(budget_s, seed=1)
-    return found
+    bisection = Search([f"1.{n}" for n in range(releases)], [END, WALL, ANSWER, OUTCOME], fake)
+    bisection.run(budget_s, seed=1)
+    return bisection
 
 
-def steps(found, metric=END):
-    return [(s.interval.first, s.interval.second) for s in found.steps() if s.interval.metric == metric]
+def steps(bisection, metric=END):
+    return [(s.interval.first, s.interval.second) for s in bisection.steps() if s.interval.metric == metric]
 
 
-def count(found):
-    return sum(map(len, found.runs.values()))
+def count(bisection):
+    return sum(map(len, bisection.runs.values()))
 
 
 @pytest.mark.parametrize("at", [1, 7, 20, 39])
 def test_a_step_is_found_between_its_neighbours(at):
-    found = search(Fake(end=lambda n: (150 if n >= at else 100) * MB))
-    assert steps(found) == [(f"1.{at - 1}", f"1.{at}")]
-    assert not found.open() and count(found) < 40
+    bisection = search(Fake(end=lambda n: (150 if n >= at else 100) * MB))
+    assert steps(bisection) == [(f"1.{at - 1}", f"1.{at}")]
+    assert not bisection.open() and count(bisection) < 40
 
 
 def test_a_staircase_and_a_return():
-    found = search(Fake(end=lambda n: (100 + 50 * (n >= 9) + 60 * (n >= 23) - 110 * (n >= 31)) * MB))
-    assert steps(found) == [("1.8", "1.9"), ("1.22", "1.23"), ("1.30", "1.31")]
+    bisection = search(Fake(end=lambda n: (100 + 50 * (n >= 9) + 60 * (n >= 23) - 110 * (n >= 31)) * MB))
+    assert steps(bisection) == [("1.8", "1.9"), ("1.22", "1.23"), ("1.30", "1.31")]
 
 
 def test_wall_clock_counts():
-    found = search(Fake(wall=lambda n: 7.0 if n >= 17 else 2.0), 24)
-    assert steps(found, WALL) == [("1.16", "1.17")] and steps(found) == []
+    bisection = search(Fake(wall=lambda n: 7.0 if n >= 17 else 2.0), 24)
+    assert steps(bisection, WALL) == [("1.16", "1.17")] and steps(bisection) == []
 
 
 def test_outcomes_and_answers_are_bisected():
@@ -72,18 +72,18 @@ def test_outcomes_and_answers_are_bisected():
 
 def test_answers_that_differ_from_run_to_run_are_not_compared():
     numbers = itertools.count()
-    found = search(Fake(answer=lambda n: str(next(numbers))), 5)
-    assert not found.answers_agree and steps(found, ANSWER) == []
+    bisection = search(Fake(answer=lambda n: str(next(numbers))), 5)
+    assert not bisection.answers_agree and steps(bisection, ANSWER) == []
 
 
 def test_releases_that_cannot_be_installed_are_passed_over():
-    found = search(Fake(end=lambda n: (150 if n >= 20 else 100) * MB, missing=(18, 19, 20)))
-    assert steps(found) == [("1.17", "1.21")] and {"1.19", "1.20"} & found.skipped.keys()
+    bisection = search(Fake(end=lambda n: (150 if n >= 20 else 100) * MB, missing=(18, 19, 20)))
+    assert steps(bisection) == [("1.17", "1.21")] and {"1.19", "1.20"} & bisection.skipped.keys()
 
 
 def test_quiet_releases_cost_two_runs():
-    found = search(Fake(noise=(0.002, 0.005)), 9)
-    assert found.steps() == [] and {len(runs) for runs in found.runs.values()} == {2}
+    bisection = search(Fake(noise=(0.002, 0.005)), 9)
+    assert bisection.steps() == [] and {len(runs) for runs in bisection.runs.values()} == {2}
 
 
 def test_where_nothing_changes_it_is_silent():
@@ -95,6 +95,6 @@ def test_where_nothing_changes_it_is_silent():
 def test_a_budget_ends_it():
     slow = Fake(end=lambda n: (150 if n >= 20 else 100) * MB)
     clock = itertools.count(0, 100)
-    found = Search([f"1.{n}" for n in range(40)], [END], slow)
-    found.run(1.0, seed=1, clock=lambda: next(clock))
-    assert found.out_of_budget and steps(found) == [] and count(found) == 9
+    bisection = Search([f"1.{n}" for n in range(40)], [END], slow)
+    bisection.run(1.0, seed=1, clock=lambda: next(clock))
+    assert bisection.out_of_budget and steps(bisection) == [] and count(bisection) == 9
