@@ -18,7 +18,7 @@ def _booted() -> dict[str, dict[str, guest.Result]]:
 def check(request: pytest.FixtureRequest, _booted: dict[str, dict[str, guest.Result]]) -> Check:
     """Hold a case to how it ended in the guest of its place."""
 
-    def held(place: str, case: str) -> None:
+    def check_case(place: str, case: str) -> None:
         if reason := guest.missing():
             pytest.skip(reason)
         if place not in _booted:
@@ -31,4 +31,4 @@ def check(request: pytest.FixtureRequest, _booted: dict[str, dict[str, guest.Res
             pytest.skip(result.text)
         assert result.outcome == "passed", result.text
 
-    return held
+    return check_case

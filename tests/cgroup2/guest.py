@@ -52,13 +52,13 @@ def missing() -> str | None:
 
 def cases(place: str) -> list[str]:
     """The cases of a place, as `module.name`, in the order of their modules."""
-    found = []
+    case_names = []
     for file in sorted((HERE / "cases").glob("*.py")):
         tree = ast.parse(file.read_text())
         names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name[:5] == "case_"]
         if names and _place(tree) == place:
-            found += [f"{file.stem}.{name[5:]}" for name in names]
-    return found
+            case_names += [f"{file.stem}.{name[5:]}" for name in names]
+    return case_names
 
 
 def _place(tree: ast.Module) -> str:
@@ -87,7 +87,7 @@ def boot(place: str, names: Sequence[str]) -> dict[str, Result]:
     first = [(HERE / name).read_text() for name in ("init", *_UNITS)]
     kernel = _kept("kernel", _make_kernel, [first, _MODULES])
     base = _kept("root", _make_root, PACKAGES) if place == "systemd" else None
-    work, held = make_temporary("beyond-ram-guest-", Path("/var/tmp"))
+    work, descriptor = make_temporary("beyond-ram-guest-", Path("/var/tmp"))
     try:
         (work / "project").write_text(str(PROJECT))
         (work / "job").write_text(_job(place, names))
@@ -108,8 +108,8 @@ def boot(place: str, names: Sequence[str]) -> dict[str, Result]:
         return ended
     finally:
         shutil.rmtree(work)
-        if held is not None:
-            os.close(held)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _job(place: str, names: Sequence[str]) -> str:

@@ -92,9 +92,9 @@ def _again(weighed: Path, asked: Path, name: str, words: Sequence[str]) -> tuple
         (group.parent / "cgroup.subtree_control").write_text("+memory")
         group.mkdir()
     command = [word.replace("{folder}", str(folder)) for word in words]
-    found = watch("--follow", "--", *command, group=own)
-    assert found.status == 0, f"{name}: {found.stderr}"
-    ask_bytes = advise(found.record).ask_bytes
+    followed = watch("--follow", "--", *command, group=own)
+    assert followed.status == 0, f"{name}: {followed.stderr}"
+    ask_bytes = advise(followed.record).ask_bytes
     (limited / "memory.max").write_text(str(ask_bytes))
     (limited / "memory.swap.max").write_text("0")
     done = run(command, limited)
@@ -115,13 +115,15 @@ def case_a_limit_search_agrees_with_a_bisection_by_hand() -> dict[str, object]:
 
     def probe(*arguments: Any, **_: Any) -> dict[str, Any]:
         limit_bytes = next(value for value in arguments if isinstance(value, int))
-        found = watch("--memory-limit", str(limit_bytes), "--", *words).record
-        return {"limit_bytes": limit_bytes} | {key: found[key] for key in ("outcome", "completed_work", "duration_s")}
+        run_record = watch("--memory-limit", str(limit_bytes), "--", *words).record
+        return {"limit_bytes": limit_bytes} | {
+            key: run_record[key] for key in ("outcome", "completed_work", "duration_s")
+        }
 
     search._probe = probe
     setting = SimpleNamespace(job=SimpleNamespace(limit_speed_share=None))
     search._look(setting, record)  # type: ignore[arg-type]
-    found = record["limit"]["completed_at_bytes"]
+    completed_bytes = record["limit"]["completed_at_bytes"]
     with made("by-hand") as group:
         enough, killed = 100 * MB, 30 * MB
         while enough > 1.01 * killed:
@@ -132,8 +134,8 @@ def case_a_limit_search_agrees_with_a_bisection_by_hand() -> dict[str, object]:
             else:
                 killed = tried
             (group / "memory.max").write_text("max")
-    assert abs(found / enough - 1) < 0.03, (found, enough)
-    return {"search_bytes": found, "by_hand_bytes": enough, "probes": len(record["limit"]["probes"])}
+    assert abs(completed_bytes / enough - 1) < 0.03, (completed_bytes, enough)
+    return {"search_bytes": completed_bytes, "by_hand_bytes": enough, "probes": len(record["limit"]["probes"])}
 
 
 def case_random_kills_leave_no_group() -> dict[str, object]:

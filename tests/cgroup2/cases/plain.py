@@ -22,28 +22,28 @@ def case_the_kernel_has_cgroup_v2() -> dict[str, object]:
 
 def case_root_group() -> dict[str, object]:
     (ROOT_GROUP / "cgroup.subtree_control").write_text("-memory")
-    found = limited_and_not(BELOW)
+    outcomes = limited_and_not(BELOW)
     assert "memory" not in (ROOT_GROUP / "cgroup.subtree_control").read_text().split(), "the controllers are restored"
-    return found
+    return outcomes
 
 
 def case_alone_in_a_group() -> dict[str, object]:
     with made("alone") as group:
-        found = limited_and_not(BELOW, group=group)
+        outcomes = limited_and_not(BELOW, group=group)
         assert not (group / "cgroup.subtree_control").read_text().split(), "the controllers are restored"
-    return found
+    return outcomes
 
 
 def case_with_others_in_the_group() -> dict[str, object]:
     with made("shell") as group:
         other = subprocess.Popen(["sleep", "1000"], preexec_fn=common.joining(group))
         try:
-            found = limited_and_not(BESIDE, group=group)
+            outcomes = limited_and_not(BESIDE, group=group)
             assert (group / "cgroup.procs").read_text().split() == [str(other.pid)], "others stay where they are"
         finally:
             other.kill()
             other.wait()
-    return found
+    return outcomes
 
 
 def case_a_limit_around_is_not_left() -> None:
@@ -96,16 +96,16 @@ def case_a_limit_within_a_limit() -> None:
 
 def case_what_is_limited_dies_as_a_whole() -> None:
     program = f"import os, signal; os.fork() or bytearray({300 * MB}); signal.pause()"
-    found = watch("--memory-limit", "150M", "--", *common.PYTHON, program)
-    assert found.record["outcome"] == "killed_at_limit"
-    assert not found.record["left_running"]
+    result = watch("--memory-limit", "150M", "--", *common.PYTHON, program)
+    assert result.record["outcome"] == "killed_at_limit"
+    assert not result.record["left_running"]
 
 
 def case_what_outlives_the_command_goes_on() -> None:
-    found = watch("--memory-limit", "150M", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo")
-    (left,) = found.record["left_running"]
+    result = watch("--memory-limit", "150M", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo")
+    (left,) = result.record["left_running"]
     try:
-        assert found.status == 0
+        assert result.status == 0
         assert not groups_of_ours()
     finally:
         os.kill(left["pid"], signal.SIGKILL)
@@ -121,8 +121,8 @@ def case_a_group_of_a_killed_run_is_removed_by_the_next() -> None:
         assert wait_until(lambda: not _pids(group))
         assert groups_of_ours()
         (group / "cgroup.subtree_control").write_text("-memory")
-        found = watch("--memory-limit", "150M", "--", "true", group=group)
-        assert found.status == 0
+        result = watch("--memory-limit", "150M", "--", "true", group=group)
+        assert result.status == 0
         assert not groups_of_ours()
 
 
@@ -145,13 +145,13 @@ def case_the_group_that_is_given() -> None:
         assert running.stdout is not None
         running.stdout.readline()
         subprocess.run(common.holds(400 * MB), preexec_fn=common.joining(group))
-        found = watch("--cgroup", str(group))
+        result = watch("--cgroup", str(group))
         running.wait()
-        peak = found.record["peak"]
-        assert found.status == 0
+        peak = result.record["peak"]
+        assert result.status == 0
         assert peak["cgroup"]["version"] == 2
         assert 150 * MB < peak["cgroup_bytes"] < 200 * MB
         assert peak["around"]["limit_bytes"] == 300 << 20
         assert peak["around"]["kills"] == 0, "it was killed before"
-        assert found.record["attached"]["before"]["cgroup_peak_bytes"] > 280 << 20
-        assert "cgroup      none" not in found.stderr
+        assert result.record["attached"]["before"]["cgroup_peak_bytes"] > 280 << 20
+        assert "cgroup      none" not in result.stderr

@@ -87,9 +87,9 @@ def case_step_of_a_user() -> None:
 
 
 def case_step_of_root() -> None:
-    found = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=_step(400))
-    assert (found.record["outcome"], found.mechanism) == ("killed_at_limit", BELOW)
-    assert found.record["peak"]["around"]["limit_bytes"] == 400 << 20
+    result = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=_step(400))
+    assert (result.record["outcome"], result.mechanism) == ("killed_at_limit", BELOW)
+    assert result.record["peak"]["around"]["limit_bytes"] == 400 << 20
 
 
 def case_attach_to_a_job() -> None:
@@ -99,9 +99,9 @@ def case_attach_to_a_job() -> None:
         asked = ["squeue", "-h", "-t", "R", "-o", "%A"]
         assert wait_until(lambda: subprocess.run(asked, capture_output=True).stdout.strip())
         job = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-        found = watch("--slurm", job, "--wait", "10")
-        assert found.status == 0
-        assert found.record["peak"]["around"]["limit_bytes"] == 300 << 20
-        assert found.cgroup_bytes > 150 * MB
+        result = watch("--slurm", job, "--wait", "10")
+        assert result.status == 0
+        assert result.record["peak"]["around"]["limit_bytes"] == 300 << 20
+        assert result.cgroup_bytes > 150 * MB
     finally:
         running.wait()

@@ -45,8 +45,8 @@ def becoming(name: str) -> list[str]:
 
 def case_systemd_is_the_first_process() -> dict[str, object]:
     assert Path("/proc/1/comm").read_text().strip() == "systemd"
-    said = subprocess.run(["systemctl", "--version"], capture_output=True, text=True, check=True).stdout
-    return {"kernel": os.uname().release, "systemd": said.splitlines()[0]}
+    output = subprocess.run(["systemctl", "--version"], capture_output=True, text=True, check=True).stdout
+    return {"kernel": os.uname().release, "systemd": output.splitlines()[0]}
 
 
 def case_user_session() -> dict[str, object]:
@@ -68,16 +68,16 @@ def case_user_with_a_manager_and_no_session() -> dict[str, object]:
 
 def case_root_in_a_delegated_scope() -> None:
     scope = ["systemd-run", "-q", "--scope", "-p", "Delegate=yes"]
-    found = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=scope)
-    assert (found.record["outcome"], found.mechanism) == ("killed_at_limit", BELOW)
+    result = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=scope)
+    assert (result.record["outcome"], result.mechanism) == ("killed_at_limit", BELOW)
 
 
 def case_user_in_a_scope_with_a_limit() -> None:
     """The record has the limit of the scope, and a lower limit inside it works."""
     scope = [*session(), "systemd-run", "-q", "--user", "--scope", "-p", "MemoryMax=400M", "-p", "MemorySwapMax=0"]
-    found = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=scope)
-    assert (found.record["outcome"], found.mechanism) == ("killed_at_limit", BELOW)
-    assert found.record["peak"]["around"]["limit_bytes"] == 400 << 20
+    result = watch("--memory-limit", "150M", "--", *holds(300 * MB), prefix=scope)
+    assert (result.record["outcome"], result.mechanism) == ("killed_at_limit", BELOW)
+    assert result.record["peak"]["around"]["limit_bytes"] == 400 << 20
 
 
 def case_user_without_a_manager_is_refused() -> None:
@@ -126,11 +126,11 @@ def case_the_peak_of_a_service() -> None:
     subprocess.run([*unit, *common.PYTHON, work], check=True)
     folder = Path("/sys/fs/cgroup/system.slice/held.service")
     assert wait_until(lambda: folder.exists() and int((folder / "memory.current").read_text()) > 150 * MB)
-    found = watch("--cgroup", str(folder))
-    assert found.status == 0
-    assert 150 * MB < found.cgroup_bytes < 200 * MB
-    assert found.record["peak"]["around"]["limit_bytes"] == 300 << 20
-    assert found.record["peak"]["around"]["kills"] == 0
+    result = watch("--cgroup", str(folder))
+    assert result.status == 0
+    assert 150 * MB < result.cgroup_bytes < 200 * MB
+    assert result.record["peak"]["around"]["limit_bytes"] == 300 << 20
+    assert result.record["peak"]["around"]["kills"] == 0
 
 
 def _container(group: Path, mode: str, who: Sequence[str] = (), shell: str = '"$@"') -> list[str]:
@@ -152,9 +152,9 @@ def _pod(**files: str) -> AbstractContextManager[Path]:
 
 def case_container_with_a_writable_group() -> dict[str, object]:
     with _pod(memory_max="600M") as group:
-        found = limited_and_not(BELOW, prefix=_container(group, "writable"))
+        outcomes = limited_and_not(BELOW, prefix=_container(group, "writable"))
         assert not (group / "cgroup.subtree_control").read_text().split()
-    return found
+    return outcomes
 
 
 def case_container_with_a_writable_group_of_a_user() -> dict[str, object]:
@@ -212,10 +212,10 @@ def case_attach_to_a_pod() -> None:
         running = subprocess.Popen([*common.PYTHON, work], preexec_fn=common.joining(group), stdout=subprocess.PIPE)
         assert running.stdout is not None
         running.stdout.readline()
-        found = watch("--cgroup", str(group))
+        result = watch("--cgroup", str(group))
         running.wait()
-        assert 150 * MB < found.cgroup_bytes < 200 * MB
-        assert found.record["peak"]["around"]["limit_bytes"] == 300 << 20
+        assert 150 * MB < result.cgroup_bytes < 200 * MB
+        assert result.record["peak"]["around"]["limit_bytes"] == 300 << 20
 
 
 def case_nothing_is_left() -> None:
