@@ -70,8 +70,8 @@ def test_the_decisions_of_a_report_are_taken_unless_runs_came_since(results: Pat
 
 def test_a_candidate_that_fails_is_worse(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare("old", "broken", "--results", results) == 1
-    said = capsys.readouterr().out
-    assert said.startswith("worse: Failed runs, growth")
+    output = capsys.readouterr().out
+    assert output.startswith("worse: Failed runs, growth")
     assert compare("broken", "old", "--results", results) == 0, "the other way round it is better"
 
 
@@ -89,16 +89,16 @@ def test_what_one_side_lacks_is_told(results: Path, tmp_path: Path, capsys: pyte
         weighed(results, "old", rep, files=3)
     weighed(results, "new", 3)
     compare("old", "new", "--results", results)
-    said = capsys.readouterr().out
-    assert "not compared: 1 cell that only old has\n" in said
-    assert "not compared: 1 repeat that only new has\n" in said
+    output = capsys.readouterr().out
+    assert "not compared: 1 cell that only old has\n" in output
+    assert "not compared: 1 repeat that only new has\n" in output
     later = Path(shutil.copytree(results, tmp_path / "later"))
     shutil.rmtree(later / "runs/growth/stack~new")
     capsys.readouterr()
     compare(results, later)
-    said = capsys.readouterr().out
-    assert f"not compared: stack new, which only {results} has\n" in said
-    assert "cell that only" not in said
+    output = capsys.readouterr().out
+    assert f"not compared: stack new, which only {results} has\n" in output
+    assert "cell that only" not in output
 
 
 @pytest.mark.slow
@@ -131,19 +131,19 @@ def test_results_of_another_machine_are_refused_unless_asked(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("old", "none"), "no run of stack 'none' (there are: broken, new, old)"),
         (("old", "new", "--results", "nowhere"), "nowhere: no results folder"),
     ],
 )
 def test_what_is_not_there_is_one_line(
-    results: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+    results: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
 ) -> None:
     given = words if "--results" in words else (*words, "--results", results)
     assert compare(*given) == 2
     error = capsys.readouterr().err
-    assert said in error
+    assert message in error
     assert error.count("\n") == 1
 
 

@@ -13,9 +13,9 @@ def test_the_smallest_limit_of_a_script(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "case.py").write_text("kept = b'x' * 100_000_000\nprint(len(kept))\n")
     assert main(["limit", "case.py", "--share", "0", "--out", "found"]) == 0
-    found = json.loads((tmp_path / "found/limit.json").read_text())
-    assert 100e6 < found["completed_at_bytes"] < 125e6
-    assert found["killed_at_bytes"] < found["completed_at_bytes"] <= 1.031 * found["killed_at_bytes"]
+    limit = json.loads((tmp_path / "found/limit.json").read_text())
+    assert 100e6 < limit["completed_at_bytes"] < 125e6
+    assert limit["killed_at_bytes"] < limit["completed_at_bytes"] <= 1.031 * limit["killed_at_bytes"]
     assert "completes at" in capfd.readouterr().out
 
 

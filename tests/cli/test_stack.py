@@ -41,10 +41,10 @@ def project(resolved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def run_of(results: Path, name: str, lock: bytes) -> None:
     """A run of a stack, measured with a lock."""
     folder = weighed(results / "runs", seconds=0)
-    found = (folder / "run.json").read_text().replace('"current"', f'"{name}"')
+    record_text = (folder / "run.json").read_text().replace('"current"', f'"{name}"')
     digest = hashlib.sha256(lock).hexdigest()
-    found = re.sub(r'"lock_sha256": "\w+"', f'"lock_sha256": "{digest}"', found)
-    (folder / "run.json").write_text(found)
+    record_text = re.sub(r'"lock_sha256": "\w+"', f'"lock_sha256": "{digest}"', record_text)
+    (folder / "run.json").write_text(record_text)
     target = Path(str(folder).replace("stack~current", f"stack~{name}"))
     target.parent.mkdir(parents=True, exist_ok=True)
     folder.rename(target)
@@ -57,10 +57,10 @@ def test_a_pin_and_an_upgrade_list_what_moved_and_keep_the_runs(project: Path, c
     run_of(results, "mine", before)
     capsys.readouterr()
     assert main(["stack", "pin", "mine", "click==8.1.7", "--results", "results-mine"]) == 0
-    said = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
     name = kept.name_of("mine", before)
-    assert said[0] == "click 8.1.0 to 8.1.7"
-    assert said[-1] == f"1 runs of the old lock are kept in results-mine, as stack {name}"
+    assert lines[0] == "click 8.1.0 to 8.1.7"
+    assert lines[-1] == f"1 runs of the old lock are kept in results-mine, as stack {name}"
     assert (project / "envs/mine.in").read_text() == "click==8.1.7\npackaging==24.0\n"
     (project / "envs/mine.in").write_text("click==8.1.8\npackaging==24.0\n")
     assert main(["stack", "upgrade", "mine", "click", "--no-results"]) == 0
@@ -97,7 +97,7 @@ def test_two_stacks_differ_in_what_only_one_has_too(project: Path, capsys: Captu
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["upgrade", "mine", "clik", "--no-results"], "envs/mine.txt has no package 'clik'; did you mean 'click'?"),
         (["upgrade", "mine"], "results: no results folder; give another with --results, or --no-results"),
@@ -108,14 +108,16 @@ def test_two_stacks_differ_in_what_only_one_has_too(project: Path, capsys: Captu
         (["diff", "mine", "its"], "envs/its.txt: no such stack (there are: early, mine)"),
     ],
 )
-def test_a_refusal_is_one_line_and_changes_nothing(project: Path, capsys: Capture, words: list[str], told: str) -> None:
+def test_a_refusal_is_one_line_and_changes_nothing(
+    project: Path, capsys: Capture, words: list[str], message: str
+) -> None:
     before = {path: path.read_bytes() for path in (project / "envs").iterdir()}
     capsys.readouterr()
     assert main(["stack", *words]) == 2
-    said = capsys.readouterr()
-    assert told in said.err
-    assert said.err.count("\n") == 1
-    assert not said.out
+    output = capsys.readouterr()
+    assert message in output.err
+    assert output.err.count("\n") == 1
+    assert not output.out
     assert {path: path.read_bytes() for path in (project / "envs").iterdir()} == before
 
 

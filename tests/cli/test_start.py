@@ -24,12 +24,12 @@ STARTS = 3
 def imported(*words: str) -> set[str]:
     """The modules that are there at the end of a command of beyond-ram, and not in a bare interpreter."""
     command = "from beyond_ram.cli import main; main(sys.argv[1:])"
-    found = []
+    modules = []
     for text in ("", command):
         program = f"import sys; {text}\nprint(*sys.modules)"
-        said = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
-        found.append(set(said.stdout.split()))
-    return found[1] - found[0]
+        completed = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
+        modules.append(set(completed.stdout.split()))
+    return modules[1] - modules[0]
 
 
 def test_what_watch_imports() -> None:

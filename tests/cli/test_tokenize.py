@@ -59,9 +59,9 @@ def test_datasets_opens_what_it_makes(tokenizer: Path, tmp_path: Path) -> None:
     summary = json.loads(done.stdout)
     assert (summary["documents"], summary["format"]) == (4, "datasets")
     command = [interpreter("current"), "-c", LOAD, tmp_path / "out"]
-    found = subprocess.run(command, capture_output=True, check=True)
+    completed = subprocess.run(command, capture_output=True, check=True)
     asked = [interpreter("encoder"), "-c", IDS, tokenizer / "tokenizer.json", json.dumps(TEXTS)]
-    assert json.loads(found.stdout) == json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)
+    assert json.loads(completed.stdout) == json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)
 
 
 @pytest.mark.slow
@@ -88,9 +88,9 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_flags(case: str, tmp_path: Path) -> None:
-    given, said = BAD[case]
+    given, message = BAD[case]
     done = beyond_ram("tokenize", *given, cwd=tmp_path)
-    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert done.returncode == 2 and message in done.stderr, done.stderr
     assert "Traceback" not in done.stderr and not (tmp_path / "o").exists()
 
 
