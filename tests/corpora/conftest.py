@@ -79,9 +79,9 @@ class Programs:
     def program(self, spec: dict[str, Any], name: str) -> list[str]:
         """The program of a source, but for where to."""
         program = str(PROGRAMS / f"{spec['source']}.py")
-        return [str(self.python), "-B", program, "--name", name, "--spec", str(self.told(spec))]
+        return [str(self.python), "-B", program, "--name", name, "--spec", str(self.spec_file(spec))]
 
-    def told(self, spec: dict[str, Any]) -> Path:
+    def spec_file(self, spec: dict[str, Any]) -> Path:
         """A spec as its rule hands it over, in a file."""
         text = json.dumps(spec)
         path = self.work / f"spec-{zlib.crc32(text.encode())}.json"
@@ -131,21 +131,21 @@ class Programs:
 
     def each_refused(self, specs: list[dict[str, Any]], **env: str) -> list[str]:
         """The one line that each of some specs of one source gets by its program, which has no folder to take away."""
-        said = [self.work / f"said-{number}" for number in range(len(specs))]
-        runs = [(str(self.told(spec)), f"{path}-out", str(path)) for spec, path in zip(specs, said, strict=True)]
+        paths = [self.work / f"said-{number}" for number in range(len(specs))]
+        runs = [(str(self.spec_file(spec)), f"{path}-out", str(path)) for spec, path in zip(specs, paths, strict=True)]
         program = str(PROGRAMS / f"{specs[0]['source']}.py")
         command = [str(self.python), "-B", "-c", FORKS, json.dumps([program, "refused", runs])]
         environment = os.environ | {"HF_HUB_DISABLE_XET": "1"} | {name: str(value) for name, value in env.items()}
         environment.pop("HF_HUB_OFFLINE", None)
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.work, env=environment, check=False)
         assert done.stdout.split() == ["2"] * len(specs), (done.stdout, done.stderr)
-        lines = [path.read_text(encoding="utf-8").strip().splitlines() for path in said]
+        lines = [path.read_text(encoding="utf-8").strip().splitlines() for path in paths]
         assert [len(one) for one in lines] == [1] * len(specs), lines
         return [one for (one,) in lines]
 
     def tokenizer_command(self, spec: dict[str, Any], corpus: Path, out: Path) -> list[str]:
         program = str(PROGRAMS / "tokenizer.py")
-        words = ["--spec", str(self.told(spec)), "--corpus", str(corpus)]
+        words = ["--spec", str(self.spec_file(spec)), "--corpus", str(corpus)]
         return self.made(out, [str(self.python), "-B", program, *words])
 
     def one_line(self, done: subprocess.CompletedProcess[str], out: Path) -> str:

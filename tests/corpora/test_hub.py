@@ -98,8 +98,8 @@ def test_mistakes_get_one_line(programs: Programs, env: dict[str, str]) -> None:
     lines = programs.each_refused(
         [{"source": "hub", "id": "org/lines", **change} for change in MISTAKES.values()], **env
     )
-    for told, line in zip(MISTAKES, lines, strict=True):
-        assert told in line
+    for message, line in zip(MISTAKES, lines, strict=True):
+        assert message in line
         assert SECRET not in line
 
 

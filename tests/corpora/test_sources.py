@@ -228,35 +228,35 @@ def test_text_files_are_a_document_each_in_the_order_of_their_paths(programs: Pr
 
 @pytest.mark.slow
 def test_mistakes_in_files_get_one_line_that_says_where(programs: Programs, tables: Path) -> None:
-    def told(**spec: object) -> str:
+    def refusal(**spec: object) -> str:
         return programs.refused({"source": "files", **spec})
 
     for name in ("t.csv", "t.jsonl", "t.parquet", "file.arrow"):
-        line = told(glob=str(tables / name), text_column="body")
+        line = refusal(glob=str(tables / name), text_column="body")
         assert name in line
         assert "no column 'body' (text_column); it has: text, kind" in line
-    assert "matches no file" in told(glob="nothing/*.txt")
-    assert "holds int, not text" in told(glob=str(tables / "numbers.parquet"))
+    assert "matches no file" in refusal(glob="nothing/*.txt")
+    assert "holds int, not text" in refusal(glob=str(tables / "numbers.parquet"))
     bad = programs.work
     (bad / "x.weird").write_text("?")
-    assert 'say how to read it with "format"' in told(glob="x.weird")
+    assert 'say how to read it with "format"' in refusal(glob="x.weird")
     (bad / "bad.jsonl").write_text('{"text": "fine"}\n{"text": \n')
-    assert "bad.jsonl, line 2 is not JSON" in told(glob="bad.jsonl")
+    assert "bad.jsonl, line 2 is not JSON" in refusal(glob="bad.jsonl")
     (bad / "deep.jsonl").write_text('{"text": "fine"}\n{"text": ' + "[" * 100_000 + "]" * 100_000 + "}\n")
-    assert "deep.jsonl, line 2 is JSON that is nested too deeply" in told(glob="deep.jsonl")
+    assert "deep.jsonl, line 2 is JSON that is nested too deeply" in refusal(glob="deep.jsonl")
     (bad / "bad.txt").write_bytes(b"abc\xff")
-    assert "bad.txt is not UTF-8 (byte 3: 0xff)" in told(glob="bad.txt")
+    assert "bad.txt is not UTF-8 (byte 3: 0xff)" in refusal(glob="bad.txt")
     (bad / "bad.parquet").write_text("not a table")
-    assert "bad.parquet cannot be read as parquet" in told(glob="bad.parquet")
+    assert "bad.parquet cannot be read as parquet" in refusal(glob="bad.parquet")
     (bad / "bad.arrow").write_text("not a table")
-    assert "bad.arrow cannot be read as arrow" in told(glob="bad.arrow")
+    assert "bad.arrow cannot be read as arrow" in refusal(glob="bad.arrow")
     (bad / "cut.jsonl.zst").write_bytes((tables / "u.ndjson.zst").read_bytes()[:30])
-    assert "cut.jsonl.zst cannot be read as jsonl" in told(glob="cut.jsonl.zst")
+    assert "cut.jsonl.zst cannot be read as jsonl" in refusal(glob="cut.jsonl.zst")
     (bad / "t.parquet.gz").write_bytes(b"x")
-    assert "t.parquet.gz is packed as a whole" in told(glob="t.parquet.gz")
+    assert "t.parquet.gz is packed as a whole" in refusal(glob="t.parquet.gz")
     (bad / "cut.jsonl.gz").write_bytes((tables / "t.jsonl.gz").read_bytes()[:30])
-    assert "cut.jsonl.gz cannot be read as jsonl" in told(glob="cut.jsonl.gz")
+    assert "cut.jsonl.gz cannot be read as jsonl" in refusal(glob="cut.jsonl.gz")
     (bad / "half.jsonl").write_text('{"text": "\\ud800"}\n')
-    assert "half of a surrogate pair" in told(glob="half.jsonl")
+    assert "half of a surrogate pair" in refusal(glob="half.jsonl")
     (bad / "empty.jsonl").write_text("")
-    assert "holds no document" in told(glob="empty.jsonl")
+    assert "holds no document" in refusal(glob="empty.jsonl")

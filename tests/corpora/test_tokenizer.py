@@ -94,10 +94,10 @@ def test_the_oldest_and_the_newest_stack_read_them_and_give_equal_ids(made: dict
         seen[stack] = dict(zip(made, map(json.loads, done.stdout.splitlines()), strict=True))
     assert seen["june-2023"] == seen["current"]
     for name, entries in (("binaries", 4102), ("python", 8192)):
-        found = seen["current"][name]
-        assert (found["model_max_length"], found["entries"], found["unknown"]) == (4096, entries, 0)
-        assert found["tokens"] > 10_000
-        assert set(found["special"]) == {f"{kind}_token" for kind in ("unk", "pad", "mask", "bos", "eos", "cls")}
+        facts = seen["current"][name]
+        assert (facts["model_max_length"], facts["entries"], facts["unknown"]) == (4096, entries, 0)
+        assert facts["tokens"] > 10_000
+        assert set(facts["special"]) == {f"{kind}_token" for kind in ("unk", "pad", "mask", "bos", "eos", "cls")}
 
 
 def test_a_local_tokenizer_is_copied(programs: Programs, made: dict[str, Path]) -> None:
@@ -154,14 +154,14 @@ def test_only_the_tokenizer_of_a_model_is_fetched(programs: Programs, made: dict
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "message"),
     [
         ({"train": "characters", "entries": 4102}, "is not a finished corpus"),
         ({"path": "nowhere"}, "it has to be a folder with a tokenizer.json"),
         ({"path": "."}, "has no tokenizer.json"),
     ],
 )
-def test_mistakes_get_one_line(programs: Programs, spec: dict[str, object], told: str) -> None:
+def test_mistakes_get_one_line(programs: Programs, spec: dict[str, object], message: str) -> None:
     out = programs.work / "tokenizer"
     done = programs.run(programs.tokenizer_command(spec, programs.work / "corpus", out))
-    assert told in programs.one_line(done, out)
+    assert message in programs.one_line(done, out)
