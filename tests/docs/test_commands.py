@@ -106,8 +106,8 @@ class Place:
             wanted = before and not other.note("not run") and is_slow(other) <= is_slow(block)
             if other not in self.done and (wanted or other == block):
                 untouched = other.note("planned") and not self.done and "mine" not in other.text
-                found = self.plans.get(other.text) if untouched else None
-                self.done[other] = found or self.run(other)
+                planned = self.plans.get(other.text) if untouched else None
+                self.done[other] = planned or self.run(other)
                 if untouched:
                     self.plans[other.text] = self.done[other]
         return self.done[block]
@@ -152,12 +152,12 @@ class Place:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         ) as process:  # fmt: skip
             assert process.stdout
-            said = ""
+            output = ""
             for line in process.stdout:
-                said += line
+                output += line
                 if ready in line:
                     process.send_signal(signal.SIGINT)
-        return subprocess.CompletedProcess(command, process.returncode if ready in said else 1, said, "")
+        return subprocess.CompletedProcess(command, process.returncode if ready in output else 1, output, "")
 
 
 def needed_stacks(block: Block) -> list[str]:
@@ -281,22 +281,22 @@ def readers(places: Callable[[Path], Place]) -> Place:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_block_says_what_it_is(page: Path) -> None:
-    found = list(blocks(page))
-    unknown = [block for block in found if block.language not in KNOWN and not block.language.startswith("{")]
+    page_blocks = list(blocks(page))
+    unknown = [block for block in page_blocks if block.language not in KNOWN and not block.language.startswith("{")]
     assert not unknown, f"{unknown[0]}: one of {', '.join(KNOWN)}"
-    assert {key for block in found for key, _ in block.notes} <= {*NOTES}
+    assert {key for block in page_blocks for key, _ in block.notes} <= {*NOTES}
 
 
 def flags_of(command: str) -> set[str]:
     """The options of `beyond-ram COMMAND`, of all that it has below."""
     parser = argparse.ArgumentParser()
     importlib.import_module(f"beyond_ram.cli.{command}").add_to(parser.add_subparsers())
-    found, left = set[str](), [parser]
+    flags, left = set[str](), [parser]
     while left:
         for action in left.pop()._actions:
-            found |= {*action.option_strings}
+            flags |= {*action.option_strings}
             left += action.choices.values() if isinstance(action, argparse._SubParsersAction) else ()
-    return found
+    return flags
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -305,8 +305,8 @@ def test_what_a_page_names_of_the_command_line_is_there(page: Path) -> None:
     wrong = []
     for text in (*spans(page), *(block.text for block in blocks(page))):
         for command, rest in COMMAND_LINE.findall(text):
-            known = flags_of(command) if command in COMMANDS else set()
+            command_flags = flags_of(command) if command in COMMANDS else set()
             flags = {*re.findall(r"(?<!\S)\[?\(?(--[\w-]+)", rest)}
-            if command not in COMMANDS or (command != "run" and not flags <= known):
-                wrong.append((command, flags - known))
+            if command not in COMMANDS or (command != "run" and not flags <= command_flags):
+                wrong.append((command, flags - command_flags))
     assert not wrong

@@ -69,7 +69,7 @@ def prose(text: str) -> str:
 
 
 def typed(text: str) -> list[str]:
-    return [" ".join(found[0].split()) for found in MEASUREMENT.finditer(prose(text))]
+    return [" ".join(match[0].split()) for match in MEASUREMENT.finditer(prose(text))]
 
 
 def name(page: Path) -> str:
@@ -87,13 +87,13 @@ def test_the_pages_are_as_their_tables(renew: ModuleType) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name not in ELSEWHERE], ids=name)
 def test_no_measured_number_is_typed(page: Path) -> None:
-    known = allowed(name(page))
-    assert [one for one in typed(page.read_text()) if one not in known] == []
+    permitted = allowed(name(page))
+    assert [one for one in typed(page.read_text()) if one not in permitted] == []
 
 
 def test_what_may_be_typed_still_is() -> None:
-    found = {name(page): typed(page.read_text()) for page in PAGES}
-    assert [(page, one) for page in found for one in allowed(page) if one not in found[page]] == []
+    typed_by_page = {name(page): typed(page.read_text()) for page in PAGES}
+    assert [(page, one) for page in typed_by_page for one in allowed(page) if one not in typed_by_page[page]] == []
 
 
 def test_a_typed_number_is_seen() -> None:
@@ -139,8 +139,8 @@ def test_every_line_of_a_table_has_a_field_for_each_column(path: Path) -> None:
 
 def test_a_set_says_where_it_is_from() -> None:
     for folder in {path.parent for path in TABLES}:
-        known = yaml.safe_load((folder / "provenance.yaml").read_text())
-        assert {"command", "commit", "date", "machine"} <= {*known}, folder.name
+        provenance = yaml.safe_load((folder / "provenance.yaml").read_text())
+        assert {"command", "commit", "date", "machine"} <= {*provenance}, folder.name
     assert sum(path.stat().st_size for path in TABLES) < 500_000
 
 

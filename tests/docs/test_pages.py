@@ -31,9 +31,9 @@ A comment between <!-- not run: of nothing -->, then `beyond-ram watch`.
 
 
 def test_blocks_are_found_in_order_with_the_comments_above_them() -> None:
-    found = [(block.language, block.text.split()[-1], dict(block.notes)) for block in blocks(Path("x.md"), TEXT)]
+    contents = [(block.language, block.text.split()[-1], dict(block.notes)) for block in blocks(Path("x.md"), TEXT)]
     two = {"not run": "needs a cluster", "slow": "takes long"}
-    assert found == [("sh", "one", {}), ("sh", "--more", two), ("yaml", "1", {}), ("sh", "three", {})]
+    assert contents == [("sh", "one", {}), ("sh", "--more", two), ("yaml", "1", {}), ("sh", "three", {})]
 
 
 def test_spans_of_text_and_tables_are_found(tmp_path: Path) -> None:

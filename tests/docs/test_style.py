@@ -23,7 +23,7 @@ NO_PROSE = re.compile(
 
 def prose(page: Path) -> str:
     """The text of a page, with its line breaks, without what is no prose."""
-    return NO_PROSE.sub(lambda found: "\n" * found[0].count("\n") or " CODE ", page.read_text(encoding="utf-8"))
+    return NO_PROSE.sub(lambda match: "\n" * match[0].count("\n") or " CODE ", page.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != STYLE], ids=lambda page: page.name)

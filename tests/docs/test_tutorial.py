@@ -15,13 +15,13 @@ NUMBER = r"\d[\d,.]*"
 
 def steps() -> list[tuple[str, list[str]]]:
     """Each command of the page, and the lines that it is said to print."""
-    found: list[tuple[str, list[str]]] = []
+    blocks: list[tuple[str, list[str]]] = []
     for line in PAGE.read_text().splitlines():
         if line.startswith("    $ "):
-            found.append((line.removeprefix("    $ uv run "), []))
-        elif line.startswith("    ") and found:
-            found[-1][1].append(line[4:])
-    return found
+            blocks.append((line.removeprefix("    $ uv run "), []))
+        elif line.startswith("    ") and blocks:
+            blocks[-1][1].append(line[4:])
+    return blocks
 
 
 def without_numbers(line: str) -> str:
@@ -30,11 +30,11 @@ def without_numbers(line: str) -> str:
 
 def missing(quoted: list[str], printed: list[str]) -> list[str]:
     """Quoted lines that are not printed in this order."""
-    left, known = iter(printed), []
+    left, absent = iter(printed), []
     for line in quoted:
         if line != "…" and not any(without_numbers(one) == without_numbers(line) for one in left):
-            known.append(line)
-    return known
+            absent.append(line)
+    return absent
 
 
 @pytest.mark.cgroup
