@@ -46,11 +46,11 @@ def test_every_key_says_what_it_means() -> None:
 
 def sections(page: str) -> dict[str, dict[str, str]]:
     """The lines of the tables below each heading, by key."""
-    found: dict[str, dict[str, str]] = {}
+    by_heading: dict[str, dict[str, str]] = {}
     for part in page.split("\n### ")[1:]:
         heading, _, rest = part.partition("\n")
-        found[heading] = {line.split("`")[1]: line for line in rest.splitlines() if line.startswith("| `")}
-    return found
+        by_heading[heading] = {line.split("`")[1]: line for line in rest.splitlines() if line.startswith("| `")}
+    return by_heading
 
 
 @pytest.mark.parametrize(
@@ -64,15 +64,15 @@ def sections(page: str) -> dict[str, dict[str, str]]:
 def test_what_all_have_is_said_once_and_the_rest_where_it_belongs(
     every: str, heading: str, kind: str, ending: str
 ) -> None:
-    told, parts = sections("\n" + document.keys()), json.loads((ROOT / document.SCHEMA).read_text())["$defs"]
+    tables, parts = sections("\n" + document.keys()), json.loads((ROOT / document.SCHEMA).read_text())["$defs"]
     members = [part for name, part in parts.items() if name.endswith(ending)]
     assert len(members) > 2
-    common = told.get(every, {})
+    common = tables.get(every, {})
     for member in members:
         fields = member["properties"]
         matrix = fields.get("matrix", {}).get("$ref", "").rpartition("/")[2]
         fields |= parts[matrix]["properties"] if matrix else {}
-        own = told[f"{heading} `{fields[kind]['const']}`"]
+        own = tables[f"{heading} `{fields[kind]['const']}`"]
         assert not {*own.values()} & {*common.values()}, "said twice"
         lines = common | own
         assert {*lines} == {*fields} - {kind, "matrix"}
@@ -82,8 +82,8 @@ def test_what_all_have_is_said_once_and_the_rest_where_it_belongs(
 
 
 def test_a_default_that_only_one_workload_has_stands_there() -> None:
-    told = sections("\n" + document.keys())
-    assert "| `null` |" in told["Every experiment"]["timeout_s"]
-    assert "| `600` |" in told["Workload `hub-files`"]["timeout_s"]
-    assert "timeout_s" not in told["Workload `tokenize`"]
-    assert "| required |" in told["Every corpus"]["tokenizer"]
+    tables = sections("\n" + document.keys())
+    assert "| `null` |" in tables["Every experiment"]["timeout_s"]
+    assert "| `600` |" in tables["Workload `hub-files`"]["timeout_s"]
+    assert "timeout_s" not in tables["Workload `tokenize`"]
+    assert "| required |" in tables["Every corpus"]["tokenizer"]

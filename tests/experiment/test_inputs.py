@@ -15,7 +15,7 @@ from ..conftest import ROOT
 MODULE = "KIND, SHUFFLE = 'own', 'rows'\ndef make(folder, how): ...\n"
 
 
-def told(tmp_path: Path, **config: Any) -> str:
+def message_of(tmp_path: Path, **config: Any) -> str:
     """What is wrong with a config, and nothing where it can be run."""
     mine = tmp_path / "mine.yaml"
     mine.write_text(yaml.safe_dump(config))
@@ -28,12 +28,12 @@ def told(tmp_path: Path, **config: Any) -> str:
 
 def tokens(tmp_path: Path, **dataset: Any) -> str:
     experiment = {"workload": "load", "matrix": {"stack": ["loaders"], "tokens": ["mine"], "loader": ["threads"]}}
-    return told(tmp_path, tokens={"mine": dataset}, experiments={"x": experiment})
+    return message_of(tmp_path, tokens={"mine": dataset}, experiments={"x": experiment})
 
 
 def own(tmp_path: Path, tokens: list[str] | None = None, **loader: Any) -> str:
     matrix = {"stack": ["loaders"], "loader": ["mine"], "tokens": tokens or ["none"]}
-    return told(
+    return message_of(
         tmp_path,
         loaders={"mine": loader},
         tokens={"few": {"rows": 10}},
@@ -42,9 +42,9 @@ def own(tmp_path: Path, tokens: list[str] | None = None, **loader: Any) -> str:
 
 
 def corpus(tmp_path: Path, num_files: int = 1, **keys: Any) -> str:
-    found = {"source": "files", "tokenizer": {"train": "byte-level"}, **keys}
+    spec = {"source": "files", "tokenizer": {"train": "byte-level"}, **keys}
     matrix = {"stack": ["current"], "corpus": ["mine"], "num_files": [num_files]}
-    return told(tmp_path, corpora={"mine": found}, experiments={"x": {"workload": "tokenize", "matrix": matrix}})
+    return message_of(tmp_path, corpora={"mine": spec}, experiments={"x": {"workload": "tokenize", "matrix": matrix}})
 
 
 def test_a_token_file_has_rows_of_whole_numbers(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_a_token_file_has_rows_of_whole_numbers(tmp_path: Path) -> None:
         ({"rows": 3, "width": 7}, "generated rows have an even number of ids"),
         ({}, "key 'rows' is missing"),
     ):
-        said = tokens(tmp_path, **keys)
-        assert words in said, (keys, said)
-        assert "\n" not in said
+        message = tokens(tmp_path, **keys)
+        assert words in message, (keys, message)
+        assert "\n" not in message
 
 
 def test_a_loader_of_ones_own_can_be_read(tmp_path: Path) -> None:
@@ -129,9 +129,9 @@ def test_a_loader_with_its_own_data_is_never_held_against_a_token_dataset(tmp_pa
 
 
 def test_an_option_is_one_that_a_loader_of_the_experiment_has(tmp_path: Path) -> None:
-    def said(options: str, value: str, loaders: tuple[str, ...] = ("mine", "threads")) -> str:
+    def message(options: str, value: str, loaders: tuple[str, ...] = ("mine", "threads")) -> str:
         (tmp_path / "mine.py").write_text(MODULE + options)
-        return told(
+        return message_of(
             tmp_path,
             loaders={"mine": {"module": "mine.py"}},
             tokens={"few": {"rows": 10}},
@@ -144,14 +144,14 @@ def test_an_option_is_one_that_a_loader_of_the_experiment_has(tmp_path: Path) ->
         )
 
     names = "OPTIONS = ('ahead', 'block_rows')\n"
-    assert said(names, "ahead-0") == ""
-    assert said(names, "ahead-0-block_rows-8") == ""
+    assert message(names, "ahead-0") == ""
+    assert message(names, "ahead-0-block_rows-8") == ""
     where = "experiments.x.matrix.option"
-    assert f"{where}: no loader here has an option 'ahed'; did you mean 'ahead'?" in said(names, "ahed-1")
-    assert f"{where}: no loader here has an option 'ahead'" in said("", "ahead-0")
-    assert f"{where}: no loader here has an option 'ahead'" in said(names, "ahead-0", ("threads",))
-    assert "the constant OPTIONS has to be written out" in said("OPTIONS = tuple(make)\n", "ahead-0")
-    assert f"{where}.1: " in said(names, "ahead-many")
+    assert f"{where}: no loader here has an option 'ahed'; did you mean 'ahead'?" in message(names, "ahed-1")
+    assert f"{where}: no loader here has an option 'ahead'" in message("", "ahead-0")
+    assert f"{where}: no loader here has an option 'ahead'" in message(names, "ahead-0", ("threads",))
+    assert "the constant OPTIONS has to be written out" in message("OPTIONS = tuple(make)\n", "ahead-0")
+    assert f"{where}.1: " in message(names, "ahead-many")
 
 
 def test_a_loader_has_cells_with_the_options_that_it_has(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_the_files_of_a_corpus_are_there_and_as_many_as_asked(tmp_path: Path) ->
 
 def test_what_is_not_run_is_not_looked_for(tmp_path: Path) -> None:
     matrix = {"stack": ["loaders"], "tokens": ["few"], "loader": ["threads"]}
-    assert not told(
+    assert not message_of(
         tmp_path,
         tokens={"few": {"rows": 2}, "mine": {"path": "not there.npy"}},
         loaders={"mine": {"module": "not there.py", "data": "not there"}},
@@ -209,5 +209,5 @@ def test_what_is_not_run_is_not_looked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("role", ["baselines", "candidates"])
 def test_a_comparison_names_stacks_that_are_there(tmp_path: Path, role: str) -> None:
     comparison = {"baselines": ["current"], "candidates": ["current"], role: ["curent"]}
-    said = told(tmp_path, comparisons={"mine": comparison}, experiments={})
-    assert said.startswith(f"comparisons.mine.{role}: no stack 'curent' in envs/; did you mean 'current'?")
+    message = message_of(tmp_path, comparisons={"mine": comparison}, experiments={})
+    assert message.startswith(f"comparisons.mine.{role}: no stack 'curent' in envs/; did you mean 'current'?")

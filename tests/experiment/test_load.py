@@ -30,24 +30,24 @@ def test_the_last_file_is_the_strongest_and_config_is_over_it(config: dict[str, 
     first.write_text("results: 1\nonly: 1\n")
     second.write_text("results: 2\n")
     config |= {"results": 3, "only": 1}
-    told = faults(config, [ROOT / "config.yaml", first, second])
-    assert f"{second}, results: " in told
-    assert f"{first}, only: " in told
+    message = faults(config, [ROOT / "config.yaml", first, second])
+    assert f"{second}, results: " in message
+    assert f"{first}, only: " in message
     assert "--config, results: " in faults(config, [first, second], {"results": 3})
     del config["experiments"]
-    told = faults(config | {"unknown": 1}, [first, second], {"unknown": 1})
-    assert "--config: unknown key 'unknown'" in told
-    assert f"{second}: key 'experiments' is missing" in told
+    message = faults(config | {"unknown": 1}, [first, second], {"unknown": 1})
+    assert "--config: unknown key 'unknown'" in message
+    assert f"{second}: key 'experiments' is missing" in message
 
 
 def test_more_runs_than_can_be_meant_are_refused_before_they_are_made(config: dict[str, Any]) -> None:
     config["experiments"]["growth"]["repeats"] = 10**8
     tracemalloc.start()
-    told = faults(config)
+    message = faults(config)
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert "experiments.growth: 400,000,000 runs are planned here" in told
-    assert "the most are 100,000, which the key 'max_runs' changes" in told
+    assert "experiments.growth: 400,000,000 runs are planned here" in message
+    assert "the most are 100,000, which the key 'max_runs' changes" in message
     assert peak_bytes < 50e6
     config["experiments"]["growth"]["repeats"] = 30_000
     assert "120,000 runs" in faults(config)
@@ -98,9 +98,9 @@ def test_aliases_that_stand_for_more_than_can_be_meant_are_refused(config: dict[
 )
 def test_what_is_echoed_is_bounded(config: dict[str, Any], value: Any) -> None:
     for key in ("results", "corpora", "only", "experiments"):
-        told = faults(config | {key: value})
-        assert len(told) < 25_000
-        assert all(len(line) < 1100 for line in told.splitlines())
+        message = faults(config | {key: value})
+        assert len(message) < 25_000
+        assert all(len(line) < 1100 for line in message.splitlines())
     assert len(faults(config | {f"key{'y' * 10**6}": value})) < 2500
 
 
@@ -125,9 +125,9 @@ def test_the_lengths_of_documents_are_told_from_the_lowest_on(config: dict[str, 
 
 def test_a_version_ladder_names_an_experiment_and_a_metric(config: dict[str, Any], root: Path) -> None:
     config["ladders"]["tokenizers"] |= {"experiment": "alon", "metrics": ["grown_anon_byte"]}
-    said = faults(config, [ROOT / "config.yaml"])
-    assert "ladders.tokenizers.experiment: no experiment 'alon'; did you mean 'alone'?" in said
-    assert "ladders.tokenizers.metrics: no metric 'grown_anon_byte'; did you mean 'grown_anon_bytes'?" in said
+    message = faults(config, [ROOT / "config.yaml"])
+    assert "ladders.tokenizers.experiment: no experiment 'alon'; did you mean 'alone'?" in message
+    assert "ladders.tokenizers.metrics: no metric 'grown_anon_byte'; did you mean 'grown_anon_bytes'?" in message
 
 
 Change = Callable[[dict[str, Any]], Any]
@@ -160,9 +160,9 @@ def test_a_fault_is_one_line_that_names_file_and_key(
     config: dict[str, Any], root: Path, change: Change, words: str
 ) -> None:
     change(config)
-    said = faults(config, [ROOT / "config.yaml"])
-    assert words in said
-    assert all("config.yaml" in line for line in said.splitlines())
+    message = faults(config, [ROOT / "config.yaml"])
+    assert words in message
+    assert all("config.yaml" in line for line in message.splitlines())
 
 
 def test_the_file_that_is_named_is_the_one_that_the_key_came_from(

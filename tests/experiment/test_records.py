@@ -128,7 +128,7 @@ def test_a_whole_run_is_read(folder: Path) -> None:
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder: Path, damage: str) -> None:
-    name, spoil, said = DAMAGE[damage]
+    name, spoil, message = DAMAGE[damage]
     spoil(folder / name)
     with pytest.raises(DamagedError) as refused:
         tables.read_run(folder / "run.json")
@@ -142,7 +142,7 @@ def test_a_damaged_run_is_refused_in_one_line_that_names_the_file(folder: Path, 
         collect([folder / "run.json"], *(folder.parent / name for name in ("runs", "samples")))
     assert str(collected.value) == str(refused.value)
     assert str(refused.value).startswith(f"{folder / name}: ")
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert str(refused.value).endswith("; delete the folder, and Snakemake makes it again")
     assert "\n" not in str(refused.value)
 
@@ -209,15 +209,15 @@ def test_a_run_of_before_an_axis_has_its_value_of_then_and_is_paired_with_one_of
 
 
 @pytest.mark.parametrize(
-    ("known", "shards"),
+    ("fields", "shards"),
     [({"mode": "stream", "shuffle_buffer": 100}, None), ({"mode": "stream", "shuffle_buffer": 0}, 0)],
 )
-def test_what_an_axis_was_is_what_the_combination_means(known: dict[str, str | int], shards: int | None) -> None:
+def test_what_an_axis_was_is_what_the_combination_means(fields: dict[str, str | int], shards: int | None) -> None:
     matrix = WORKLOADS["stream"].points()
     usual = matrix.model_fields["input_shards"].get_default()[0]
-    cell = {"experiment": "e", "stack": "s", "repository": "r", "workers": 2, "start": "fork", **known, "rep": 3}
-    found = records.of_today(cell, "stream")
-    assert found["input_shards"] == (usual if shards is None else shards)
-    assert found | cell == found, "what was weighed stands"
-    assert list(found)[-1] == "rep"
+    cell = {"experiment": "e", "stack": "s", "repository": "r", "workers": 2, "start": "fork", **fields, "rep": 3}
+    cell_today = records.of_today(cell, "stream")
+    assert cell_today["input_shards"] == (usual if shards is None else shards)
+    assert cell_today | cell == cell_today, "what was weighed stands"
+    assert list(cell_today)[-1] == "rep"
     assert records.of_today(cell, "a workload that is gone") == cell

@@ -34,8 +34,8 @@ def kept(*locks: tuple[str, int]) -> list[str]:
 
 def test_each_kept_lock_is_the_baseline_of_the_next_one_and_the_oldest_that_of_todays() -> None:
     """Of ten locks all pairs would be 55 comparisons of every metric, each of which makes all others harder to show."""
-    found = roles.pairs(config(), kept(("bbbb0000", 10), ("aaaa0000", 10), ("cccc0000", 10)))
-    assert found[1:] == [
+    pairs = roles.pairs(config(), kept(("bbbb0000", 10), ("aaaa0000", 10), ("cccc0000", 10)))
+    assert pairs[1:] == [
         ("current@bbbb0000", "current@aaaa0000"),
         ("current@aaaa0000", "current@cccc0000"),
         ("current@cccc0000", "current"),
@@ -44,8 +44,8 @@ def test_each_kept_lock_is_the_baseline_of_the_next_one_and_the_oldest_that_of_t
 
 
 def test_a_lock_that_ran_other_cells_is_passed_over() -> None:
-    found = roles.pairs(config(), kept(("aaaa0000", 10), ("aaaa0000", 20), ("bbbb0000", 20), ("cccc0000", 10)))
-    assert found[1:] == [
+    pairs = roles.pairs(config(), kept(("aaaa0000", 10), ("aaaa0000", 20), ("bbbb0000", 20), ("cccc0000", 10)))
+    assert pairs[1:] == [
         ("current@aaaa0000", "current@bbbb0000"),
         ("current@aaaa0000", "current@cccc0000"),
         ("current@bbbb0000", "current"),
