@@ -76,16 +76,16 @@ def with_what_the_data_lack(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(name: str) -> Run:
-    known = {
+    record = {
         "cell": RUNS[name],
         "work": {"bytes_in": 9e6},
         "peak": tree(9e6),
         "sampler": {"interval_ms": 20, "samples": 50},
         "duration_s": 1.0,
     }
-    known |= {"completed_work": True}
+    record |= {"completed_work": True}
     epochs = [{"event": "epoch", "epoch": n, "tree": tree(2e6 + n)} for n in range(3)]
-    return known, [{"event": "imported", "tree": tree(1e6)}, *epochs]
+    return record, [{"event": "imported", "tree": tree(1e6)}, *epochs]
 
 
 class Sampled:
@@ -125,14 +125,14 @@ def test_set_into_one_column_every_word_is_read(root: Path, script: Path) -> Non
     small = {text.get_text(): text.get_fontsize() * scale for text in figure.findobj(Text) if text.get_text().strip()}
     plt.close(figure)
     assert small
-    assert {said: round(points, 1) for said, points in small.items() if points < READ_POINTS} == {}
+    assert {text: round(points, 1) for text, points in small.items() if points < READ_POINTS} == {}
 
 
 def test_a_stack_of_which_no_effect_is_known_is_drawn_beside_others(root: Path) -> None:
     script = root / "scripts/figures/what_helps.py"
-    known = given(root, script, lines=True)["remedies"].astype({"stack": "str"})
-    silent = known.assign(stack="other", ratio=float("nan"), low=float("nan"), high=float("nan"), effect="not run")
-    drawn = plotted(script, {"remedies": pd.concat([known, silent.assign(reason="not here")])})
+    remedies = given(root, script, lines=True)["remedies"].astype({"stack": "str"})
+    silent = remedies.assign(stack="other", ratio=float("nan"), low=float("nan"), high=float("nan"), effect="not run")
+    drawn = plotted(script, {"remedies": pd.concat([remedies, silent.assign(reason="not here")])})
     assert not isinstance(drawn, str)
     plt.close(drawn[0])
 
@@ -150,11 +150,11 @@ def test_the_verdict_behind_a_bar_is_that_of_the_largest_input(root: Path, tmp_p
     )
     assert not isinstance(drawn, str)
     drawn[0].savefig(tmp_path / "f.svg")
-    said = (tmp_path / "f.svg").read_text()
+    svg = (tmp_path / "f.svg").read_text()
     plt.close(drawn[0])
-    assert "held: tokenizer" in said
-    assert "small" not in said
-    assert "forked" not in said
+    assert "held: tokenizer" in svg
+    assert "small" not in svg
+    assert "forked" not in svg
 
 
 def owned(owner: str, rep: int, mb: float, grown: float) -> dict[str, Any]:
@@ -173,11 +173,11 @@ def test_what_came_free_with_nobody_is_not_said_to_have_come_free_with_an_owner(
     )
     assert not isinstance(drawn, str)
     drawn[0].savefig(tmp_path / "f.svg")
-    said = (tmp_path / "f.svg").read_text()
+    svg = (tmp_path / "f.svg").read_text()
     plt.close(drawn[0])
-    assert "not released: residue" in said
-    assert "released with: residue" not in said
-    assert "undecided (n = 3)" in said
+    assert "not released: residue" in svg
+    assert "released with: residue" not in svg
+    assert "undecided (n = 3)" in svg
     assert "grew by 200 MB, and 70% were not released" in " ".join(drawn[1].split())
 
 
@@ -202,14 +202,14 @@ def test_the_marks_of_runs_have_their_median_and_none_hides_another() -> None:
 def drawn(root: Path, name: str, *records: Run) -> str:
     """The caption of a figure that was drawn."""
     given = {"streaming": streaming(records), "comparisons": comparisons(runs(records), [])}
-    found = plotted(root / "scripts" / "figures" / f"{name}.py", given)
-    assert not isinstance(found, str), found
-    plt.close(found[0])
-    return " ".join(found[1].split())
+    drawing = plotted(root / "scripts" / "figures" / f"{name}.py", given)
+    assert not isinstance(drawing, str), drawing
+    plt.close(drawing[0])
+    return " ".join(drawing[1].split())
 
 
 def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -> None:
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "experiment": "s",
         "stack": "june-2023",
         "corpus": "c",
@@ -218,9 +218,11 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -
         "num_files": 8,
         "rep": 1,
     }
-    known |= {"tokenizer_calls": 0, "cache_bytes_written": 0}
+    fields |= {"tokenizer_calls": 0, "cache_bytes_written": 0}
     lines = [(0, True, 92), (1, True, 92), (2, False, 202), (3, False, 203)]
-    table = pd.DataFrame({**known, "shard": n, "from_cache": cached, "anon_bytes": mb * 1e6} for n, cached, mb in lines)
+    table = pd.DataFrame(
+        {**fields, "shard": n, "from_cache": cached, "anon_bytes": mb * 1e6} for n, cached, mb in lines
+    )
     drawn = plotted(root / "scripts/figures/staircase.py", {"shards": table})
     assert not isinstance(drawn, str)
     plt.close(drawn[0])
@@ -228,7 +230,7 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "phrase"),
     [
         ("requests_by_workers", "the smallest to the largest repeat (n = 1). Each cell was run once"),
         ("requests_by_workers", "Each cell was run once, and is hollow"),
@@ -240,7 +242,7 @@ def test_the_step_from_a_cached_shard_to_a_computed_one_is_counted(root: Path) -
         ),
     ],
 )
-def test_a_caption_says_what_the_runs_say(root: Path, name: str, said: str) -> None:
+def test_a_caption_says_what_the_runs_say(root: Path, name: str, phrase: str) -> None:
     caption = drawn(
         root,
         name,
@@ -249,7 +251,7 @@ def test_a_caption_says_what_the_runs_say(root: Path, name: str, said: str) -> N
         streamed("a", None, resolved_s=8.0, epoch_s=(0.5, 0.5), epochs=2, mode="download"),
         streamed("b", {"tree": {"main": 6}}, epoch_s=(1.0, 1.0), epochs=2, buffering="no-pre-buffer"),
     )
-    assert said in caption
+    assert phrase in caption
 
 
 def test_how_sure_a_break_even_is_comes_from_the_repeats(root: Path) -> None:
@@ -257,9 +259,9 @@ def test_how_sure_a_break_even_is_comes_from_the_repeats(root: Path) -> None:
         streams = streamed("a", None, rep, resolved_s=1.0, epoch_s=(epoch_s, epoch_s), epochs=2)
         return [streams, streamed("a", None, rep, resolved_s=4.0, epoch_s=(0.5, 0.5), epochs=2, mode="download")]
 
-    said = drawn(root, "break_even", *both(1, 2.0), *both(2, 3.0))
-    assert "page cache was not recorded" in " ".join(said.split())
-    assert "from epoch 2 on (by the repeats from 2, to 3)" in said
+    caption = drawn(root, "break_even", *both(1, 2.0), *both(2, 3.0))
+    assert "page cache was not recorded" in " ".join(caption.split())
+    assert "from epoch 2 on (by the repeats from 2, to 3)" in caption
     reversed_ = drawn(root, "break_even", *both(1, 0.2), *both(2, 0.3))
     assert "never (by all repeats, extrapolated from 2)" in reversed_
 
@@ -271,11 +273,11 @@ def test_a_gain_has_a_colour_only_where_it_is_shown(root: Path) -> None:
             for rep, both in enumerate(repeats, 1)
             for how, took in zip(("default", "no-pre-buffer"), both, strict=True)
         ]
-        found = plotted(root / "scripts/figures/prefetch_gain.py", {"comparisons": comparisons(runs(sides), [])})
-        assert not isinstance(found, str)
-        found[0].canvas.draw()
-        mesh = found[0].axes[0].collections[0]
-        plt.close(found[0])
+        drawing = plotted(root / "scripts/figures/prefetch_gain.py", {"comparisons": comparisons(runs(sides), [])})
+        assert not isinstance(drawing, str)
+        drawing[0].canvas.draw()
+        mesh = drawing[0].axes[0].collections[0]
+        plt.close(drawing[0])
         return {tuple(colour) for colour in mesh.get_facecolors()}
 
     none = colours((2.0, 1.0))
@@ -307,9 +309,9 @@ def test_epochs_are_drawn_with_each_page_once_and_the_caption_says_of_what_and_h
     axes = {"experiment": "e", "stack": "s", "tokens": "t", "epochs": 2, "rep": 1}
 
     def loaded(loader: str, epochs: int, **reading: float) -> Run:
-        known = {"cell": axes | {"loader": loader}, "workload": "load"}
+        record = {"cell": axes | {"loader": loader}, "workload": "load"}
         read = [{"event": "epoch", "epoch": n, "tree": tree(9e6) | reading} for n in range(epochs)]
-        return known, [{"event": "imported", "tree": tree(1e6)}, *read]
+        return record, [{"event": "imported", "tree": tree(1e6)}, *read]
 
     records = [
         loaded("alone", 13),
@@ -318,15 +320,15 @@ def test_epochs_are_drawn_with_each_page_once_and_the_caption_says_of_what_and_h
     ]
     slope = {"slope_bytes": 1e6, "slope_bytes_low": 0.0, "slope_bytes_high": 2e6, "n": 2, "regrowth": "unclear"}
     lines = pd.DataFrame([axes | slope | {"loader": name} for name in ("alone", "forked", "read")])
-    found = plotted(root / "scripts/figures/memory_by_epoch.py", {"records": records, "regrowth": lines})
-    assert not isinstance(found, str)
-    figure, caption = found
+    drawing = plotted(root / "scripts/figures/memory_by_epoch.py", {"records": records, "regrowth": lines})
+    assert not isinstance(drawing, str)
+    figure, caption = drawing
     drawn = [line.get_ydata() for line in figure.axes[0].get_lines()]
     plt.close(figure)
     assert [sizes[0] for sizes in drawn] == [8, 3]
-    said = " ".join(caption.split())
-    assert "documents" not in said
-    assert "rows through a loader" in said
-    assert "Instead of the requested 2 epochs, up to 13 ran" in said
-    assert "Not drawn: a setting with only sums over several processes" in said
-    assert said.count("MB an epoch") == 2
+    text = " ".join(caption.split())
+    assert "documents" not in text
+    assert "rows through a loader" in text
+    assert "Instead of the requested 2 epochs, up to 13 ran" in text
+    assert "Not drawn: a setting with only sums over several processes" in text
+    assert text.count("MB an epoch") == 2
