@@ -21,8 +21,8 @@ experiments:
 
 @pytest.fixture(scope="module")
 def action(root: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((root / "action.yml").read_text())
-    return found
+    content: dict[str, Any] = yaml.safe_load((root / "action.yml").read_text())
+    return content
 
 
 def test_every_input_is_used_and_every_step_says_its_shell(action: dict[str, Any]) -> None:
@@ -47,7 +47,7 @@ def run_steps(action: dict[str, Any], place: Path, clone: Path, inputs: dict[str
         if "run" not in step:
             continue
         own = {
-            name: re.sub(r"\$\{\{ ([\w.| ]+?) \}\}", lambda found: context[found[1]], str(value))
+            name: re.sub(r"\$\{\{ ([\w.| ]+?) \}\}", lambda match: context[match[1]], str(value))
             for name, value in step.get("env", {}).items()
         }
         files = {"GITHUB_OUTPUT": str(place / "output"), "GITHUB_STEP_SUMMARY": str(place / "summary")}

@@ -14,11 +14,11 @@ def experiments(root: Path, out: Path, wanted: list[str], *packages: str, folder
 @pytest.mark.parametrize("name", ["tokenize", "load", "stream", "read", "files"])
 def test_a_shipped_set_is_a_config_with_cells(root: Path, tmp_path: Path, name: str) -> None:
     assert name in shipped(root)
-    found = choose([name], ["datasets", "tokenizers", "huggingface-hub"], tmp_path, root, root)
-    assert found.cells
-    for cell in found.cells:
+    choice = choose([name], ["datasets", "tokenizers", "huggingface-hub"], tmp_path, root, root)
+    assert choice.cells
+    for cell in choice.cells:
         assert cell.rep == 1
-        assert all(need.startswith(str(tmp_path / "results")) for need in found.config.job(cell).needs())
+        assert all(need.startswith(str(tmp_path / "results")) for need in choice.config.job(cell).needs())
 
 
 def test_by_default_every_cell_whose_stack_has_the_package(root: Path, tmp_path: Path) -> None:

@@ -25,12 +25,12 @@ class Simulated:
 
     def weigh(self, cell: Cell, side: str, repeat: int) -> None:
         self.done.append((cell.experiment, side, repeat))
-        known = {"experiment": cell.experiment, "stack": f"base.{side}", "num_files": cell["num_files"], "rep": repeat}
-        known |= {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": ""}
-        known |= {"started_at": self.now, "duration_s": 1.0, "run_failed": 0.0}
+        fields = {"experiment": cell.experiment, "stack": f"base.{side}", "num_files": cell["num_files"], "rep": repeat}
+        fields |= {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": ""}
+        fields |= {"started_at": self.now, "duration_s": 1.0, "run_failed": 0.0}
         self.now += 1
         if repeat:
-            self.lines.append(known | self.value(cell.experiment, side, repeat))
+            self.lines.append(fields | self.value(cell.experiment, side, repeat))
 
     def table(self) -> pd.DataFrame:
         return pd.DataFrame(self.lines)

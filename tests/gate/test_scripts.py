@@ -29,10 +29,10 @@ def test_a_script_that_needs_more_is_worse(tmp_path, monkeypatch):
         monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
         words = ["--baseline", "stairs==1.0", "--candidate", "stairs==1.1", "--script", "Case*.py"]
         assert main(["gate", *words, "--budget", "1", "--out", "found"]) == 1
-    found = json.loads((tmp_path / "found/gate.json").read_text())
-    worse = {one["metric"] for one in found["changes"] if one["verdict"] == "worse"}
+    report = json.loads((tmp_path / "found/gate.json").read_text())
+    worse = {one["metric"] for one in report["changes"] if one["verdict"] == "worse"}
     assert {"end_anon_bytes", "peak_anon_upper_bound_bytes"} <= worse
-    assert "the answer" in found["differs_beside"]["case-1"]
+    assert "the answer" in report["differs_beside"]["case-1"]
 
 
 def test_scripts_are_chosen_by_what_they_require(tmp_path, monkeypatch):

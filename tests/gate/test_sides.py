@@ -27,8 +27,8 @@ def envs(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_a_wheel_takes_the_place_of_a_release_and_the_rest_stays(checkout: Path, envs: Path, tmp_path: Path) -> None:
     asked = requirement(str(checkout), tmp_path / "wheels")
-    found = both(["small"], {"baseline": [asked], "candidate": [asked]}, tmp_path / "out", envs)
-    side = found["small", "candidate"]
+    sides = both(["small"], {"baseline": [asked], "candidate": [asked]}, tmp_path / "out", envs)
+    side = sides["small", "candidate"]
     lock = side.lock.read_text()
     assert (side.stack, side.moved) == ("small.candidate", None)
     assert "dill==0.3.8" in lock
@@ -36,7 +36,7 @@ def test_a_wheel_takes_the_place_of_a_release_and_the_rest_stays(checkout: Path,
     assert (
         tmp_path / "out" / "stacks" / "small.candidate" / "lib" / "python3.11" / "site-packages" / "my_library.py"
     ).exists()
-    assert apart(found["small", "baseline"], side, [asked]) == ""
+    assert apart(sides["small", "baseline"], side, [asked]) == ""
     assert sorted(path.name for path in envs.iterdir()) == ["small.in", "small.txt"], "the checkout is as it was"
     with pytest.raises(StackError, match="candidate on small: cannot be installed: "):
         wanted = {"baseline": [asked], "candidate": [asked, requirement("dill==99", tmp_path)]}

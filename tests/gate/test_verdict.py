@@ -23,14 +23,14 @@ def gate(*cells: tuple[dict[str, Any], dict[str, Any]], n: int = 3, **about: Any
     lines = []
     for number, (before, after) in enumerate(cells):
         for side, values in (("baseline", before), ("candidate", after)):
-            known = {"experiment": f"cell-{number}", "cpu_count": 2, "machine_memory_bytes": 8e9}
-            lines += runs(stack=f"base.{side}", n=n, **known | values)
-    found = pd.DataFrame(lines)
+            fields = {"experiment": f"cell-{number}", "cpu_count": 2, "machine_memory_bytes": 8e9}
+            lines += runs(stack=f"base.{side}", n=n, **fields | values)
+    table = pd.DataFrame(lines)
     asked = {
         "baseline": [Requirement("mine==1", "mine", "mine==1")],
         "candidate": [Requirement("./mine", "mine", "", Path("mine.whl"), "abc", "2")],
     }
-    return Gate(asked, found, look(None, found, PAIRS), 90.0, 600.0, **about, cells=["cell"] * len(cells))
+    return Gate(asked, table, look(None, table, PAIRS), 90.0, 600.0, **about, cells=["cell"] * len(cells))
 
 
 SAME: dict[str, Any] = {"run_failed": 0.0, "tokens_per_cpu_s": float("nan")}
@@ -42,16 +42,16 @@ def test_nothing_worse_needs_everything_decided() -> None:
 
 
 def test_worse_comes_first_and_is_the_same_everywhere() -> None:
-    found = gate((SAME, SAME), (SAME, SAME | {"grown": 150.0}), (SAME, SAME | {"grown": 80.0}))
-    assert found.verdict == "worse"
-    said = found.lines()
+    result = gate((SAME, SAME), (SAME, SAME | {"grown": 150.0}), (SAME, SAME | {"grown": 80.0}))
+    assert result.verdict == "worse"
+    lines = result.lines()
     label = METRICS["grown_anon_bytes"].label
-    assert [name in said[0] for name in ("worse", "./mine", "mine==1")] == [True] * 3
-    assert said[1].startswith(f"worse: {label}, cell-1")
-    assert "1.5" in said[1]
-    assert said[2].startswith(f"better: {label}, cell-2")
-    assert [part in said[-1] for part in ("3 cells", "18 runs", "1.5 of 10 minutes")] == [True] * 3
-    made = json.loads(json.dumps(found.as_json(), allow_nan=False))
+    assert [name in lines[0] for name in ("worse", "./mine", "mine==1")] == [True] * 3
+    assert lines[1].startswith(f"worse: {label}, cell-1")
+    assert "1.5" in lines[1]
+    assert lines[2].startswith(f"better: {label}, cell-2")
+    assert [part in lines[-1] for part in ("3 cells", "18 runs", "1.5 of 10 minutes")] == [True] * 3
+    made = json.loads(json.dumps(result.as_json(), allow_nan=False))
     first = made["changes"][0]
     assert (made["verdict"], first["cell"], first["metric"]) == ("worse", "cell-1", "grown_anon_bytes")
     assert first["low"] < first["ratio"] < first["high"]
@@ -59,38 +59,38 @@ def test_worse_comes_first_and_is_the_same_everywhere() -> None:
     assert made["requirements"][1]["sha256"] == "abc"
     assert made["n"] == {"base.baseline": 3, "base.candidate": 3}
     assert (type(made["machine"]["machine_memory_bytes"]), made["machine"]["cpu_count"]) == (int, 2)
-    markdown = found.markdown()
-    assert said[0] in markdown.splitlines()[0]
-    assert markdown.index("<details>") > markdown.index(said[1])
-    assert markdown.count("\n| ") == len(found.changes) + 1
-    suite = ElementTree.fromstring(ElementTree.tostring(found.junit()))
+    markdown = result.markdown()
+    assert lines[0] in markdown.splitlines()[0]
+    assert markdown.index("<details>") > markdown.index(lines[1])
+    assert markdown.count("\n| ") == len(result.changes) + 1
+    suite = ElementTree.fromstring(ElementTree.tostring(result.junit()))
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
-    assert (suite.get("tests"), suite.get("failures"), failed) == (str(len(found.changes)), "1", ["grown_anon_bytes"])
+    assert (suite.get("tests"), suite.get("failures"), failed) == (str(len(result.changes)), "1", ["grown_anon_bytes"])
 
 
 def test_ten_lines_are_the_most() -> None:
-    found = gate(*[(SAME, SAME | {"grown": 200.0 + i}) for i in range(15)], apart={"base": "other 1 to 2"})
-    assert len(found.lines()) == 10
-    assert found.lines()[-4] == "and 10 more"
-    assert "other 1 to 2" in found.lines()[-3]
-    assert all("other 1 to 2" in why for why in found.changes["why"])
-    assert found.markdown().count("other 1 to 2") == len(found.changes) + 2, "and twice for all"
+    result = gate(*[(SAME, SAME | {"grown": 200.0 + i}) for i in range(15)], apart={"base": "other 1 to 2"})
+    assert len(result.lines()) == 10
+    assert result.lines()[-4] == "and 10 more"
+    assert "other 1 to 2" in result.lines()[-3]
+    assert all("other 1 to 2" in why for why in result.changes["why"])
+    assert result.markdown().count("other 1 to 2") == len(result.changes) + 2, "and twice for all"
 
 
 def test_what_says_nothing_is_said_and_nothing_is_claimed() -> None:
     gone = {"outcome": "not_applicable", "run_failed": None, "grown": float("nan"), "reason": "no such axis"}
-    found = gate((SAME, SAME), (SAME, SAME | gone))
-    assert found.verdict == "undecided"
-    assert "cell-1, base.candidate: not applicable: no such axis" in found.lines()
+    result = gate((SAME, SAME), (SAME, SAME | gone))
+    assert result.verdict == "undecided"
+    assert "cell-1, base.candidate: not applicable: no such axis" in result.lines()
     broken = {"outcome": "failed", "run_failed": 1.0, "grown": float("nan"), "reason": "boom"}
-    found = gate((SAME | broken, SAME | broken))
-    assert (found.verdict, found.lines()[1]) == ("undecided", "cell-0: fails on both sides: boom")
+    result = gate((SAME | broken, SAME | broken))
+    assert (result.verdict, result.lines()[1]) == ("undecided", "cell-0: fails on both sides: boom")
 
 
 def test_a_clock_alone_never_makes_it_undecided() -> None:
     clock = {"workload": "stream", "requests_data": 7.0, "run_failed": 0.0, "rows": 5}
-    found = gate((clock, clock))
-    lines = found.runs.assign(rows_per_s=[1.0, 50.0, 3.0, 9.0, 900.0, 2.0])
-    found = Gate(found.requested, lines, look(None, lines, PAIRS), 1.0, 60.0)
-    assert dict(zip(found.changes["metric"], found.changes["verdict"], strict=True))["rows_per_s"] == "undecided"
-    assert found.verdict == "same"
+    result = gate((clock, clock))
+    lines = result.runs.assign(rows_per_s=[1.0, 50.0, 3.0, 9.0, 900.0, 2.0])
+    result = Gate(result.requested, lines, look(None, lines, PAIRS), 1.0, 60.0)
+    assert dict(zip(result.changes["metric"], result.changes["verdict"], strict=True))["rows_per_s"] == "undecided"
+    assert result.verdict == "same"

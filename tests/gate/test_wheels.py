@@ -39,8 +39,8 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_a_release_is_a_line_as_it_was_asked_for(tmp_path: Path) -> None:
-    found = requirement("Ruamel.yaml==0.18", tmp_path)
-    assert (found.package, found.line, found.wheel) == ("ruamel-yaml", "Ruamel.yaml==0.18", None)
+    release = requirement("Ruamel.yaml==0.18", tmp_path)
+    assert (release.package, release.line, release.wheel) == ("ruamel-yaml", "Ruamel.yaml==0.18", None)
     assert requirement("datasets", tmp_path).package == "datasets"
     assert requirement("datasets[audio]>=4,<5", tmp_path).package == "datasets"
 
@@ -90,11 +90,11 @@ def test_a_checkout_and_its_git_address_are_built_by_pip(checkout: Path, tmp_pat
     for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "one"]):
         subprocess.run([*git, *words], check=True)
     for asked in (str(checkout), f"my-library @ git+file://{checkout}"):
-        found = requirement(asked, tmp_path / "wheels")
-        assert (found.package, found.version, found.asked) == ("my-library", "1.2", asked)
-        assert found.wheel is not None
-        assert found.sha256 == hashlib.sha256(found.wheel.read_bytes()).hexdigest()
-        assert "my_library.py" in zipfile.ZipFile(found.wheel).namelist()
+        build = requirement(asked, tmp_path / "wheels")
+        assert (build.package, build.version, build.asked) == ("my-library", "1.2", asked)
+        assert build.wheel is not None
+        assert build.sha256 == hashlib.sha256(build.wheel.read_bytes()).hexdigest()
+        assert "my_library.py" in zipfile.ZipFile(build.wheel).namelist()
 
 
 @pytest.mark.slow
@@ -112,5 +112,5 @@ def test_what_cannot_be_built_or_read_is_told_in_one_line(
         requirements(["my_library==1", "My.Library==2"], tmp_path)
     out = tmp_path / "out"
     assert main(["gate", "--baseline", "datasets==5.2.0", "--candidate", str(checkout), "--out", str(out)]) == 2
-    said = capsys.readouterr().err.splitlines()
-    assert f"beyond-ram: {checkout}: cannot be built" in said
+    lines = capsys.readouterr().err.splitlines()
+    assert f"beyond-ram: {checkout}: cannot be built" in lines
