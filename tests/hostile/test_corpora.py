@@ -118,14 +118,14 @@ def test_what_is_no_corpus_gets_one_line(
     programs: Programs, case: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The program as ever; the command around it in this process."""
-    name, content, change, said = REFUSED[case]
+    name, content, change, message = REFUSED[case]
     write(programs.work, name, content)
     monkeypatch.chdir(programs.work)
     out = programs.work / "refused"
     program = programs.program({"source": "files", "glob": name, **change}, out.name)
     status = main(["make", "--out", str(out), "--", *program])
     done = subprocess.CompletedProcess((), status, "", capfd.readouterr().err)
-    assert said in programs.one_line(done, out)
+    assert message in programs.one_line(done, out)
     assert {path.name for path in programs.work.iterdir() if not path.name.startswith("spec-")} == {name}
 
 
@@ -191,9 +191,9 @@ def test_links_that_lead_in_a_circle_are_told_before_they_are_followed(
     assert inputs.corpus(spec()) is None
     (tmp_path / "a" / "b" / "up").symlink_to("..")
     (tmp_path / "a" / "b" / "higher").symlink_to("../..")
-    told = inputs.corpus(spec())
-    assert told
-    assert "is a link to a folder above it" in told
+    message = inputs.corpus(spec())
+    assert message
+    assert "is a link to a folder above it" in message
     assert inputs.corpus(spec(glob="a/*/*.txt")) is None
     assert inputs.corpus(spec(glob=str(tmp_path / "**" / "*.txt")))
 

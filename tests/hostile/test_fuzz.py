@@ -121,10 +121,10 @@ def read_all(folder: Path) -> pd.DataFrame:
     records.samples(folder)
     files = [folder.parent / name for name in ("runs.parquet", "samples.parquet")]
     collected.collect([folder / "run.json"], *files)
-    found = collected.Runs(files[:1])
-    assert len(collected.Samples(files[1:], found).of(0)) == len(records.samples(folder)["t_s"])
-    found.outcomes()
-    return runs(found)
+    collected_runs = collected.Runs(files[:1])
+    assert len(collected.Samples(files[1:], collected_runs).of(0)) == len(records.samples(folder)["t_s"])
+    collected_runs.outcomes()
+    return runs(collected_runs)
 
 
 def test_the_run_that_is_spoiled_here_is_sound(run: Path) -> None:

@@ -20,13 +20,13 @@ from ..experiment.test_records import LOCK, weighed
 
 def listing(folder: Path) -> dict[str, tuple[Any, ...]]:
     """Everything below a folder, with the size and time of files and where links lead."""
-    found: dict[str, tuple[Any, ...]] = {}
+    states: dict[str, tuple[Any, ...]] = {}
     for place, names, files in os.walk(folder):
         for path in (Path(place, name) for name in (*names, *files)):
             state = path.lstat()
-            known = (state.st_size, state.st_mtime_ns) if stat.S_ISREG(state.st_mode) else ()
-            found[str(path)] = (state.st_mode, stat.S_ISLNK(state.st_mode) and path.readlink(), *known)
-    return found
+            size_and_time = (state.st_size, state.st_mtime_ns) if stat.S_ISREG(state.st_mode) else ()
+            states[str(path)] = (state.st_mode, stat.S_ISLNK(state.st_mode) and path.readlink(), *size_and_time)
+    return states
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ CASES: dict[str, str] = {
     "run --configfile nothing.yaml": "there is no config file .*/nothing.yaml",
     "run --configfile foreign": "there is no config file .*/foreign",
     "run --configfile circle": "there is no config file .*/circle",
-    **{f"run --configfile {name}.yaml": said for name, said in NO_CONFIGS.items()},
+    **{f"run --configfile {name}.yaml": pattern for name, pattern in NO_CONFIGS.items()},
     "compare": "required: BASELINE, CANDIDATE",
     "compare current": "required: CANDIDATE",
     "compare current new": "results: no run of stack 'new' \\(there are: current\\)",
@@ -155,7 +155,7 @@ CASES: dict[str, str] = {
     "gate --baseline no-such-package==1 --candidate no-such-package==2": "no stack of these cells has no-such-package",
     f"{GATE} --cells nothing": "there is no file nothing, and no set of that name",
     f"{GATE} --cells foreign": "there is no file foreign, and no set",
-    **{f"{GATE} --cells {name}.yaml": said for name, said in NO_CONFIGS.items()},
+    **{f"{GATE} --cells {name}.yaml": pattern for name, pattern in NO_CONFIGS.items()},
     f"{GATE} --cells key.yaml": "key.yaml: unknown key 'experimnts'",
     f"{GATE} --cells experiments.yaml": "experiments.yaml, experiments: ",
     f"{GATE} --out foreign": "foreign is not empty and was not made by beyond-ram",
@@ -267,16 +267,16 @@ def test_what_cannot_be_meant_gets_one_line(
         status: Any = cli.main(words_of(line))
     except SystemExit as ended:
         status = ended.code
-    said = capfd.readouterr()
+    output = capfd.readouterr()
     assert status not in (0, None)
     assert status == 2
-    lines = said.err.strip().splitlines()
-    told = [one for one in lines if re.match(r"beyond-ram[a-z ]*: ", one)]
-    assert len(told) == 1, said.err
-    assert re.search(CASES[line], told[0]), told[0]
-    assert lines[-1] == told[0], said.err
-    assert all(one.startswith(("usage:", " ", "beyond-ram", "reading and building")) for one in lines), said.err
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", said.err)
-    assert "Traceback" not in said.err
-    assert said.out == ""
+    lines = output.err.strip().splitlines()
+    messages = [one for one in lines if re.match(r"beyond-ram[a-z ]*: ", one)]
+    assert len(messages) == 1, output.err
+    assert re.search(CASES[line], messages[0]), messages[0]
+    assert lines[-1] == messages[0], output.err
+    assert all(one.startswith(("usage:", " ", "beyond-ram", "reading and building")) for one in lines), output.err
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", output.err)
+    assert "Traceback" not in output.err
+    assert output.out == ""
     assert listing(made) == before

@@ -39,10 +39,10 @@ def test_it_is_told_in_a_line_and_all_is_there(
     before = listing(sealed)
     stack = next(iter(kept.locks(sealed)))
     assert cli.main([word.format(results=sealed, stack=stack) for word in words]) == 2
-    said = capfd.readouterr().err.strip().splitlines()
-    assert said[-1].startswith("beyond-ram: ")
-    assert "Read-only file system" in said[-1]
-    assert str(sealed) in said[-1]
+    lines = capfd.readouterr().err.strip().splitlines()
+    assert lines[-1].startswith("beyond-ram: ")
+    assert "Read-only file system" in lines[-1]
+    assert str(sealed) in lines[-1]
     assert listing(sealed) == before
 
 
