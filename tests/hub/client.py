@@ -26,15 +26,15 @@ def stream(repo, work):
 
 def filesystem(repo, work):
     """The files of a folder by path, size and hash; read whole, and one of them in pieces from the end."""
-    found = {}
+    digests = {}
     fs = huggingface_hub.HfFileSystem()
     for path in sorted(fs.glob(f"datasets/{repo}/data/*.parquet")):
         with fs.open(path, "rb") as file:
-            found[path.split("/")[-1]] = hashlib.sha256(file.read()).hexdigest()
+            digests[path.split("/")[-1]] = hashlib.sha256(file.read()).hexdigest()
     with fs.open(path, "rb", block_size=1 << 16) as file:
         file.seek(-8, 2)
-        found["end"] = file.read(8).hex()
-    return found
+        digests["end"] = file.read(8).hex()
+    return digests
 
 
 def snapshot(repo, work):
@@ -63,10 +63,10 @@ def xet(repo, work):
     try:
         if not getattr(_runtime, "is_xet_available", bool)():  # bool() is False: releases before Xet
             return "no xet"
-        found = push(repo, work)
+        result = push(repo, work)
     finally:
         huggingface_hub.constants.HF_HUB_DISABLE_XET = True
-    return found
+    return result
 
 
 def main():

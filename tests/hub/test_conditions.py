@@ -152,7 +152,7 @@ def test_a_client_that_is_gone_is_nobody(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "phrase"),
     [
         (["--fault", "flood:3"], "fault is 'flood'"),
         (["--fault", "drop"], "KIND:EVERY_NTH"),
@@ -163,15 +163,15 @@ def test_a_client_that_is_gone_is_nobody(root: Path) -> None:
     ],
 )
 def test_conditions_that_cannot_be(
-    root: Path, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    root: Path, arguments: list[str], phrase: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["hub", "--root", str(root), *arguments])
     for name in ("signal", "set_wakeup_fd"):  # of this process, which goes on
         monkeypatch.setattr(signal, name, lambda *_: None)
     assert hub.main() == 2
-    told = capfd.readouterr().err
-    assert said in told
-    assert len(told.splitlines()) == 1
+    message = capfd.readouterr().err
+    assert phrase in message
+    assert len(message.splitlines()) == 1
 
 
 def test_conditions_as_flags(root: Path, tmp_path: Path) -> None:

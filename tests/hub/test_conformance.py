@@ -104,19 +104,19 @@ def speak(stack: str, work: Path) -> Spoken:
             try:
                 assert client.stdin and client.stdout
                 assert "versions" in client.stdout.readline()
-                found = Spoken(stack, work / "root")
+                conversation = Spoken(stack, work / "root")
                 for step in steps:
                     hub.change(CONDITIONS.get(step.rpartition("/")[2], Conditions()))
                     hub.requests.clear()
                     client.stdin.write("\n")
                     client.stdin.flush()
-                    found.results[step] = json.loads(client.stdout.readline() or '{"error": "it ended"}')
-                    found.requests[step] = list(hub.requests)
+                    conversation.results[step] = json.loads(client.stdout.readline() or '{"error": "it ended"}')
+                    conversation.requests[step] = list(hub.requests)
                 client.wait(timeout=20)
             finally:
                 client.kill()
                 client.wait()
-        return found
+        return conversation
 
 
 def environment_of(url: str, home: Path, token: str = "local") -> dict[str, str]:
@@ -162,10 +162,10 @@ def test_every_client_reads_what_is_there_or_says_that_it_cannot(spoken: Spoken)
     wrong = []
     for condition in met_by(spoken.stack):
         for step in READING:
-            found = spoken.results[f"{step}:org/{condition}"]
-            gives_up = condition in FAILING and "error" in found and "result" not in found
-            if not gives_up and found.get("result") != expected(step, condition, spoken.root):
-                wrong.append(f"{step} under {condition}: {str(found)[:200]}")
+            answer = spoken.results[f"{step}:org/{condition}"]
+            gives_up = condition in FAILING and "error" in answer and "result" not in answer
+            if not gives_up and answer.get("result") != expected(step, condition, spoken.root):
+                wrong.append(f"{step} under {condition}: {str(answer)[:200]}")
     assert not wrong, "\n".join(wrong)
 
 
@@ -173,7 +173,7 @@ def test_every_client_reads_what_is_there_or_says_that_it_cannot(spoken: Spoken)
 def test_who_asks_again_after_a_failing_answer_is_served(everyone: dict[str, Spoken], condition: str) -> None:
     """One failing answer is all that the endpoint gives: some client gets through."""
     results = [spoken.results.get(f"{step}:org/{condition}", {}) for spoken in everyone.values() for step in READING]
-    assert any("result" in found for found in results), results
+    assert any("result" in answer for answer in results), results
 
 
 def test_every_fault_was_met(spoken: Spoken) -> None:
@@ -185,8 +185,8 @@ def test_every_fault_was_met(spoken: Spoken) -> None:
 
 def test_every_client_pushes(spoken: Spoken) -> None:
     """What is pushed is in the folder, and comes back."""
-    found = spoken.results["push:org/pushed"]
-    assert found.get("result") == [[number, f"pushed {number}"] for number in range(50)], found
+    answer = spoken.results["push:org/pushed"]
+    assert answer.get("result") == [[number, f"pushed {number}"] for number in range(50)], answer
     files = repository("pushed", spoken.root)
     assert files.pop("a/b.txt") == hashlib.sha256(b"by hand\n" * 9).hexdigest()
     tables = [path for path in files if path.endswith(".parquet")]
@@ -197,11 +197,11 @@ def test_every_client_pushes(spoken: Spoken) -> None:
 
 def test_every_client_that_knows_xet_pushes_through_it(spoken: Spoken) -> None:
     """Storage is written by the client itself; what is committed is in the folder all the same."""
-    found = spoken.results["xet:org/by-xet"]
-    if found.get("result") == "no xet":
+    answer = spoken.results["xet:org/by-xet"]
+    if answer.get("result") == "no xet":
         assert spoken.stack == "june-2023", "the releases of the others can"
         return
-    assert found.get("result") == [[number, f"pushed {number}"] for number in range(50)], found
+    assert answer.get("result") == [[number, f"pushed {number}"] for number in range(50)], answer
     endpoints = [request.endpoint for request in spoken.requests["xet:org/by-xet"]]
     assert "xet-write-token" in endpoints
     assert "lfs-put" not in endpoints

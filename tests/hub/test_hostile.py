@@ -161,8 +161,8 @@ def test_names_that_are_no_text_do_not_stop_the_endpoint(root: Path, capfd: pyte
         status, answer = ask(host_of(hub), "GET", API)
         assert (status, [file["rfilename"] for file in json.loads(answer)["siblings"]]) == (200, ["README.md", "a.bin"])
         assert ask(host_of(hub), "POST", f"{API}/commit/main", COMMIT)[0] == 200
-    said = capfd.readouterr().err
-    assert [said.count(name) for name in ("\\udcff.txt", "folder\\udcfe")] == [1, 1]
+    message = capfd.readouterr().err
+    assert [message.count(name) for name in ("\\udcff.txt", "folder\\udcfe")] == [1, 1]
     assert (dataset / "\udcff.txt").read_bytes() == CANARY, "a commit leaves them alone"
 
 
@@ -236,10 +236,10 @@ def body_of(chance: random.Random, path: str) -> bytes | None:
 
 
 @contextlib.contextmanager
-def running(said: Path, *arguments: str) -> Iterator[dict[str, str]]:
+def running(log: Path, *arguments: str) -> Iterator[dict[str, str]]:
     """The endpoint in a process of its own, and what it says that a client needs. It ends as it should, untroubled."""
     command = [sys.executable, "-m", "beyond_ram.hub", *arguments]
-    with said.open("w") as errors:
+    with log.open("w") as errors:
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
     given: dict[str, str] = {}
     try:
@@ -250,12 +250,12 @@ def running(said: Path, *arguments: str) -> Iterator[dict[str, str]]:
     finally:
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=10) == 0
-    assert "Traceback" not in said.read_text()
+    assert "Traceback" not in log.read_text()
 
 
 def asked_at_random(given: dict[str, str], seed: int) -> Counter[int]:
     """How often each status was answered. None is the server's fault, and nothing came that is not to be read."""
-    chance, host, found = random.Random(seed), given["HF_ENDPOINT"].removeprefix("http://"), Counter[int]()
+    chance, host, statuses = random.Random(seed), given["HF_ENDPOINT"].removeprefix("http://"), Counter[int]()
     for number in range(REQUESTS):
         path = path_of(chance)
         body = body_of(chance, path)
@@ -269,21 +269,21 @@ def asked_at_random(given: dict[str, str], seed: int) -> Counter[int]:
             status, answer = ask(host, method, path, body, headers)
         assert status < 500, (number, method, path, body, headers, answer)
         assert CANARY not in answer, (number, method, path)
-        found[status] += 1
+        statuses[status] += 1
     assert ask(host, "GET", API, None, {"Authorization": f"Bearer {given.get('HF_TOKEN')}"})[0] == 200
-    return found
+    return statuses
 
 
 @pytest.mark.slow
 def test_requests_at_random(root: Path, tmp_path: Path) -> None:
     outside = everything(tmp_path / "outside")
     with running(tmp_path / "said", "--root", str(root)) as given:
-        found = asked_at_random(given, seed=1)
+        statuses = asked_at_random(given, seed=1)
     assert everything(tmp_path / "outside") == outside
     assert (root / "secret").read_bytes() == (root / "datasets/org/name/.git/config").read_bytes() == CANARY
     assert sorted(path.name for path in tmp_path.iterdir()) == ["outside", "root", "said"]
     assert {path.name for path in root.iterdir()} <= {"datasets", "models", "secret", ".objects", ".xet"}
-    assert min(found[status] for status in (200, 400, 403, 404, 421, 422)) > 2, "some were nearly right"
+    assert min(statuses[status] for status in (200, 400, 403, 404, 421, 422)) > 2, "some were nearly right"
 
 
 @pytest.mark.slow
@@ -294,6 +294,6 @@ def test_requests_at_random_through_the_relay(root: Path, tmp_path: Path) -> Non
         running(tmp_path / "said", "--root", str(root)) as hub,
         running(tmp_path / "relay-said", "--upstream", hub["HF_ENDPOINT"]) as given,
     ):
-        found = asked_at_random(given, seed=2)
+        statuses = asked_at_random(given, seed=2)
     assert everything(tmp_path / "root") == before
-    assert min(found[status] for status in (200, 401, 403, 404, 421)) > 2, "some were nearly right"
+    assert min(statuses[status] for status in (200, 401, 403, 404, 421)) > 2, "some were nearly right"

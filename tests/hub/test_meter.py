@@ -49,11 +49,11 @@ def test_time_counts_once_however_many_answers_are_under_way(monkeypatch: pytest
 
 def test_what_is_injected_is_not_the_endpoints_work(root: Path) -> None:
     conditions = Conditions(latency_ms=150, bandwidth_mb_per_s=4)
-    with Hub(root, conditions=conditions) as held, Hub(root) as free:
-        get(held, FILE)
+    with Hub(root, conditions=conditions) as delayed, Hub(root) as free:
+        get(delayed, FILE)
         get(free, FILE)
     # A line comes after its answer: it is there when the endpoint has ended.
-    (slow,), (fast,) = list(held.requests), list(free.requests)
+    (slow,), (fast,) = list(delayed.requests), list(free.requests)
     assert 0.24 < slow.injected_s <= slow.duration_s  # 150 ms, and 400 kB at 4 MB/s
     assert slow.after.injected_s - slow.before.injected_s == pytest.approx(slow.injected_s, abs=0.02)
     assert slow.after.busy_s - slow.before.busy_s < slow.duration_s - 0.23

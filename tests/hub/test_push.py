@@ -208,9 +208,9 @@ def test_who_reads_sees_a_commit_whole_or_not_at_all(hub: Hub, monkeypatch: pyte
     with ThreadPoolExecutor(3) as pool:
         readings = pool.map(read, range(150))
         turned = [turn(*((odd, even) if number % 2 else (even, odd))) for number in range(1, 30)]
-        found = set(readings)
+        views = set(readings)
     assert turned == [200] * 29
-    assert found == {(200, *even), (200, *odd)}
+    assert views == {(200, *even), (200, *odd)}
 
 
 def test_where_folders_cannot_change_places_they_are_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,15 +51,15 @@ def test_clients_get_and_ask_the_same(stack: str, tmp_path: Path) -> None:
         fill(root / "datasets" / "org" / "redirect")
         with Hub(root, page_size=2, conditions=Conditions(redirect=True)) as hub:
             if way == "direct":
-                found, noted = spoken(stack, hub, tmp_path / way), hub.requests
+                answers, noted = spoken(stack, hub, tmp_path / way), hub.requests
             else:
                 with Hub(None, upstream=hub.url) as relay:
-                    found, noted = spoken(stack, relay, tmp_path / way), relay.requests
+                    answers, noted = spoken(stack, relay, tmp_path / way), relay.requests
                 assert len(hub.requests) == len(relay.requests)
                 assert any(request.bytes_sent for request in relay.requests if request.endpoint == "elsewhere")
             assert all(request.pid is not None for request in noted)
         for step in STEPS:
-            assert found[step].get("result") == expected(step.partition(":")[0], "redirect", root), found[step]
+            assert answers[step].get("result") == expected(step.partition(":")[0], "redirect", root), answers[step]
         return Counter((r.method, r.endpoint.replace("elsewhere", "cdn"), r.status) for r in noted)
 
     with ThreadPoolExecutor(2) as pool:
@@ -176,13 +176,19 @@ def test_the_token_takes_the_place_of_the_secret_and_nothing_else_is_handed_on(
     """Both ways: nothing of the client's but what reading needs, and no cookies."""
     other.answers[TREE] = (200, {"Set-Cookie": "session=1", "X-Xet-Hash": "1", "X-Total-Count": "7", "ETag": '"e"'})
     other.answers[FILE] = (302, {"Location": f"{storage.url}/a?X-Amz-Signature=signed", "Set-Cookie": "session=1"})
-    told = {"User-Agent": "me", "Range": "bytes=0-1", "Cookie": "mine=1", "X-Mine": "1", "Referer": "http://mine"}
+    sent_headers = {
+        "User-Agent": "me",
+        "Range": "bytes=0-1",
+        "Cookie": "mine=1",
+        "X-Mine": "1",
+        "Referer": "http://mine",
+    }
     for _ in range(2):  # and nothing is kept from one request to the next
-        answer = ask(relay, TREE, **told)
+        answer = ask(relay, TREE, **sent_headers)
         assert set(answer.headers) - {"Date", "Server"} == {"X-Total-Count", "ETag", "Content-Length"}
-        led = ask(relay, FILE, **told)
+        led = ask(relay, FILE, **sent_headers)
         assert (led.status, led.headers["Set-Cookie"]) == (302, None)
-        assert ask(relay, str(led.headers["Location"]), **told).status == 200
+        assert ask(relay, str(led.headers["Location"]), **sent_headers).status == 200
     needed = {"User-Agent": "me", "Range": "bytes=0-1"}
     for _, _, headers in other.asked:
         assert headers == {**needed, "Host": urlsplit(other.url).netloc, "Authorization": "Bearer hf_real"}
@@ -223,10 +229,10 @@ def test_a_hub_below_a_path(other: Server, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_small_files_are_read_where_the_hub_keeps_them(other: Server, relay: Hub) -> None:
-    there = "/api/resolve-cache/datasets/org/name/0123/README.md"
-    other.answers["/datasets/org/name/resolve/main/README.md"] = (307, {"Location": f"{there}?etag=%22x%22"})
+    cached_path = "/api/resolve-cache/datasets/org/name/0123/README.md"
+    other.answers["/datasets/org/name/resolve/main/README.md"] = (307, {"Location": f"{cached_path}?etag=%22x%22"})
     location = ask(relay, "/datasets/org/name/resolve/main/README.md").headers["Location"]
-    assert location == f"{relay.url}{there}?etag=%22x%22"
+    assert location == f"{relay.url}{cached_path}?etag=%22x%22"
     assert ask(relay, str(location), "HEAD").status == 200
     deadline = time.monotonic() + 10  # a request is noted when its answer has gone
     while len(relay.requests) < 2 and time.monotonic() < deadline:
