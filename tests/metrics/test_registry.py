@@ -36,19 +36,19 @@ def test_every_column_is_an_axis_or_measured_or_identifies(path: Path) -> None:
 def test_a_table_has_every_column_that_is_said_to_be_in_it(path: Path) -> None:
     with path.open() as file:
         names = set(next(csv.reader(file)))
-    said = {name for found in COLUMNS if path.stem in found.tables for name in found.columns}
-    assert said <= names
+    registered = {name for entry in COLUMNS if path.stem in entry.tables for name in entry.columns}
+    assert registered <= names
 
 
 def test_a_column_has_one_meaning_in_a_table_and_is_no_axis() -> None:
-    named = Counter((table, name) for found in COLUMNS for table in found.tables for name in found.columns)
+    named = Counter((table, name) for entry in COLUMNS for table in entry.tables for name in entry.columns)
     assert not [twice for twice, times in named.items() if times > 1]
     assert not {name for _, name in named} & {*AXES, *IDENTIFYING}
 
 
 def test_a_time_or_a_rate_means_one_thing_in_all_tables() -> None:
     """So that two tables with a column of one name can be put side by side."""
-    named = Counter(name for found in COLUMNS if found.unit == "s" or "/" in found.unit for name in found.columns)
+    named = Counter(name for entry in COLUMNS if entry.unit == "s" or "/" in entry.unit for name in entry.columns)
     assert not [twice for twice, times in named.items() if times > 1]
 
 
@@ -86,22 +86,22 @@ def test_the_endpoints_work_is_taken_out_as_far_as_it_is_known() -> None:
     events = [{"event": "resolved", "duration_s": 1.0}]
     events += [{"event": "epoch", "rows_delivered": 8, "duration_s": 3.0, "finished": True} for _ in range(2)]
     record = {"cell": {}, "work": {"endpoint": phases}, "peak": {}}
-    found = derive(record, events, "streaming")
-    assert (found["endpoint_cpu_s"], found["endpoint_cpu_share"], found["endpoint_busy_s"]) == (3, 0.3, 4)
-    assert (found["resolution_endpoint_cpu_s"], found["epoch_endpoint_cpu_s"]) == (0.5, 0.25)
-    assert found["resolution_s_without_endpoint"] == pytest.approx(0.4)
-    assert (found["rows_per_s"], found["rows_per_s_without_endpoint"]) == (8 / 3, 4)
-    assert found["time_to_first_batch_s_without_endpoint"] is None
+    values = derive(record, events, "streaming")
+    assert (values["endpoint_cpu_s"], values["endpoint_cpu_share"], values["endpoint_busy_s"]) == (3, 0.3, 4)
+    assert (values["resolution_endpoint_cpu_s"], values["epoch_endpoint_cpu_s"]) == (0.5, 0.25)
+    assert values["resolution_s_without_endpoint"] == pytest.approx(0.4)
+    assert (values["rows_per_s"], values["rows_per_s_without_endpoint"]) == (8 / 3, 4)
+    assert values["time_to_first_batch_s_without_endpoint"] is None
     kept = derive(record | {"work": {}}, events, "streaming")
     assert kept["endpoint_cpu_s"] is kept["rows_per_s_without_endpoint"] is None
 
 
 def test_columns_are_of_tables_that_there_are_and_say_all_about_themselves() -> None:
-    for found in COLUMNS:
-        assert found.tables
-        assert all((ROOT / source("table", table)).exists() for table in found.tables), found.key
-        assert all((found.label, found.unit, found.derivation, found.trust)), found.key
-        assert "|" not in f"{found.label}{found.unit}{found.derivation}{found.trust}", "it is a cell of a table in docs"
+    for entry in COLUMNS:
+        assert entry.tables
+        assert all((ROOT / source("table", table)).exists() for table in entry.tables), entry.key
+        assert all((entry.label, entry.unit, entry.derivation, entry.trust)), entry.key
+        assert "|" not in f"{entry.label}{entry.unit}{entry.derivation}{entry.trust}", "it is a cell of a table in docs"
 
 
 def test_the_ends_of_an_interval_mean_what_its_middle_means() -> None:
@@ -112,16 +112,16 @@ def test_the_ends_of_an_interval_mean_what_its_middle_means() -> None:
 
 def test_metrics_are_read_off_a_run_that_has_nothing() -> None:
     nothing = {"cell": {"order": "shuffled"}, "work": {}, "peak": {}}
-    assert {found.key: found.derive(nothing, []) for found in COLUMNS if isinstance(found, Metric)} == dict.fromkeys(
-        found.key for found in COLUMNS if isinstance(found, Metric)
+    assert {entry.key: entry.derive(nothing, []) for entry in COLUMNS if isinstance(entry, Metric)} == dict.fromkeys(
+        entry.key for entry in COLUMNS if isinstance(entry, Metric)
     )
 
 
 def test_the_account_of_rows_is_an_epochs_with_the_most_that_went_wrong_in_any() -> None:
     record = {"work": {"rows_delivered": 9, "rows_missing": 5}, "peak": {}}
     epochs = [{"event": "epoch", "pid": 1, "rows_delivered": 3, "rows_missing": gone} for gone in (2, 1)]
-    found = derive(record, epochs, "streaming")
-    assert (found["rows_delivered"], found["rows_missing"]) == (3, 2)
+    values = derive(record, epochs, "streaming")
+    assert (values["rows_delivered"], values["rows_missing"]) == (3, 2)
     ranks = derive(record, [epochs[0], epochs[1] | {"pid": 2}], "ddp")
     assert (ranks["rows_delivered"], ranks["rows_missing"]) == (9, 5), "each rank has a part"
 
@@ -137,4 +137,4 @@ def test_a_run_has_a_share_of_the_fastest_way_that_it_measured() -> None:
 @pytest.mark.parametrize("unit", ["s", "bytes"])
 def test_a_column_has_its_unit_in_its_name(unit: str) -> None:
     named = re.compile(rf"(^|_){unit}(_|$)")
-    assert not [found.key for found in COLUMNS if found.unit == unit and not named.search(found.key)]
+    assert not [entry.key for entry in COLUMNS if entry.unit == unit and not named.search(entry.key)]
