@@ -43,12 +43,14 @@ def browser() -> Iterator[Any]:
     """A headless Chromium of this machine."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     names = ("chromium", "chromium-browser", "google-chrome")
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    if not found:
+    executable = next((path for name in names if (path := shutil.which(name))), None)
+    if not executable:
         pytest.skip(f"no browser: none of {', '.join(names)} is on the PATH")
     with playwright.sync_playwright() as started:
         # A browser of root has no sandbox.
-        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        browser = started.chromium.launch(
+            executable_path=executable, args=["--no-sandbox"] if os.geteuid() == 0 else []
+        )
         yield browser
         browser.close()
 
@@ -66,8 +68,8 @@ def page_file(tmp_path_factory: pytest.TempPathFactory, report: Script) -> Path:
     records = tables.read_runs(made)
     for record, _ in records:
         record["reason"] = PLANTED
-    known = runs(records)
-    compared = comparisons(known, [("june-2023", "current")])
+    run_table = runs(records)
+    compared = comparisons(run_table, [("june-2023", "current")])
     one = figure(folder, "one")
     drawing, axes = plt.subplots()
     axes.plot([1, 2], [3, 4], "o", label=PLANTED)
@@ -77,7 +79,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory, report: Script) -> Path:
     verdict |= dict.fromkeys(("anon_grown_bytes", "anon_grown_bytes_low", "anon_grown_bytes_high"), 9e8)
     verdict |= {"imported_anon_bytes": 9e7}
     verdicts = pd.DataFrame([verdict, verdict | {"stack": "current", "verdict": "undecided"}])
-    given = {"runs": known, "comparisons": compared, "changes": changes(compared), "verdicts": verdicts}
+    given = {"runs": run_table, "comparisons": compared, "changes": changes(compared), "verdicts": verdicts}
     differ = {"before": "june-2023", "after": "current", "package": "fsspec", "from_version": "1", "to_version": "2"}
     given |= {"stack_differences": pd.DataFrame([differ | {"requested": False}])}
     report(folder, made, given, svg=[one.svg], figures=[("One figure", "A chapter", ["growth"])])
@@ -105,7 +107,7 @@ def new_page(
 ) -> Any:
     width, height = SIZES[size]
     page = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme).new_page()
-    page.on("console", lambda said: faults.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("dialog", lambda dialog: (faults.append(f"a dialog: {dialog.message}"), dialog.dismiss()))
     page.on("request", lambda asked: faults.append(asked.url) if foreign(asked.url, path) else None)
@@ -299,14 +301,16 @@ def test_a_phone_scrolls_in_one_direction(phone: Any, view: str) -> None:
 
 
 def test_pages_of_tables_fit_a_phone(root: Path, tmp_path: Path, opened: Opened) -> None:
-    said = "a sentence of many words " * 8
+    sentence = "a sentence of many words " * 8
     claim = {"holds": "holds", "class": "holds", "measured": "2", "interval": "1 to 3", "decides": "1 to 4", "n": "2"}
-    lines = [{"claim": "c", "claimed": "2", "summary": "1 holds", "lines": [claim | {"conditions": said}]}]
+    lines = [{"claim": "c", "claimed": "2", "summary": "1 holds", "lines": [claim | {"conditions": sentence}]}]
     given: dict[str, dict[str, Any]] = {
         "claims": {"claims": lines, "source": "A post"},
         "pareto": {
-            "groups": [(title, [line | {"why": said}]) for title, (line,) in sections.pareto(pd.DataFrame([LOADED]))],
-            "unranked": [said],
+            "groups": [
+                (title, [line | {"why": sentence}]) for title, (line,) in sections.pareto(pd.DataFrame([LOADED]))
+            ],
+            "unranked": [sentence],
         },
     }
     for name, values in given.items():
@@ -390,8 +394,8 @@ def test_axe_finds_nothing_serious(page_file: Path, opened: Opened, size: str) -
         page.emulate_media(color_scheme=theme)
         for view in (*VIEWS, "cell"):
             go(page, view)
-            found = axe.run(page, options=options).response["violations"]
-            serious = [one for one in found if one["impact"] in ("serious", "critical")]
+            violations = axe.run(page, options=options).response["violations"]
+            serious = [one for one in violations if one["impact"] in ("serious", "critical")]
             assert not [(theme, view, one["id"], one["nodes"][0]["html"][:300]) for one in serious]
 
 

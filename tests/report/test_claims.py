@@ -12,7 +12,7 @@ from beyond_ram.analysis.runs import runs
 
 
 def test_the_page_of_claims_says_where_each_holds(root: Path, tmp_path: Path) -> None:
-    known = {"experiment": "requests", "stack": "s", "source": "A post", "n": 2, "claimed": 10.0}
+    shared = {"experiment": "requests", "stack": "s", "source": "A post", "n": 2, "claimed": 10.0}
     lines = [
         {
             "claim": "a tool is faster",
@@ -36,7 +36,7 @@ def test_the_page_of_claims_says_where_each_holds(root: Path, tmp_path: Path) ->
     ]
     # Of two repeats, corrected for all that is asked: no ratio that anybody could use.
     lines[1] |= {"low_corrected": 2e-9, "high_corrected": 7.7e12}
-    tables.write(pd.DataFrame([known | line for line in lines]), tmp_path / "c.csv", tmp_path / "c.parquet")
+    tables.write(pd.DataFrame([shared | line for line in lines]), tmp_path / "c.csv", tmp_path / "c.parquet")
     page = page_of_claims(root, tmp_path)
     assert "<h2>A tool is faster</h2>" in page
     assert "Of 2 conditions: 1 holds; 1 undecided" in page

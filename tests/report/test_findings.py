@@ -17,10 +17,10 @@ KEPT = "current@01234567"
 def page(folder: Path, report: Script, tokenised: list[Path], locks: dict[str, str], strength: float = 2.0) -> str:
     """The page of a renewed stack that keeps less than the kept one."""
     slope = {"anon_slope_mb_per_gb": 9000.0, "anon_slope_mb_per_gb_low": 8000.0, "anon_slope_mb_per_gb_high": 9999.0}
-    known = {"anon_shape": "straight", "anon_intercept_mb": 99.0, "readings_of": "documents", "n": 16, "runs": 2}
-    known |= {"bytes_in_min": 2e6, "bytes_in_max": 4e7, "gb_over_largest": 25.0, "anon_level_mb": None}
+    shared = {"anon_shape": "straight", "anon_intercept_mb": 99.0, "readings_of": "documents", "n": 16, "runs": 2}
+    shared |= {"bytes_in_min": 2e6, "bytes_in_max": 4e7, "gb_over_largest": 25.0, "anon_level_mb": None}
     apart = dict.fromkeys(("against", "difference_mb_per_gb", "difference_low", "difference_high"), None)
-    kept = {"experiment": "growth", **AXES, "stack": KEPT, **slope, **known, **apart, "difference_result": None}
+    kept = {"experiment": "growth", **AXES, "stack": KEPT, **slope, **shared, **apart, "difference_result": None}
     ends = {"difference_mb_per_gb": -8910.0, "difference_low": -9500.0, "difference_high": -8500.0}
     now = kept | {"stack": "current", "against": KEPT, "difference_result": "better", "difference_strength": strength}
     lines = [kept | {"difference_strength": None}, now | ends | {key: value / 100 for key, value in slope.items()}]
@@ -49,12 +49,12 @@ def test_what_is_not_surely_as_much_as_the_stated_share_is_under_further_ones(
 
 def test_a_terminal_ends_with_ten_lines(tmp_path: Path, report: Script, tokenised: list[Path]) -> None:
     page(tmp_path, report, tokenised, {})
-    told = (tmp_path / "summary.txt").read_text().splitlines()
-    assert len(told) <= 10
-    assert told[0] == "2 runs of 2 cells. Strongest of 1 finding:"
-    assert told[1].startswith("1. current keeps 8.91 MB less")
-    assert KEPT in told[2], "what to do"
-    assert told[-1] == f"All of it: {tmp_path / 'report.html'}"
+    lines = (tmp_path / "summary.txt").read_text().splitlines()
+    assert len(lines) <= 10
+    assert lines[0] == "2 runs of 2 cells. Strongest of 1 finding:"
+    assert lines[1].startswith("1. current keeps 8.91 MB less")
+    assert KEPT in lines[2], "what to do"
+    assert lines[-1] == f"All of it: {tmp_path / 'report.html'}"
 
 
 @pytest.mark.slow

@@ -64,11 +64,11 @@ class Structure(HTMLParser):
 def same_but_for_text(render: Any, planted: str, shown: str) -> None:
     """A page with something planted has the elements, attributes and links of one without, and shows it as text."""
     page, harmless = render(planted), Structure(render(HARMLESS))
-    found = Structure(page)
-    assert found.elements == harmless.elements
-    assert all(link.startswith("data:image/svg+xml;base64,") for link in found.links)
-    assert len(found.links) == len(harmless.links)
-    assert " ".join(shown[:50].split()) in " ".join(found.text.split())
+    structure = Structure(page)
+    assert structure.elements == harmless.elements
+    assert all(link.startswith("data:image/svg+xml;base64,") for link in structure.links)
+    assert len(structure.links) == len(harmless.links)
+    assert " ".join(shown[:50].split()) in " ".join(structure.text.split())
     assert len(page) < len(render(HARMLESS)) + 300_000
     assert "829348951" not in page
 
@@ -85,7 +85,7 @@ def written(folder: Path, name: str, line: dict[str, Any]) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> None:
     def pareto(planted: str) -> str:
-        told = dict.fromkeys(
+        texts = dict.fromkeys(
             ("tokens", "order", "page_cache", "loader", "loader_kind", "shuffle", "lends", "ranked_by", "chosen_for"),
             planted,
         )
@@ -99,15 +99,15 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> Non
             "leaner_than": 0,
             "without_rate": 0,
         }
-        given, page = written(tmp_path, "pareto", line | told), tmp_path / "pareto.html"
+        given, page = written(tmp_path, "pareto", line | texts), tmp_path / "pareto.html"
         template = str(root / "report/pareto.html.jinja")
-        loaders = written(tmp_path, "loaders", line | told | {"outcome": "completed", "account": planted})
+        loaders = written(tmp_path, "loaders", line | texts | {"outcome": "completed", "account": planted})
         params = SimpleNamespace(name="pareto", tables=["loaders"])
         script("page", tmp_path, [str(page)], params, table=given, loaders=loaders, template=template)
         return page.read_text()
 
     def claims(planted: str) -> str:
-        told = dict.fromkeys(("claim", "source", "conditions", "holds"), planted)
+        texts = dict.fromkeys(("claim", "source", "conditions", "holds"), planted)
         line = {
             "claimed": 2.0,
             "measured": 2.0,
@@ -117,7 +117,7 @@ def test_in_tables(kind: str, tmp_path: Path, root: Path, script: Script) -> Non
             "high_corrected": 3.0,
             "n": 3,
         }
-        given, page = written(tmp_path, "claims", line | told), tmp_path / "claims.html"
+        given, page = written(tmp_path, "claims", line | texts), tmp_path / "claims.html"
         params, template = SimpleNamespace(name="claims", tables=[]), str(root / "report/claims.html.jinja")
         script("page", tmp_path, [str(page)], params, table=given, template=template)
         return page.read_text()
@@ -181,19 +181,19 @@ def planted_in(run: Run, planted: str) -> Run:
 @pytest.mark.parametrize("kind", KINDS)
 def test_in_a_run_and_its_figure(kind: str, tmp_path: Path, run: Run) -> None:
     planted = PLANTED[kind]
-    told = {}
+    page_texts = {}
     for name, text_of in (("planted", planted), ("harmless", HARMLESS)):
-        found = run_of_page.view(planted_in(run, text_of), text_of, tmp_path / "page.html")
-        figure_of = json.dumps(found.pop("figure"))
+        view = run_of_page.view(planted_in(run, text_of), text_of, tmp_path / "page.html")
+        figure_of = json.dumps(view.pop("figure"))
         # Plotly takes tags for markup, and their escapes for text.
         assert "<" not in figure_of.replace("<br>", "")
         cell = {"title": text_of, "axes": [(text_of, text_of)], "drawn": [True], "requests": [], "limits": []}
         verdict = [{"verdict": text_of, "sentence": text_of, "evidence": text_of}]
-        told[name] = page_of.render("cell.html.jinja", runs=[found], verdicts=verdict, teardown=[], **cell)
-    page, harmless = Structure(told["planted"]), Structure(told["harmless"])
+        page_texts[name] = page_of.render("cell.html.jinja", runs=[view], verdicts=verdict, teardown=[], **cell)
+    page, harmless = Structure(page_texts["planted"]), Structure(page_texts["harmless"])
     assert page.elements == harmless.elements
     assert " ".join(seen(planted)[:50].split()) in " ".join(page.text.split())
-    assert len(told["planted"]) < len(told["harmless"]) + 300_000
+    assert len(page_texts["planted"]) < len(page_texts["harmless"]) + 300_000
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -19,11 +19,11 @@ def run(**peak: object) -> Run:
 
 @pytest.mark.parametrize("several", [True, False])
 def test_sums_over_several_processes_are_said_to_be_sums(*, several: bool) -> None:
-    said = dict(view(run(processes=2 if several else 1, kept=KEPT), "Repeat 1", None)["summary"])
-    assert ("RSS, peak, summed over processes" in said) is several
-    assert said["PSS, highest of 2 readings"] == "400.0 MB"
-    assert ("anonymous, peak" in said) is not several
-    assert said.get("anonymous, peak, each page once") == ("302.0 MB" if several else None)
+    summary = dict(view(run(processes=2 if several else 1, kept=KEPT), "Repeat 1", None)["summary"])
+    assert ("RSS, peak, summed over processes" in summary) is several
+    assert summary["PSS, highest of 2 readings"] == "400.0 MB"
+    assert ("anonymous, peak" in summary) is not several
+    assert summary.get("anonymous, peak, each page once") == ("302.0 MB" if several else None)
 
 
 def test_the_list_of_cells_counts_each_page_once_or_says_that_it_does_not() -> None:

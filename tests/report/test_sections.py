@@ -23,35 +23,37 @@ LOADED = {
 
 
 @pytest.mark.parametrize(
-    ("held", "said"),
+    ("cgroup_peak_bytes", "expected"),
     [
         (513e6, '774, <span class="muted">at least 261 of it charged to another group</span>'),
         (900e6, "774</td>"),
         (None, "774</td>"),
     ],
 )
-def test_pss_above_what_the_group_held_says_so(root: Path, tmp_path: Path, held: float | None, said: str) -> None:
-    groups = list(sections.pareto(pd.DataFrame([LOADED | {"peak_cgroup_bytes": held}])))
+def test_pss_above_what_the_group_held_says_so(
+    root: Path, tmp_path: Path, cgroup_peak_bytes: float | None, expected: str
+) -> None:
+    groups = list(sections.pareto(pd.DataFrame([LOADED | {"peak_cgroup_bytes": cgroup_peak_bytes}])))
     pages.write(str(root / "report/pareto.html.jinja"), str(tmp_path / "c.html"), groups=groups, unranked=[])
-    assert f"<td>{said}" in (tmp_path / "c.html").read_text()
+    assert f"<td>{expected}" in (tmp_path / "c.html").read_text()
 
 
 def test_counts_of_conditions_agree_with_their_verbs() -> None:
-    known = {"claim": "c", "claimed": 2.0, "measured": 1.0, "low": 1.0, "high": 1.0, "low_corrected": 1.0}
-    known |= {"high_corrected": 1.0, "n": 2, "conditions": "x", "experiment": "e", "stack": "s"}
-    table = pd.DataFrame([known | {"holds": holds} for holds in ("yes", "yes", "no", "no", "undecided")])
+    shared = {"claim": "c", "claimed": 2.0, "measured": 1.0, "low": 1.0, "high": 1.0, "low_corrected": 1.0}
+    shared |= {"high_corrected": 1.0, "n": 2, "conditions": "x", "experiment": "e", "stack": "s"}
+    table = pd.DataFrame([shared | {"holds": holds} for holds in ("yes", "yes", "no", "no", "undecided")])
     (claim,) = sections.claims(table)
     assert claim["summary"] == "Of 5 conditions: 2 hold; 2 do not hold; 1 undecided"
 
 
 def test_holders_are_listed_by_cell_or_a_reason_is() -> None:
-    known = {"experiment": "e", "stack": "s", "rep": 1, "objects_bytes": 2e6, "also_held_by": "", "share": 0.5}
+    shared = {"experiment": "e", "stack": "s", "rep": 1, "objects_bytes": 2e6, "also_held_by": "", "share": 0.5}
     table = pd.DataFrame([
-        known | {"script": "a", "holder": "rows", "kind": "name", "type": "list of 9", "released_bytes": 9e6,
+        shared | {"script": "a", "holder": "rows", "kind": "name", "type": "list of 9", "released_bytes": 9e6,
                  "fragments": True, "also_held_by": "f.rows", "not_run": ""},
-        known | {"script": "a", "holder": "stayed", "kind": "stayed", "type": "", "released_bytes": 1e6,
+        shared | {"script": "a", "holder": "stayed", "kind": "stayed", "type": "", "released_bytes": 1e6,
                  "fragments": False, "not_run": ""},
-        known | {"script": "b", "holder": "", "kind": "", "not_run": "it ended early"},
+        shared | {"script": "b", "holder": "", "kind": "", "not_run": "it ended early"},
     ])  # fmt: skip
     first, second = sections.holders(table)
     line, rest = first["lines"]
@@ -72,10 +74,12 @@ def test_an_experiment_and_its_stack_of_one_name_are_named_once() -> None:
 def test_a_finding_is_of_the_stacks_that_it_speaks_of(name: str) -> None:
     """A finding without them would stay whatever stack is chosen."""
     made = report("original")
-    for found in finding_sources()[name](made):
-        known = made["runs"]["stack"].unique()
-        stacks = {stack for stack in known if re.search(rf"(?<![\w.-]){re.escape(stack)}(?![\w+-]|\.\d)", found.title)}
-        assert stacks <= {*sections.finding(found)["tags"].get("stack", ())}, found.title
+    for finding in finding_sources()[name](made):
+        run_stacks = made["runs"]["stack"].unique()
+        stacks = {
+            stack for stack in run_stacks if re.search(rf"(?<![\w.-]){re.escape(stack)}(?![\w+-]|\.\d)", finding.title)
+        }
+        assert stacks <= {*sections.finding(finding)["tags"].get("stack", ())}, finding.title
 
 
 def test_no_template_prints_two_values_side_by_side(root: Path) -> None:

@@ -17,16 +17,16 @@ def test_extremes_stay(most: int, seed: int) -> None:
     for place in peaks:  # of one sample each
         spiky[place] = number.uniform(500, 900)
     highest, lowest = max(calm), min(calm)
-    found = kept(times, [calm, spiky], most)
-    assert found == sorted({*found})
-    assert found[0] == 0
-    assert found[-1] == len(times) - 1
-    assert max(spiky[place] for place in found) == max(spiky)
-    assert (min(calm[place] for place in found), max(calm[place] for place in found)) == (lowest, highest)
-    assert len(found) <= 2 * (most + 1) + 2
+    places = kept(times, [calm, spiky], most)
+    assert places == sorted({*places})
+    assert places[0] == 0
+    assert places[-1] == len(times) - 1
+    assert max(spiky[place] for place in places) == max(spiky)
+    assert (min(calm[place] for place in places), max(calm[place] for place in places)) == (lowest, highest)
+    assert len(places) <= 2 * (most + 1) + 2
     # Of peaks that lie in spans of their own none is lost.
     spans = {place * (most // 2) // len(times) for place in peaks}
-    assert len([place for place in found if spiky[place] > 400]) >= len(spans)
+    assert len([place for place in places if spiky[place] > 400]) >= len(spans)
 
 
 def test_what_is_short_is_whole() -> None:
@@ -36,5 +36,5 @@ def test_what_is_short_is_whole() -> None:
 
 def test_samples_at_one_time_are_no_trouble() -> None:
     values = [float(n % 7) for n in range(1000)]
-    found = kept([1.0] * 1000, [values], 40)
-    assert max(values[place] for place in found) == 6.0
+    places = kept([1.0] * 1000, [values], 40)
+    assert max(values[place] for place in places) == 6.0
