@@ -19,10 +19,10 @@ def make(root: Path, out: Path, **shape: Any) -> dict[str, Any]:
     spec = ParquetRepository(
         source="parquet", **({"files": 4, "rows_per_file": 6, "row_group_rows": 4, "row_bytes": 20} | shape)
     ).spec()
-    told = out.with_name(f"{out.name}.json")
-    told.parent.mkdir(parents=True, exist_ok=True)
-    told.write_text(json.dumps(spec))
-    words = [sys.executable, str(root / PROGRAM), "--name", "n", "--spec", str(told), "--out", str(out)]
+    spec_file = out.with_name(f"{out.name}.json")
+    spec_file.parent.mkdir(parents=True, exist_ok=True)
+    spec_file.write_text(json.dumps(spec))
+    words = [sys.executable, str(root / PROGRAM), "--name", "n", "--spec", str(spec_file), "--out", str(out)]
     subprocess.run(words, check=True)
     manifest: dict[str, Any] = json.loads((out / "manifest.json").read_text())
     return manifest

@@ -16,10 +16,10 @@ TARS = {"source": "webdataset", "files": 2, "samples_per_file": 15, "sample_byte
 def repository(spec: dict[str, Any], out: Path, python: str = sys.executable) -> dict[str, Any]:
     """A repository as its rule makes it; its manifest."""
     program = ROOT / "scripts" / "repositories" / f"{spec['source']}.py"
-    told = out.with_name(f"{out.name}.json")
-    told.parent.mkdir(parents=True, exist_ok=True)
-    told.write_text(json.dumps(spec))
-    words = [python, str(program), "--name", "mine", "--spec", str(told), "--out", str(out)]
+    spec_file = out.with_name(f"{out.name}.json")
+    spec_file.parent.mkdir(parents=True, exist_ok=True)
+    spec_file.write_text(json.dumps(spec))
+    words = [python, str(program), "--name", "mine", "--spec", str(spec_file), "--out", str(out)]
     subprocess.run(words, check=True)
     return dict(json.loads((out / "manifest.json").read_text()))
 
