@@ -28,8 +28,8 @@ def decided(runs: list[Cell], value: Value, budget_s: float) -> Decided:
     records = {
         run: {"cell": run.parameters(), "duration_s": 0.5, "weighing_s": SECONDS[run.experiment]} for run in runs
     }
-    told = {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": "", "run_failed": 0.0}
-    table = pd.DataFrame([run.parameters() | told | {"tokens_per_cpu_s": value(run)} for run in runs])
+    fields = {"workload": "tokenize", "outcome": "completed", "completed_work": True, "reason": "", "run_failed": 0.0}
+    table = pd.DataFrame([run.parameters() | fields | {"tokens_per_cpu_s": value(run)} for run in runs])
     return next_runs(records, table, [*SECONDS], PAIRS, QUESTIONS, budget_s)
 
 
@@ -40,31 +40,31 @@ def noisy(seed: int = 1) -> Value:
 
 
 def test_only_the_cells_of_undecided_questions_are_repeated() -> None:
-    found = decided(cells(2), noisy(), budget_s=1000)
-    assert found.undecided == 2
-    assert found.used_s == 2 * 2 * sum(SECONDS.values())
-    assert sorted({(run.experiment, run["stack"]) for run in found.runs}) == [
+    decision = decided(cells(2), noisy(), budget_s=1000)
+    assert decision.undecided == 2
+    assert decision.used_s == 2 * 2 * sum(SECONDS.values())
+    assert sorted({(run.experiment, run["stack"]) for run in decision.runs}) == [
         (name, stack) for name in ("cheap", "dear") for stack in ("new", "old")
     ]
-    assert {run.rep for run in found.runs} == {3}
+    assert {run.rep for run in decision.runs} == {3}
 
 
 def test_nothing_follows_when_all_is_decided() -> None:
-    found = decided(cells(2), lambda run: 1000.0 + (run["stack"] == "new") * 5000 + run.rep, budget_s=1000)
-    assert (found.runs, found.undecided) == ((), 0)
+    decision = decided(cells(2), lambda run: 1000.0 + (run["stack"] == "new") * 5000 + run.rep, budget_s=1000)
+    assert (decision.runs, decision.undecided) == ((), 0)
 
 
 @pytest.mark.parametrize(
     ("left_s", "names"), [(1.9, set()), (2.0, {"cheap"}), (11.9, {"cheap"}), (12.0, {"cheap", "dear"})]
 )
 def test_both_sides_of_a_question_fit_or_it_is_left_out(left_s: float, names: set[str]) -> None:
-    found = decided(cells(2), noisy(), budget_s=28 + left_s)
-    assert {run.experiment for run in found.runs} == names
+    decision = decided(cells(2), noisy(), budget_s=28 + left_s)
+    assert {run.experiment for run in decision.runs} == names
 
 
 def test_a_round_goes_on_to_the_next_look_as_far_as_it_fits() -> None:
-    found = decided(cells(4), noisy(3), budget_s=1000)
-    assert {run.rep for run in found.runs} == {5, 6}
+    decision = decided(cells(4), noisy(3), budget_s=1000)
+    assert {run.rep for run in decision.runs} == {5, 6}
     assert {run.rep for run in decided(cells(4), noisy(3), budget_s=56 + 12).runs} == {5}
     assert not decided(cells(AT[-1]), lambda _: float(np.random.default_rng().normal(1000, 300)), 1e6).runs
 
@@ -76,8 +76,8 @@ def test_a_budget_is_used_and_not_exceeded() -> None:
     def kept(run: Cell) -> float:
         return values.setdefault(run, value(run))
 
-    while (found := decided(runs, kept, budget_s=90)).runs:
-        runs, rounds = [*runs, *found.runs], rounds + 1
-    assert found.used_s <= 90
+    while (decision := decided(runs, kept, budget_s=90)).runs:
+        runs, rounds = [*runs, *decision.runs], rounds + 1
+    assert decision.used_s <= 90
     assert rounds < len(AT)
-    assert not found.undecided or found.used_s > 90 - 2 * SECONDS["dear"]
+    assert not decision.undecided or decision.used_s > 90 - 2 * SECONDS["dear"]
