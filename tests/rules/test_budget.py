@@ -58,9 +58,9 @@ def rounds(clone: Path) -> list[dict[str, Any]]:
     return [json.loads(file.read_text()) for file in files]
 
 
-def planned(said: str) -> Counter[str]:
+def planned(output: str) -> Counter[str]:
     """The stacks of the runs that a dry run plans."""
-    return Counter(re.findall(r"output: \S+/runs/\w+/stack~([\w-]+)/", said))
+    return Counter(re.findall(r"output: \S+/runs/\w+/stack~([\w-]+)/", output))
 
 
 def test_a_budget_from_the_plan_to_an_edited_lock(clone: Path, run_in: Run, config: Path) -> None:

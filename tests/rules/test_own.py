@@ -31,10 +31,10 @@ def test_own_rows_and_loaders_are_inputs_and_each_is_held_against_what_it_reads(
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(config))
     done = snakemake("load", "--dry-run", "--printshellcmds", "--configfile", str(tmp_path / "mine.yaml"))
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
-    told = done.stdout + done.stderr
-    inputs = dict(re.findall(r"^rule (\w+):\n +input: (.*)$", told, re.MULTILINE))
+    output = done.stdout + done.stderr
+    inputs = dict(re.findall(r"^rule (\w+):\n +input: (.*)$", output, re.MULTILINE))
     assert str(rows) in inputs["tokens"].split(", ")
-    commands = re.findall(r"^Shell command: (beyond-ram weigh .*)$", told, re.MULTILINE)
+    commands = re.findall(r"^Shell command: (beyond-ram weigh .*)$", output, re.MULTILINE)
     jobs = [Job.model_validate_json(next(word for word in shlex.split(c) if word.startswith("{"))) for c in commands]
     told_to = {re.search(r"loader~(\w+)", job.path)[1]: job for job in jobs}  # type: ignore[index]
     dataset = "results-mine/tokens/mine"
@@ -44,8 +44,8 @@ def test_own_rows_and_loaders_are_inputs_and_each_is_held_against_what_it_reads(
         ("apart", None, str(other)),
     ):
         assert (told_to[loader].tokens, told_to[loader].reads) == (tokens, reads)
-    planned = re.findall(r"^rule weigh:\n +input: (.*)$", told, re.MULTILINE)
+    planned = re.findall(r"^rule weigh:\n +input: (.*)$", output, re.MULTILINE)
     assert sum(str(other) in line.split(", ") for line in planned) == 1
-    code = re.findall(r"^(?:local)?rule code:\n +input: (.*)$", told, re.MULTILINE)
+    code = re.findall(r"^(?:local)?rule code:\n +input: (.*)$", output, re.MULTILINE)
     assert sum("examples/own_loader.py" in line for line in code) == 2
     assert sum("specs/code/training/" in line for line in planned) == 3

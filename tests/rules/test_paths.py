@@ -36,7 +36,7 @@ TINY: dict[str, Any] = {
 
 def listing(folder: Path, but: Path) -> dict[str, tuple[Any, ...]]:
     """Path, kind, size, time and content of everything below a folder, but for one and the engine's own."""
-    found: dict[str, tuple[Any, ...]] = {}
+    entries: dict[str, tuple[Any, ...]] = {}
     for place, names, files in os.walk(folder):
         names[:] = [name for name in names if name not in (".snakemake", "__pycache__") and Path(place, name) != but]
         for name in [*names, *files]:
@@ -44,11 +44,11 @@ def listing(folder: Path, but: Path) -> dict[str, tuple[Any, ...]]:
             if path == but:
                 continue
             status = path.lstat()
-            known: tuple[Any, ...] = (status.st_mode, path.is_symlink() and path.readlink())
+            state: tuple[Any, ...] = (status.st_mode, path.is_symlink() and path.readlink())
             if name in files and not path.is_symlink():
-                known += (status.st_size, status.st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
-            found[str(path.relative_to(folder))] = known
-    return found
+                state += (status.st_size, status.st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+            entries[str(path.relative_to(folder))] = state
+    return entries
 
 
 @contextlib.contextmanager
@@ -125,8 +125,8 @@ def test_what_is_not_a_results_folder_is_left_as_it_is(
     assert "Traceback" not in done.stderr + done.stdout
     after = listing(project / results, Path())
     assert {name: after.get(name) for name in before} == before
-    told = done.stderr + done.stdout
-    assert f"{config}, results: " in told or "is not empty and was not made by beyond-ram" in told
+    output = done.stderr + done.stdout
+    assert f"{config}, results: " in output or "is not empty and was not made by beyond-ram" in output
 
 
 def test_every_command_of_a_hostile_config_is_one_command_and_its_paths_are_whole(
@@ -149,19 +149,19 @@ def test_every_command_of_a_hostile_config_is_one_command_and_its_paths_are_whol
         done = snakemake("--configfile", str(config), "--dry-run", "--printshellcmds", "all")
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     commands = re.findall(r"^Shell command: (.*)$", done.stdout + done.stderr, re.MULTILINE)
-    programs, told = set(), set()
+    programs, all_words = set(), set()
     for command in commands:
         subprocess.run(["bash", "-n", "-c", command], check=True)
         words = list(shlex.shlex(command, posix=True, punctuation_chars=True))
         assert not set(words) & {";", "&", "&&", "|", "||", "(", ")", "<"}, command
         programs.add(" ".join(words[:2]))
         words = [text for word in words for text in strings(word)]
-        told |= set(words)
+        all_words |= set(words)
         assert all(HOSTILE in word for word in words if "R&D" in word or ("PWNED" in word and ".py" not in word)), (
             command
         )
     assert {"beyond-ram make", "beyond-ram weigh", "beyond-ram stack"} <= programs
-    assert {"d&a ta", "a'b; touch PWNED.py"} <= told
+    assert {"d&a ta", "a'b; touch PWNED.py"} <= all_words
 
 
 def strings(word: str) -> list[str]:
@@ -194,7 +194,7 @@ def test_a_fault_names_the_file_or_the_word_that_was_strongest(snakemake: Snakem
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
     first.write_text("results: first\nmax_runs: 0\nunknown: 1\n")
     second.write_text("results: second\nmax_runs: 0\n")
-    told = snakemake("--configfile", str(first), str(second), "--config", "results=..", "--dry-run").stdout
-    assert "--config, results: holds '..'" in told
-    assert f"{second}, max_runs: " in told
-    assert f"{first}: unknown key 'unknown'" in told
+    output = snakemake("--configfile", str(first), str(second), "--config", "results=..", "--dry-run").stdout
+    assert "--config, results: holds '..'" in output
+    assert f"{second}, max_runs: " in output
+    assert f"{first}: unknown key 'unknown'" in output

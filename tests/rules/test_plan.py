@@ -15,12 +15,12 @@ RULE = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
 
 
 SHIPPED = ("config.yaml", *sorted(f"config/{path.name}" for path in (ROOT / "config").glob("*.yaml")))
-Said = Callable[..., str]
+DryRun = Callable[..., str]
 Planned = Callable[..., dict[str, int]]
 
 
 @pytest.fixture(scope="module")
-def said(run_in: Run, clone: Path) -> Said:
+def dry_run(run_in: Run, clone: Path) -> DryRun:
     """What a dry run says; each is made once."""
 
     @functools.cache
@@ -33,11 +33,11 @@ def said(run_in: Run, clone: Path) -> Said:
 
 
 @pytest.fixture(scope="module")
-def planned(said: Said) -> Planned:
+def planned(dry_run: DryRun) -> Planned:
     """How many jobs of each rule a dry run plans."""
 
     def plan(*words: str, config: tuple[str, ...] = ()) -> dict[str, int]:
-        return {rule: int(count) for rule, count in RULE.findall(said(*words, config=config)) if rule != "total"}
+        return {rule: int(count) for rule, count in RULE.findall(dry_run(*words, config=config)) if rule != "total"}
 
     return plan
 
@@ -54,26 +54,26 @@ def planned(said: Said) -> Planned:
     ],
 )
 def test_a_part_plans_its_own(planned: Planned, part: str, tables: set[str], others: set[str]) -> None:
-    found = planned(part)
-    assert tables <= set(found)
-    assert not others & set(found)
-    assert found["weigh"] > 1
-    assert "report" not in found
+    jobs = planned(part)
+    assert tables <= set(jobs)
+    assert not others & set(jobs)
+    assert jobs["weigh"] > 1
+    assert "report" not in jobs
 
 
 @pytest.mark.end_to_end
 @pytest.mark.parametrize("config", SHIPPED)
 def test_every_shipped_config_has_a_plan(planned: Planned, config: str) -> None:
-    found = planned("--configfile", config)
-    assert found["report"] == 1
-    assert found["weigh"] > 1
+    jobs = planned("--configfile", config)
+    assert jobs["report"] == 1
+    assert jobs["weigh"] > 1
 
 
 def test_a_report_is_made_of_the_part_that_is_named_beside_it(planned: Planned) -> None:
-    found = planned("limit", "report")
-    assert {"report", "table_runs", "table_limits"} <= set(found)
-    assert not {"claims_page", "pareto_page", "figure_memory_over_time", "tokens", "repository"} & set(found)
-    assert found["weigh"] == 1
+    jobs = planned("limit", "report")
+    assert {"report", "table_runs", "table_limits"} <= set(jobs)
+    assert not {"claims_page", "pareto_page", "figure_memory_over_time", "tokens", "repository"} & set(jobs)
+    assert jobs["weigh"] == 1
 
 
 def test_one_latency_and_bandwidth_is_a_line_of_a_table_and_no_map_of_one_colour(planned: Planned) -> None:
@@ -84,13 +84,17 @@ def test_one_latency_and_bandwidth_is_a_line_of_a_table_and_no_map_of_one_colour
     assert "figure_prefetch_gain" in planned("stream", config=(swept, "only=[buffering]"))
 
 
-def test_repeat_1_of_everything_comes_before_repeat_2(said: Said) -> None:
+def test_repeat_1_of_everything_comes_before_repeat_2(dry_run: DryRun) -> None:
     """Repeats are blocks in time; what runs need comes before all of them."""
-    jobs = re.split(r"\n(?=(?:local)?(?:rule|checkpoint) )", said("tokenize"))
-    runs = {int(rep): int(found) for job in jobs for rep, found in re.findall(r"rep~(\d)\n +priority: (\d+)", job)}
+    jobs = re.split(r"\n(?=(?:local)?(?:rule|checkpoint) )", dry_run("tokenize"))
+    runs = {
+        int(rep): int(priority) for job in jobs for rep, priority in re.findall(r"rep~(\d)\n +priority: (\d+)", job)
+    }
     assert set(runs) == {1, 2}
     needed = [
-        int(found) for job in jobs for found in re.findall(r"^rule (?:stack|corpus):.*?priority: (\d+)", job, re.S)
+        int(priority)
+        for job in jobs
+        for priority in re.findall(r"^rule (?:stack|corpus):.*?priority: (\d+)", job, re.S)
     ]
     assert needed
     assert min(needed) > runs[1] > runs[2] > 0

@@ -36,18 +36,18 @@ def test_every_weighed_run_says_how_many_are_left(project: Path, snakemake: Snak
     def lines() -> list[str]:
         done = snakemake(*words)
         assert done.returncode == 0, done.stderr[-3000:]
-        said.append(done.stderr)
+        outputs.append(done.stderr)
         return LINE.findall(done.stderr)
 
-    said: list[str] = []
+    outputs: list[str] = []
     timed = "1 left, less than a minute (estimated; timed so far: {})"
     assert lines() == [
         "weighed 0 of 2 runs; 2 left",
         f"weighed 1 of 2 runs; {timed.format(1)}",
         "weighed 2 of 2 runs",
     ]
-    assert "rule weigh:" in said[0]
-    assert re.search(r"(\d+) of \1 steps \(100%\) done", said[0])
+    assert "rule weigh:" in outputs[0]
+    assert re.search(r"(\d+) of \1 steps \(100%\) done", outputs[0])
     assert lines() == [], "saying it has changed what Snakemake looks at"
     for gone in ("runs/scan/stack~current/size_mb~2", "collected"):
         shutil.rmtree(project / "results-two" / gone)
