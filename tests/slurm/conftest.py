@@ -124,12 +124,12 @@ class Slurm:
         name = re.search(r"SLURM run ID: (\S+)", log)
         if name is None:  # another executor
             return []
-        found = []
+        matching = []
         for line in self.call("scontrol", "show", "job", "--details", "--oneliner").splitlines():
             job = dict(re.findall(r"([\w:]+)=(\S*)", line))
             if job.get("JobName") == name[1]:
-                found.append(job)
-        return sorted(found, key=lambda job: int(job["JobId"]))
+                matching.append(job)
+        return sorted(matching, key=lambda job: int(job["JobId"]))
 
     def listening(self) -> list[str]:
         """address:port of every listening socket of the daemons and of the jobs that run now."""

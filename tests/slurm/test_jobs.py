@@ -32,14 +32,14 @@ def submit(slurm: Slurm, folder: Path, *lines: str) -> str:
 
 def ended(slurm: Slurm, job: str) -> None:
     deadline = time.monotonic() + 180
-    while not re.search(r"JobState=(COMPLETED|FAILED)", said := slurm.call("scontrol", "show", "job", job)):
-        assert time.monotonic() < deadline, said
+    while not re.search(r"JobState=(COMPLETED|FAILED)", description := slurm.call("scontrol", "show", "job", job)):
+        assert time.monotonic() < deadline, description
         time.sleep(0.2)
 
 
 def record(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return found
+    content: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return content
 
 
 def peaks_from(folder: Path, began_at: float) -> dict[str, int]:
@@ -70,18 +70,18 @@ def test_a_job_that_is_attached_to_late_is_seen_as_by_who_was_there_from_the_sta
     for kind, size in whole.items():
         assert late[kind] == pytest.approx(size, rel=0.01)
     assert late["anon_bytes"] > 90e6
-    found = record(tmp_path / "second")
-    assert found["attached"]["to"] == {"slurm_job": job}
-    assert found["attached"]["before"]["cgroup_peak_bytes"] > 150e6
-    assert found["peak"]["around"]["limit_bytes"] == ASKED_MB << 20
+    second_record = record(tmp_path / "second")
+    assert second_record["attached"]["to"] == {"slurm_job": job}
+    assert second_record["attached"]["before"]["cgroup_peak_bytes"] > 150e6
+    assert second_record["peak"]["around"]["limit_bytes"] == ASKED_MB << 20
 
 
 def on_the_page(words: str, others: dict[str, str]) -> list[str]:
     """The blocks of docs/slurm-admin.md that hold some words, with this environment's command and `others` replaced."""
-    found = [block.text for block in blocks(ROOT / "docs" / "slurm-admin.md") if words in block.text]
+    texts = [block.text for block in blocks(ROOT / "docs" / "slurm-admin.md") if words in block.text]
     for before, after in {**others, "beyond-ram ": f"{shlex.join(COMMAND)} "}.items():
-        found = [text.replace(before, after) for text in found]
-    return found
+        texts = [text.replace(before, after) for text in texts]
+    return texts
 
 
 @pytest.fixture
@@ -108,9 +108,9 @@ def administered(one_node: Slurm, tmp_path: Path) -> Iterator[Path]:
 
 
 def ask_mib(line: str) -> int:
-    found = re.search(r"--mem=(\d+)M", line)
-    assert found, line
-    return int(found[1])
+    match = re.search(r"--mem=(\d+)M", line)
+    assert match, line
+    return int(match[1])
 
 
 def test_lines_of_epilogs_and_of_a_script(administered: Path, one_node: Slurm) -> None:
@@ -121,15 +121,15 @@ def test_lines_of_epilogs_and_of_a_script(administered: Path, one_node: Slurm) -
         assert time.monotonic() < deadline
         time.sleep(0.1)
     time.sleep(0.5)
-    told = {name: (administered / name).read_text() for name in ("epilog.log", "tasks.log", "job.out")}
-    print(told, file=sys.stderr)
-    for text in told.values():
+    logs = {name: (administered / name).read_text() for name in ("epilog.log", "tasks.log", "job.out")}
+    print(logs, file=sys.stderr)
+    for text in logs.values():
         for line in text.splitlines():
             assert line.startswith(f"beyond-ram: job {job}: asked for {ASKED_MB} MiB; used 2"), line
             assert 200 < ask_mib(line) < 300
-    assert re.search(r"2\d\d MB anonymous, \d+ MB file, 0 MB shared", told["epilog.log"])
-    assert "with page cache" in told["job.out"]
-    assert len(told["epilog.log"].splitlines()) == 1
+    assert re.search(r"2\d\d MB anonymous, \d+ MB file, 0 MB shared", logs["epilog.log"])
+    assert "with page cache" in logs["job.out"]
+    assert len(logs["epilog.log"].splitlines()) == 1
 
 
 def test_a_job_that_asks_for_what_it_is_told_to_ask_for_completes(one_node: Slurm, tmp_path: Path) -> None:
@@ -153,11 +153,11 @@ def test_the_lines_of_the_page_in_a_script(one_node: Slurm, tmp_path: Path) -> N
     )
     job = submit(one_node, tmp_path, f"srun {behind.replace('weighed-$SLURM_JOB_ID', 'task')}", beside)
     ended(one_node, job)
-    said = (tmp_path / "job.out").read_text()
+    output = (tmp_path / "job.out").read_text()
     assert record(tmp_path / "task")["peak"]["anon_bytes"] == pytest.approx(125e6, rel=0.1)
-    found = record(tmp_path / f"weighed-{job}")
-    assert found["outcome"] == "detached"
-    assert 120e6 < found["peak"]["anon_bytes"] < 200e6
-    assert "status 0" in said
-    assert said.count("ask for") == 2
-    assert f"limit of {ASKED_MB} MiB" in said
+    run_record = record(tmp_path / f"weighed-{job}")
+    assert run_record["outcome"] == "detached"
+    assert 120e6 < run_record["peak"]["anon_bytes"] < 200e6
+    assert "status 0" in output
+    assert output.count("ask for") == 2
+    assert f"limit of {ASKED_MB} MiB" in output

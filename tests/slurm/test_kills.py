@@ -36,9 +36,9 @@ def submit(slurm: Slurm, folder: Path) -> str:
 
 
 def state(slurm: Slurm, job: str) -> str:
-    said = re.search(r"JobState=(\w+)", slurm.call("scontrol", "show", "job", job))
-    assert said
-    return said[1]
+    match = re.search(r"JobState=(\w+)", slurm.call("scontrol", "show", "job", job))
+    assert match
+    return match[1]
 
 
 def until(true: Callable[[], object], seconds: float, what: Callable[[], str]) -> None:
@@ -50,19 +50,19 @@ def until(true: Callable[[], object], seconds: float, what: Callable[[], str]) -
 
 def of(folder: Path) -> list[str]:
     """The processes that work in a folder."""
-    found = []
+    command_lines = []
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and Path(entry, "cwd").readlink().is_relative_to(folder):
-                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+                command_lines.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
         except OSError:
             continue
-    return found
+    return command_lines
 
 
-def reached(folder: Path, told: Callable[[], str]) -> None:
+def reached(folder: Path, describe: Callable[[], str]) -> None:
     for phase in PHASES:
-        until((folder / f"{phase}.reached").exists, 180, told)
+        until((folder / f"{phase}.reached").exists, 180, describe)
 
 
 @pytest.fixture(scope="module")
@@ -85,24 +85,24 @@ def test_in_every_phase(slurm: Slurm, tmp_path: Path, out_of_time: tuple[Path, s
         (folder / "hang").write_text("eat" if how == "memory" else "sleep")
         job = submit(slurm, folder)
 
-    def told() -> str:
+    def describe() -> str:
         return f"{how}: job {state(slurm, job)}, {of(folder)}, {logs(folder)}"
 
-    reached(folder, told)
+    reached(folder, describe)
     if how == "cancelled":
         slurm.call("scancel", job)
-    until(lambda: state(slurm, job) in ENDED, 300, told)
-    until(lambda: not of(folder), 60, told)
-    assert not list((folder / "runs").rglob("run.json")), told()
+    until(lambda: state(slurm, job) in ENDED, 300, describe)
+    until(lambda: not of(folder), 60, describe)
+    assert not list((folder / "runs").rglob("run.json")), describe()
     if how == "memory":
         assert [(folder / f"{phase}.status").read_text().strip() != "0" for phase in PHASES] == [True] * len(PHASES)
         assert not (folder / "private").exists(), "it was not weighing that was killed, so it tidies up"
     assert state(slurm, job) in {"cancelled": {"CANCELLED"}, "time": {"TIMEOUT"}}.get(how, ENDED)
     (folder / "hang").unlink()
     again = submit(slurm, folder)
-    until(lambda: state(slurm, again) in ENDED, 300, told)
+    until(lambda: state(slurm, again) in ENDED, 300, describe)
     for phase in PHASES:
         record, events = records.run(folder / "runs" / cell(phase))
-        assert (record["outcome"], record["work"]["rows"], events[-1]["event"]) == ("completed", 1, "end"), told()
+        assert (record["outcome"], record["work"]["rows"], events[-1]["event"]) == ("completed", 1, "end"), describe()
     assert not (folder / "private").exists()
     assert not [path for path in (folder / "runs").rglob(".*") if "partial" in path.name]

@@ -67,10 +67,10 @@ def together(cells: list[Weighed]) -> list[tuple[Weighed, Weighed]]:
 
 def until(true: Callable[[], Any], what: str, seconds: float = 240) -> Any:
     deadline = time.monotonic() + seconds
-    while not (found := true()):
+    while not (value := true()):
         assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
         time.sleep(0.3)
-    return found
+    return value
 
 
 def start_again(slurm: Slurm, node: str) -> None:
@@ -116,7 +116,7 @@ def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Way:
     corpus = [f"results-nodes/corpora/words/{name}" for name in ("manifest.json", "tokenizer")]
     local = run_in("snakemake", *corpus, ".stacks/current/beyond-ram.lock", "--cores", "2", *config)
     assert local.returncode == 0, local.stderr[-4000:]
-    found: dict[str, str] = {}
+    moments: dict[str, str] = {}
 
     def on(node: str) -> str:
         return slurm.call("squeue", "-h", "-t", "R", "-w", node, "-o", "%i").strip()
@@ -126,17 +126,17 @@ def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Way:
 
     def meanwhile() -> None:
         first = until(lambda: on("node2"), "a cell on node 2")
-        found["drained"] = until(lambda: on("node1"), "a cell on node 1")
+        moments["drained"] = until(lambda: on("node1"), "a cell on node 1")
         slurm.call("scontrol", "update", "NodeName=node1", "State=DRAIN", "Reason=test")
-        found["drained_at"] = now()
-        found["lost"] = until(lambda: (job := on("node2")) != first and job, "a second cell on node 2")
+        moments["drained_at"] = now()
+        moments["lost"] = until(lambda: (job := on("node2")) != first and job, "a second cell on node 2")
         until(lambda: not on("node1"), "node 1 empty")
         time.sleep(2)  # in which a node that is not drained would get the next cell
-        found["back_at"] = now()
+        moments["back_at"] = now()
         slurm.call("scontrol", "update", "NodeName=node1", "State=RESUME")
         # At once: a fast machine has weighed it before node 1 has a cell again.
         until((clone / "results-nodes" / "private").exists, "the cell on node 2 that is being weighed")
-        assert on("node2") == found["lost"], "its cell has ended before it was lost"
+        assert on("node2") == moments["lost"], "its cell has ended before it was lost"
         slurm.cluster("lose", "node2", "--jobs")
 
     try:
@@ -146,7 +146,7 @@ def way(accounted: Slurm, clone: Path, run_in: Callable[..., Any]) -> Way:
         if slurm.nodes()["node1"].startswith("drain"):
             slurm.call("scontrol", "update", "NodeName=node1", "State=RESUME")
         start_again(slurm, "node2")
-    return Way(run, **found)
+    return Way(run, **moments)
 
 
 def test_the_workflow_finishes_and_every_cell_is_weighed(way: Way, clone: Path) -> None:
@@ -203,14 +203,14 @@ def test_groups_and_arrays_of_short_cells(
 
 
 def assert_alone(folder: Path, cells: int, jobs: int) -> None:
-    found, ids = [], set()
+    weighed_cells, ids = [], set()
     for number in range(cells):
         node, job = (folder / str(number) / "node").read_text().split()
-        found.append(weighed(node, json.loads((folder / str(number) / "run.json").read_text())))
+        weighed_cells.append(weighed(node, json.loads((folder / str(number) / "run.json").read_text())))
         ids.add(job)
     assert len(ids) == jobs
-    assert together(found) == []
-    assert {cell.node for cell in found} == {"node1", "node2"}
+    assert together(weighed_cells) == []
+    assert {cell.node for cell in weighed_cells} == {"node1", "node2"}
 
 
 def test_the_generic_profile_through_sbatch(accounted: Slurm, tmp_path: Path) -> None:
