@@ -29,7 +29,7 @@ def test_what_was_asked_for_comes_first() -> None:
 
 
 def test_a_line_names_the_first_few() -> None:
-    found = differences(OLD, NEW)
-    assert packages_in_words(found) == "attrs 1.0 to 1.1, my-lib 2.0 to 2.1.0rc1, new 3 new and 1 more"
-    assert packages_in_words(found, 4) == "attrs 1.0 to 1.1, my-lib 2.0 to 2.1.0rc1, new 3 new, old 1 gone"
+    changes = differences(OLD, NEW)
+    assert packages_in_words(changes) == "attrs 1.0 to 1.1, my-lib 2.0 to 2.1.0rc1, new 3 new and 1 more"
+    assert packages_in_words(changes, 4) == "attrs 1.0 to 1.1, my-lib 2.0 to 2.1.0rc1, new 3 new, old 1 gone"
     assert not packages_in_words([])

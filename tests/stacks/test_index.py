@@ -21,11 +21,11 @@ def address(tmp_path, monkeypatch):
 @pytest.mark.parametrize("variable", ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL", "UV_INDEX"])
 def test_the_index_is_the_one_that_is_configured(address, monkeypatch, variable):
     monkeypatch.setenv(variable, address)
-    found = index.releases("stairs")
-    assert [one.text for one in found] == ["1.9", "1.10rc1", "1.10", "1.11", "1.12"]
-    assert [one.text for one in found if one.yanked] == ["1.10"]
-    assert [one.text for one in found if one.missing] == ["1.12"]
-    assert found[0].date == "2024-01-01"
+    releases = index.releases("stairs")
+    assert [one.text for one in releases] == ["1.9", "1.10rc1", "1.10", "1.11", "1.12"]
+    assert [one.text for one in releases if one.yanked] == ["1.10"]
+    assert [one.text for one in releases if one.missing] == ["1.12"]
+    assert releases[0].date == "2024-01-01"
 
 
 def test_a_file_of_uv_counts(address, tmp_path):

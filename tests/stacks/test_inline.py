@@ -21,9 +21,9 @@ def script(tmp_path, text):
 
 
 def test_requirements_are_read(tmp_path):
-    found = read(script(tmp_path, f"#!/usr/bin/env python\n{BLOCK}print(1)\n"), ["rich"])
-    assert found.requirements == ("pandas[excel]>=2", "numpy<2", "rich")
-    assert found.but("pandas", "pandas==2.1") == ["numpy<2", "rich", "pandas[excel]==2.1"]
+    metadata = read(script(tmp_path, f"#!/usr/bin/env python\n{BLOCK}print(1)\n"), ["rich"])
+    assert metadata.requirements == ("pandas[excel]>=2", "numpy<2", "rich")
+    assert metadata.but("pandas", "pandas==2.1") == ["numpy<2", "rich", "pandas[excel]==2.1"]
     assert read(script(tmp_path, BLOCK.replace("\n", "\r\n"))).packages == ["pandas", "numpy"]
 
 

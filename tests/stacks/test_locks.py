@@ -95,7 +95,7 @@ def listing(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("driver", "driver.txt exists, and was not made from"),
         ("locks", "is for the locks of varied stacks"),
@@ -105,9 +105,9 @@ def listing(folder: Path) -> dict[str, bytes]:
         ("", "cannot name a stack"),
     ],
 )
-def test_a_taken_name_is_refused_and_nothing_is_written(envs: Path, name: str, told: str) -> None:
+def test_a_taken_name_is_refused_and_nothing_is_written(envs: Path, name: str, message: str) -> None:
     before = listing(envs)
-    with pytest.raises(locks.StackError, match=told):
+    with pytest.raises(locks.StackError, match=message):
         locks.add(name, ["packaging==24.0"], envs)
     assert listing(envs) == before
 
@@ -153,7 +153,7 @@ def test_a_pin_is_asked_for_and_moves_nothing_else(envs: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("requirement", "told"),
+    ("requirement", "message"),
     [
         ("click==99", "cannot be resolved"),
         ("clik==8.0.0", "has no package 'clik'; did you mean 'click'"),
@@ -162,10 +162,10 @@ def test_a_pin_is_asked_for_and_moves_nothing_else(envs: Path) -> None:
         ("click", "pins nothing"),
     ],
 )
-def test_a_pin_that_cannot_be_leaves_all_as_it_was(envs: Path, requirement: str, told: str) -> None:
+def test_a_pin_that_cannot_be_leaves_all_as_it_was(envs: Path, requirement: str, message: str) -> None:
     locks.add("some", ["click==7.1.2"], envs)
     before = listing(envs)
-    with pytest.raises(locks.StackError, match=told):
+    with pytest.raises(locks.StackError, match=message):
         locks.pin("some", requirement, envs)
     assert listing(envs) == before
 
@@ -184,7 +184,7 @@ def test_a_lock_is_found_by_the_name_of_its_stack(envs: Path, tmp_path: Path) ->
     for lock in (kept / "mine@01234567.txt", varied / "mine+click-8.0.0.txt"):
         lock.parent.mkdir()
         lock.touch()
-    found = [locks.lock_of(name, envs, kept, varied) for name in ("mine", "mine@01234567", "mine+click-8.0.0")]
-    assert found == [envs / "mine.txt", kept / "mine@01234567.txt", varied / "mine+click-8.0.0.txt"]
+    paths = [locks.lock_of(name, envs, kept, varied) for name in ("mine", "mine@01234567", "mine+click-8.0.0")]
+    assert paths == [envs / "mine.txt", kept / "mine@01234567.txt", varied / "mine+click-8.0.0.txt"]
     with pytest.raises(locks.StackError, match=r"mine@9: no such stack|mine@9\.txt: no such stack \(there are: mine@0"):
         locks.lock_of("mine@9", envs, kept, varied)

@@ -47,12 +47,14 @@ def test_what_a_version_cannot_be_installed_beside_moves_and_is_named(root: Path
 
 @pytest.mark.slow
 def test_releases_are_those_of_the_index_oldest_first() -> None:
-    found = releases("tokenizers")
-    assert found.index("0.13.3") < found.index("0.20.3") < found.index("0.21.0")
-    assert not any("rc" in version for version in found)
-    found = releases("tokenizers", ["1.0.0rc3", "0.20.4rc0"])
-    assert found.count("1.0.0rc3") == 1
-    assert found.index("0.20.3") < found.index("0.20.4rc0") < found.index("0.21.0") < found.index("1.0.0rc3")
+    versions = releases("tokenizers")
+    assert versions.index("0.13.3") < versions.index("0.20.3") < versions.index("0.21.0")
+    assert not any("rc" in version for version in versions)
+    versions = releases("tokenizers", ["1.0.0rc3", "0.20.4rc0"])
+    assert versions.count("1.0.0rc3") == 1
+    assert (
+        versions.index("0.20.3") < versions.index("0.20.4rc0") < versions.index("0.21.0") < versions.index("1.0.0rc3")
+    )
 
 
 @pytest.mark.slow

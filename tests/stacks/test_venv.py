@@ -103,8 +103,8 @@ def test_of_several_builders_one_builds_and_the_others_find_it_done(tmp_path: Pa
     lock, folder, ran = one(tmp_path), tmp_path / "one", tmp_path / "ran"
     path = planted_uv(tmp_path / "bin", f'[ "$1" != venv ] || echo . >> {ran}; sleep 0.1')
     builders = [builder(lock, folder, PATH=path) for _ in range(5)]
-    said = [process.communicate(timeout=120) for process in builders]
-    assert [process.returncode for process in builders] == [0] * 5, said
+    outputs = [process.communicate(timeout=120) for process in builders]
+    assert [process.returncode for process in builders] == [0] * 5, outputs
     assert ran.read_text() == ".\n"
     assert is_whole(folder)
     assert venv.is_built(lock, folder)
@@ -123,10 +123,10 @@ def test_what_a_killed_builder_has_started_is_waited_for(tmp_path: Path) -> None
     killed.wait()
     assert not ended.exists()
     second = builder(lock, folder)
-    _, said = second.communicate(timeout=120)
+    _, output = second.communicate(timeout=120)
     assert ended.exists()
-    assert second.returncode == 0, said
-    assert said == f"{folder}: another process builds it; waiting for that\n"
+    assert second.returncode == 0, output
+    assert output == f"{folder}: another process builds it; waiting for that\n"
     assert is_whole(folder)
 
 
@@ -175,7 +175,7 @@ def test_a_damaged_lock_makes_no_environment(tmp_path: Path, damage: str, capfd:
     }
     lock.write_bytes(damaged[damage])
     assert main(["stack", "build", str(lock), str(tmp_path / "one")]) == 2
-    said = capfd.readouterr().err
-    assert str(lock) in said.splitlines()[0]
-    assert "Traceback" not in said
+    message = capfd.readouterr().err
+    assert str(lock) in message.splitlines()[0]
+    assert "Traceback" not in message
     assert not (tmp_path / "one").exists()
