@@ -32,5 +32,5 @@ def files_of(out: Path) -> dict[str, bytes]:
 
 
 def summary(out: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    return content

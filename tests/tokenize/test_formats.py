@@ -28,12 +28,12 @@ def strings(line: str) -> set[str]:
     return {value for value in constants if isinstance(value, str)}
 
 
-@pytest.mark.parametrize("made_of", ["spiece.model", "tokenizer.model", "vocab.json"])
-def test_a_slow_tokenizer_is_named_and_converted(made_of: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("file_name", ["spiece.model", "tokenizer.model", "vocab.json"])
+def test_a_slow_tokenizer_is_named_and_converted(file_name: str, tmp_path: Path) -> None:
     folder = tmp_path / 'it\'s "one" $HOME'
     folder.mkdir()
-    (folder / made_of).write_text("x")
-    for name in [str(folder), *([str(folder / made_of)] if made_of.endswith(".model") else [])]:
+    (folder / file_name).write_text("x")
+    for name in [str(folder), *([str(folder / file_name)] if file_name.endswith(".model") else [])]:
         assert str(folder) in strings(refused(name))
 
 

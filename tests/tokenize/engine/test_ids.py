@@ -91,8 +91,8 @@ def test_the_appended_id_is_the_one_that_the_tokenizer_gives(
     code += "spec, one = encoder.read_spec(sys.argv[2]), encoder.load(sys.argv[2])\n"
     code += "print(json.dumps([encoder.id_of(one, spec, name) for name in sys.argv[3:]]))"
     entry, id = list(spec["model"]["vocab"].items())[-1]
-    found = in_stack(interpreter(stack), code, ENGINE, tokenizer, "<X>", "<|endoftext|>", entry)
-    assert found == [len(spec["model"]["vocab"]), 0, id]
+    result = in_stack(interpreter(stack), code, ENGINE, tokenizer, "<X>", "<|endoftext|>", entry)
+    assert result == [len(spec["model"]["vocab"]), 0, id]
 
 
 def test_a_model_that_encodes_at_random_is_refused(families: dict[str, Path], tmp_path: Path) -> None:

@@ -44,10 +44,10 @@ def chunk() -> Iterator[Any]:
 
 
 def read(spans: list[Any], huge: int) -> list[str]:
-    found: list[str] = []
+    texts: list[str] = []
     for one in inputs.read(spans, "text", huge):
-        found += ["".join(one.pieces)] if isinstance(one, inputs.Stream) else one.texts
-    return found
+        texts += ["".join(one.pieces)] if isinstance(one, inputs.Stream) else one.texts
+    return texts
 
 
 def cut(path: Path, places: list[int]) -> list[tuple[str, int, int | None]]:

@@ -42,8 +42,8 @@ def expected(texts: list[str], families: dict[str, Path], tmp_path_factory: pyte
     """Ids of every text by tokenizers 0.23, whole."""
     path = tmp_path_factory.mktemp("oracle") / "texts.json"
     path.write_text(json.dumps(texts), encoding="utf-8")
-    found: list[list[int]] = in_stack(interpreter("encoder-0.23"), ORACLE, families["llama3"], path)
-    return found
+    rows: list[list[int]] = in_stack(interpreter("encoder-0.23"), ORACLE, families["llama3"], path)
+    return rows
 
 
 def write(texts: list[str], kind: str, folder: Path) -> Path:
@@ -182,8 +182,8 @@ def test_parquet(
     out = tmp_path / "out"
     source = write(texts, "jsonl", tmp_path)
     assert tokenize(source, tokenizer=families["llama3"], out=out, format="parquet").returncode == 0
-    found = [row for name in summary(out)["files"] for row in pq.read_table(out / name)["input_ids"].to_pylist()]
-    assert found == expected
+    rows = [row for name in summary(out)["files"] for row in pq.read_table(out / name)["input_ids"].to_pylist()]
+    assert rows == expected
 
 
 def test_the_digest_is_that_of_the_ids(
@@ -198,8 +198,8 @@ def test_the_digest_is_that_of_the_ids(
         digests.add(summary(out)["digest"])
     assert len(digests) == 1
     code = "import sys, json, xxhash; print(json.dumps(xxhash.xxh3_128(open(sys.argv[1], 'rb').read()).hexdigest()))"
-    found = in_stack(interpreter("encoder"), code, tmp_path / "jsonl-bin" / "tokens.bin")
-    assert digests == {f"xxh3-128:{found}"}
+    digest = in_stack(interpreter("encoder"), code, tmp_path / "jsonl-bin" / "tokens.bin")
+    assert digests == {f"xxh3-128:{digest}"}
 
 
 def test_a_large_document_among_small_ones(
@@ -218,11 +218,11 @@ def test_a_large_document_among_small_ones(
                 done = tokenize(write(texts, kind, tmp_path), tokenizer=families[family], out=out, format=format)
                 assert done.returncode == 0, done.stderr
                 if format == "bin":
-                    found = in_stack(python, FLAT, out / "tokens")
+                    rows = in_stack(python, FLAT, out / "tokens")
                 else:
                     names = [out / name for name in summary(out)["files"]]
-                    found = [row for name in names for row in pa.ipc.open_stream(name).read_all()[0].to_pylist()]
-                assert found == expected, (family, kind, format)
+                    rows = [row for name in names for row in pa.ipc.open_stream(name).read_all()[0].to_pylist()]
+                assert rows == expected, (family, kind, format)
 
 
 @pytest.fixture(scope="module")
@@ -340,12 +340,12 @@ def test_a_worker_that_is_killed_is_told_and_the_same_command_goes_on(
     command = [python, RUN, source, f"--tokenizer={families['gpt2']}", f"--out={out}", "--format=bin"]
     run = subprocess.Popen([*command, "--workers=2"], stderr=subprocess.PIPE, text=True)
     until, children = time.monotonic() + 60, Path(f"/proc/{run.pid}/task/{run.pid}/children")
-    while not (found := children.read_text().split()) and time.monotonic() < until:
+    while not (pids := children.read_text().split()) and time.monotonic() < until:
         time.sleep(0.002)
-    os.kill(int(found[0]), signal.SIGKILL)
-    _, said = run.communicate(timeout=30)
-    assert run.returncode == 1, said
-    assert "a worker was killed by signal 9" in said.splitlines()[-1] and "Traceback" not in said
+    os.kill(int(pids[0]), signal.SIGKILL)
+    _, output = run.communicate(timeout=30)
+    assert run.returncode == 1, output
+    assert "a worker was killed by signal 9" in output.splitlines()[-1] and "Traceback" not in output
     assert tokenize(source, out=out, **flags).returncode == 0
     assert files_of(out) == whole
 
@@ -439,8 +439,8 @@ def test_ctrl_c_ends_it_at_once_and_the_same_command_goes_on(
     while not list((out / ".beyond-ram-tokenize").glob("0*.json")) and time.monotonic() < until:
         time.sleep(0.002)
     run.send_signal(signal.SIGINT)
-    _, said = run.communicate(timeout=30)
-    assert run.returncode == 130 and said.splitlines()[-1].startswith("beyond-ram: stopped"), said
+    _, output = run.communicate(timeout=30)
+    assert run.returncode == 130 and output.splitlines()[-1].startswith("beyond-ram: stopped"), output
     assert tokenize(source, out=out, **flags).returncode == 0
     assert files_of(out) == whole
 
@@ -457,10 +457,10 @@ def test_shards_join(
     for shard in ("2/2", "1/2"):
         done = tokenize(source, tokenizer=families["gpt2"], out=tmp_path / "rows", shard=shard, format="datasets")
         assert done.returncode == 0, done.stderr
-    found = in_stack(interpreter("current"), LENGTHS, tmp_path / "rows")
-    said = json.loads(whole["summary.json"])
-    assert sum(found) == said["tokens"]
-    assert summary(tmp_path / "rows")["documents"] == said["documents"] == len(found)
+    lengths = in_stack(interpreter("current"), LENGTHS, tmp_path / "rows")
+    totals = json.loads(whole["summary.json"])
+    assert sum(lengths) == totals["tokens"]
+    assert summary(tmp_path / "rows")["documents"] == totals["documents"] == len(lengths)
 
 
 def test_the_same_again_does_nothing_and_something_else_is_refused(
@@ -502,9 +502,9 @@ def test_special_tokens_and_an_entry_behind(
     flags = {"tokenizer": families["llama3"], "append": "<|eot_id|>"}
     assert tokenize(source, out=tmp_path / "with", **flags).returncode == 0
     assert tokenize(source, out=tmp_path / "without", no_special_tokens=True, **flags).returncode == 0
-    found = in_stack(python, FLAT, tmp_path / "with" / "tokens")
-    assert [(row[0], row[-1]) for row in found] == [(first, last)] * 3
-    assert in_stack(python, FLAT, tmp_path / "without" / "tokens") == [row[1:] for row in found]
+    rows = in_stack(python, FLAT, tmp_path / "with" / "tokens")
+    assert [(row[0], row[-1]) for row in rows] == [(first, last)] * 3
+    assert in_stack(python, FLAT, tmp_path / "without" / "tokens") == [row[1:] for row in rows]
     done = tokenize(source, out=tmp_path / "no", tokenizer=families["llama3"], append="<nothing>")
     assert done.returncode == 2 and "no such entry" in done.stderr
 
@@ -513,16 +513,16 @@ def test_a_vocabulary_too_large_for_two_bytes(
     families: dict[str, Path], tokenize: Tokenize, python: Path, tmp_path: Path
 ) -> None:
     spec = json.loads(families["gpt2"].read_text(encoding="utf-8"))
-    known = spec["model"]["vocab"]
-    known |= {f"zz{number}": number for number in range(len(known), 70_000)}
+    vocabulary = spec["model"]["vocab"]
+    vocabulary |= {f"zz{number}": number for number in range(len(vocabulary), 70_000)}
     large = tmp_path / "tokenizer.json"
     large.write_text(json.dumps(spec), encoding="utf-8")
     source = write(["one two", "", "def x():"], "jsonl", tmp_path)
     for name, tokenizer in (("small", families["gpt2"]), ("large", large)):
         assert tokenize(source, tokenizer=tokenizer, out=tmp_path / name).returncode == 0
     assert [summary(tmp_path / name)["dtype"] for name in ("small", "large")] == ["uint16", "uint32"]
-    found = [in_stack(python, FLAT, tmp_path / name / "tokens") for name in ("small", "large")]
-    assert found[0] == found[1]
+    rows = [in_stack(python, FLAT, tmp_path / name / "tokens") for name in ("small", "large")]
+    assert rows[0] == rows[1]
 
 
 BAD = {
@@ -548,11 +548,11 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_gets_one_line(case: str, families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
-    data, name, said = BAD[case]
+    data, name, message = BAD[case]
     (tmp_path / name).write_bytes(data)
     done = tokenize(tmp_path / name, tokenizer=families["gpt2"], out=tmp_path / "out")
     assert done.returncode == 2
-    assert done.stderr.count("\n") == 1 and said in done.stderr and name in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1 and message in done.stderr and name in done.stderr, done.stderr
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
@@ -560,22 +560,22 @@ def test_columns_of_files_that_know_their_types(families: dict[str, Path], token
     pq.write_table(pa.table({"text": [1, 2]}), tmp_path / "numbers.parquet")
     pq.write_table(pa.table({"text": ["x", None]}), tmp_path / "null.parquet")
     pq.write_table(pa.table({"body": ["x"]}), tmp_path / "other.parquet")
-    for name, said in (
+    for name, message in (
         ("numbers", "is int64, and has to be text"),
         ("null", "row 2: null"),
         ("other", "no column 'text'"),
     ):
         done = tokenize(tmp_path / f"{name}.parquet", tokenizer=families["gpt2"], out=tmp_path / name)
-        assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr, done.stderr
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and message in done.stderr, done.stderr
     done = tokenize(tmp_path / "other.parquet", tokenizer=families["gpt2"], out=tmp_path / "ok", text_column="body")
     assert done.returncode == 0, done.stderr
 
 
 def test_nothing_to_read(families: dict[str, Path], tokenize: Tokenize, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    for given, said in ((tmp_path / "empty", "no file in this folder"), (tmp_path / "*.no", "no such file")):
+    for given, message in ((tmp_path / "empty", "no file in this folder"), (tmp_path / "*.no", "no such file")):
         done = tokenize(given, tokenizer=families["gpt2"], out=tmp_path / "out")
-        assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr, done.stderr
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and message in done.stderr, done.stderr
 
 
 def test_a_document_that_needs_more_memory_than_there_is(
