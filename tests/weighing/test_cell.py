@@ -71,8 +71,8 @@ def end(pid: Path, number: signal.Signals) -> threading.Thread:
     def once_told() -> None:
         until = time.monotonic() + 30
         while time.monotonic() < until:
-            if pid.exists() and (told := pid.read_text()):
-                os.kill(int(told), number)
+            if pid.exists() and (text := pid.read_text()):
+                os.kill(int(text), number)
                 return
             time.sleep(0.01)
 
@@ -82,8 +82,8 @@ def end(pid: Path, number: signal.Signals) -> threading.Thread:
 
 
 def record_of(folder: Path, cache: str = "cold") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "runs" / path_of(cache) / "run.json").read_text())
-    return found
+    content: dict[str, Any] = json.loads((folder / "runs" / path_of(cache) / "run.json").read_text())
+    return content
 
 
 @pytest.mark.parametrize("stops", ["before", "after"])
@@ -105,8 +105,8 @@ def test_what_failed_by_itself_after_its_work_is_one(
     setting: Callable[..., Setting], tmp_path: Path, stops: str, status: int | None, number: str | None
 ) -> None:
     weigh(setting(stops), tmp_path / "runs")
-    found = record_of(tmp_path)
-    assert [found[key] for key in ("outcome", "completed_work", "exit_status", "signal")] == [
+    record = record_of(tmp_path)
+    assert [record[key] for key in ("outcome", "completed_work", "exit_status", "signal")] == [
         "failed",
         True,
         status,

@@ -78,8 +78,8 @@ def test_without_a_group_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.
 def test_a_run_that_is_too_slow_is_not_said_to_be_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def probe(_: Setting, limit_bytes: int, __: float) -> dict[str, Any]:
         outcome = "killed_at_limit" if limit_bytes < 20 * MB else "timed_out" if limit_bytes < 40 * MB else "completed"
-        known = {"duration_s": 1.0, "major_faults": 0, "completed_work": outcome == "completed"}
-        return known | {"limit_bytes": limit_bytes, "outcome": outcome}
+        measured = {"duration_s": 1.0, "major_faults": 0, "completed_work": outcome == "completed"}
+        return measured | {"limit_bytes": limit_bytes, "outcome": outcome}
 
     monkeypatch.setattr("beyond_ram.weighing.limit._probe", probe)
     limit = weigh(tmp_path, "planted", case="flat", size_mb=10, epochs=1)["limit"]
@@ -98,8 +98,8 @@ def test_the_speed_is_decided_by_pairs_that_noise_may_turn(
         size = 1 << 60 if limit_bytes is None else limit_bytes
         work_s = noise.gauss(1.0, 0.03) * (1.0 if size >= kept_from_mb * MB else 1.5)
         outcome = "completed" if size >= 20 * MB else "killed_at_limit"
-        known = {"duration_s": work_s, "work_s": work_s, "waited_s": None, "major_faults": 0, "outcome": outcome}
-        return known | {"limit_bytes": limit_bytes, "completed_work": outcome == "completed"}
+        measured = {"duration_s": work_s, "work_s": work_s, "waited_s": None, "major_faults": 0, "outcome": outcome}
+        return measured | {"limit_bytes": limit_bytes, "completed_work": outcome == "completed"}
 
     monkeypatch.setattr("beyond_ram.weighing.limit._probe", probe)
     record = weigh(tmp_path, "planted", speed_share=0.9, case="flat", size_mb=10, epochs=1)

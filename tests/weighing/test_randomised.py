@@ -33,12 +33,17 @@ def test_each_run_draws_and_its_record_says_what(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     records: list[dict[str, Any]] = []
     for repeat in (1, 2):
-        path, told = f"drawn/stack~current/case~flat/rep~{repeat}", tmp_path / "told.json"
-        job = Job(path=path, workload="planted", program=str(tmp_path / "program.py"), arguments=("--tell", str(told)))
+        path, environment_file = f"drawn/stack~current/case~flat/rep~{repeat}", tmp_path / "told.json"
+        job = Job(
+            path=path,
+            workload="planted",
+            program=str(tmp_path / "program.py"),
+            arguments=("--tell", str(environment_file)),
+        )
         weigh(Setting(job, sys.executable, ROOT / "envs" / "current.txt", tmp_path / "private"), tmp_path / "runs")
         records.append(json.loads((tmp_path / "runs" / path / "run.json").read_text()))
         drawn = records[-1]["provenance"]["randomised"]
-        assert json.loads(told.read_text()) == randomised.environment(drawn["seed"])
+        assert json.loads(environment_file.read_text()) == randomised.environment(drawn["seed"])
         assert drawn["padding_bytes"] == len(randomised.environment(drawn["seed"])["BEYOND_RAM_PADDING"])
         assert records[-1]["weighing_s"] >= records[-1]["duration_s"]
     seeds = [record["provenance"]["randomised"]["seed"] for record in records]

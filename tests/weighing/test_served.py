@@ -29,9 +29,9 @@ LOCAL = Served(repository="n")
 
 
 def asked(t_s: float, pid: int | None, endpoint: str = "resolve", method: str = "GET", **more: Any) -> dict[str, Any]:
-    known = {"path": "/datasets/l/n/resolve/main/a.parquet", "range": "", "status": 206, "bytes_sent": 10, "fault": ""}
+    fields = {"path": "/datasets/l/n/resolve/main/a.parquet", "range": "", "status": 206, "bytes_sent": 10, "fault": ""}
     times = {"t_s": 0.0, "monotonic_s": 100.0 + t_s, "duration_s": 0.5, "in_flight": 1}
-    return {**known, **times, "pid": pid, "endpoint": endpoint, "method": method, **more}
+    return {**fields, **times, "pid": pid, "endpoint": endpoint, "method": method, **more}
 
 
 # The program's clock said 101 when the watcher's time was 1: the run began at 100.
@@ -52,18 +52,18 @@ def test_requests_are_counted_by_kind_and_role() -> None:
         asked(3.5, 3, status=302),
         asked(4.5, None, status=500, fault="error-500"),
     ]
-    found = served.summary(requests, 1, EVENTS)
-    assert found["requests"] == {
+    summary = served.summary(requests, 1, EVENTS)
+    assert summary["requests"] == {
         "data": {"unknown": 1, "worker": 2},
         "head": {"main": 1},
         "info": {"main": 1},
         "redirect": {"other": 1},
         "small-file": {"main": 1},
     }
-    assert found["requests_before_first_batch"] == 5
-    assert found["requests_failed"] == 1
-    assert (found["bytes_received"], found["data_bytes_received"]) == (60, 30)
-    assert (found["in_flight_max"], found["data_in_flight_max"]) == (4, 2)
+    assert summary["requests_before_first_batch"] == 5
+    assert summary["requests_failed"] == 1
+    assert (summary["bytes_received"], summary["data_bytes_received"]) == (60, 30)
+    assert (summary["in_flight_max"], summary["data_in_flight_max"]) == (4, 2)
 
 
 def metered(t_s: float, duration_s: float, cpu_s: float, used_s: float, **more: Any) -> dict[str, Any]:
@@ -81,13 +81,13 @@ def test_the_endpoints_own_work_is_told_for_each_phase() -> None:
         {"t_s": 9.0, "event": "epoch", "duration_s": 1.0, "finished": True},
     ]
     requests = [metered(2.5, 0.2, 7.0, 0.1), metered(4.0, 1.0, 7.1, 0.4), metered(5.5, 0.1, 7.5, 0.1)]
-    found = served.own_work(requests, events)
-    assert found["run"]["cpu_s"] == pytest.approx(0.6)
-    assert found["run"]["duration_s"] == pytest.approx(3.1), "from 2.5 to 5.6"
-    assert found["resolution"]["cpu_s"] == pytest.approx(0.1)
-    assert found["first_batch"]["cpu_s"] == pytest.approx(0.1 + 0.5 * 0.4)
-    assert [epoch["cpu_s"] for epoch in found["epochs"]] == pytest.approx([0.5, 0.0])
-    assert served.summary(requests, 1, events)["endpoint"] == found
+    own_work = served.own_work(requests, events)
+    assert own_work["run"]["cpu_s"] == pytest.approx(0.6)
+    assert own_work["run"]["duration_s"] == pytest.approx(3.1), "from 2.5 to 5.6"
+    assert own_work["resolution"]["cpu_s"] == pytest.approx(0.1)
+    assert own_work["first_batch"]["cpu_s"] == pytest.approx(0.1 + 0.5 * 0.4)
+    assert [epoch["cpu_s"] for epoch in own_work["epochs"]] == pytest.approx([0.5, 0.0])
+    assert served.summary(requests, 1, events)["endpoint"] == own_work
 
 
 def test_a_server_without_a_meter_tells_no_work() -> None:
@@ -210,13 +210,13 @@ def test_an_endpoint_that_was_ended_is_not_the_clients_fault(tmp_path: Path, num
 
 
 @pytest.mark.parametrize(
-    ("whose", "said"),
+    ("whose", "message"),
     [
         ("endpoint", "the endpoint ended before the run, with signal SIGKILL"),
         ("guard", "the guard process was killed"),
     ],
 )
-def test_a_run_ends_with_its_endpoint(tmp_path: Path, whose: str, said: str) -> None:
+def test_a_run_ends_with_its_endpoint(tmp_path: Path, whose: str, message: str) -> None:
     """Clients ask again for minutes."""
     (tmp_path / "n" / "datasets").mkdir(parents=True)
     (tmp_path / "n" / "manifest.json").write_text("{}")
@@ -236,7 +236,7 @@ def test_a_run_ends_with_its_endpoint(tmp_path: Path, whose: str, said: str) -> 
 
     thread = threading.Thread(target=kill)
     thread.start()
-    with pytest.raises((WeighingError, GuardError), match=said):
+    with pytest.raises((WeighingError, GuardError), match=message):
         weigh(setting, tmp_path / "runs")
     assert time.monotonic() - killed[0] < 10
     thread.join()
