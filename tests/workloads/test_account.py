@@ -23,19 +23,19 @@ def account(*words: Any, **what: Any) -> Any:
 
 
 def test_a_row_that_comes_three_times_is_one_row() -> None:
-    found = account(5)
-    found.add(2, 1, [0, 1])
-    found.add(2, 0, [1, 1])
-    assert found.totals() == {
+    tally = account(5)
+    tally.add(2, 1, [0, 1])
+    tally.add(2, 0, [1, 1])
+    assert tally.totals() == {
         "rows_delivered": 4, "rows_per_worker": {0: 2, 1: 2}, "rows_expected": 5, "rows_twice": 1, "rows_missing": 3,
         "rows_wrong": 0,
     }  # fmt: skip
 
 
 def test_a_row_that_is_none_of_them_is_wrong_and_no_other_of_its_batch() -> None:
-    found = account(3)
-    found.add(5, 0, [0, 1, 2, 3, -1], wrong=0)
-    assert (found.totals()["rows_wrong"], found.totals()["rows_missing"]) == (2, 0)
+    tally = account(3)
+    tally.add(5, 0, [0, 1, 2, 3, -1], wrong=0)
+    assert (tally.totals()["rows_wrong"], tally.totals()["rows_missing"]) == (2, 0)
 
 
 def test_a_fault_of_one_epoch_is_one_of_the_run() -> None:
@@ -43,9 +43,9 @@ def test_a_fault_of_one_epoch_is_one_of_the_run() -> None:
 
     epochs = []
     for numbers in ([0, 0], [0, 1]):
-        found = account(2)
-        found.add(2, 0, numbers)
-        epochs.append(found.totals())
+        tally = account(2)
+        tally.add(2, 0, numbers)
+        epochs.append(tally.totals())
     assert of_run(epochs) == {
         "rows_delivered": 2, "rows_per_worker": {0: 2}, "rows_expected": 2, "rows_twice": 1, "rows_missing": 1,
         "rows_wrong": 0,
@@ -61,11 +61,11 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def test_an_epoch_begins_with_nothing() -> None:
-    found = account(2)
-    found.add(2, 0, [0, 0], wrong=1)
-    found.begin()
-    assert found.totals()["rows_missing"] == 2
-    assert not found.totals()["rows_delivered"] + found.totals()["rows_wrong"] + found.totals()["rows_twice"]
+    tally = account(2)
+    tally.add(2, 0, [0, 0], wrong=1)
+    tally.begin()
+    assert tally.totals()["rows_missing"] == 2
+    assert not tally.totals()["rows_delivered"] + tally.totals()["rows_wrong"] + tally.totals()["rows_twice"]
 
 
 def test_token_rows_are_whole_and_have_their_own_labels() -> None:
@@ -75,13 +75,13 @@ def test_token_rows_are_whole_and_have_their_own_labels() -> None:
     ids = np.arange(4 * 8, dtype=np.int32).reshape(4, 8)
     ids[:, 0], ids[:, 1] = 0, range(4)  # a row's first two ids are its number
     rows = SimpleNamespace(count=4, width=8, own=False, sums=lambda: sums_of(ids), labels_of=lambda numbers: numbers)
-    found = TokenRows(rows)
+    token_rows = TokenRows(rows)
     torn, strange = ids[2:3].copy(), ids[3:].copy()
     torn[0, 7] += 1
     strange[0, 1] = 99
-    found.take(ids[:2], np.array([0, 1]), 0)
-    found.take(np.concatenate([torn, strange, ids[3:]]), np.array([2, 99, 0]), 1)
-    assert found.totals() | {"rows_per_worker": 0} == {
+    token_rows.take(ids[:2], np.array([0, 1]), 0)
+    token_rows.take(np.concatenate([torn, strange, ids[3:]]), np.array([2, 99, 0]), 1)
+    assert token_rows.totals() | {"rows_per_worker": 0} == {
         "rows_identified_by": "ids", "labels_checked": True,
         "rows_delivered": 5, "rows_per_worker": 0, "rows_expected": 4, "rows_twice": 0, "rows_missing": 2,
         "rows_wrong": 3,

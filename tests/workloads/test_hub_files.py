@@ -47,7 +47,7 @@ def run(root: Path, work: Path, manifest: dict[str, Any], stack: str, *options: 
     return events, requests
 
 
-def said(events: list[Any], name: str) -> dict[str, Any]:
+def event_of(events: list[Any], name: str) -> dict[str, Any]:
     return next((event for event in events if event["event"] == name), {})
 
 
@@ -67,9 +67,9 @@ def test_samples_of_tars(stack: str, tmp_path: Path) -> None:
         "--samples",
         "30",
     )
-    found = said(whole, "samples")
-    assert (found["samples"], found["samples_twice"], found["samples_wrong"]) == (30, 0, 0)
-    assert found["payload_bytes"] == 30 * 20_000
+    samples = event_of(whole, "samples")
+    assert (samples["samples"], samples["samples_twice"], samples["samples_wrong"]) == (30, 0, 0)
+    assert samples["payload_bytes"] == 30 * 20_000
     data = [request for request in asked if request.path.split("?")[0].endswith(".tar") and request.method == "GET"]
     assert len(data) == 2, "a request a file"
     assert sum(request.bytes_sent for request in data) == manifest["bytes"]
@@ -99,13 +99,13 @@ def test_frames_of_a_video(tmp_path: Path) -> None:
     for block in ("64", "5120"):
         options = ("--opener", "filesystem", "--block-kb", block, "--samples", "25")
         events, asked = run(tmp_path / "root", tmp_path / block, manifest, "hub-files", *options)
-        assert (said(events, "samples")["samples"], said(events, "samples")["samples_wrong"]) == (25, 0)
-        assert said(events, "work")["rows"] == 25
+        assert (event_of(events, "samples")["samples"], event_of(events, "samples")["samples_wrong"]) == (25, 0)
+        assert event_of(events, "work")["rows"] == 25
         sizes[block] = sum(request.bytes_sent for request in asked)
     assert sizes["64"] > 100_000
     for options in (("--opener", "filesystem", "--block-kb", "0"), ("--opener", "curl", "--block-kb", "0")):
         events, asked = run(tmp_path / "root", tmp_path / options[1], manifest, "hub-files", *options, "--samples", "5")
-        assert "seek" in said(events, "not_applicable")["reason"]
+        assert "seek" in event_of(events, "not_applicable")["reason"]
         assert not asked
 
 
@@ -118,8 +118,8 @@ def test_a_wrong_sample_fails_the_run(tmp_path: Path) -> None:
     tar.write_bytes(content)
     options = ("--opener", "filesystem", "--block-kb", "0", "--samples", "30")
     events, _ = run(tmp_path / "root", tmp_path / "w", manifest, "hub-files", *options)
-    assert said(events, "samples")["samples_wrong"] == 1
-    assert not said(events, "work")
+    assert event_of(events, "samples")["samples_wrong"] == 1
+    assert not event_of(events, "work")
 
 
 def record(block: int, requests: dict[str, dict[str, int]] | None, size: int | None) -> dict[str, Any]:

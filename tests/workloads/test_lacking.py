@@ -50,22 +50,22 @@ def ran(folder: Path, program: Path, *words: str, watched: bool = True) -> "tupl
     command = [sys.executable, "-S", str(program), "--work-dir", "work", *words]
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
     events = read(folder / "events.jsonl") if (folder / "events.jsonl").exists() else []
-    said = [event["reason"] for event in events if event["event"] in ("not_applicable", "gave_up")]
-    return done.returncode, said, done.stderr
+    reasons = [event["reason"] for event in events if event["event"] in ("not_applicable", "gave_up")]
+    return done.returncode, reasons, done.stderr
 
 
 @pytest.mark.parametrize("workload", [name for name in WORKLOADS if name != "script"])  # a user's: an error of its own
 def test_every_workload_says_what_its_stack_lacks(workload: str, tmp_path: Path) -> None:
     words, missing = GIVEN[workload]
-    status, said, error = ran(tmp_path, PROGRAMS / WORKLOADS[workload].PROGRAM, *words)
-    assert (status, said) == (0, [f"this stack has no {missing}"]), error
+    status, reasons, error = ran(tmp_path, PROGRAMS / WORKLOADS[workload].PROGRAM, *words)
+    assert (status, reasons) == (0, [f"this stack has no {missing}"]), error
     assert "Traceback" not in error
 
 
 def test_a_program_that_is_not_watched_fails_as_ever(tmp_path: Path) -> None:
     """Who makes a format with it has to see that."""
-    status, said, error = ran(tmp_path, PROGRAMS / "write.py", *GIVEN["write"][0], watched=False)
-    assert (status, said) == (1, [])
+    status, reasons, error = ran(tmp_path, PROGRAMS / "write.py", *GIVEN["write"][0], watched=False)
+    assert (status, reasons) == (1, [])
     assert "ModuleNotFoundError" in error
 
 
@@ -95,8 +95,8 @@ def test_only_what_our_own_lines_ask_for_is_lacking(tmp_path: Path, body: str, r
     environment = {**os.environ, "BEYOND_RAM_EVENTS": str(tmp_path / "events.jsonl")}
     done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, check=False)
     events = tmp_path / "events.jsonl"
-    said = [json.loads(line).get("reason") for line in events.read_text().splitlines()] if events.exists() else []
-    assert said == ([reason] if reason else [])
+    reasons = [json.loads(line).get("reason") for line in events.read_text().splitlines()] if events.exists() else []
+    assert reasons == ([reason] if reason else [])
     assert done.returncode == (0 if reason else 1)
 
 

@@ -140,10 +140,10 @@ def test_pytorch_has_the_threads_that_are_asked_for(ran: dict[str, tuple[int, Ev
 def test_the_fastest_way_without_a_loader_is_measured_for_longer(
     ran: dict[str, tuple[int, Events]], name: str, ways: set[str]
 ) -> None:
-    found = {event["kind"]: event for event in ran[name][1] if event["event"] == "read_ceiling"}
-    assert set(found) == ways
-    fastest = max(found.values(), key=lambda event: event["rows"] / event["cpu_s"])
-    longest = max(event["cpu_s"] for event in found.values())
+    ceilings = {event["kind"]: event for event in ran[name][1] if event["event"] == "read_ceiling"}
+    assert set(ceilings) == ways
+    fastest = max(ceilings.values(), key=lambda event: event["rows"] / event["cpu_s"])
+    longest = max(event["cpu_s"] for event in ceilings.values())
     assert longest >= 0.05
     assert fastest["cpu_s"] >= 0.02
 
@@ -175,20 +175,20 @@ def test_the_start_of_workers_is_told_apart(ran: dict[str, tuple[int, Events]]) 
 
 
 def test_a_loader_of_ones_own_is_counted(ran: dict[str, tuple[int, Events]]) -> None:
-    said = work(ran["apart"])
-    assert (said["rows_delivered"], said["rows_twice"], said["rows_missing"]) == (ROWS, 0, 0)
+    sums = work(ran["apart"])
+    assert (sums["rows_delivered"], sums["rows_twice"], sums["rows_missing"]) == (ROWS, 0, 0)
 
 
 @pytest.mark.parametrize("whose", ["generated", "own"])
 def test_a_loader_of_ones_own_is_held_against_the_rows_of_its_token_dataset(
     ran: dict[str, tuple[int, Events]], whose: str
 ) -> None:
-    said = work(ran[f"labels, {whose}"])
+    sums = work(ran[f"labels, {whose}"])
     identified_by = "labels" if whose == "own" else "ids"
-    assert (said["rows_delivered"], said["rows_identified_by"], said["labels_checked"]) == (ROWS, identified_by, True)
-    assert (said["rows_twice"], said["rows_missing"], said["rows_wrong"]) == (0, 0, 0)
-    said = work(ran[f"no labels, {whose}"])
+    assert (sums["rows_delivered"], sums["rows_identified_by"], sums["labels_checked"]) == (ROWS, identified_by, True)
+    assert (sums["rows_twice"], sums["rows_missing"], sums["rows_wrong"]) == (0, 0, 0)
+    sums = work(ran[f"no labels, {whose}"])
     identified_by = "contents" if whose == "own" else "ids"
-    assert (said["rows_delivered"], said["rows_identified_by"], said["labels_checked"]) == (1100, identified_by, False)
+    assert (sums["rows_delivered"], sums["rows_identified_by"], sums["labels_checked"]) == (1100, identified_by, False)
     # Of three equal rows the first hundred hold one: it stands for all.
-    assert (said["rows_twice"], said["rows_missing"], said["rows_wrong"]) == (100, 3, 0)
+    assert (sums["rows_twice"], sums["rows_missing"], sums["rows_wrong"]) == (100, 3, 0)

@@ -17,13 +17,13 @@ pytestmark = pytest.mark.slow
 
 def deliveries(dataset: Path, loaders: Iterable[str], *workers: int) -> dict[int, dict[str, Any]]:
     """What some loaders deliver, by number of workers."""
-    found: dict[str, dict[str, Any]] = {}
+    by_loader: dict[str, dict[str, Any]] = {}
     for stack in STACKS:
         if names := [name for name in loaders if stack_of(name) == stack]:
             numbers = ",".join(map(str, workers))
-            said = run(interpreter(stack), INSIDE, "deliver", WORKLOADS, dataset, numbers, *names)
-            found |= json.loads(said.splitlines()[-1])
-    return {number: {name: one[str(number)] for name, one in found.items()} for number in workers}
+            output = run(interpreter(stack), INSIDE, "deliver", WORKLOADS, dataset, numbers, *names)
+            by_loader |= json.loads(output.splitlines()[-1])
+    return {number: {name: one[str(number)] for name, one in by_loader.items()} for number in workers}
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +64,12 @@ def test_every_row_is_delivered_once_by_the_loaders_of_another_stack(stack: str,
 
 def test_every_row_of_ones_own_file_is_delivered(own: Path) -> None:
     assert (own / "npy" / "ids.npy").is_symlink(), "32-bit rows are not copied"
-    found = deliveries(own, FAMILIES, 0)[0]
+    by_loader = deliveries(own, FAMILIES, 0)[0]
     for name in FAMILIES[1:]:
-        whole(found[name])
-        assert found[name]["sequential"]["rows_identified_by"] == "labels"
-    assert found["memmap_article"]["sequential"]["rows_missing"] == ROWS % 100
-    assert found["memmap_article"]["sequential"]["rows_wrong"] == 0
+        whole(by_loader[name])
+        assert by_loader[name]["sequential"]["rows_identified_by"] == "labels"
+    assert by_loader["memmap_article"]["sequential"]["rows_missing"] == ROWS % 100
+    assert by_loader["memmap_article"]["sequential"]["rows_wrong"] == 0
 
 
 def test_the_memmap_of_the_article_drops_the_last_rows(delivered: dict[int, dict[str, Any]]) -> None:

@@ -47,8 +47,8 @@ def test_peers_give_the_ids_of_the_engine(words: Path, tmp_path: Path, stack: st
             continue
         done[mode] = events
     works = [tmp_path / f"{stack}-{mode}" for mode in done]
-    found = checked(*works, corpus=words, python=interpreter(stack))
-    for (mode, events), ids in zip(done.items(), found, strict=True):
+    ids_of_works = checked(*works, corpus=words, python=interpreter(stack))
+    for (mode, events), ids in zip(done.items(), ids_of_works, strict=True):
         left_out = mode == "datatrove"  # the empty document
         assert ids == wanted | {"rows": wanted["rows"] - left_out}, (stack, mode)
         (shard,) = (event for event in events if event["event"] == "shard")

@@ -23,14 +23,14 @@ def progress(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_progress_is_said_before_batches_and_not_too_often(
     progress: ModuleType, monkeypatch: pytest.MonkeyPatch, documents: int
 ) -> None:
-    said: list[int] = []
-    monkeypatch.setattr(progress.events, "emit", lambda event, bytes_in, **_: said.append(bytes_in))
+    positions: list[int] = []
+    monkeypatch.setattr(progress.events, "emit", lambda event, bytes_in, **_: positions.append(bytes_in))
     for _ in range(documents):
         progress.before(["été", "x"], 6 * documents)
-    assert said[0] == 0
-    assert len(said) == min(documents, progress.MOST)
-    assert said == sorted(set(said))
-    assert all(done % 6 == 0 for done in said), "é takes two bytes"
+    assert positions[0] == 0
+    assert len(positions) == min(documents, progress.MOST)
+    assert positions == sorted(set(positions))
+    assert all(done % 6 == 0 for done in positions), "é takes two bytes"
 
 
 @pytest.mark.parametrize("text", ["", "plain", "é" * 40_000, "x" + "⨁" * 50_001])

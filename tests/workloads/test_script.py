@@ -75,9 +75,9 @@ def test_files_beside_it_are_there_and_its_own_stay_in_the_work_folder(program, 
 def test_the_answer_is_what_it_prints_and_writes(program):
     def of(text):
         _, work, command = program(text)
-        found = answer(command)["answer_sha256"]
+        digest = answer(command)["answer_sha256"]
         subprocess.run(["rm", "-r", work], check=True)
-        return found
+        return digest
 
     assert of("print(1)") == of("print(1)") != of("print(2)")
     assert of("open('a', 'w').write('x')") != of("open('b', 'w').write('x')")

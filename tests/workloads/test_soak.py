@@ -38,6 +38,6 @@ def test_every_subject_counts_the_same_ids_or_says_why_not(corpus: Path, tmp_pat
 def test_what_is_done_between_epochs_is_done_or_told(corpus: Path, tmp_path: Path, between: str) -> None:
     wanted = soaked("current", tmp_path / "current", corpus, "tokenizers", between)
     assert isinstance(wanted, int)
-    found = soaked("next", tmp_path / "next", corpus, "tokenizers", between)
-    told = "this release of tokenizers"
-    assert found == wanted or (between in ("clear-cache", "no-cache") and str(found).startswith(told)), found
+    result = soaked("next", tmp_path / "next", corpus, "tokenizers", between)
+    refusal = "this release of tokenizers"
+    assert result == wanted or (between in ("clear-cache", "no-cache") and str(result).startswith(refusal)), result

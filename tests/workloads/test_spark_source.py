@@ -11,7 +11,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 
 
-def said(events: list[Any], name: str) -> dict[str, Any]:
+def event_of(events: list[Any], name: str) -> dict[str, Any]:
     return next((event for event in events if event["event"] == name), {})
 
 
@@ -21,4 +21,4 @@ def test_without_java_spark_is_not_applicable(tmp_path: Path) -> None:
     words = [sys.executable, str(program), "--work-dir", str(tmp_path), "--manifest", manifest]
     subprocess.run(words, env={"PATH": str(tmp_path), "BEYOND_RAM_EVENTS": str(tmp_path / "events")}, check=True)
     events = [json.loads(line) for line in (tmp_path / "events").read_text().splitlines()]
-    assert said(events, "not_applicable")["reason"] == "there is no Java here, which Spark needs"
+    assert event_of(events, "not_applicable")["reason"] == "there is no Java here, which Spark needs"

@@ -26,27 +26,27 @@ Runs = dict[tuple[str, str], tuple[Path, list[dict[str, Any]]]]
 @pytest.fixture(scope="module")
 def mapped(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """The folder and the events of every mode in every stack."""
-    found, folder = {}, tmp_path_factory.mktemp("mapped")
+    results, folder = {}, tmp_path_factory.mktemp("mapped")
     for stack in STACKS:
         runs = {folder / f"{stack}-{number}": mode.split() for number, mode in enumerate(MODES)}
         events = ran_each(stack, "tokenize_corpus.py", corpus, runs)
-        found |= {(stack, mode): (work, one) for mode, work, one in zip(MODES, runs, events, strict=True)}
-    return found
+        results |= {(stack, mode): (work, one) for mode, work, one in zip(MODES, runs, events, strict=True)}
+    return results
 
 
 def test_every_stack_gives_the_same_ids_in_every_mode(corpus: Path, mapped: Runs) -> None:
-    told = {one: why for one, (_, events) in mapped.items() if (why := reason(events))}
-    works = [work for one, (work, _) in mapped.items() if one not in told]
+    reasons = {one: why for one, (_, events) in mapped.items() if (why := reason(events))}
+    works = [work for one, (work, _) in mapped.items() if one not in reasons]
     first, *others = checked(*works, corpus=corpus)
     assert others == [first] * len(others)
     assert first["tokens"] > 5000
-    assert {mode for _, mode in told} <= {"--mode flat"}, told
+    assert {mode for _, mode in reasons} <= {"--mode flat"}, reasons
     baselines = {
         one: [event for event in events if event["event"] == "baseline"] for one, (_, events) in mapped.items()
     }
     assert [event["encoder"] for event in baselines["current", MODES[0]]] == ["transformers"]
-    assert all(event["encoder"] for one in baselines.keys() - told for event in baselines[one])
-    assert all(len(baselines[one]) == 1 for one in baselines.keys() - told)
+    assert all(event["encoder"] for one in baselines.keys() - reasons for event in baselines[one])
+    assert all(len(baselines[one]) == 1 for one in baselines.keys() - reasons)
 
 
 def test_a_reader_of_files_calls_no_generator(mapped: Runs) -> None:
@@ -69,8 +69,8 @@ def test_the_engine_gives_the_same_ids_and_says_how_far_it_is(corpus: Path, mapp
         assert [one["bytes_in"] for one in done] == sorted({one["bytes_in"] for one in done}) and done
         # The tokenizer is in it: more than an interpreter has.
         assert base["anon_bytes"] > 10e6 and done[-1]["anon_bytes"] > 10e6
-    wanted, *found = checked(*works, corpus=corpus)
-    assert found == [wanted] * 3
+    wanted, *engine_ids = checked(*works, corpus=corpus)
+    assert engine_ids == [wanted] * 3
 
 
 @ONE_KIND
@@ -83,9 +83,9 @@ def test_a_remedy_works_with_a_tokenizer_alone_or_says_why_it_cannot(corpus: Pat
         for stack in ("current", "next")
     }
     works = []
-    for remedy, wanted, found in zip(REMEDIES, events["current"], events["next"], strict=True):
+    for remedy, wanted, next_events in zip(REMEDIES, events["current"], events["next"], strict=True):
         assert reason(wanted) is None, remedy
-        if why := reason(found):
+        if why := reason(next_events):
             assert why.startswith("this release of tokenizers")
             assert "tokenizer-cache" in remedy
         else:

@@ -89,6 +89,6 @@ def together(runs: Sequence[Sequence[object]]) -> list[int]:
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Events that follow the schema."""
-    found = [json.loads(line) for line in path.read_text().splitlines()]
-    assert not [fault for event in found for fault in faults(event)]
-    return found
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    assert not [fault for event in events for fault in faults(event)]
+    return events
