@@ -26,7 +26,7 @@ UNKNOWN = {"name": "c", "skip_reason": "not found"}
 
 
 @pytest.mark.parametrize(
-    ("found", "complaint", "status", "said"),
+    ("dependencies", "complaint", "status", "expected_line"),
     [
         ([SOUND, BAD, UNKNOWN], "", 1, "b 2: CVE-1, fixed in 3"),
         ([SOUND, UNKNOWN], "", 0, "0 of 1 packages are vulnerable; of 1 nothing is known here"),
@@ -36,11 +36,11 @@ UNKNOWN = {"name": "c", "skip_reason": "not found"}
     ],
 )
 def test_only_a_known_vulnerability_fails(
-    audit: ModuleType, found: object, complaint: str, status: int, said: str
+    audit: ModuleType, dependencies: object, complaint: str, status: int, expected_line: str
 ) -> None:
-    lines, ended = audit.told(json.dumps({"dependencies": found}) if found else "", complaint)
+    lines, ended = audit.told(json.dumps({"dependencies": dependencies}) if dependencies else "", complaint)
     assert ended == status
-    assert said in lines
+    assert expected_line in lines
 
 
 def test_the_lock_that_is_audited_is_there(audit: ModuleType) -> None:

@@ -10,8 +10,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def test_the_readme_of_the_configs_names_each_of_them() -> None:
     named = re.findall(r"^\| \[([\w./]+)\]", (ROOT / "config/README.md").read_text(), re.MULTILINE)
-    there = [path.name + "/" * path.is_dir() for path in (ROOT / "config").iterdir() if path.name != "README.md"]
-    assert sorted(named) == sorted(there)
+    existing = [path.name + "/" * path.is_dir() for path in (ROOT / "config").iterdir() if path.name != "README.md"]
+    assert sorted(named) == sorted(existing)
 
 
 def test_links_of_that_readme_lead_somewhere() -> None:

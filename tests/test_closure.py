@@ -23,17 +23,17 @@ def test_everything_that_is_imported_in_turn_is_found(tmp_path: Path) -> None:
 
 def test_a_module_is_searched_from_the_folder_of_the_program_that_runs_it(tmp_path: Path) -> None:
     write(tmp_path, programs__run="", programs__loaders__one="from loaders.two import x", programs__loaders__two="")
-    found = closure("programs/loaders/one.py", tmp_path, beside="programs/run.py")
-    assert found == ["programs/loaders/one.py", "programs/loaders/two.py"]
+    files = closure("programs/loaders/one.py", tmp_path, beside="programs/run.py")
+    assert files == ["programs/loaders/one.py", "programs/loaders/two.py"]
 
 
 def test_relative_imports_and_the_files_of_packages_are_found(tmp_path: Path) -> None:
     write(tmp_path, p__a="from .b import x\nfrom . import c\nfrom .d.e import y", p__b="", p__c="", p__d__e="")
     (tmp_path / "p/d/__init__.py").write_text("")
-    found = ["p/a.py", "p/b.py", "p/c.py", "p/d/__init__.py", "p/d/e.py"]
-    assert closure("p/a.py", tmp_path) == found
+    expected = ["p/a.py", "p/b.py", "p/c.py", "p/d/__init__.py", "p/d/e.py"]
+    assert closure("p/a.py", tmp_path) == expected
     write(tmp_path, run="import p.a", b="", c="")
-    assert closure("run.py", tmp_path) == [*found, "run.py"], "from the package's folder, not the program's"
+    assert closure("run.py", tmp_path) == [*expected, "run.py"], "from the package's folder, not the program's"
 
 
 def test_files_that_import_each_other_end(tmp_path: Path) -> None:
@@ -52,12 +52,12 @@ def test_files_that_import_each_other_end(tmp_path: Path) -> None:
     ],
 )
 def test_what_the_shipped_programs_share_is_an_input(root: Path, module: str, program: str, also: str) -> None:
-    found = closure(f"scripts/workloads/{module}.py", root, beside=f"scripts/workloads/{program}.py")
-    assert f"scripts/workloads/{also}.py" in found
+    files = closure(f"scripts/workloads/{module}.py", root, beside=f"scripts/workloads/{program}.py")
+    assert f"scripts/workloads/{also}.py" in files
 
 
 @pytest.mark.parametrize("folder", [".", "tables", "figures"])
 def test_what_reads_runs_is_not_made_again_for_the_watcher(root: Path, folder: str) -> None:
     for script in (root / "scripts" / folder).glob("*.py"):
-        found = closure(script, root)
-        assert not [file for file in found if file.startswith(("beyond_ram/watch/", "beyond_ram/weighing/"))], script
+        files = closure(script, root)
+        assert not [file for file in files if file.startswith(("beyond_ram/watch/", "beyond_ram/weighing/"))], script

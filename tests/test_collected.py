@@ -69,8 +69,8 @@ def test_samples_that_are_asked_for_in_order_are_read_once(
     groups = pq.ParquetFile(samples).num_row_groups
     read, whole = [], pq.ParquetFile.read_row_group
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", lambda *args: read.append(args[1]) or whole(*args))
-    found = Samples([samples], Runs([runs]))
-    assert {len(found.lists(place)["t_s"]) for place in range(len(paths))} == {1000}
+    all_samples = Samples([samples], Runs([runs]))
+    assert {len(all_samples.lists(place)["t_s"]) for place in range(len(paths))} == {1000}
     assert read == list(range(groups))
     assert groups > 1
 
@@ -85,9 +85,9 @@ def test_a_run_without_samples_has_none(tmp_path: Path, source: Path) -> None:
         record["sampler"] |= {"lines": 0}
         (folders[number] / "run.json").write_text(json.dumps(record))
     runs, samples = made(tmp_path, [folder / "run.json" for folder in folders])
-    found = Samples([samples], Runs([runs]))
-    assert [len(found.of(number)) > 0 for number in range(6)] == [False, True, False, True, True, False]
-    assert found.lists(0)["t_s"] == []
+    all_samples = Samples([samples], Runs([runs]))
+    assert [len(all_samples.of(number)) > 0 for number in range(6)] == [False, True, False, True, True, False]
+    assert all_samples.lists(0)["t_s"] == []
 
 
 def test_an_older_run_lacks_the_last_columns_of_its_samples(tmp_path: Path, source: Path) -> None:
@@ -96,10 +96,10 @@ def test_an_older_run_lacks_the_last_columns_of_its_samples(tmp_path: Path, sour
     shorter = [line.rsplit(",", 8)[0] for line in samples.read_text().splitlines()]
     samples.write_text("".join(f"{line}\n" for line in shorter))
     files = made(tmp_path, [path])
-    found = Samples(files[1:], Runs(files[:1])).of(0)
-    assert len(found) == len(shorter) - 1
-    assert found["major_faults"].isna().all()
-    assert found["rss_bytes"].max() > 0
+    table = Samples(files[1:], Runs(files[:1])).of(0)
+    assert len(table) == len(shorter) - 1
+    assert table["major_faults"].isna().all()
+    assert table["rss_bytes"].max() > 0
 
 
 def test_runs_of_an_older_lock_come_last(tmp_path: Path, source: Path) -> None:

@@ -28,10 +28,10 @@ def test_points_say_their_series_and_both_values(axes: Axes, tmp_path: Path) -> 
     axes.plot([1, 2], [30, 4000], "o-", label="one")
     axes.scatter([1.5], [35])
     axes.set(xlabel="epochs", ylabel="memory (MB)")
-    told = shown(tmp_path, axes)
-    assert "one; epochs 2; memory (MB) 4,000" in told
-    assert "epochs 1.5; memory (MB) 35" in told
-    assert len(told) == 3
+    tooltips = shown(tmp_path, axes)
+    assert "one; epochs 2; memory (MB) 4,000" in tooltips
+    assert "epochs 1.5; memory (MB) 35" in tooltips
+    assert len(tooltips) == 3
 
 
 def test_names_of_ticks_stand_for_places(axes: Axes, tmp_path: Path) -> None:

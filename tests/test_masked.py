@@ -66,8 +66,8 @@ def test_no_secret_of_a_command_or_its_environment_is_kept(tmp_path: Path, whole
     done = subprocess.run(words, env=environment, capture_output=True, check=False)
     assert done.returncode == 3
     kept = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
-    found = [secret for secret in SECRETS if secret.encode() in kept + done.stdout + done.stderr]
-    assert found == (SECRETS[:4] if whole else [])
+    leaked = [secret for secret in SECRETS if secret.encode() in kept + done.stdout + done.stderr]
+    assert leaked == (SECRETS[:4] if whole else [])
     if whole:
         assert json.loads((tmp_path / "out" / "run.json").read_text())["command"] == COMMAND
 

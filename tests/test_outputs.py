@@ -28,40 +28,40 @@ WRITE = {"workload": "write", "matrix": {"stack": ["loaders"], "tokens": ["t"], 
 
 def outputs(root: Path, **experiments: Any) -> Outputs:
     config = load({"corpora": {}, "tokens": {"t": {"rows": 9}}, "experiments": experiments}, root=root)
-    found = Outputs(root, config.run())
-    found.add(
+    made = Outputs(root, config.run())
+    made.add(
         "limit",
         "Limits",
         lambda e: e.workload == "scan",
         tables=["limits"],
         figures={"smallest_limit": Figure("Limits")},
     )
-    found.add(
+    made.add(
         "load",
         "Loading",
         lambda e: e.workload == "write",
         tables=["writers"],
         figures={"cost": Figure("Cost", varies("format"))},
     )
-    found.add(GENERAL, "Overview", lambda _: False, over=always, tables=["runs"])
-    return found
+    made.add(GENERAL, "Overview", lambda _: False, over=always, tables=["runs"])
+    return made
 
 
 def test_what_no_experiment_runs_is_not_made(root: Path) -> None:
-    found = outputs(root, scan=SCAN)
-    assert found.tables() == ["limits", "runs"]
-    assert found.figures() == {"smallest_limit": "Limits"}
-    assert found.left_out() == ["Cost"]
+    made = outputs(root, scan=SCAN)
+    assert made.tables() == ["limits", "runs"]
+    assert made.figures() == {"smallest_limit": "Limits"}
+    assert made.left_out() == ["Cost"]
 
 
 def test_a_part_is_made_of_its_own_experiments(root: Path) -> None:
-    found = outputs(root, scan=SCAN, write=WRITE)
-    runs = found.of("table", "runs")
-    assert found.parts() == ["limit", "load"]
-    assert found.experiments_of(runs) == ["scan", "write"]
-    assert found.experiments_of(runs, ["load"]) == ["write"]
-    assert found.tables(["load"]) == ["writers", "runs"]
-    assert found.tables(["load"], general=False) == ["writers"]
+    made = outputs(root, scan=SCAN, write=WRITE)
+    runs = made.of("table", "runs")
+    assert made.parts() == ["limit", "load"]
+    assert made.experiments_of(runs) == ["scan", "write"]
+    assert made.experiments_of(runs, ["load"]) == ["write"]
+    assert made.tables(["load"]) == ["writers", "runs"]
+    assert made.tables(["load"], general=False) == ["writers"]
 
 
 def test_a_table_with_a_condition_needs_an_experiment_that_meets_it(root: Path) -> None:
@@ -97,7 +97,7 @@ def test_tables_and_figures_are_made_of_what_there_is() -> None:
     for path, function in makers:
         with contextlib.suppress(ValueError):
             needs[path] = parameters(path, function)
-    known = {*RUNS, *SETTINGS, *(modules[path] for path in needs if path in modules)}
+    inputs = {*RUNS, *SETTINGS, *(modules[path] for path in needs if path in modules)}
     # The table of version ladders has a rule of its own.
-    unknown = {path.stem: {*names} - known for path, names in needs.items() if path.stem != "ladders"}
+    unknown = {path.stem: {*names} - inputs for path, names in needs.items() if path.stem != "ladders"}
     assert {name: names for name, names in unknown.items() if names} == {}

@@ -27,9 +27,9 @@ time.sleep(0.1)
 """
 
 
-def told(record: dict[str, Any], out: Path) -> list[tuple[str, object]]:
-    found = [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
-    return [(event["event"], event.get("phase")) for event in found]
+def event_phases(record: dict[str, Any], out: Path) -> list[tuple[str, object]]:
+    events = [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
+    return [(event["event"], event.get("phase")) for event in events]
 
 
 @pytest.mark.parametrize("copied", [False, True])
@@ -39,7 +39,7 @@ def test_a_watcher_hears_phases_also_from_a_copy(copied: bool, tmp_path: Path) -
     place, package = (tmp_path, "phases") if copied else (ROOT, "beyond_ram")
     program = f"import sys; sys.path.insert(0, {str(place)!r})\nfrom {package} import mark, phase\n{PROGRAM}"
     record = watch([sys.executable, "-I", "-S", "-B", "-c", program], tmp_path / "out")
-    assert told(record, tmp_path / "out") == [
+    assert event_phases(record, tmp_path / "out") == [
         ("start", None), ("phase", "load"), ("phase", "inner"), ("phase", "load"), ("phase", ""), ("loaded", None),
         ("end", None),
     ]  # fmt: skip
@@ -57,20 +57,20 @@ def test_phases_of_threads_may_end_in_any_order(tmp_path: Path, monkeypatch: pyt
         step()
     for one in (first, second):
         one.__exit__(None, None, None)
-    said = [json.loads(line)["phase"] for line in (tmp_path / "told").read_text().splitlines()]
-    assert said == ["first", "second", "second", ""]
+    phases = [json.loads(line)["phase"] for line in (tmp_path / "told").read_text().splitlines()]
+    assert phases == ["first", "second", "second", ""]
 
 
 def test_it_imports_next_to_nothing() -> None:
     program = "import sys; before = set(sys.modules); import beyond_ram; print(*set(sys.modules) - before)"
-    said = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {program}"],
         capture_output=True,
         text=True,
         check=True,
     )
     few = {"beyond_ram", "beyond_ram.phases"}
-    others = {name for name in said.stdout.split() if name not in few}
+    others = {name for name in completed.stdout.split() if name not in few}
     assert not others & {"json", "subprocess", "tempfile", "beyond_ram.seen", "beyond_ram.watch"}
 
 

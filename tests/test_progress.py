@@ -12,7 +12,7 @@ def weighing(experiment: str, size: int, duration_s: float | None, state: Any = 
     return Weighing((Cell(experiment, (("size", size),), rep),), duration_s, state)
 
 
-def said(*weighings: Weighing, in_turn: bool = True, may_grow: bool = False) -> str:
+def message(*weighings: Weighing, in_turn: bool = True, may_grow: bool = False) -> str:
     return both(*weighings, in_turn=in_turn, may_grow=may_grow)[0]
 
 
@@ -21,7 +21,7 @@ def both(*weighings: Weighing, in_turn: bool = True, may_grow: bool = False) -> 
 
 
 def test_no_time_is_said_before_one_is_known() -> None:
-    assert said(weighing("a", 1, None, "left"), weighing("a", 2, None, "left")) == "weighed 0 of 2 runs; 2 left"
+    assert message(weighing("a", 1, None, "left"), weighing("a", 2, None, "left")) == "weighed 0 of 2 runs; 2 left"
 
 
 @pytest.mark.parametrize(
@@ -36,33 +36,33 @@ def test_no_time_is_said_before_one_is_known() -> None:
     ids=["the job itself", "its cell", "its experiment", "its workload", "any"],
 )
 def test_a_run_counts_with_the_times_most_like_it(left: Weighing, minutes: int) -> None:
-    there = [weighing("a1", 1, 600), weighing("a1", 2, 1200), weighing("c", 1, 1800)]
+    done = [weighing("a1", 1, 600), weighing("a1", 2, 1200), weighing("c", 1, 1800)]
     timed = 4 if left.duration_s else 3
     expected = f"weighed 3 of 4 runs; 1 left, about {minutes} min (estimated; timed so far: {timed})"
-    assert said(*there, left) == expected
+    assert message(*done, left) == expected
 
 
 def test_an_interrupted_run_and_its_rerun_are_two_runs_of_one_job() -> None:
     pair = Weighing((Cell("a", (("cache", "interrupted"),), 1), Cell("a", (("cache", "rerun"),), 1)), None, "left")
-    assert said(weighing("a", 1, 120), pair).startswith("weighed 1 of 3 runs; 2 left, about 2 min")
+    assert message(weighing("a", 1, 120), pair).startswith("weighed 1 of 3 runs; 2 left, about 2 min")
 
 
 def test_runs_on_other_machines_at_the_same_time_have_no_sum_of_times() -> None:
     runs = [weighing("a", 1, 600), weighing("a", 2, None, "left")]
-    assert said(*runs, in_turn=False) == "weighed 1 of 2 runs; 1 left"
+    assert message(*runs, in_turn=False) == "weighed 1 of 2 runs; 1 left"
 
 
 def test_what_cannot_be_weighed_is_not_left() -> None:
     runs = [weighing("a", 1, 600), weighing("a", 2, None, "lost"), weighing("a", 3, None, "lost")]
-    assert said(*runs, may_grow=True) == (
+    assert message(*runs, may_grow=True) == (
         "weighed 1 of 3 runs; later rounds may ask for more; 2 cannot be weighed, because a job failed"
     )
 
 
 def test_long_times_are_hours() -> None:
     runs = [weighing("a", 1, 7200), weighing("a", 2, None, "left"), weighing("a", 3, None, "left")]
-    assert ", about 4.0 h (" in said(*runs)
-    assert ", less than a minute (" in said(weighing("a", 1, 5), weighing("a", 2, None, "left"))
+    assert ", about 4.0 h (" in message(*runs)
+    assert ", less than a minute (" in message(weighing("a", 1, 5), weighing("a", 2, None, "left"))
 
 
 def test_in_few_words_it_says_how_far_how_long_and_what_is_lost() -> None:

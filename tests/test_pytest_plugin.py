@@ -48,7 +48,7 @@ def test_no_size():
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> str:
+def output(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("tests")
     (folder / "test_them.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "--strict-markers", "-rA", "-p", "no:cacheprovider", "test_them.py"]
@@ -57,24 +57,24 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("name", ["within", "unmarked"])
-def test_what_passes(said: str, name: str) -> None:
-    assert f"PASSED test_them.py::test_{name}\n" in said
+def test_what_passes(output: str, name: str) -> None:
+    assert f"PASSED test_them.py::test_{name}\n" in output
 
 
 @pytest.mark.parametrize("name", ["above", "above_for_a_moment"])
-def test_what_fails_says_how_much(said: str, name: str) -> None:
-    line = next(line for line in said.splitlines() if line.startswith(f"FAILED test_them.py::test_{name} "))
+def test_what_fails_says_how_much(output: str, name: str) -> None:
+    line = next(line for line in output.splitlines() if line.startswith(f"FAILED test_them.py::test_{name} "))
     assert "peak anonymous memory" in line and "is above --max-anon 100M" in line
 
 
-def test_a_failure_of_its_own_stays(said: str) -> None:
-    assert "FAILED test_them.py::test_fails_by_itself - assert 1 == 2" in said
+def test_a_failure_of_its_own_stays(output: str) -> None:
+    assert "FAILED test_them.py::test_fails_by_itself - assert 1 == 2" in output
 
 
-def test_a_marker_that_means_nothing_is_told(said: str) -> None:
-    assert "beyond_ram takes max_anon, max_rss, max_pss" in said
-    assert "'much' is no size" in said
-    assert "UsageError" not in said, "no traceback"
+def test_a_marker_that_means_nothing_is_told(output: str) -> None:
+    assert "beyond_ram takes max_anon, max_rss, max_pss" in output
+    assert "'much' is no size" in output
+    assert "UsageError" not in output, "no traceback"
 
 
 def test_the_plugin_loads_nothing_until_it_is_needed(root: Path) -> None:

@@ -121,30 +121,30 @@ class Workflow:
                 start_new_session=True,
             )
 
-    def said(self) -> str:
+    def log_end(self) -> str:
         return self.log.read_text(errors="replace")[-6000:]
 
     def living(self) -> list[str]:
         """What still works in the project."""
-        found = []
+        command_lines = []
         for entry in Path("/proc").iterdir():
             try:
                 if entry.name.isdigit() and Path(entry, "cwd").readlink().is_relative_to(self.project):
-                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+                    command_lines.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
             except OSError:
                 continue
-        return [words for words in found if words]
+        return [words for words in command_lines if words]
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Of every table the lines and what is counted in them; of what is measured whether it is there."""
-        found = {}
+        tables = {}
         for path in sorted((self.results / "tables").glob("*.csv")):
             table = pd.read_csv(path, low_memory=False)
             exact = [column for column in table if column in COUNTS or column in AXES]
             made = table[exact].sort_values(exact).reset_index(drop=True) if exact else pd.DataFrame()
             made.attrs["columns"] = list(table)
-            found[path.stem] = made
-        return found
+            tables[path.stem] = made
+        return tables
 
     def left(self) -> list[str]:
         """Half files, and folders that are private to a job."""
@@ -157,7 +157,7 @@ class Workflow:
 def alone(project: Path) -> tuple[Workflow, float]:
     """Results of a workflow that nobody has disturbed, and how long it took in seconds."""
     workflow, begun = Workflow(project, "results-alone"), time.monotonic()
-    assert workflow.start().wait() == 0, workflow.said()
+    assert workflow.start().wait() == 0, workflow.log_end()
     return workflow, time.monotonic() - begun
 
 
@@ -172,11 +172,11 @@ def kill(process: "subprocess.Popen[bytes]", kind: str, number: signal.Signals, 
     """End something of a workflow after some time, or as soon as it is there; whether it was there before the end."""
     at = time.monotonic() + after_s
     while process.poll() is None:
-        if time.monotonic() >= at and (found := victims(process.pid, kind)):
+        if time.monotonic() >= at and (pids := victims(process.pid, kind)):
             if kind == "workflow" and number == signal.SIGINT:  # Ctrl-C reaches all that is in the foreground
                 os.killpg(process.pid, number)
             else:
-                os.kill(found[0], number)
+                os.kill(pids[0], number)
             return True
         time.sleep(0.002)
     return False
@@ -191,11 +191,11 @@ def plan(seed: int) -> Iterator[tuple[str, signal.Signals, random.Random]]:
         yield from ((*one, chance) for one in every)
 
 
-def compared(found: dict[str, pd.DataFrame], wanted: dict[str, pd.DataFrame]) -> None:
-    assert found.keys() == wanted.keys()
+def compared(tables: dict[str, pd.DataFrame], wanted: dict[str, pd.DataFrame]) -> None:
+    assert tables.keys() == wanted.keys()
     for name, table in wanted.items():
-        assert found[name].attrs["columns"] == table.attrs["columns"], name
-        pd.testing.assert_frame_equal(found[name], table, obj=name)
+        assert tables[name].attrs["columns"] == table.attrs["columns"], name
+        pd.testing.assert_frame_equal(tables[name], table, obj=name)
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + ROUNDS))
@@ -213,24 +213,24 @@ def test_the_tables_are_those_of_one_left_alone(project: Path, alone: tuple[Work
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            pytest.fail(f"seed {seed}, {dict(killed)}: hangs after {number.name} to the {kind}: {workflow.said()}")
+            pytest.fail(f"seed {seed}, {dict(killed)}: hangs after {number.name} to the {kind}: {workflow.log_end()}")
         if hit:
             killed[f"{kind} {number.name}"] += 1
-        said = f"seed {seed}, {dict(killed)}: {number.name} to the {kind}, status {status}: {workflow.said()}"
+        message = f"seed {seed}, {dict(killed)}: {number.name} to the {kind}, status {status}: {workflow.log_end()}"
         until = time.monotonic() + 10
         while (living := workflow.living()) and time.monotonic() < until:
             time.sleep(0.05)
-        assert not living, f"{living} still run; {said}"
-        assert "Directory cannot be locked" not in workflow.said(), said
+        assert not living, f"{living} still run; {message}"
+        assert "Directory cannot be locked" not in workflow.log_end(), message
         if status == 0:
             compared(workflow.tables(), whole.tables())
-            assert not workflow.left(), said
+            assert not workflow.left(), message
             finished += 1
             for again in ("runs", "collected", "tables"):
                 shutil.rmtree(workflow.results / again)
         else:
-            assert hit, said
-    assert workflow.start().wait() == 0, workflow.said()
+            assert hit, message
+    assert workflow.start().wait() == 0, workflow.log_end()
     compared(workflow.tables(), whole.tables())
     assert not workflow.left()
     print(f"seed {seed}: {killed.total()} killed ({dict(killed)}), {finished + 1} finished, the same tables each time")
