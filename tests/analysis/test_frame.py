@@ -23,9 +23,9 @@ def test_the_axes_of_a_table_are_those_that_its_lines_have_values_on() -> None:
 
 
 def test_repeats_of_a_cell_stay_together() -> None:
-    found = list(frame.cells(TABLE))
-    assert [len(lines) for _, lines in found] == [2, 2, 2, 2]
-    assert found[0][0] == {"experiment": "e", "stack": "old", "workers": 0}
+    cells = list(frame.cells(TABLE))
+    assert [len(lines) for _, lines in cells] == [2, 2, 2, 2]
+    assert cells[0][0] == {"experiment": "e", "stack": "old", "workers": 0}
 
 
 def test_what_is_the_same_but_for_an_axis_differs_in_that_axis_only() -> None:
@@ -43,8 +43,8 @@ def test_a_value_that_is_missing_on_an_axis_is_a_value_of_its_own() -> None:
 
 
 def test_only_pairs_that_the_config_names_are_held_against_each_other() -> None:
-    found = [(pair, len(before), len(after)) for _, pair, (before, after) in frame.against(TABLE, [("old", "new")])]
-    assert found == [(("old", "new"), 2, 2)] * 2
+    pairs = [(pair, len(before), len(after)) for _, pair, (before, after) in frame.against(TABLE, [("old", "new")])]
+    assert pairs == [(("old", "new"), 2, 2)] * 2
     assert not list(frame.against(TABLE, [("old", "newer")]))
 
 
@@ -54,11 +54,11 @@ def test_lines_with_a_value_on_an_axis_that_a_table_lacks_are_none() -> None:
 
 
 def test_an_axis_in_words() -> None:
-    said = frame.describe({"workers": 4, "latency_ms": 50, "redirect": "yes", "mode": "shard"}, AXES)
-    assert sorted(said) == ["4 workers", "latency 50 ms", "redirect yes", "shard"]
+    words = frame.describe({"workers": 4, "latency_ms": 50, "redirect": "yes", "mode": "shard"}, AXES)
+    assert sorted(words) == ["4 workers", "latency 50 ms", "redirect yes", "shard"]
     assert frame.describe({"workers": 0, "start": "none"}, AXES) == ["no workers"]
-    said = {*frame.describe({"epochs": 1, "shards": 1, "latency_ms": 1}, AXES)}
-    assert said == {"1 epoch", "1 shard", "latency 1 ms"}
+    words = {*frame.describe({"epochs": 1, "shards": 1, "latency_ms": 1}, AXES)}
+    assert words == {"1 epoch", "1 shard", "latency 1 ms"}
     assert frame.describe({"num_proc": 1}, AXES) == ["1 process"]
     assert frame.describe({"limit_percent": 0}, AXES) == ["no memory limit"]
     assert frame.describe({"block_kb": 0}, AXES) == ["one request a file"]
