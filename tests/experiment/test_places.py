@@ -94,10 +94,10 @@ def load(folder: Path, **change: Any) -> experiment.Config:
 def refusal(folder: Path, **change: Any) -> str:
     with pytest.raises(experiment.ConfigError) as error:
         load(folder, **change)
-    told = str(error.value)
-    assert "\n" not in told, told
-    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", told)
-    return told
+    message = str(error.value)
+    assert "\n" not in message, message
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", message)
+    return message
 
 
 @pytest.mark.parametrize("results", WELCOME)
@@ -107,9 +107,9 @@ def test_what_a_file_name_may_hold_is_welcome(tmp_path: Path, results: str) -> N
     assert load(ROOT, results=outside).results == os.path.normpath(outside), "from '/' on as well"
 
 
-@pytest.mark.parametrize(("results", "told"), REFUSED)
-def test_what_cannot_be_meant_gets_one_line(results: str, told: str) -> None:
-    assert re.search(f"^results: .*({told.replace('+', '.')})", refusal(ROOT, results=results))
+@pytest.mark.parametrize(("results", "pattern"), REFUSED)
+def test_what_cannot_be_meant_gets_one_line(results: str, pattern: str) -> None:
+    assert re.search(f"^results: .*({pattern.replace('+', '.')})", refusal(ROOT, results=results))
 
 
 @pytest.mark.parametrize("of", ["home", "root", "holder"])
@@ -184,7 +184,7 @@ def stream(**keys: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "beginning"),
     [
         (own(data=""), "loaders.mine.data: is empty"),
         (own(data="~/x"), "loaders.mine.data: begins with '~'"),
@@ -204,8 +204,8 @@ def stream(**keys: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_every_other_path_is_looked_at_too(change: dict[str, Any], told: str) -> None:
-    assert refusal(ROOT, **change).startswith(told)
+def test_every_other_path_is_looked_at_too(change: dict[str, Any], beginning: str) -> None:
+    assert refusal(ROOT, **change).startswith(beginning)
 
 
 @pytest.mark.parametrize(
@@ -223,10 +223,10 @@ def test_every_other_path_is_looked_at_too(change: dict[str, Any], told: str) ->
     ],
 )
 def test_the_address_of_a_hub_holds_no_secret_and_none_is_repeated(endpoint: str) -> None:
-    told = refusal(ROOT, **stream(endpoint=endpoint))
-    assert told.startswith("experiments.mine.endpoint: ")
-    assert "s3cret" not in told
-    assert ("HF_TOKEN" in told) == ("@" in endpoint)
+    message = refusal(ROOT, **stream(endpoint=endpoint))
+    assert message.startswith("experiments.mine.endpoint: ")
+    assert "s3cret" not in message
+    assert ("HF_TOKEN" in message) == ("@" in endpoint)
     assert load(ROOT, **stream(endpoint="https://hub.example:8080/path"))
 
 
